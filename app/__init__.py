@@ -1,0 +1,1 @@
+"""Open Memory Bank: a self-hosted memory service for AI agents."""

@@ -1,0 +1,1 @@
+"""Foundations that know no feature, no HTTP and no database."""

@@ -1,0 +1,36 @@
+"""Says whether a transaction is open in the present task, so that no model is called inside one.
+
+A connection held across a model call of thirty seconds is how such a service dies under load.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+
+_open: ContextVar[bool] = ContextVar("transaction_open", default=False)
+
+
+@contextmanager
+def transaction_open() -> Iterator[None]:
+    """Mark the block as running inside a transaction.
+
+    Raises:
+        RuntimeError: a transaction is open already; transactions do not nest.
+    """
+    if _open.get():
+        raise RuntimeError("A transaction is already open in this task.")
+    token = _open.set(True)
+    try:
+        yield
+    finally:
+        _open.reset(token)
+
+
+def refuse_inside_transaction(what: str) -> None:
+    """Stop the caller if a transaction is open.
+
+    Raises:
+        RuntimeError: a transaction is open; the message names `what`.
+    """
+    if _open.get():
+        raise RuntimeError(f"{what} must not run while a transaction is open.")

@@ -1,0 +1,1 @@
+"""Postgres: engine, transactions, column types, and the embedded server."""

@@ -1,0 +1,1 @@
+"""Model ports and their providers."""

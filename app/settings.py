@@ -1,0 +1,134 @@
+"""Every setting of the service, read once from the environment (`MEMORY_BANK_*`).
+
+The only reader of the environment. Names carry their unit; the README's table is made from here.
+"""
+
+from enum import StrEnum
+from pathlib import Path
+
+from pydantic import Field, SecretStr
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+_DAY_SECONDS = 86_400
+
+
+class EmbedderChoice(StrEnum):
+    """Which embedder turns texts into vectors."""
+
+    AUTO = "auto"
+    MINILM = "minilm"
+    HASH = "hash"
+
+
+class LogFormat(StrEnum):
+    """How log lines are written."""
+
+    CONSOLE = "console"
+    JSON = "json"
+
+
+class Settings(BaseSettings):
+    """The configuration of one process. Immutable."""
+
+    model_config = SettingsConfigDict(env_prefix="MEMORY_BANK_", frozen=True, extra="ignore")
+
+    # Where it runs
+    host: str = Field("127.0.0.1", description="Address the server listens on.")
+    port: int = Field(8000, ge=0, le=65_535, description="Port; 0 picks a free one.")
+    data_dir: Path = Field(
+        Path(".data"), description="Folder of the embedded Postgres and of derived model files."
+    )
+    log_format: LogFormat = Field(LogFormat.CONSOLE, description="`console` or `json`.")
+    log_level: str = Field("INFO", description="Least level of log lines that are written.")
+
+    # Access
+    admin_key: SecretStr | None = Field(
+        None, description="The first admin API key; made and printed once when absent."
+    )
+
+    # Database
+    database_url: SecretStr | None = Field(
+        None, description="External Postgres (`postgresql://...`); absent: the embedded one."
+    )
+    listen_url: SecretStr | None = Field(
+        None, description="Direct connection for LISTEN when `database_url` is a pooler."
+    )
+    database_pool_size: int = Field(10, ge=1, description="Connections held open per process.")
+    database_pool_overflow: int = Field(10, ge=0, description="Further connections under load.")
+    database_pool_timeout_seconds: float = Field(
+        10, gt=0, description="How long a request waits for a connection before 503."
+    )
+    database_connect_timeout_seconds: int = Field(
+        5, ge=1, description="How long opening a connection may take."
+    )
+    database_statement_timeout_seconds: float = Field(
+        30, gt=0, description="Longest run of one statement."
+    )
+    database_prepared_statements: bool = Field(
+        True, description="Set to false behind a transaction pooler."
+    )
+    postgres_user: str = Field(
+        "nobody", description="User that runs the embedded Postgres when started by root."
+    )
+    postgres_start_seconds: float = Field(
+        60, gt=0, description="How long the embedded Postgres may take to start."
+    )
+
+    # Models
+    embedder: EmbedderChoice = Field(
+        EmbedderChoice.AUTO,
+        description="`minilm`, `hash` (lexical only), or `auto`: MiniLM where it is installed.",
+    )
+    embedder_threads: int = Field(
+        2, ge=1, description="Threads that compute embeddings in one process."
+    )
+    embedding_cache_entries: int = Field(
+        4_096, ge=0, description="Embeddings kept in memory by content hash."
+    )
+
+    # Limits
+    max_body_bytes: int = Field(8 * 1024 * 1024, ge=1, description="Longest JSON request body.")
+    filter_regex_max_chars: int = Field(
+        256, ge=1, description="Longest regular expression in a filter."
+    )
+    filter_timeout_seconds: float = Field(
+        2, gt=0, description="Longest run of a statement that holds a user's regular expression."
+    )
+
+    # Times of the ledger
+    recovery_window_seconds: float = Field(
+        2 * _DAY_SECONDS, ge=0, description="How long a deleted memory can be recovered."
+    )
+    revision_ttl_seconds: float = Field(
+        365 * _DAY_SECONDS, gt=0, description="Life of a revision when nothing else sets it."
+    )
+    idempotency_seconds: float = Field(
+        _DAY_SECONDS, gt=0, description="How long a request id replays its first answer."
+    )
+    operation_retention_seconds: float = Field(
+        7 * _DAY_SECONDS, gt=0, description="How long a finished operation is kept."
+    )
+
+    # Worker
+    worker_concurrency: int = Field(4, ge=1, description="Operations run at once per process.")
+    worker_poll_seconds: float = Field(
+        0.25, gt=0, description="Pause between looks for work when nothing wakes the worker."
+    )
+    worker_lease_seconds: float = Field(
+        30, gt=0, description="Lease on an operation; renewed at a third of its length."
+    )
+    worker_max_attempts: int = Field(5, ge=1, description="Attempts before an operation fails.")
+    worker_retry_base_seconds: float = Field(
+        1, gt=0, description="First retry delay; doubles, with jitter."
+    )
+    worker_retry_max_seconds: float = Field(300, gt=0, description="Longest retry delay.")
+    shutdown_grace_seconds: float = Field(
+        10, ge=0, description="How long running work may take to stop."
+    )
+    sweep_interval_seconds: float = Field(
+        60, gt=0, description="Interval of every sweep (expiry, recovery end, old operations)."
+    )
+    sweep_batch_rows: int = Field(500, ge=1, description="Rows that a sweep removes at a time.")
+    operation_wait_max_seconds: float = Field(
+        60, gt=0, description="Longest wait of `:wait` before it answers the running operation."
+    )

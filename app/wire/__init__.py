@@ -1,0 +1,1 @@
+"""The JSON forms of the API's values, each written once."""
