@@ -3,6 +3,7 @@
 The only reader of the environment. Names carry their unit; the README's table is made from here.
 """
 
+from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 
@@ -64,8 +65,9 @@ class Settings(BaseSettings):
     database_statement_timeout_seconds: float = Field(
         30, gt=0, description="Longest run of one statement."
     )
-    database_prepared_statements: bool = Field(
-        True, description="Set to false behind a transaction pooler."
+    database_behind_pooler: bool = Field(
+        False,
+        description="Behind a transaction pooler: no prepared statements or session settings.",
     )
     postgres_user: str = Field(
         "nobody", description="User that runs the embedded Postgres when started by root."
@@ -84,6 +86,14 @@ class Settings(BaseSettings):
     )
     embedding_cache_entries: int = Field(
         4_096, ge=0, description="Embeddings kept in memory by content hash."
+    )
+
+    # Generation
+    generation_neighbours: int = Field(
+        20, ge=1, description="Memories of the scope that a new fact is compared with."
+    )
+    generation_max_deletes: int = Field(
+        5, ge=0, description="Memories that one generation may delete."
     )
 
     # Limits
@@ -117,7 +127,7 @@ class Settings(BaseSettings):
     worker_lease_seconds: float = Field(
         30, gt=0, description="Lease on an operation; renewed at a third of its length."
     )
-    worker_max_attempts: int = Field(5, ge=1, description="Attempts before an operation fails.")
+    worker_max_attempts: int = Field(10, ge=1, description="Attempts before an operation fails.")
     worker_retry_base_seconds: float = Field(
         1, gt=0, description="First retry delay; doubles, with jitter."
     )
@@ -132,3 +142,18 @@ class Settings(BaseSettings):
     operation_wait_max_seconds: float = Field(
         60, gt=0, description="Longest wait of `:wait` before it answers the running operation."
     )
+
+    @property
+    def recovery_window(self) -> timedelta:
+        """How long a deleted memory can be recovered."""
+        return timedelta(seconds=self.recovery_window_seconds)
+
+    @property
+    def revision_ttl(self) -> timedelta:
+        """Life of a revision when nothing else sets it."""
+        return timedelta(seconds=self.revision_ttl_seconds)
+
+    @property
+    def operation_retention(self) -> timedelta:
+        """How long a finished operation is kept."""
+        return timedelta(seconds=self.operation_retention_seconds)

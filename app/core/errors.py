@@ -78,6 +78,8 @@ class Reason(StrEnum):
     """The method is known but this version does not serve it."""
     DATABASE_UNAVAILABLE = "DATABASE_UNAVAILABLE"
     """The database cannot be reached at the moment."""
+    NOT_READY = "NOT_READY"
+    """A dependency is not ready; each is named in the metadata."""
     MODEL_UNAVAILABLE = "MODEL_UNAVAILABLE"
     """A model could not be asked at the moment."""
     INTERNAL = "INTERNAL"

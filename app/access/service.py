@@ -1,0 +1,71 @@
+"""Who may call: looks up API keys, and makes the first one."""
+
+import hashlib
+import secrets
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from typing_extensions import override
+
+from app.access import repository
+from app.core.auth import Authenticator, Caller
+from app.core.clock import Clock
+from app.core.errors import Reason, Unauthenticated
+from app.db.session import Database
+
+_KEY_BYTES = 32
+_KEY_PREFIX = "omb_"
+# A revoked key stops working within this time; a known key costs no statement meanwhile.
+_CACHE_TIME = timedelta(seconds=1)
+_CACHE_ENTRIES = 1024
+
+
+@dataclass(frozen=True)
+class AccessService(Authenticator):
+    """API keys, found by their SHA-256. Keys have too much entropy for a slow hash to matter."""
+
+    db: Database
+    clock: Clock
+    _known: dict[bytes, tuple[datetime, Caller]] = field(default_factory=dict)
+
+    @override
+    async def authenticate(self, secret: str) -> Caller:
+        secret_hash = _hash(secret)
+        now = self.clock.now()
+        cached = self._known.get(secret_hash)
+        if cached is not None and timedelta() <= now - cached[0] < _CACHE_TIME:
+            return cached[1]
+        async with self.db.snapshot() as session:
+            row = await repository.find_by_hash(session, secret_hash)
+        if row is None:
+            self._known.pop(secret_hash, None)
+            raise Unauthenticated("The API key is not valid.", Reason.CREDENTIAL_INVALID)
+        if len(self._known) >= _CACHE_ENTRIES:
+            self._known.clear()
+        caller = Caller(row.key_id)
+        self._known[secret_hash] = (now, caller)
+        return caller
+
+    async def ensure_first_key(self, configured: str | None) -> str | None:
+        """Make sure that there is a key.
+
+        Args:
+            configured: the administrator's key, which is always made to work.
+
+        Returns:
+            The key that was made because there was none at all; it is shown once.
+        """
+        now = self.clock.now()
+        async with self.db.transaction() as session:
+            if configured is not None:
+                await repository.insert_once(session, "configured", _hash(configured), now)
+                return None
+            if await repository.exists(session):
+                return None
+            made = _KEY_PREFIX + secrets.token_urlsafe(_KEY_BYTES)
+            await repository.insert_once(session, "first", _hash(made), now)
+            return made
+
+
+def _hash(secret: str) -> bytes:
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()

@@ -1,0 +1,108 @@
+"""The command `memory-bank`."""
+
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from pydantic import ValidationError
+
+from app.db import migrate
+from app.db.embedded import PostgresStartError
+from app.db.migrate import SchemaError
+from app.logs import configure_logs
+from app.settings import Settings
+
+app = typer.Typer(
+    help="Open Memory Bank: a self-hosted memory service for AI agents.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+
+
+def _settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any settings
+    """Read the settings; options given on the command line win over the environment."""
+    try:
+        settings = Settings(**{name: value for name, value in given.items() if value is not None})
+    except ValidationError as error:
+        for item in error.errors():
+            name = "MEMORY_BANK_" + "_".join(str(part) for part in item["loc"]).upper()
+            typer.echo(f"{name}: {item['msg']}", err=True)
+        raise typer.Exit(2) from None
+    configure_logs(settings)
+    return settings
+
+
+def _run(process: Callable[[], Awaitable[None]]) -> None:
+    """Run a process; what an operator can mend is told in one sentence."""
+    # Imported here, so that `--help` and errors of usage answer at once.
+    from app.serving import run  # noqa: PLC0415 - as above
+
+    try:
+        run(process)
+    except (SchemaError, PostgresStartError) as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from None
+
+
+@app.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port; 0 picks a free one.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of the embedded Postgres.")] = None,
+) -> None:
+    """Serve the API; without MEMORY_BANK_DATABASE_URL also run Postgres and the worker."""
+    settings = _settings(host=host, port=port, data_dir=data_dir)
+    from app import serving  # noqa: PLC0415 - as in _run
+
+    _run(lambda: serving.serve(settings))
+
+
+@app.command()
+def worker() -> None:
+    """Run operations and sweeps; for an external database, beside one or more servers."""
+    settings = _settings()
+    if settings.database_url is None:
+        typer.echo("worker needs MEMORY_BANK_DATABASE_URL; `serve` without it works itself.")
+        raise typer.Exit(2)
+    from app import serving  # noqa: PLC0415 - as in _run
+
+    _run(lambda: serving.work(settings))
+
+
+@app.command("migrate")
+def migrate_database() -> None:
+    """Bring an external database to the schema of this release."""
+    settings = _settings()
+    if settings.database_url is None:
+        typer.echo("migrate needs MEMORY_BANK_DATABASE_URL; `serve` without it migrates itself.")
+        raise typer.Exit(2)
+    try:
+        migrate.upgrade(settings.database_url.get_secret_value())
+    except SchemaError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(1) from None
+    typer.echo("The database has the schema of this release.")
+
+
+@app.command()
+def openapi() -> None:
+    """Print the OpenAPI document."""
+    from app.main import create_app  # noqa: PLC0415 - as in _run
+    from app.serving import offline_resources  # noqa: PLC0415 - as in _run
+
+    document = create_app(offline_resources(_settings())).openapi()
+    json.dump(document, sys.stdout, indent=2, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

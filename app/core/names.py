@@ -1,0 +1,239 @@
+"""Resource names: one class per collection, each with its parser and its text.
+
+A name that has the wrong form is INVALID_ARGUMENT; a well-formed name whose id no resource can
+have is NOT_FOUND, because that is what the caller would be told after a look into the database.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Self
+
+from typing_extensions import override
+
+from app.core.errors import InvalidArgument, NotFound
+
+MAX_INT64 = 2**63 - 1
+MAX_ID_CHARS = 63
+WILDCARD = "-"
+"""Stands for any project or location, and for any memory in `memories/-/revisions` (AIP-159)."""
+
+# One spelling per id: no sign, no leading zero, ASCII digits only.
+_INT64_ID = re.compile(r"[1-9][0-9]{0,18}")
+_CHOSEN_ID = re.compile(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
+# Chosen ids and those made by the server, which start with a digit.
+_STORED_ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+# The parent is opaque, but has to be storable and printable.
+_PARENT_ID = re.compile(r"[^/\x00-\x1f\x7f\ud800-\udfff]{1,256}")
+_SHOWN_CHARS = 80
+
+_LOCATION_FORM = "projects/{project}/locations/{location}"
+_ENGINE_FORM = _LOCATION_FORM + "/reasoningEngines/{engine}"
+_MEMORY_FORM = _ENGINE_FORM + "/memories/{memory}"
+_REVISION_FORM = _MEMORY_FORM + "/revisions/{revision}"
+_OPERATION_FORM = _ENGINE_FORM + "/operations/{operation}"
+_ENGINE_COLLECTIONS = frozenset({"reasoningEngines", "memoryBanks"})
+
+
+def parse_engine_id(text: str) -> int:
+    """Read the id of an engine.
+
+    Raises:
+        NotFound: no engine can have this id.
+    """
+    return _parse_int64_id("reasoningEngines", text)
+
+
+def parse_revision_id(text: str) -> int:
+    """Read the id of a revision.
+
+    Raises:
+        NotFound: no revision can have this id.
+    """
+    return _parse_int64_id("revisions", text)
+
+
+def parse_text_id(collection: str, text: str) -> str:
+    """Read an id that is text, chosen by a caller or made by the server.
+
+    Raises:
+        NotFound: no resource of the collection can have this id.
+    """
+    if _STORED_ID.fullmatch(text) is None:
+        raise NotFound.of(f"{collection}/{_shown(text)}")
+    return text
+
+
+def check_chosen_id(field: str, text: str) -> str:
+    """Return the id that a caller chose for a new resource.
+
+    Raises:
+        InvalidArgument: the id is not acceptable; the error names the field.
+    """
+    if _CHOSEN_ID.fullmatch(text) is None:
+        raise InvalidArgument.of_field(
+            field,
+            f"must be 1 to {MAX_ID_CHARS} characters of a-z, 0-9 and hyphen, start with a letter "
+            "and end with a letter or digit.",
+        )
+    return text
+
+
+def _parse_int64_id(collection: str, text: str) -> int:
+    if _INT64_ID.fullmatch(text) is None or int(text) > MAX_INT64:
+        raise NotFound.of(f"{collection}/{_shown(text)}")
+    return int(text)
+
+
+def _shown(text: str) -> str:
+    """Make a foreign id safe to repeat in a message."""
+    return text[:_SHOWN_CHARS].encode("ascii", "backslashreplace").decode("ascii")
+
+
+def _malformed(form: str, field: str) -> InvalidArgument:
+    return InvalidArgument.of_field(field, f"must have the form {form}.")
+
+
+def _split_child(text: str, collection: str, form: str, field: str) -> tuple[str, str]:
+    """Split `parent/collection/id` into the parent's name and the id."""
+    parent, _, identity = text.rpartition("/")
+    parent, _, found = parent.rpartition("/")
+    if found != collection or not identity:
+        raise _malformed(form, field)
+    return parent, identity
+
+
+@dataclass(frozen=True, slots=True)
+class LocationName:
+    """A project and a location. Both are opaque: an id, a number, any text."""
+
+    project: str
+    location: str
+
+    @classmethod
+    def parse(cls, text: str, field: str = "parent") -> Self:
+        """Read a full name.
+
+        Raises:
+            InvalidArgument: the text is not such a name.
+        """
+        parts = text.split("/")
+        ids = parts[1::2]
+        if len(parts) != 4 or parts[0::2] != ["projects", "locations"]:
+            raise _malformed(_LOCATION_FORM, field)
+        if not all(_PARENT_ID.fullmatch(part) for part in ids):
+            raise _malformed(_LOCATION_FORM, field)
+        return cls(*ids)
+
+    @override
+    def __str__(self) -> str:
+        return f"projects/{self.project}/locations/{self.location}"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineName:
+    """An engine, whose id is unique over the whole service."""
+
+    project: str
+    location: str
+    engine: int
+
+    @classmethod
+    def parse(cls, text: str, field: str = "name") -> Self:
+        """Read a full name; `memoryBanks` is an alias of the collection.
+
+        Raises:
+            InvalidArgument: the text is not such a name.
+            NotFound: no engine can have this id.
+        """
+        head, _, identity = text.rpartition("/")
+        head, _, collection = head.rpartition("/")
+        if collection not in _ENGINE_COLLECTIONS or not identity:
+            raise _malformed(_ENGINE_FORM, field)
+        parent = LocationName.parse(head, field)
+        return cls(parent.project, parent.location, parse_engine_id(identity))
+
+    @property
+    def is_wildcard(self) -> bool:
+        """Whether the path named no project: the engine is then found by its id alone."""
+        return self.project == WILDCARD
+
+    @property
+    def parent(self) -> LocationName:
+        """The location that holds the engine."""
+        return LocationName(self.project, self.location)
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.parent}/reasoningEngines/{self.engine}"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryName:
+    """A memory of an engine."""
+
+    engine: EngineName
+    memory: str
+
+    @classmethod
+    def parse(cls, text: str, field: str = "name") -> Self:
+        """Read a full name.
+
+        Raises:
+            InvalidArgument: the text is not such a name.
+            NotFound: no memory can have this id.
+        """
+        parent, identity = _split_child(text, "memories", _MEMORY_FORM, field)
+        engine = EngineName.parse(parent, field)
+        return cls(engine, parse_text_id("memories", identity))
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.engine}/memories/{self.memory}"
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionName:
+    """A revision of a memory."""
+
+    memory: MemoryName
+    revision: int
+
+    @classmethod
+    def parse(cls, text: str, field: str = "name") -> Self:
+        """Read a full name.
+
+        Raises:
+            InvalidArgument: the text is not such a name.
+            NotFound: no revision can have this id.
+        """
+        parent, identity = _split_child(text, "revisions", _REVISION_FORM, field)
+        memory = MemoryName.parse(parent, field)
+        return cls(memory, parse_revision_id(identity))
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.memory}/revisions/{self.revision}"
+
+
+@dataclass(frozen=True, slots=True)
+class OperationName:
+    """A long-running operation, named under its engine."""
+
+    engine: EngineName
+    operation: str
+
+    @classmethod
+    def parse(cls, text: str, field: str = "name") -> Self:
+        """Read a full name.
+
+        Raises:
+            InvalidArgument: the text is not such a name.
+            NotFound: no operation can have this id.
+        """
+        parent, identity = _split_child(text, "operations", _OPERATION_FORM, field)
+        engine = EngineName.parse(parent, field)
+        return cls(engine, parse_text_id("operations", identity))
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.engine}/operations/{self.operation}"

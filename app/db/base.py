@@ -1,0 +1,32 @@
+"""The declarative base: naming of constraints and the column types that every table shares."""
+
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import BigInteger, DateTime, MetaData
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.orm import DeclarativeBase
+
+JsonObject = dict[str, Any]
+JsonList = list[dict[str, Any]]
+
+_NAMING = {
+    "ix": "ix_%(table_name)s_%(column_0_N_name)s",
+    "uq": "uq_%(table_name)s_%(column_0_N_name)s",
+    "ck": "ck_%(table_name)s_%(constraint_name)s",
+    "fk": "fk_%(table_name)s_%(referred_table_name)s",
+    "pk": "pk_%(table_name)s",
+}
+
+
+class Base(DeclarativeBase):
+    """The base of every table."""
+
+    metadata = MetaData(naming_convention=_NAMING)
+    type_annotation_map = {  # noqa: RUF012 - SQLAlchemy reads it as a plain attribute
+        int: BigInteger,
+        datetime: DateTime(timezone=True),
+        # None is SQL null; the JSON null would need a second way to ask for nothing.
+        JsonObject: JSONB(none_as_null=True),
+        JsonList: JSONB(none_as_null=True),
+    }

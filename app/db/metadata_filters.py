@@ -1,0 +1,109 @@
+"""Metadata filter groups to a WHERE clause over a jsonb column.
+
+The column holds, for each key, an object with one typed value, as the API writes it:
+`{"source": {"stringValue": "mail"}, "seen": {"timestampValue": "2030-01-02T03:04:05Z"}}`. Moments
+are stored in UTC in this very form, so their first 19 characters are their whole seconds, in order.
+
+A value of another type than the filter's never matches; the negation of a filter matches whenever
+the filter does not, so also where the key is missing.
+"""
+
+import operator
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Text, and_, collate, func, literal, or_, true
+from sqlalchemy.dialects.postgresql import JSONB
+
+from app.core.errors import InvalidArgument
+from app.core.filtering.metadata import MetadataFilter, MetadataOperator
+from app.db.filter_fields import Column, Condition, is_not_true
+
+FIELD = "filterGroups"
+
+_SECONDS_CHARS = len("2030-01-02T03:04:05")
+# Byte order, whatever the database's own collation is.
+_BYTE_ORDER = "C"
+_Compare = Callable[[Column, ColumnElement[Any]], Condition]
+_ORDERINGS: dict[MetadataOperator, _Compare] = {
+    MetadataOperator.GREATER_THAN: operator.gt,
+    MetadataOperator.LESS_THAN: operator.lt,
+}
+
+
+def metadata_clause(column: Column, groups: Sequence[Sequence[MetadataFilter]]) -> Condition:
+    """Return the clause of filter groups: filters are joined by AND, groups by OR.
+
+    Without a group everything matches.
+
+    Raises:
+        InvalidArgument: a group is empty, or an operator does not fit its value.
+    """
+    if not groups:
+        return true()
+    return or_(*(_group(column, group, index) for index, group in enumerate(groups)))
+
+
+def _group(column: Column, group: Sequence[MetadataFilter], index: int) -> Condition:
+    path = f"{FIELD}[{index}].filters"
+    if not group:
+        raise InvalidArgument.of_field(path, "must hold at least one filter.")
+    return and_(*(_filter(column, one, f"{path}[{at}]") for at, one in enumerate(group)))
+
+
+def _filter(column: Column, asked: MetadataFilter, path: str) -> Condition:
+    condition = _condition(column, asked, path)
+    return is_not_true(condition) if asked.negate else condition
+
+
+def _condition(column: Column, asked: MetadataFilter, path: str) -> Condition:
+    is_equality = asked.operator not in _ORDERINGS
+    match asked.value:
+        case bool() if not is_equality:
+            raise InvalidArgument.of_field(f"{path}.op", "must be EQUAL for a boolValue.")
+        case bool():
+            return _contains(column, asked.key, {"boolValue": asked.value})
+        case str() if is_equality:
+            return _contains(column, asked.key, {"stringValue": asked.value})
+        case str():
+            text = _text(column, asked.key, "stringValue")
+            return _compared(collate(text, _BYTE_ORDER), asked.operator, asked.value)
+        case datetime():
+            text = _text(column, asked.key, "timestampValue")
+            stored = collate(func.left(text, _SECONDS_CHARS), _BYTE_ORDER)
+            return _compared(stored, asked.operator, _whole_seconds(asked.value))
+        case _:
+            return _number_condition(column, asked.key, asked.operator, asked.value)
+
+
+def _number_condition(
+    column: Column, key: str, asked: MetadataOperator, number: float
+) -> Condition:
+    stored = _entry(column, key).op("->", return_type=JSONB())(literal("doubleValue", Text()))
+    # Among numbers, jsonb compares by value: 1 equals 1.0. Between types it has an order, too,
+    # which nobody asked for.
+    is_number = func.jsonb_typeof(stored) == literal("number", Text())
+    compare: _Compare = _ORDERINGS.get(asked, operator.eq)
+    return and_(is_number, compare(stored, literal(number, JSONB())))
+
+
+def _compared(stored: Column, asked: MetadataOperator, text: str) -> Condition:
+    compare: _Compare = _ORDERINGS.get(asked, operator.eq)
+    return compare(stored, literal(text, Text()))
+
+
+def _contains(column: Column, key: str, value: dict[str, bool | str]) -> Condition:
+    return column.bool_op("@>")(literal({key: value}, JSONB()))
+
+
+def _entry(column: Column, key: str) -> Column:
+    return column.op("->", return_type=JSONB())(literal(key, Text()))
+
+
+def _text(column: Column, key: str, kind: str) -> ColumnElement[str]:
+    return _entry(column, key).op("->>", return_type=Text())(literal(kind, Text()))
+
+
+def _whole_seconds(moment: datetime) -> str:
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds")

@@ -1,0 +1,255 @@
+r"""RE2 patterns to Postgres patterns that match the same texts, whole.
+
+Both engines match without backtracking, but they read many constructs differently (`.` and
+newlines, `\d` and other scripts, `\b`, escapes). So nothing is passed through: the pattern is
+checked by RE2 itself, parsed here, and written anew from constructs whose meaning in Postgres is
+known. What has no such construct is refused by name. Laziness and captures do not change whether a
+text matches, and are dropped.
+
+Source: RE2's syntax page; PostgreSQL documentation, "Regular Expression Details".
+"""
+
+import re
+from dataclasses import dataclass
+
+import re2  # type: ignore[import-untyped]  # google-re2 ships no types
+
+# Postgres refuses a larger count.
+_MAX_COUNT = 255
+# States after unrolling counted repetitions. The worst pattern of this size took Postgres 18 half a
+# second to compile; the time grows with the square.
+_MAX_SIZE = 512
+# What a word boundary counts: 60 of them are more than Postgres compiles.
+_BOUNDARY_SIZE = 20
+# Bytes that RE2 may use while it checks a pattern; reached by nested repetitions only.
+_RE2_MEMORY_BYTES = 1 << 20
+
+_FLAGS = re.compile(r"\(\?([is]+)\)")
+_COUNT = re.compile(r"\{([0-9]+)(,?)([0-9]*)\}")
+_HEX = re.compile(r"x(?:\{([0-9a-fA-F]{1,6})\}|([0-9a-fA-F]{2}))")
+_POSIX = re.compile(r"\[:([a-z]+):\]")
+
+_WORD = "0-9A-Za-z_"
+_CLASSES = {"d": "0-9", "w": _WORD, "s": r"\t\n\f\r "}
+_POSIX_CLASSES = {
+    "alnum": "0-9A-Za-z",
+    "alpha": "A-Za-z",
+    "ascii": r"\u0001-\u007f",
+    "blank": r"\t ",
+    "cntrl": r"\u0001-\u001f\u007f",
+    "digit": "0-9",
+    "graph": r"\u0021-\u007e",
+    "lower": "a-z",
+    "print": r"\u0020-\u007e",
+    "punct": r"\u0021-\u002f\u003a-\u0040\u005b-\u0060\u007b-\u007e",
+    "space": r"\t\n\u000b\f\r ",
+    "upper": "A-Z",
+    "word": _WORD,
+    "xdigit": "0-9A-Fa-f",
+}
+_CONTROLS = {"a": "\a", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_AFTER, _BEFORE = f"(?<=[{_WORD}])", f"(?=[{_WORD}])"
+_NOT_AFTER, _NOT_BEFORE = f"(?<![{_WORD}])", f"(?![{_WORD}])"
+_ANCHORS = {
+    "A": "^",
+    "z": "$",
+    "b": f"(?:{_AFTER}{_NOT_BEFORE}|{_NOT_AFTER}{_BEFORE})",
+    "B": f"(?:{_AFTER}{_BEFORE}|{_NOT_AFTER}{_NOT_BEFORE})",
+}
+
+
+class PatternRefusedError(Exception):
+    """The pattern is not served; the text says why and repeats nothing of it but a construct."""
+
+
+def to_postgres(pattern: str, max_chars: int) -> str:
+    """Return the Postgres pattern that matches exactly the texts which `pattern` matches whole.
+
+    Raises:
+        PatternRefusedError: it is no RE2 pattern, is too large, or has a construct without equal.
+    """
+    if len(pattern) > max_chars:
+        raise PatternRefusedError(f"a regular expression must have at most {max_chars} characters")
+    _check_by_re2(pattern)
+    return _Translator(pattern).translate()
+
+
+def _check_by_re2(pattern: str) -> None:
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _RE2_MEMORY_BYTES
+    try:
+        re2.compile(pattern, options)
+    except re2.error:
+        # RE2's own message repeats parts of the pattern.
+        raise PatternRefusedError("a regular expression must have RE2 syntax") from None
+
+
+@dataclass(frozen=True, slots=True)
+class _Piece:
+    """A part of the Postgres pattern."""
+
+    text: str
+    size: int
+    """States after unrolling, about."""
+    is_anchored: bool = False
+    """Whether it holds an anchor at any depth."""
+
+
+class _Translator:
+    """A recursive descent over one pattern that RE2 accepts."""
+
+    def __init__(self, pattern: str) -> None:
+        self._text = pattern
+        self._at = 0
+        self._flags = ""
+
+    def translate(self) -> str:
+        while (flags := _FLAGS.match(self._text, self._at)) is not None:
+            self._flags += flags.group(1)
+            self._at = flags.end()
+        # Postgres reads embedded options at the very start only.
+        options = "(?i)" if "i" in self._flags else ""
+        return f"{options}^(?:{self._alternatives().text})$"
+
+    def _alternatives(self) -> _Piece:
+        """Return what stands before the end or the closing parenthesis."""
+        pieces: list[_Piece] = []
+        while self._peek() not in {"", ")"}:
+            pieces.append(_Piece("|", 0) if self._take("|") else self._repeated())
+        size = sum(piece.size for piece in pieces)
+        if size > _MAX_SIZE:
+            raise PatternRefusedError("a regular expression must not repeat or hold so much")
+        is_anchored = any(piece.is_anchored for piece in pieces)
+        return _Piece("".join(piece.text for piece in pieces), size, is_anchored)
+
+    def _repeated(self) -> _Piece:
+        piece = self._anchor() or self._atom()
+        quantifier, times = self._quantifier()
+        # Postgres needs exponential time to compile loops through anchors.
+        if quantifier and piece.is_anchored:
+            raise PatternRefusedError("a regular expression must not repeat ^, $, \\b or the like")
+        return _Piece(piece.text + quantifier, piece.size * times, piece.is_anchored)
+
+    def _anchor(self) -> _Piece | None:
+        found = self._peek()
+        if found in {"^", "$"}:
+            self._at += 1
+            return _Piece(found, 1, is_anchored=True)
+        escaped = self._text[self._at + 1 : self._at + 2]
+        if found != "\\" or escaped not in _ANCHORS:
+            return None
+        self._at += 2
+        size = _BOUNDARY_SIZE if escaped in "bB" else 1
+        return _Piece(_ANCHORS[escaped], size, is_anchored=True)
+
+    def _quantifier(self) -> tuple[str, int]:
+        """Return the quantifier, without its laziness, and how often it copies what it repeats."""
+        written, times = "", 1
+        count = _COUNT.match(self._text, self._at)
+        if self._peek() in {"*", "+", "?"}:
+            written = self._next()
+        elif count is not None:
+            written, times = count.group(), max(map(int, re.findall("[0-9]+", count.group())))
+            self._at = count.end()
+        if times > _MAX_COUNT:
+            raise PatternRefusedError(f"a regular expression must not count beyond {_MAX_COUNT}")
+        if written:
+            self._take("?")
+        return written, max(times, 1)
+
+    def _atom(self) -> _Piece:
+        found = self._next()
+        match found:
+            case "(":
+                return self._group()
+            case "[":
+                return _Piece(self._bracket(), 1)
+            case ".":
+                return _Piece("." if "s" in self._flags else r"[^\n]", 1)
+            case "\\":
+                return _Piece(self._escape(), 1)
+            case _:
+                return _Piece(_literal(found), 1)
+
+    def _group(self) -> _Piece:
+        if self._take("?") and not self._take(":"):
+            raise PatternRefusedError(
+                "a regular expression must not have named groups, nor flags except (?i) and (?s) "
+                "at its start"
+            )
+        body = self._alternatives()
+        self._take(")")
+        return _Piece(f"(?:{body.text})", max(body.size, 1), body.is_anchored)
+
+    def _escape(self) -> str:
+        found = self._peek()
+        if found.lower() in _CLASSES:
+            self._at += 1
+            negation = "^" if found.isupper() else ""
+            return f"[{negation}{_CLASSES[found.lower()]}]"
+        return _literal(self._escaped_character())
+
+    def _escaped_character(self) -> str:
+        hexadecimal = _HEX.match(self._text, self._at)
+        if hexadecimal is not None:
+            self._at = hexadecimal.end()
+            return chr(int(hexadecimal.group(1) or hexadecimal.group(2), 16))
+        found = self._next()
+        if found.isalnum() and found not in _CONTROLS:
+            raise PatternRefusedError(rf"a regular expression must not have \{found} here")
+        return _CONTROLS.get(found, found)
+
+    def _bracket(self) -> str:
+        negation = "^" if self._take("^") else ""
+        items = [self._bracket_item()]
+        while not self._take("]"):
+            items.append(self._bracket_item())
+        return f"[{negation}{''.join(items)}]"
+
+    def _bracket_item(self) -> str:
+        posix = _POSIX.match(self._text, self._at)
+        if posix is not None:
+            self._at = posix.end()
+            return _POSIX_CLASSES[posix.group(1)]
+        if self._text.startswith("[:", self._at):
+            raise PatternRefusedError("a regular expression must not have [: inside [ ] for itself")
+        escaped = self._text[self._at : self._at + 2]
+        if escaped[0] == "\\" and escaped[1] in _CLASSES:
+            self._at += 2
+            return _CLASSES[escaped[1]]
+        return self._bracket_range()
+
+    def _bracket_range(self) -> str:
+        first = self._bracket_character()
+        after = self._text[self._at + 1 : self._at + 2]
+        if self._peek() != "-" or after == "]":
+            return _literal(first)
+        self._at += 1
+        return f"{_literal(first)}-{_literal(self._bracket_character())}"
+
+    def _bracket_character(self) -> str:
+        found = self._next()
+        return self._escaped_character() if found == "\\" else found
+
+    def _next(self) -> str:
+        found = self._text[self._at]
+        self._at += 1
+        return found
+
+    def _take(self, expected: str) -> bool:
+        is_there = self._peek() == expected
+        self._at += is_there
+        return is_there
+
+    def _peek(self) -> str:
+        return self._text[self._at : self._at + 1]
+
+
+def _literal(character: str) -> str:
+    """Write one character so that it stands for itself, inside brackets and outside."""
+    if character == "\x00" or "\ud800" <= character <= "\udfff":
+        raise PatternRefusedError("a regular expression must not have U+0000 or surrogates")
+    if character.isascii() and not character.isalnum():
+        return f"\\u{ord(character):04x}"
+    return character

@@ -1,0 +1,135 @@
+"""Transactions: the only place that commits, and that turns database failures into errors.
+
+A function that takes `session` takes part in its caller's transaction.
+"""
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+
+from sqlalchemy import text
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
+
+from app.core.errors import (
+    Aborted,
+    DeadlineExceeded,
+    InvalidArgument,
+    Reason,
+    ServiceError,
+    Unavailable,
+)
+from app.core.guard import transaction_open
+
+Session = AsyncSession
+
+_RETRY_SECONDS = 1.0
+_CONFLICTS = frozenset({"40001", "40P01", "55P03"})
+_TOO_SLOW = "57014"
+_BAD_REGEX = "2201B"
+# Connection trouble, shutdown, and no room for another connection.
+_AWAY_PREFIXES = ("08", "57P", "53")
+
+
+class Database:
+    """Opens transactions on one Postgres database."""
+
+    def __init__(self, engine: AsyncEngine) -> None:
+        self.engine = engine
+        self._reading = engine.execution_options(
+            isolation_level="REPEATABLE READ", postgresql_readonly=True
+        )
+
+    @asynccontextmanager
+    async def transaction(
+        self, *, statement_seconds: float | None = None
+    ) -> AsyncIterator[Session]:
+        """Open a transaction that commits when the block ends and rolls back if it raises.
+
+        Args:
+            statement_seconds: longest run of a statement; for filters with a regular expression,
+                whose cost the caller's text decides. Exceeding it is then the caller's error.
+
+        Raises:
+            Aborted: a concurrent transaction won.
+            InvalidArgument: `statement_seconds` was exceeded.
+            Unavailable: the database cannot be reached.
+            DeadlineExceeded: a statement ran too long.
+        """
+        async with _begun(self.engine, statement_seconds) as session:
+            yield session
+
+    @asynccontextmanager
+    async def snapshot(self, *, statement_seconds: float | None = None) -> AsyncIterator[Session]:
+        """Open a read-only view of one moment; Postgres refuses a write in it.
+
+        `statement_seconds` and the errors are as those of `transaction`.
+        """
+        async with _begun(self._reading, statement_seconds) as session:
+            yield session
+
+    async def close(self) -> None:
+        """Close every connection."""
+        await self.engine.dispose()
+
+
+@asynccontextmanager
+async def _begun(engine: AsyncEngine, seconds: float | None) -> AsyncIterator[Session]:
+    is_callers_filter = seconds is not None
+    with transaction_open(), _translated(is_callers_filter=is_callers_filter):
+        async with (
+            AsyncSession(engine, expire_on_commit=False, autoflush=False) as session,
+            session.begin(),
+        ):
+            if seconds is not None:
+                limit = {"limit": str(int(seconds * 1000))}
+                await session.execute(
+                    text("select set_config('statement_timeout', :limit, true)"), limit
+                )
+            yield session
+
+
+@contextmanager
+def _translated(*, is_callers_filter: bool) -> Iterator[None]:
+    try:
+        yield
+    except PoolTimeoutError as error:
+        raise _unavailable() from error
+    except DBAPIError as error:
+        found = _translate(error, is_callers_filter=is_callers_filter)
+        if found is None:
+            raise
+        raise found from error
+
+
+def _translate(error: DBAPIError, *, is_callers_filter: bool) -> ServiceError | None:
+    state: str | None = getattr(error.orig, "sqlstate", None)
+    if state in _CONFLICTS:
+        return Aborted("A concurrent change won; retry.", Reason.CONCURRENT_CHANGE)
+    if state == _BAD_REGEX:
+        return InvalidArgument.of_field("filter", "the regular expression cannot be used.")
+    if state == _TOO_SLOW:
+        return _too_slow(is_callers_filter=is_callers_filter)
+    is_lost = state is None and error.connection_invalidated
+    # A connection that could not be opened has no state: psycopg raises it on the client's side.
+    never_opened = state is None and type(error.orig).__name__ in _CONNECT_ERRORS
+    if is_lost or never_opened or (state or "").startswith(_AWAY_PREFIXES):
+        return _unavailable()
+    return None
+
+
+def _too_slow(*, is_callers_filter: bool) -> ServiceError:
+    if is_callers_filter:
+        return InvalidArgument.of_field("filter", "the filter takes too long; use a simpler one.")
+    return DeadlineExceeded("The database took too long to answer.", Reason.DATABASE_UNAVAILABLE)
+
+
+_CONNECT_ERRORS = frozenset({"OperationalError", "ConnectionTimeout", "InterfaceError"})
+
+
+def _unavailable() -> Unavailable:
+    return Unavailable(
+        "The database cannot be reached at the moment.",
+        Reason.DATABASE_UNAVAILABLE,
+        retry_after_seconds=_RETRY_SECONDS,
+    )

@@ -1,0 +1,1 @@
+"""Engines (`reasoningEngines`): the parents of memories, and their memory configuration."""

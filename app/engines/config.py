@@ -1,0 +1,274 @@
+"""The configuration of a memory bank (`memoryBankConfig`): its messages and their rules.
+
+Source: wire specification, section 12.2.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from enum import StrEnum
+from typing import Annotated, Any, Self
+
+from pydantic import AliasChoices, Field, model_validator
+
+from app.core.names import MAX_ID_CHARS
+from app.wire.base import WireModel
+from app.wire.content import Content
+from app.wire.scalars import PositiveDuration, one_of
+
+_MINUTE = timedelta(minutes=1)
+_MAX_REVISIONS_PER_CANDIDATE = 10
+
+
+class ManagedTopic(StrEnum):
+    """The topics that the API defines."""
+
+    MANAGED_TOPIC_ENUM_UNSPECIFIED = "MANAGED_TOPIC_ENUM_UNSPECIFIED"
+    USER_PERSONAL_INFO = "USER_PERSONAL_INFO"
+    USER_PREFERENCES = "USER_PREFERENCES"
+    KEY_CONVERSATION_DETAILS = "KEY_CONVERSATION_DETAILS"
+    EXPLICIT_INSTRUCTIONS = "EXPLICIT_INSTRUCTIONS"
+
+
+ManagedTopicField = Annotated[ManagedTopic, one_of(ManagedTopic)]
+
+
+class MemoryTopicId(WireModel):
+    """The name of a topic: one of a custom label and a managed topic."""
+
+    custom_memory_topic_label: str | None = Field(None, max_length=256)
+    managed_memory_topic: ManagedTopicField | None = None
+
+    @model_validator(mode="after")
+    def _has_one(self) -> Self:
+        if (self.custom_memory_topic_label is None) == (self.managed_memory_topic is None):
+            raise ValueError("must have one of customMemoryTopicLabel and managedMemoryTopic")
+        return self
+
+
+class CustomMemoryTopic(WireModel):
+    """A topic of the bank's own."""
+
+    label: str = Field(min_length=1, max_length=256)
+    description: str | None = None
+
+
+class ManagedMemoryTopic(WireModel):
+    """A topic that the API defines."""
+
+    managed_topic_enum: ManagedTopicField
+
+
+class MemoryTopic(WireModel):
+    """A topic that memories may be about."""
+
+    custom_memory_topic: CustomMemoryTopic | None = None
+    managed_memory_topic: ManagedMemoryTopic | None = None
+
+    @model_validator(mode="after")
+    def _has_one(self) -> Self:
+        if (self.custom_memory_topic is None) == (self.managed_memory_topic is None):
+            raise ValueError("must have one of customMemoryTopic and managedMemoryTopic")
+        return self
+
+
+class ExampleEvent(WireModel):
+    """A turn of an example."""
+
+    content: Content
+
+
+class ConversationSource(WireModel):
+    """The conversation of an example."""
+
+    events: list[ExampleEvent] = Field(default_factory=list)
+
+
+class ExampleMemory(WireModel):
+    """A memory that should come of an example."""
+
+    fact: str
+    topics: list[MemoryTopicId] = Field(default_factory=list)
+
+
+class GenerateMemoriesExample(WireModel):
+    """An example of what to extract; no memories at all is an example too."""
+
+    conversation_source: ConversationSource | None = None
+    generated_memories: list[ExampleMemory] | None = None
+
+
+class ConsolidationConfig(WireModel):
+    """How candidates are merged with what is there."""
+
+    revisions_per_candidate_count: int | None = Field(None, ge=0, le=_MAX_REVISIONS_PER_CANDIDATE)
+
+
+class CustomizationConfig(WireModel):
+    """What to extract, for the scopes that have all of `scopeKeys`."""
+
+    scope_keys: list[str] | None = None
+    memory_topics: list[MemoryTopic] | None = None
+    generate_memories_examples: list[GenerateMemoriesExample] | None = None
+    enable_third_person_memories: bool | None = None
+    consolidation_config: ConsolidationConfig | None = None
+    disable_natural_language_memories: bool | None = None
+
+
+class GenerationRule(WireModel):
+    """When buffered events become memories."""
+
+    idle_duration: PositiveDuration | None = None
+    fixed_interval: PositiveDuration | None = None
+    event_count: int | None = Field(None, ge=1)
+    overlap_event_count: int | None = Field(None, ge=1)
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if self.idle_duration is not None and self.fixed_interval is not None:
+            raise ValueError("must have at most one of idleDuration and fixedInterval")
+        for name, length in (
+            ("idleDuration", self.idle_duration),
+            ("fixedInterval", self.fixed_interval),
+        ):
+            if length is not None and length % _MINUTE:
+                raise ValueError(f'{name} must be whole minutes, such as "300s"')
+        self._check_overlap()
+        return self
+
+    def _check_overlap(self) -> None:
+        if self.overlap_event_count is None:
+            return
+        if (self.idle_duration or self.fixed_interval or self.event_count) is None:
+            raise ValueError("overlapEventCount needs another rule beside it")
+        if self.event_count is not None and self.overlap_event_count >= self.event_count:
+            raise ValueError("overlapEventCount must be less than eventCount")
+
+
+class GenerationTriggerConfig(WireModel):
+    """The rule of the bank's streams."""
+
+    generation_rule: GenerationRule | None = None
+
+
+class GenerationConfig(WireModel):
+    """The model that writes memories, and when it does."""
+
+    model: str | None = Field(None, max_length=512)
+    generation_trigger_config: GenerationTriggerConfig | None = None
+
+
+class SimilaritySearchConfig(WireModel):
+    """The model of similarity search. Kept; searches use this service's own model."""
+
+    embedding_model: str = Field(max_length=512)
+
+
+class GranularTtlConfig(WireModel):
+    """The life of memories by how they came about."""
+
+    create_ttl: PositiveDuration | None = None
+    generate_created_ttl: PositiveDuration | None = None
+    generate_updated_ttl: PositiveDuration | None = None
+
+
+def _also(camel: str, snake: str, *names: str) -> AliasChoices:
+    return AliasChoices(camel, snake, *names)
+
+
+class TtlConfig(WireModel):
+    """The life of memories and of revisions.
+
+    The product's documentation calls two fields otherwise than the API's definition; both names
+    are read.
+    """
+
+    default_ttl: PositiveDuration | None = None
+    granular_ttl_config: GranularTtlConfig | None = Field(
+        None,
+        validation_alias=_also(
+            "granularTtlConfig", "granular_ttl_config", "granularTtl", "granular_ttl"
+        ),
+    )
+    memory_revision_default_ttl: PositiveDuration | None = Field(
+        None,
+        validation_alias=_also(
+            "memoryRevisionDefaultTtl", "memory_revision_default_ttl", "revisionTtl", "revision_ttl"
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _has_one(self) -> Self:
+        if self.default_ttl is not None and self.granular_ttl_config is not None:
+            raise ValueError("must have at most one of defaultTtl and granularTtlConfig")
+        return self
+
+
+class MemoryType(StrEnum):
+    """What a memory holds."""
+
+    MEMORY_TYPE_UNSPECIFIED = "MEMORY_TYPE_UNSPECIFIED"
+    NATURAL_LANGUAGE_COLLECTION = "NATURAL_LANGUAGE_COLLECTION"
+    STRUCTURED_PROFILE = "STRUCTURED_PROFILE"
+
+
+MemoryTypeField = Annotated[MemoryType, one_of(MemoryType)]
+
+
+class SchemaConfig(WireModel):
+    """The schema of a profile."""
+
+    id: str = Field(
+        pattern=r"^[a-z][a-z0-9-]*$",
+        min_length=1,
+        max_length=MAX_ID_CHARS,
+        description="Lowercase letter first, then letters, digits and hyphens.",
+    )
+    memory_schema: dict[str, Any] | None = Field(None, alias="schema")
+    json_schema: dict[str, Any] | None = None
+    memory_type: MemoryTypeField = MemoryType.STRUCTURED_PROFILE
+
+    @model_validator(mode="after")
+    def _is_no_array(self) -> Self:
+        for schema in (self.memory_schema, self.json_schema):
+            if schema is not None and str(schema.get("type", "")).upper() == "ARRAY":
+                raise ValueError("the type of a schema must not be ARRAY")
+        return self
+
+
+class StructuredMemoryConfig(WireModel):
+    """The profiles of the scopes that have all of `scopeKeys`."""
+
+    scope_keys: list[str] | None = None
+    schema_configs: list[SchemaConfig] | None = None
+
+
+class MemoryBankConfig(WireModel):
+    """The configuration of a bank; every part is optional."""
+
+    generation_config: GenerationConfig | None = None
+    similarity_search_config: SimilaritySearchConfig | None = None
+    ttl_config: TtlConfig | None = None
+    disable_memory_revisions: bool | None = None
+    customization_configs: list[CustomizationConfig] | None = None
+    structured_memory_configs: list[StructuredMemoryConfig] | None = None
+
+    @model_validator(mode="after")
+    def _has_one_default(self) -> Self:
+        configs = self.customization_configs or []
+        if sum(1 for config in configs if not config.scope_keys) > 1:
+            raise ValueError("customizationConfigs may have only one without scopeKeys")
+        return self
+
+
+def customization_for(config: MemoryBankConfig, scope: Mapping[str, str]) -> CustomizationConfig:
+    """Return the configuration that applies to a scope.
+
+    Of those whose keys the scope all has, the one with the most; else the one without keys; else
+    an empty one.
+    """
+    fitting = [
+        one
+        for one in config.customization_configs or []
+        if set(one.scope_keys or []) <= scope.keys()
+    ]
+    return max(fitting, key=lambda one: len(one.scope_keys or []), default=CustomizationConfig())

@@ -1,0 +1,123 @@
+"""Every statement on engines. All functions take part in the caller's transaction."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, select, tuple_, update
+from sqlalchemy.dialects.postgresql import insert
+
+from app.core.errors import AlreadyExists, NotFound, Reason
+from app.core.names import WILDCARD, EngineName, LocationName
+from app.db.filter_fields import MapField, TextField, TimestampField
+from app.db.filters import Fields
+from app.db.session import Session
+from app.engines.tables import EngineRow
+
+
+class Lock(Enum):
+    """How a transaction holds an engine that it reads."""
+
+    NONE = "NONE"
+    SHARED = "SHARED"
+    """The engine cannot be deleted before the transaction ends; taken to write children."""
+    EXCLUSIVE = "EXCLUSIVE"
+
+
+async def get(session: Session, name: EngineName, lock: Lock = Lock.NONE) -> EngineRow:
+    """Return an engine that is not deleted.
+
+    Raises:
+        NotFound: no such engine, or it lies in another project or location.
+    """
+    statement = select(EngineRow).where(
+        EngineRow.engine_id == name.engine, EngineRow.delete_time.is_(None)
+    )
+    if not name.is_wildcard:
+        statement = statement.where(
+            EngineRow.project == name.project, EngineRow.location == name.location
+        )
+    if lock is Lock.SHARED:
+        statement = statement.with_for_update(key_share=True, read=True)
+    elif lock is Lock.EXCLUSIVE:
+        statement = statement.with_for_update()
+    row = (await session.execute(statement)).scalar_one_or_none()
+    if row is None:
+        raise NotFound.of(name)
+    return row
+
+
+async def insert_engine(session: Session, values: dict[str, Any]) -> EngineRow:
+    """Insert an engine.
+
+    Raises:
+        AlreadyExists: its id is taken.
+    """
+    row = await _insert(session, values)
+    if row is None:
+        raise AlreadyExists("The engine's id is taken; retry.", Reason.ID_TAKEN)
+    return row
+
+
+async def insert_once(session: Session, values: dict[str, Any]) -> None:
+    """Insert an engine unless its id is there, deleted or not."""
+    await _insert(session, values)
+
+
+async def _insert(session: Session, values: dict[str, Any]) -> EngineRow | None:
+    statement = insert(EngineRow).values(values).on_conflict_do_nothing().returning(EngineRow)
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def update_engine(session: Session, engine_id: int, values: dict[str, Any]) -> EngineRow:
+    """Change an engine that the caller has locked."""
+    statement = (
+        update(EngineRow)
+        .where(EngineRow.engine_id == engine_id)
+        .values(**values, version=EngineRow.version + 1)
+        .returning(EngineRow)
+        .execution_options(populate_existing=True)
+    )
+    return (await session.execute(statement)).scalar_one()
+
+
+async def mark_deleted(session: Session, engine_id: int, now: datetime) -> None:
+    """Hide an engine from every read."""
+    await update_engine(session, engine_id, {"delete_time": now})
+
+
+async def remove(session: Session, engine_id: int) -> None:
+    """Remove an engine whose children are gone."""
+    await session.execute(delete(EngineRow).where(EngineRow.engine_id == engine_id))
+
+
+FILTER_FIELDS: Fields = {
+    "display_name": TextField(EngineRow.display_name),
+    "description": TextField(EngineRow.description),
+    "labels": MapField(EngineRow.labels),
+    "create_time": TimestampField(EngineRow.create_time),
+    "update_time": TimestampField(EngineRow.update_time),
+}
+
+
+async def list_page(
+    session: Session,
+    location: LocationName,
+    clause: ColumnElement[bool],
+    limit: int,
+    after: tuple[datetime, int] | None,
+) -> Sequence[EngineRow]:
+    """Return up to `limit` engines of a location, newest first."""
+    statement = select(EngineRow).where(EngineRow.delete_time.is_(None), clause)
+    for column, value in (
+        (EngineRow.project, location.project),
+        (EngineRow.location, location.location),
+    ):
+        if value != WILDCARD:
+            statement = statement.where(column == value)
+    key = (EngineRow.create_time, EngineRow.engine_id)
+    if after is not None:
+        statement = statement.where(tuple_(*key) < after)
+    statement = statement.order_by(*(column.desc() for column in key)).limit(limit)
+    return (await session.execute(statement)).scalars().all()

@@ -1,0 +1,63 @@
+"""Routes of engines. Source: wire specification, sections 3.2 and 12."""
+
+from app.engines import repository
+from app.engines.schemas import (
+    ListReasoningEnginesResponse,
+    ReasoningEngine,
+    ReasoningEngineRequest,
+)
+from app.engines.service import EngineService
+from app.operations.schemas import Operation
+from app.web.context import Context, Mutation
+from app.web.names import EnginePath, LocationPath
+from app.web.paging import Filter, PageSize, PageToken, UpdateMask
+from app.web.paths import ENGINE, PREFIX
+from app.web.routing import Router
+
+router = Router("engines")
+
+_COLLECTION = PREFIX + "/reasoningEngines"
+
+
+@router.post(_COLLECTION, summary="Create an engine", operation_id="createReasoningEngine")
+async def create_engine(
+    context: Mutation, location: LocationPath, body: ReasoningEngineRequest | None = None
+) -> Operation:
+    """Create an engine, with the configuration of its memory bank."""
+    request = body or ReasoningEngineRequest()
+    service = EngineService.of(context.resources)
+    row = await service.create(location, request, context.once(request.wire()))
+    return Operation.from_row(row)
+
+
+@router.get(_COLLECTION, summary="List engines", operation_id="listReasoningEngines")
+async def list_engines(
+    context: Context,
+    location: LocationPath,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
+    page_size: PageSize = None,
+    page_token: PageToken = None,
+) -> ListReasoningEnginesResponse:
+    """List the engines of a location, newest first; filter by `display_name`, `labels.k`, times."""
+    service = EngineService.of(context.resources)
+    return await service.list_page(location, filter, page_size, page_token)
+
+
+@router.get(ENGINE, summary="Get an engine", operation_id="getReasoningEngine")
+async def get_engine(context: Context, name: EnginePath) -> ReasoningEngine:
+    """Return an engine with its configuration."""
+    async with context.resources.db.snapshot() as session:
+        return ReasoningEngine.from_row(await repository.get(session, name))
+
+
+@router.patch(ENGINE, summary="Update an engine", operation_id="updateReasoningEngine")
+async def update_engine(
+    context: Mutation,
+    name: EnginePath,
+    body: ReasoningEngineRequest,
+    update_mask: UpdateMask = None,
+) -> Operation:
+    """Change the masked fields; without a mask, the fields that are sent."""
+    once = context.once({"body": body.wire(), "mask": update_mask})
+    row = await EngineService.of(context.resources).update(name, body, update_mask, once)
+    return Operation.from_row(row)

@@ -1,0 +1,181 @@
+"""Use cases of engines: create, list, update. Deletion is in `retention`: it knows children."""
+
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from app.core.clock import Clock
+from app.core.errors import Aborted, Reason
+from app.core.fieldmask import check, parse_mask
+from app.core.ids import new_id
+from app.core.names import WILDCARD, EngineName, LocationName
+from app.core.once import Once
+from app.core.paging import clamp_page_size, decode_token, encode_token, typed_key
+from app.db.filters import read_filter
+from app.db.session import Database
+from app.engines import repository
+from app.engines.repository import Lock
+from app.engines.schemas import (
+    ListReasoningEnginesResponse,
+    ReasoningEngine,
+    ReasoningEngineRequest,
+    name_of,
+)
+from app.engines.tables import EngineRow
+from app.operations import repository as operations
+from app.operations.repository import NewOperation
+from app.operations.schemas import type_url
+from app.operations.tables import OperationRow
+from app.resources import Resources
+from app.settings import Settings
+
+DEFAULT_LOCATION = LocationName("default", "local")
+"""Where engines go whose path names no project."""
+FIRST_ENGINE = EngineName(DEFAULT_LOCATION.project, DEFAULT_LOCATION.location, 1)
+"""The engine that is there from the first start."""
+
+_BANK_PATH = "context_spec.memory_bank_config"
+_MASKABLE = frozenset(
+    {"display_name", "description", "labels", "context_spec", _BANK_PATH, "encryption_spec"}
+)
+# Request ids of creations are unique over the service: the engine is not there yet.
+_NO_ENGINE = 0
+
+
+@dataclass(frozen=True)
+class EngineService:
+    """Engines, the parents of memories."""
+
+    db: Database
+    clock: Clock
+    settings: Settings
+
+    @classmethod
+    def of(cls, resources: Resources) -> "EngineService":
+        """Build the service from the process's resources."""
+        return cls(resources.db, resources.clock, resources.settings)
+
+    async def ensure_first(self) -> None:
+        """Create the first engine unless it is there, or was."""
+        async with self.db.transaction() as session:
+            values = _new_values(FIRST_ENGINE, ReasoningEngineRequest(), self.clock.now())
+            await repository.insert_once(session, values)
+
+    async def create(
+        self, location: LocationName, request: ReasoningEngineRequest, once: Once | None
+    ) -> OperationRow:
+        """Create an engine; the operation is done."""
+        now = self.clock.now()
+        parent = DEFAULT_LOCATION if location.project == WILDCARD else location
+        name = EngineName(parent.project, parent.location, new_id(now))
+        new = self._operation(name, "engines.create", "CreateReasoningEngineOperationMetadata", now)
+        async with self.db.transaction() as session:
+            known = await operations.replay(session, new, once, within=_NO_ENGINE)
+            if known is not None:
+                return known
+            row = await repository.insert_engine(session, _new_values(name, request, now))
+            return await operations.insert_done(session, new, _response(row))
+
+    async def update(
+        self,
+        name: EngineName,
+        request: ReasoningEngineRequest,
+        mask: str | None,
+        once: Once | None,
+    ) -> OperationRow:
+        """Change the masked fields, or without a mask those that were sent.
+
+        Raises:
+            Aborted: the etag is stale.
+        """
+        now = self.clock.now()
+        paths = parse_mask(mask)
+        changed = _sent_fields(request) if paths is None else check(paths, _MASKABLE)
+        async with self.db.transaction() as session:
+            row = await repository.get(session, name, Lock.EXCLUSIVE)
+            new = self._operation(
+                name_of(row), "engines.update", "UpdateReasoningEngineOperationMetadata", now
+            )
+            if (known := await operations.replay(session, new, once)) is not None:
+                return known
+            if request.etag is not None and request.etag != str(row.version):
+                raise Aborted(f"etag: {name} was changed since; read again.", Reason.ETAG_STALE)
+            values = {**_values(request, changed), "update_time": now}
+            row = await repository.update_engine(session, row.engine_id, values)
+            return await operations.insert_done(session, new, _response(row))
+
+    async def list_page(
+        self,
+        location: LocationName,
+        filter_text: str | None,
+        page_size: int | None,
+        page_token: str | None,
+    ) -> ListReasoningEnginesResponse:
+        """Return a page of engines, newest first."""
+        limit = clamp_page_size(page_size)
+        clause = read_filter(
+            filter_text,
+            repository.FILTER_FIELDS,
+            regex_max_chars=self.settings.filter_regex_max_chars,
+        )
+        query = {"list": "engines", "parent": str(location), "filter": filter_text}
+        after = typed_key(decode_token(page_token, query), datetime, int) if page_token else None
+        seconds = self.settings.filter_timeout_seconds if clause.uses_regex else None
+        async with self.db.snapshot(statement_seconds=seconds) as session:
+            rows = await repository.list_page(session, location, clause.condition, limit + 1, after)
+        last = rows[limit - 1] if len(rows) > limit else None
+        return ListReasoningEnginesResponse(
+            reasoning_engines=[ReasoningEngine.from_row(row) for row in rows[:limit]],
+            next_page_token=last and encode_token(query, [last.create_time, last.engine_id]),
+        )
+
+    def _operation(self, name: EngineName, kind: str, details: str, now: datetime) -> NewOperation:
+        return NewOperation(
+            engine_id=name.engine,
+            engine_name=str(name),
+            kind=kind,
+            now=now,
+            keep=self.settings.operation_retention,
+            details={"@type": type_url(details)},
+        )
+
+
+def _new_values(name: EngineName, request: ReasoningEngineRequest, now: datetime) -> dict[str, Any]:
+    return {
+        "engine_id": name.engine,
+        "project": name.project,
+        "location": name.location,
+        **_values(request, _MASKABLE),
+        "version": 1,
+        "create_time": now,
+        "update_time": now,
+    }
+
+
+def _response(row: EngineRow) -> dict[str, Any]:
+    return {"@type": type_url("ReasoningEngine"), **ReasoningEngine.from_row(row).wire()}
+
+
+def _sent_fields(request: ReasoningEngineRequest) -> frozenset[str]:
+    """Return what an update without a mask changes: the fields that were sent.
+
+    A client that renames a bank sends an empty configuration along; taken at its word it would
+    wipe the stored one. Source: wire specification, section 3.2.
+    """
+    sent = frozenset(request.model_fields_set) & _MASKABLE
+    config = request.context_spec and request.context_spec.memory_bank_config
+    return sent if config is not None and config.model_fields_set else sent - {"context_spec"}
+
+
+def _values(request: ReasoningEngineRequest, changed: frozenset[str]) -> dict[str, Any]:
+    """Return the columns of the fields in `changed`, as the request has them."""
+    config = request.context_spec and request.context_spec.memory_bank_config
+    columns: dict[str, Any] = {
+        "display_name": request.display_name,
+        "description": request.description,
+        "labels": request.labels or {},
+        "bank_config": config.wire() if config is not None else None,
+        "encryption_spec": request.encryption_spec and request.encryption_spec.wire(),
+    }
+    wanted = {"bank_config" if path.startswith("context_spec") else path for path in changed}
+    return {column: value for column, value in columns.items() if column in wanted}

@@ -1,0 +1,1 @@
+"""`memories:generate`: memories out of conversations and given facts."""

@@ -1,0 +1,318 @@
+"""What a worker runs to generate memories.
+
+Read, think outside any transaction, then write all changes and the operation's end in one. A
+memory that was changed meanwhile makes the job think again.
+"""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+from zoneinfo import ZoneInfo
+
+from app.core.errors import Aborted, Reason
+from app.core.names import EngineName, MemoryName, RevisionName
+from app.db.session import Session
+from app.engines import repository as engines
+from app.engines.config import CustomizationConfig, customization_for
+from app.engines.repository import Lock
+from app.engines.schemas import config_of
+from app.engines.tables import EngineRow
+from app.generation import merging, rules
+from app.generation.facts import Candidate, Neighbour
+from app.generation.plan import Plan, PlannedChange, plan
+from app.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrategy
+from app.generation.topics import effective
+from app.generation.turns import (
+    configured_topics,
+    skipped_files,
+    stored_topics,
+    topic_columns,
+    topics_of,
+    turn_of,
+)
+from app.memories import ledger
+from app.memories import repository as memories
+from app.memories.ledger import CONTENT_FIELDS, Change, Creation, Vector, Writing
+from app.memories.policy import Cause, memory_expiry
+from app.memories.schemas import DEFAULT_MEMORY_TYPE, scope_hash
+from app.memories.service import MemoryService
+from app.memories.tables import MemoryRow
+from app.operations.runner import Job
+from app.operations.schemas import type_url
+from app.resources import Resources
+from app.retrieval import repository as retrieval
+from app.retrieval.repository import ScopeQuery
+from app.revisions import repository as revisions
+
+_MAX_PLANS = 3
+"""How often a job plans before it leaves the scope to whoever keeps changing it."""
+
+
+async def generate(job: Job, resources: Resources) -> None:
+    """Run a queued generation."""
+    request = GenerateMemoriesRequest.model_validate(job.claim.request)
+    engine = EngineName.parse(job.claim.engine_name)
+    await _Generation(job, MemoryService.of(resources), engine, request).run()
+
+
+@dataclass(frozen=True)
+class _Generation:
+    """One run of one generation."""
+
+    job: Job
+    service: MemoryService
+    engine: EngineName
+    request: GenerateMemoriesRequest
+
+    async def run(self) -> None:
+        """Extract, then plan and apply until nothing has changed in between."""
+        candidates = await self._candidates()
+        await self.job.step()
+        for attempt in range(1, _MAX_PLANS + 1):
+            planned = await self._plan(candidates)
+            vectors = await self._embedded([change.fact for change in planned.changes])
+            try:
+                await self._apply(planned, vectors, len(candidates))
+            except Aborted:
+                if attempt == _MAX_PLANS:
+                    raise
+            else:
+                return
+
+    async def _candidates(self) -> list[Candidate]:
+        """Return what is to be remembered or forgotten, off the event loop."""
+        request = self.request
+        if request.direct_memories_source is not None:
+            given = request.direct_memories_source.direct_memories
+            return rules.direct([(one.fact, topics_of(one.topics)) for one in given])
+        async with self.job.db.snapshot() as session:
+            engine = await engines.get(session, self.engine)
+        config = customization_for(config_of(engine), request.scope or {})
+        return await asyncio.to_thread(self._extract, config)
+
+    def _extract(self, config: CustomizationConfig) -> list[Candidate]:
+        assert self.request.direct_contents_source is not None
+        return rules.extract(
+            [turn_of(event) for event in self.request.direct_contents_source.events],
+            now=self.job.clock.now(),
+            topics=effective(configured_topics(config), topics_of(self.request.allowed_topics)),
+            time_zone=ZoneInfo(self.request.time_zone or "UTC"),
+            third_person=bool(config.enable_third_person_memories),
+        )
+
+    async def _plan(self, candidates: Sequence[Candidate]) -> Plan:
+        """Decide what becomes of each candidate among the memories of the scope."""
+        if self.request.disable_consolidation:
+            kept = [one for one in candidates if not one.forget]
+            return Plan(tuple(_created(one) for one in kept))
+        vectors = await self._embedded([one.fact for one in candidates])
+        neighbours = await self._neighbours(candidates, vectors)
+        max_deletes = self.service.settings.generation_max_deletes
+        return await asyncio.to_thread(_decide, candidates, neighbours, max_deletes)
+
+    async def _embedded(self, facts: Sequence[str]) -> dict[str, Vector]:
+        """Return the vector of each fact. Runs outside any transaction."""
+        embedded = await self.service.embedder.embed(facts)
+        return {fact: Vector(row.tolist()) for fact, row in zip(facts, embedded, strict=True)}
+
+    async def _neighbours(
+        self, candidates: Sequence[Candidate], vectors: Mapping[str, Vector]
+    ) -> list[list[Neighbour]]:
+        query = ScopeQuery(
+            engine_id=self.engine.engine,
+            scope_hash=scope_hash(self.request.scope or {}),
+            memory_types=[DEFAULT_MEMORY_TYPE],
+            clause=memories.has_metadata(self._exact_metadata()),
+            now=self.job.clock.now(),
+        )
+        limit = self.service.settings.generation_neighbours
+        async with self.job.db.snapshot() as session:
+            return [
+                [
+                    _neighbour(row, distance)
+                    for row, distance in await retrieval.find_nearest(
+                        session,
+                        query,
+                        self.service.embedder.model_id,
+                        vectors[candidate.fact].values,
+                        limit,
+                    )
+                ]
+                for candidate in candidates
+            ]
+
+    def _exact_metadata(self) -> dict[str, Any] | None:
+        """Return the metadata that a memory must have to be a candidate for change, if any."""
+        strategy = self.request.metadata_merge_strategy
+        if strategy is not MetadataMergeStrategy.REQUIRE_EXACT_MATCH:
+            return None
+        return _metadata_column(self.request)
+
+    async def _apply(self, planned: Plan, vectors: Mapping[str, Vector], candidates: int) -> None:
+        """Make all changes and end the operation in one transaction.
+
+        Raises:
+            Aborted: a memory was changed since it was read.
+        """
+        async with self.job.db.transaction() as session:
+            engine = await engines.get(session, self.engine, Lock.SHARED)
+            writing = replace(
+                self.service.writing_for(
+                    engine,
+                    self.job.claim.owned.operation_id,
+                    self.job.clock.now(),
+                    self.request,
+                ),
+                author=rules.ENGINE,
+            )
+            writer = _Writer(session, engine, writing, self.request)
+            generated = [
+                await writer.write(change, vectors[change.fact]) for change in planned.changes
+            ]
+            response: dict[str, Any] = {"@type": type_url("GenerateMemoriesResponse")}
+            if generated:
+                response["generatedMemories"] = generated
+            await self.job.finish(session, response, self._details(writing, candidates))
+
+    def _details(self, writing: Writing, candidates: int) -> dict[str, Any]:
+        """Return what the operation's metadata tells of the work."""
+        source = self.request.direct_contents_source
+        skipped = skipped_files(source.events) if source is not None else 0
+        return {
+            "author": rules.ENGINE,
+            "candidateCount": candidates,
+            **({"skippedFileCount": skipped} if skipped else {}),
+            **({} if writing.keeps_revisions else {"revisionsDisabled": True}),
+        }
+
+
+def _decide(
+    candidates: Sequence[Candidate], neighbours: Sequence[Sequence[Neighbour]], max_deletes: int
+) -> Plan:
+    verdicts = merging.consolidate(candidates, neighbours, max_deletes=max_deletes)
+    return plan(candidates, neighbours, verdicts, max_deletes=max_deletes)
+
+
+def _created(candidate: Candidate) -> PlannedChange:
+    return PlannedChange(
+        action="CREATED",
+        memory_id=None,
+        version=None,
+        fact=candidate.fact,
+        topics=candidate.topics,
+        extracted=(candidate.fact,),
+        reason="not consolidated",
+    )
+
+
+def _neighbour(row: MemoryRow, distance: float) -> Neighbour:
+    return Neighbour(
+        memory_id=row.memory_id,
+        version=row.version,
+        fact=row.fact or "",
+        distance=distance,
+        topics=stored_topics(row.topics),
+    )
+
+
+def _metadata_column(request: GenerateMemoriesRequest) -> dict[str, Any]:
+    return {key: value.wire() for key, value in (request.metadata or {}).items()}
+
+
+@dataclass(frozen=True)
+class _Writer:
+    """Writes planned changes through the ledger, inside the caller's transaction."""
+
+    session: Session
+    engine: EngineRow
+    writing: Writing
+    request: GenerateMemoriesRequest
+
+    async def write(self, change: PlannedChange, vector: Vector) -> dict[str, Any]:
+        """Make one change; return it as the operation's response tells it."""
+        if change.memory_id is None:
+            memory_id, previous = await self._create(change, vector), None
+        else:
+            memory_id = change.memory_id
+            known = await revisions.latest_ids(
+                self.session, self.engine.engine_id, [memory_id], self.writing.now
+            )
+            previous = known.get(memory_id)
+            await self._change(change, memory_id, vector)
+        name = MemoryName(self.writing.engine, memory_id)
+        generated: dict[str, Any] = {"memory": {"name": str(name)}, "action": change.action}
+        if previous is not None:
+            generated["previousRevision"] = str(RevisionName(name, previous))
+        return generated
+
+    async def _create(self, change: PlannedChange, vector: Vector) -> str:
+        config = config_of(self.engine)
+        empty: dict[str, Any] = dict.fromkeys(CONTENT_FIELDS)
+        creation = Creation(
+            memory_id=None,
+            scope=self.request.scope or {},
+            memory_type=DEFAULT_MEMORY_TYPE,
+            content={
+                **empty,
+                "fact": change.fact,
+                "topics": topic_columns(change.topics),
+                "user_metadata": _metadata_column(self.request),
+            },
+            expire_time=memory_expiry(config, Cause.GENERATE_CREATED, self.writing.now, None, None),
+            vector=vector,
+            extracted=_extracted(change),
+        )
+        return (await ledger.create(self.session, self.writing, creation)).row.memory_id
+
+    async def _change(self, change: PlannedChange, memory_id: str, vector: Vector) -> None:
+        row = await self._locked(memory_id, change.version)
+        if change.action == "DELETED":
+            await ledger.delete(self.session, self.writing, [row], _extracted(change))
+            return
+        present = {name: getattr(row, name) for name in CONTENT_FIELDS}
+        wanted = Change(
+            row=row,
+            content={
+                **present,
+                "fact": change.fact,
+                "topics": topic_columns(change.topics),
+                "user_metadata": self._merged_metadata(row),
+            },
+            expire_time=memory_expiry(
+                config_of(self.engine),
+                Cause.GENERATE_UPDATED,
+                self.writing.now,
+                None,
+                row.expire_time,
+            ),
+            vector=vector,
+            extracted=_extracted(change),
+        )
+        await ledger.change(self.session, self.writing, wanted)
+
+    async def _locked(self, memory_id: str, version: int | None) -> MemoryRow:
+        """Return the memory as it was when it was read.
+
+        Raises:
+            Aborted: it was changed, deleted or has expired since.
+        """
+        name = MemoryName(self.writing.engine, memory_id)
+        live = memories.is_live(self.writing.now)
+        row = await memories.find(self.session, name, live, for_update=True)
+        if row is None or row.version != version:
+            raise Aborted("A memory was changed meanwhile; retry.", Reason.CONCURRENT_CHANGE)
+        return row
+
+    def _merged_metadata(self, row: MemoryRow) -> dict[str, Any]:
+        """Return an updated memory's metadata; without any in the request it stays."""
+        given = _metadata_column(self.request)
+        if self.request.metadata is None:
+            return row.user_metadata
+        if self.request.metadata_merge_strategy is MetadataMergeStrategy.MERGE:
+            return {**row.user_metadata, **given}
+        return given
+
+
+def _extracted(change: PlannedChange) -> list[dict[str, Any]]:
+    return [{"fact": fact} for fact in change.extracted]

@@ -1,0 +1,31 @@
+"""How each language says the things that extraction listens for, as patterns over one sentence.
+
+Each group of patterns answers one question: is it the person's own statement, a preference,
+personal, an event, a request to remember or forget, a standing instruction, or only talk.
+"""
+
+import re
+from dataclasses import dataclass
+
+
+def pattern(text: str) -> re.Pattern[str]:
+    """Compile; case never counts, and texts come with straight apostrophes and dashes."""
+    return re.compile(text, re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Phrases:
+    """The patterns of one language; `remember` and `forget` have the group `said`."""
+
+    first: re.Pattern[str]
+    preference: re.Pattern[str]
+    personal: re.Pattern[str]
+    event: re.Pattern[str]
+    remember: re.Pattern[str]
+    forget: re.Pattern[str]
+    always: re.Pattern[str]
+    talk: re.Pattern[str]
+    opening: re.Pattern[str]
+    asking: re.Pattern[str]
+    second: re.Pattern[str]
+    request: re.Pattern[str]

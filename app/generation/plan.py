@@ -1,0 +1,103 @@
+"""Verdicts to memory changes; a verdict about a memory that was not shown is refused.
+
+Whoever gives the verdicts, the rules or a model, is not trusted: each memory changes once at most,
+no two new memories are alike, and deletions are capped.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from app.generation.facts import Candidate, Neighbour, Topic, Verdict, shown
+from app.generation.text import key
+
+Changed = Literal["CREATED", "UPDATED", "DELETED"]
+
+
+@dataclass(frozen=True)
+class PlannedChange:
+    """One change to one memory.
+
+    Attributes:
+        action: as the answer of the operation spells it.
+        memory_id: the memory, None for a new one.
+        version: the version the memory had when it was shown, None for a new one.
+        fact: its new text; on DELETED the text it had.
+        topics: its topics afterwards.
+        extracted: the facts it rests on, as extracted; for the revision.
+        reason: why, in a word or two.
+    """
+
+    action: Changed
+    memory_id: str | None
+    version: int | None
+    fact: str
+    topics: tuple[Topic, ...]
+    extracted: tuple[str, ...]
+    reason: str
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The changes to make, in order, and the verdicts that were refused."""
+
+    changes: tuple[PlannedChange, ...]
+    refused: tuple[Verdict, ...] = ()
+
+
+def plan(
+    candidates: Sequence[Candidate],
+    neighbours: Sequence[Sequence[Neighbour]],
+    verdicts: Sequence[Verdict],
+    *,
+    max_deletes: int,
+) -> Plan:
+    """Turn verdicts into changes; the later of two about one memory or one text is refused."""
+    known = shown(neighbours)
+    changes: list[PlannedChange] = []
+    refused: list[Verdict] = []
+    taken: set[str] = set()
+    deletes_left = max_deletes
+    for verdict in verdicts:
+        change = _change(verdict, candidates, known)
+        mark = _mark(change) if change else ""
+        if change is None or mark in taken or (change.action == "DELETED" and deletes_left == 0):
+            refused.append(verdict)
+            continue
+        deletes_left -= change.action == "DELETED"
+        taken.add(mark)
+        changes.append(change)
+    return Plan(tuple(changes), tuple(refused))
+
+
+def _mark(change: PlannedChange) -> str:
+    return f"id {change.memory_id}" if change.memory_id else f"text {key(change.fact)}"
+
+
+def _change(
+    verdict: Verdict, candidates: Sequence[Candidate], known: dict[str, Neighbour]
+) -> PlannedChange | None:
+    """Return the change, or None for a verdict that names nothing shown or has no text."""
+    if not all(0 <= position < len(candidates) for position in verdict.candidates):
+        return None
+    based_on = [candidates[position] for position in verdict.candidates]
+    topics = tuple(dict.fromkeys(topic for one in based_on for topic in one.topics))
+    extracted = tuple(one.fact for one in based_on)
+    near = known.get(verdict.memory_id or "")
+    if verdict.action == "CREATE":
+        if verdict.memory_id is not None or not verdict.fact.strip():
+            return None
+        return PlannedChange("CREATED", None, None, verdict.fact, topics, extracted, verdict.reason)
+    if near is None:
+        return None
+    memory_id, version = near.memory_id, near.version
+    if verdict.action == "DELETE":
+        return PlannedChange(
+            "DELETED", memory_id, version, near.fact, near.topics, extracted, verdict.reason
+        )
+    if not verdict.fact.strip():
+        return None
+    topics = topics or near.topics
+    return PlannedChange(
+        "UPDATED", memory_id, version, verdict.fact, topics, extracted, verdict.reason
+    )

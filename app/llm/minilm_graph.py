@@ -1,0 +1,172 @@
+"""The network of all-MiniLM-L6-v2 as an ONNX graph, and its weights straight from their file.
+
+The graph holds the structure alone (about 24 kB, built in a millisecond); the weights are given to
+the session as memory, mapped from the file. So nothing is derived, stored or checked on disk, and
+processes of one machine share the pages.
+
+    ids, mask -> embeddings + LayerNorm -> 6 x (attention, feed-forward) -> mean -> unit vectors
+
+Hidden states are kept as (batch x sequence, 384), which lets every linear layer be a Gemm over the
+weights as they are stored. A mean and a sum point the same way, so the pooling sums the states
+of real tokens and the normalisation does the rest.
+
+Source: the weights' config.json (BertModel: 6 layers, 12 heads, hidden 384, gelu by erf), and
+modules.json (mean pooling over the attention mask, normalisation).
+"""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
+
+Weights = Mapping[str, NDArray[np.float32]]
+
+HIDDEN = 384
+_LAYERS = 6
+_HEADS = 12
+_HEAD = HIDDEN // _HEADS
+_EPSILON = 1e-12
+_MASKED = 1e9
+_OPSET = 20
+_IR_VERSION = 10
+
+
+def map_weights(path: Path) -> Weights:
+    """Map the float tensors of a safetensors file into memory, without copying them.
+
+    Source: the safetensors format: 8 bytes of header length, a JSON header, the raw tensors.
+    """
+    content = np.memmap(path, dtype=np.uint8, mode="r")
+    start = 8 + int.from_bytes(content[:8].tobytes(), "little")
+    header = json.loads(content[8:start].tobytes())
+    weights = {}
+    for name, entry in header.items():
+        if entry.get("dtype") == "F32":
+            begin, end = (start + offset for offset in entry["data_offsets"])
+            weights[name] = content[begin:end].view("<f4").reshape(entry["shape"])
+    return weights
+
+
+class GraphBuilder:
+    """Collects the nodes of the graph; the network reads from top to bottom in `build`."""
+
+    def __init__(self, weights: Weights) -> None:
+        self._weights = weights
+        self._nodes: list[NodeProto] = []
+        self._initializers: dict[str, TensorProto] = {}
+        self.used: dict[str, NDArray[np.float32]] = {}
+        """The weights that the session must be given."""
+
+    def build(self) -> ModelProto:
+        """Build the graph from `ids` and `mask` (batch, sequence) to `vectors` (batch, 384)."""
+        mask = self._op("Cast", "mask", to=TensorProto.FLOAT)
+        bias = self._attention_bias(mask)
+        states = self._embeddings()
+        for layer in range(_LAYERS):
+            states = self._layer(f"encoder.layer.{layer}.", states, bias)
+        self._pooling(states, mask)
+        return self._model()
+
+    def _embeddings(self) -> str:
+        length = self._op("Shape", "ids", start=1, end=2)
+        words = self._op("Gather", self._weight("embeddings.word_embeddings.weight"), "ids")
+        places = self._first_rows("embeddings.position_embeddings.weight", length)
+        kind = self._first_rows("embeddings.token_type_embeddings.weight", self._ints(1))
+        summed = self._op("Add", self._op("Add", words, places), kind)
+        return self._norm("embeddings.LayerNorm", self._flat(summed))
+
+    def _attention_bias(self, mask: str) -> str:
+        """Zero for real tokens and a large negative number for padding, to be added to scores."""
+        padding = self._op("Sub", mask, self._floats(1))
+        return self._op(
+            "Unsqueeze", self._op("Mul", padding, self._floats(_MASKED)), self._ints(1, 2)
+        )
+
+    def _layer(self, prefix: str, states: str, bias: str) -> str:
+        mixed = self._attention(prefix + "attention.self.", states, bias)
+        attended = self._linear(prefix + "attention.output.dense", mixed)
+        states = self._norm(
+            prefix + "attention.output.LayerNorm", self._op("Add", attended, states)
+        )
+        inner = self._op("Gelu", self._linear(prefix + "intermediate.dense", states))
+        outer = self._linear(prefix + "output.dense", inner)
+        return self._norm(prefix + "output.LayerNorm", self._op("Add", outer, states))
+
+    def _attention(self, prefix: str, states: str, bias: str) -> str:
+        shape = self._op("Concat", self._op("Shape", "ids"), self._ints(_HEADS, _HEAD), axis=0)
+        heads = {
+            name: self._op("Reshape", self._linear(prefix + name, states), shape)
+            for name in ("query", "key", "value")
+        }
+        query = self._op("Transpose", heads["query"], perm=[0, 2, 1, 3])
+        key = self._op("Transpose", heads["key"], perm=[0, 2, 3, 1])
+        value = self._op("Transpose", heads["value"], perm=[0, 2, 1, 3])
+        scores = self._op("Mul", self._op("MatMul", query, key), self._floats(_HEAD**-0.5))
+        shares = self._op("Softmax", self._op("Add", scores, bias), axis=-1)
+        mixed = self._op("MatMul", shares, value)
+        return self._flat(self._op("Transpose", mixed, perm=[0, 2, 1, 3]))
+
+    def _pooling(self, states: str, mask: str) -> None:
+        shape = self._op("Concat", self._op("Shape", "ids"), self._ints(HIDDEN), axis=0)
+        real = self._op("Unsqueeze", mask, self._ints(2))
+        kept = self._op("Mul", self._op("Reshape", states, shape), real)
+        summed = self._op("ReduceSum", kept, self._ints(1), keepdims=0)
+        self._nodes.append(helper.make_node("LpNormalization", [summed], ["vectors"], axis=-1, p=2))
+
+    def _flat(self, states: str) -> str:
+        return self._op("Reshape", states, self._ints(-1, HIDDEN))
+
+    def _first_rows(self, weight: str, count: str) -> str:
+        return self._op("Slice", self._weight(weight), self._ints(0), count, self._ints(0))
+
+    def _linear(self, name: str, states: str) -> str:
+        return self._op(
+            "Gemm", states, self._weight(name + ".weight"), self._weight(name + ".bias"), transB=1
+        )
+
+    def _norm(self, name: str, states: str) -> str:
+        weight, bias = self._weight(name + ".weight"), self._weight(name + ".bias")
+        return self._op("LayerNormalization", states, weight, bias, axis=-1, epsilon=_EPSILON)
+
+    def _op(self, kind: str, *inputs: str, **attributes: float | list[int]) -> str:
+        output = f"{kind}_{len(self._nodes)}"
+        node = helper.make_node(kind, list(inputs), [output])
+        node.attribute.extend(helper.make_attribute(*pair) for pair in attributes.items())
+        self._nodes.append(node)
+        return output
+
+    def _weight(self, name: str) -> str:
+        tensor = TensorProto(name=name, data_type=TensorProto.FLOAT)
+        tensor.dims.extend(self._weights[name].shape)
+        tensor.data_location = TensorProto.EXTERNAL
+        # The format asks for a place; the session is given the memory before it would look there.
+        tensor.external_data.add(key="location", value="weights")
+        self._initializers[name] = tensor
+        self.used[name] = self._weights[name]
+        return name
+
+    def _ints(self, *values: int) -> str:
+        return self._constant(np.array(values, np.int64))
+
+    def _floats(self, value: float) -> str:
+        return self._constant(np.array(value, np.float32))
+
+    def _constant(self, value: NDArray[np.int64] | NDArray[np.float32]) -> str:
+        name = f"constant_{value.tolist()}"
+        self._initializers[name] = numpy_helper.from_array(value, name)
+        return name
+
+    def _model(self) -> ModelProto:
+        shape: list[int | str] = ["batch", "sequence"]
+        graph = helper.make_graph(
+            self._nodes,
+            "all-MiniLM-L6-v2",
+            [helper.make_tensor_value_info(n, TensorProto.INT64, shape) for n in ("ids", "mask")],
+            [helper.make_tensor_value_info("vectors", TensorProto.FLOAT, ["batch", HIDDEN])],
+            list(self._initializers.values()),
+        )
+        opset = helper.make_opsetid("", _OPSET)
+        return helper.make_model(graph, opset_imports=[opset], ir_version=_IR_VERSION)

@@ -1,0 +1,86 @@
+"""The HTTP application: every router, the error handlers, and the middleware around them."""
+
+from importlib.metadata import version
+from typing import Any
+
+from fastapi import FastAPI, Security
+from fastapi.openapi.utils import get_openapi
+from fastapi.security import APIKeyHeader, HTTPBearer
+from starlette.middleware import Middleware
+
+from app.access.service import AccessService
+from app.engines.routes import router as engines
+from app.generation.routes import router as generation
+from app.memories.routes import router as memories
+from app.memories.service import MemoryService
+from app.operations.routes import router as operations
+from app.resources import Resources
+from app.retention.routes import router as retention
+from app.retrieval.routes import router as retrieval
+from app.revisions.routes import router as revisions
+from app.web import errors, health, metrics
+from app.web.auth import Authentication
+from app.web.body import JsonBody
+from app.web.middleware import RequestLog
+from app.web.paths import CanonicalPath
+from app.web.query import QueryNames
+from app.web.unserved import router as unserved
+
+# Routes with a verb come before those whose last part is any id.
+_ROUTERS = (operations, retrieval, generation, retention, revisions, memories, engines, unserved)
+_WITH_MEMORY = ("memories.create", "memories.update", "memories.rollback")
+_DESCRIPTION = """\
+A self-hosted memory service for AI agents that speaks the Memory Bank API.
+
+Paths are documented under `/v1beta1/projects/{project}/locations/{location}`; `/v1` works alike,
+the `projects/.../locations/...` part may be left out, and `memoryBanks` stands for
+`reasoningEngines`. Fields are accepted in camelCase and in snake_case. Send the API key as
+`Authorization: Bearer KEY` or as `x-goog-api-key: KEY`.
+"""
+
+
+def create_app(resources: Resources) -> FastAPI:
+    """Build the application over a process's resources."""
+    app = FastAPI(
+        title="Open Memory Bank",
+        version=version("open-memory-bank"),
+        description=_DESCRIPTION,
+        redoc_url=None,
+        middleware=[
+            Middleware(RequestLog),
+            Middleware(CanonicalPath),
+            Middleware(QueryNames),
+            Middleware(Authentication),
+            Middleware(JsonBody, resources.settings.max_body_bytes),
+        ],
+        dependencies=[
+            Security(HTTPBearer(auto_error=False)),
+            Security(APIKeyHeader(name="x-goog-api-key", auto_error=False)),
+        ],
+    )
+    app.state.resources = resources
+    app.state.authenticator = AccessService(resources.db, resources.clock)
+    read_memory = MemoryService.of(resources).read_response
+    resources.response_readers.update(dict.fromkeys(_WITH_MEMORY, read_memory))
+    errors.install(app)
+    app.include_router(health.router)
+    app.include_router(metrics.router)
+    for router in _ROUTERS:
+        app.include_router(router)
+    app.openapi = lambda: openapi(app)  # type: ignore[method-assign]  # as FastAPI's guide has it
+    return app
+
+
+def openapi(app: FastAPI) -> dict[str, Any]:
+    """Return the document of the API, without answers that only the framework would give."""
+    if app.openapi_schema is None:
+        found = get_openapi(
+            title=app.title, version=app.version, description=app.description, routes=app.routes
+        )
+        for path in found["paths"].values():
+            for operation in path.values():
+                operation["responses"].pop("422", None)
+        for name in ("HTTPValidationError", "ValidationError"):
+            found["components"]["schemas"].pop(name, None)
+        app.openapi_schema = found
+    return app.openapi_schema

@@ -1,0 +1,1 @@
+"""Memories: create, get, list, update, delete, roll back."""

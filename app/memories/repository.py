@@ -1,0 +1,317 @@
+"""Every statement on memories and what is derived from them.
+
+The writing functions, at the end, are called by `memories/ledger.py` alone. All functions take
+part in the caller's transaction.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, delete, literal, or_, select, true, tuple_, update
+from sqlalchemy.dialects.postgresql import JSONB, insert
+
+from app.core.errors import NotFound
+from app.core.filtering.metadata import MetadataFilter
+from app.core.names import MemoryName
+from app.db.filter_fields import MemberField, ScopeField, TextField, TimestampField
+from app.db.filters import Fields
+from app.db.metadata_filters import metadata_clause
+from app.db.session import Session
+from app.engines.config import ManagedTopic
+from app.memories.schemas import scope_hash
+from app.memories.tables import MemoryRow, MemoryVectorRow, RevisionLabelRow, RevisionRow
+
+
+def _has_scope(scope: dict[str, str]) -> ColumnElement[bool]:
+    return MemoryRow.scope_hash == scope_hash(scope)
+
+
+_TOPICS: Fields = {
+    "topics.managed_memory_topic": MemberField(
+        MemoryRow.topics, "managedMemoryTopic", list(ManagedTopic)
+    ),
+    "topics.custom_memory_topic_label": MemberField(MemoryRow.topics, "customMemoryTopicLabel"),
+}
+FILTER_FIELDS: Fields = {
+    "scope": ScopeField(MemoryRow.scope, _has_scope),
+    "fact": TextField(MemoryRow.fact),
+    "display_name": TextField(MemoryRow.display_name),
+    "create_time": TimestampField(MemoryRow.create_time),
+    "update_time": TimestampField(MemoryRow.update_time),
+    "expire_time": TimestampField(MemoryRow.expire_time),
+    **_TOPICS,
+}
+"""What the filters of list, retrieve and purge may name."""
+
+
+def is_live(now: datetime) -> ColumnElement[bool]:
+    """Select what is neither deleted nor expired at `now`."""
+    return and_(
+        MemoryRow.delete_time.is_(None),
+        or_(MemoryRow.expire_time.is_(None), MemoryRow.expire_time > now),
+    )
+
+
+def is_known(now: datetime) -> ColumnElement[bool]:
+    """Select what is live, or deleted and still recoverable, at `now`."""
+    return or_(is_live(now), MemoryRow.recover_until > now)
+
+
+def is_gone(now: datetime) -> ColumnElement[bool]:
+    """Select what nothing can read or recover any more at `now`."""
+    is_expired = and_(MemoryRow.delete_time.is_(None), MemoryRow.expire_time <= now)
+    return or_(is_expired, MemoryRow.recover_until <= now)
+
+
+def everything() -> ColumnElement[bool]:
+    """Select every memory."""
+    return true()
+
+
+async def get(
+    session: Session, name: MemoryName, visible: ColumnElement[bool], *, for_update: bool = False
+) -> MemoryRow:
+    """Return a memory that `visible` (`is_live` or `is_known`) selects.
+
+    Raises:
+        NotFound: there is none.
+    """
+    row = await find(session, name, visible, for_update=for_update)
+    if row is None:
+        raise NotFound.of(name)
+    return row
+
+
+async def find(
+    session: Session, name: MemoryName, visible: ColumnElement[bool], *, for_update: bool = False
+) -> MemoryRow | None:
+    """Return a memory that `visible` selects, if there is one."""
+    statement = select(MemoryRow).where(
+        MemoryRow.engine_id == name.engine.engine, MemoryRow.memory_id == name.memory, visible
+    )
+    if for_update:
+        statement = statement.with_for_update()
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+@dataclass(frozen=True)
+class Order:
+    """The order of a list: by one time, then by id."""
+
+    field: str
+    is_descending: bool
+
+
+async def list_page(
+    session: Session,
+    engine_id: int,
+    clause: ColumnElement[bool],
+    order: Order,
+    page: tuple[int, tuple[datetime, str] | None],
+) -> Sequence[MemoryRow]:
+    """Return memories in order; `page` is a limit and the key of the row before."""
+    limit, after = page
+    key = (getattr(MemoryRow, order.field), MemoryRow.memory_id)
+    statement = select(MemoryRow).where(MemoryRow.engine_id == engine_id, clause)
+    if after is not None:
+        is_after = tuple_(*key) < after if order.is_descending else tuple_(*key) > after
+        statement = statement.where(is_after)
+    columns = [column.desc() if order.is_descending else column.asc() for column in key]
+    return (await session.execute(statement.order_by(*columns).limit(limit))).scalars().all()
+
+
+def metadata_condition(groups: Sequence[Sequence[MetadataFilter]]) -> ColumnElement[bool]:
+    """Select memories whose metadata meet one of the groups.
+
+    Raises:
+        InvalidArgument: an operator does not fit its value.
+    """
+    return metadata_clause(MemoryRow.user_metadata, groups)
+
+
+def has_metadata(metadata: Mapping[str, Any] | None) -> ColumnElement[bool]:
+    """Select memories with exactly these metadata; any where none are given."""
+    if metadata is None:
+        return true()
+    return MemoryRow.user_metadata == literal(dict(metadata), JSONB())
+
+
+async def exists_any(session: Session, engine_id: int, now: datetime) -> bool:
+    """Say whether an engine has live memories."""
+    statement = select(MemoryRow.memory_id).where(MemoryRow.engine_id == engine_id, is_live(now))
+    return (await session.execute(statement.limit(1))).first() is not None
+
+
+async def find_revision(
+    session: Session, name: MemoryName, version: int, now: datetime
+) -> RevisionRow | None:
+    """Return the snapshot of a memory's version, if one was kept and has not expired."""
+    statement = select(RevisionRow).where(
+        RevisionRow.engine_id == name.engine.engine,
+        RevisionRow.memory_id == name.memory,
+        RevisionRow.version == version,
+        RevisionRow.expire_time > now,
+    )
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+# Written by the ledger alone -------------------------------------------------------------------
+
+
+async def insert_memories(session: Session, rows: Sequence[Mapping[str, Any]]) -> list[MemoryRow]:
+    """Insert memories whose ids are free; return those that were inserted."""
+    statement = insert(MemoryRow).on_conflict_do_nothing().returning(MemoryRow)
+    return list((await session.execute(statement, [dict(row) for row in rows])).scalars())
+
+
+async def update_memory(
+    session: Session, row: MemoryRow, values: Mapping[str, Any]
+) -> MemoryRow | None:
+    """Change the version that was read; none if it is no longer the present one."""
+    statement = (
+        update(MemoryRow)
+        .where(
+            MemoryRow.engine_id == row.engine_id,
+            MemoryRow.memory_id == row.memory_id,
+            MemoryRow.version == row.version,
+        )
+        .values(**values, version=row.version + 1)
+        .returning(MemoryRow)
+        .execution_options(populate_existing=True, synchronize_session=False)
+    )
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def mark_deleted(
+    session: Session, rows: Sequence[MemoryRow], now: datetime, recover_until: datetime
+) -> int:
+    """Make tombstones of the versions that were read; return how many still were the present."""
+    engine_id = rows[0].engine_id
+    statement = (
+        update(MemoryRow)
+        .where(
+            MemoryRow.engine_id == engine_id,
+            tuple_(MemoryRow.memory_id, MemoryRow.version).in_(
+                [(row.memory_id, row.version) for row in rows]
+            ),
+            MemoryRow.delete_time.is_(None),
+        )
+        .values(
+            version=MemoryRow.version + 1,
+            update_time=now,
+            delete_time=now,
+            recover_until=recover_until,
+        )
+        .returning(MemoryRow.memory_id)
+        .execution_options(synchronize_session=False)
+    )
+    return len((await session.execute(statement)).all())
+
+
+async def put_vectors(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert vectors, or replace those of the same memories and model."""
+    statement = insert(MemoryVectorRow)
+    statement = statement.on_conflict_do_update(
+        index_elements=["engine_id", "memory_id", "model_id"],
+        set_={
+            "vector": statement.excluded.vector,
+            "expire_time": statement.excluded.expire_time,
+        },
+    )
+    await session.execute(statement, [dict(row) for row in rows])
+
+
+async def set_vector_expiry(
+    session: Session, engine_id: int, memory_id: str, expire_time: datetime | None
+) -> None:
+    """Carry a memory's new expiry to its vectors."""
+    await session.execute(
+        update(MemoryVectorRow)
+        .where(MemoryVectorRow.engine_id == engine_id, MemoryVectorRow.memory_id == memory_id)
+        .values(expire_time=expire_time)
+    )
+
+
+async def remove_vectors(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
+    """Remove the vectors of memories, of every model."""
+    await session.execute(
+        delete(MemoryVectorRow).where(
+            MemoryVectorRow.engine_id == engine_id, MemoryVectorRow.memory_id.in_(memory_ids)
+        )
+    )
+
+
+async def append_revisions(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Append revisions, with their labels as rows."""
+    await session.execute(insert(RevisionRow), [dict(row) for row in rows])
+    labels = [
+        {
+            "engine_id": row["engine_id"],
+            "revision_id": row["revision_id"],
+            "key": key,
+            "value": value,
+        }
+        for row in rows
+        for key, value in row["labels"].items()
+    ]
+    if labels:
+        await session.execute(insert(RevisionLabelRow), labels)
+
+
+@dataclass(frozen=True)
+class Erased:
+    """How many rows were removed for good."""
+
+    memories: int
+    vectors: int
+    revisions: int
+    labels: int
+
+
+async def erase(
+    session: Session, engine_id: int, memory_ids: Sequence[str], only: ColumnElement[bool]
+) -> Erased:
+    """Remove memories that `only` selects, and every row derived from them."""
+    locked = (
+        select(MemoryRow.memory_id)
+        .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id.in_(memory_ids), only)
+        .with_for_update()
+    )
+    ids = list((await session.execute(locked)).scalars())
+    if not ids:
+        return Erased(0, 0, 0, 0)
+    labels = await _remove_labels(session, engine_id, ids)
+    revisions = await _remove(session, RevisionRow, engine_id, ids)
+    vectors = await _remove(session, MemoryVectorRow, engine_id, ids)
+    memories = await _remove(session, MemoryRow, engine_id, ids)
+    return Erased(memories, vectors, revisions, labels)
+
+
+async def _remove(
+    session: Session,
+    table: type[MemoryRow | MemoryVectorRow | RevisionRow],
+    engine_id: int,
+    memory_ids: Sequence[str],
+) -> int:
+    statement = (
+        delete(table)
+        .where(table.engine_id == engine_id, table.memory_id.in_(memory_ids))
+        .returning(table.memory_id)
+        .execution_options(synchronize_session=False)
+    )
+    return len((await session.execute(statement)).all())
+
+
+async def _remove_labels(session: Session, engine_id: int, memory_ids: Sequence[str]) -> int:
+    revisions = select(RevisionRow.revision_id).where(
+        RevisionRow.engine_id == engine_id, RevisionRow.memory_id.in_(memory_ids)
+    )
+    statement = (
+        delete(RevisionLabelRow)
+        .where(RevisionLabelRow.engine_id == engine_id, RevisionLabelRow.revision_id.in_(revisions))
+        .returning(RevisionLabelRow.key)
+        .execution_options(synchronize_session=False)
+    )
+    return len((await session.execute(statement)).all())

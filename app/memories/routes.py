@@ -1,0 +1,106 @@
+"""Routes of memories. Source: wire specification, section 5."""
+
+from typing import Annotated
+
+from fastapi import Query
+
+from app.core.errors import InvalidArgument
+from app.engines import repository as engines
+from app.engines.schemas import name_of
+from app.memories import repository
+from app.memories.schemas import (
+    CreateMemoryRequest,
+    ListMemoriesResponse,
+    Memory,
+    UpdateMemoryRequest,
+)
+from app.memories.service import MemoryService
+from app.operations.schemas import Operation
+from app.operations.service import OperationService
+from app.web.context import Context, Mutation
+from app.web.etag import IfMatch
+from app.web.names import EnginePath, MemoryPath
+from app.web.paging import Filter, OrderBy, PageSize, PageToken, UpdateMask
+from app.web.paths import ENGINE
+from app.web.routing import Router
+
+router = Router("memories")
+
+_COLLECTION = ENGINE + "/memories"
+_ONE = _COLLECTION + "/{memory}"
+
+
+@router.post(_COLLECTION, summary="Create a memory", operation_id="createMemory")
+async def create_memory(
+    context: Mutation,
+    engine: EnginePath,
+    body: CreateMemoryRequest,
+    memory_id: Annotated[
+        str | None, Query(alias="memoryId", description="Id of the new memory; else one is made.")
+    ] = None,
+) -> Operation:
+    """Store a memory as it is given: no extraction, no consolidation."""
+    once = context.once({"body": body.wire(), "id": memory_id})
+    row = await MemoryService.of(context.resources).create(engine, memory_id, body, once)
+    return await OperationService.of(context.resources).render(row)
+
+
+@router.get(_COLLECTION, summary="List memories", operation_id="listMemories")
+async def list_memories(
+    context: Context,
+    engine: EnginePath,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
+    order_by: OrderBy = None,
+    page_size: PageSize = None,
+    page_token: PageToken = None,
+) -> ListMemoriesResponse:
+    """List memories of all scopes, newest first unless ordered otherwise."""
+    service = MemoryService.of(context.resources)
+    return await service.list_page(engine, filter, order_by, (page_size, page_token))
+
+
+@router.get(_ONE, summary="Get a memory", operation_id="getMemory")
+async def get_memory(context: Context, name: MemoryPath) -> Memory:
+    """Return a memory; 404 when it is deleted or expired."""
+    visible = repository.is_live(context.resources.clock.now())
+    async with context.resources.db.snapshot() as session:
+        engine = await engines.get(session, name.engine)
+        return Memory.from_row(name_of(engine), await repository.get(session, name, visible))
+
+
+@router.patch(_ONE, summary="Update a memory", operation_id="updateMemory")
+async def update_memory(
+    context: Mutation,
+    name: MemoryPath,
+    body: UpdateMemoryRequest,
+    if_match: IfMatch = None,
+    update_mask: UpdateMask = None,
+    memory_id: Annotated[
+        str | None, Query(alias="memoryId", description="Ignored; clients may repeat it.")
+    ] = None,
+) -> Operation:
+    """Change the masked fields; without a mask, the fields that are sent."""
+    del memory_id
+    if if_match and body.etag and if_match != body.etag:
+        raise InvalidArgument.of_field("etag", "differs from If-Match; send one of them.")
+    etag = if_match or body.etag
+    once = context.once({"body": body.wire(), "mask": update_mask, "etag": etag})
+    service = MemoryService.of(context.resources)
+    row = await service.update(name, body, update_mask, etag, once)
+    return await OperationService.of(context.resources).render(row)
+
+
+@router.delete(_ONE, summary="Delete a memory", operation_id="deleteMemory")
+async def delete_memory(
+    context: Mutation,
+    name: MemoryPath,
+    if_match: IfMatch = None,
+    permanent: Annotated[
+        bool | None, Query(description="Erase it and all its history now, beyond recovery.")
+    ] = None,
+) -> Operation:
+    """Delete a memory; for 48 hours its revisions can be read and rolled back to."""
+    once = context.once({"permanent": bool(permanent), "etag": if_match})
+    service = MemoryService.of(context.resources)
+    row = await service.delete(name, if_match, once, permanent=bool(permanent))
+    return await OperationService.of(context.resources).render(row)

@@ -1,0 +1,292 @@
+"""The wire form of memories.
+
+Source: wire specification, section 5.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import AfterValidator, Field, model_validator
+
+from app.core.filtering.metadata import MetadataFilter, MetadataOperator
+from app.core.names import EngineName, MemoryName
+from app.engines.config import MemoryTopicId, MemoryType, MemoryTypeField
+from app.memories.tables import MemoryRow, RevisionRow
+from app.wire.base import WireModel
+from app.wire.labels import Labels
+from app.wire.scalars import PositiveDuration, Timestamp, one_of
+
+MetadataOperatorField = Annotated[MetadataOperator, one_of(MetadataOperator)]
+
+MAX_FACT_CHARS = 10_000
+MAX_SCOPE_PAIRS = 5
+MAX_METADATA_KEYS = 50
+MAX_METADATA_KEY_CHARS = 128
+MAX_METADATA_VALUE_CHARS = 4_096
+_MAX_TEXT_CHARS = 4_096
+
+
+def _check_scope(scope: dict[str, str]) -> dict[str, str]:
+    if not 1 <= len(scope) <= MAX_SCOPE_PAIRS:
+        raise ValueError(f"must have 1 to {MAX_SCOPE_PAIRS} pairs")
+    if not all(scope):
+        raise ValueError("must not have an empty key")
+    if any("*" in value for value in scope.values()):
+        raise ValueError("must not have * in a value")
+    return scope
+
+
+Scope = Annotated[
+    dict[str, str],
+    AfterValidator(_check_scope),
+    Field(description="Exact key of the collection.", examples=[{"user_id": "42"}]),
+]
+"""The exact key of a collection of memories: order-free, case-sensitive."""
+
+
+def scope_hash(scope: Mapping[str, str]) -> bytes:
+    """Return the digest by which the memories of a scope are found."""
+    text = json.dumps(scope, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).digest()
+
+
+class MemoryMetadataValue(WireModel):
+    """A value of the user's metadata: exactly one of four kinds."""
+
+    string_value: str | None = Field(None, max_length=MAX_METADATA_VALUE_CHARS)
+    double_value: float | None = None
+    bool_value: bool | None = None
+    timestamp_value: Timestamp | None = None
+
+    @model_validator(mode="after")
+    def _has_one(self) -> Self:
+        values = (self.string_value, self.double_value, self.bool_value, self.timestamp_value)
+        if sum(value is not None for value in values) != 1:
+            raise ValueError(
+                "must have exactly one of stringValue, doubleValue, boolValue, timestampValue"
+            )
+        return self
+
+
+def _check_metadata(
+    metadata: dict[str, MemoryMetadataValue],
+) -> dict[str, MemoryMetadataValue]:
+    if len(metadata) > MAX_METADATA_KEYS:
+        raise ValueError(f"must have at most {MAX_METADATA_KEYS} keys")
+    if not all(1 <= len(key) <= MAX_METADATA_KEY_CHARS for key in metadata):
+        raise ValueError(f"must have keys of 1 to {MAX_METADATA_KEY_CHARS} characters")
+    return metadata
+
+
+Metadata = Annotated[dict[str, MemoryMetadataValue], AfterValidator(_check_metadata)]
+
+
+class StructuredContent(WireModel):
+    """The content of a structured memory."""
+
+    data: dict[str, Any]
+    schema_id: str
+
+
+class RevisionFields(WireModel):
+    """What a request may say of the revisions it makes; at most one sets their life."""
+
+    revision_labels: Labels | None = None
+    revision_expire_time: Timestamp | None = None
+    revision_ttl: PositiveDuration | None = None
+    disable_memory_revisions: bool | None = None
+
+    @model_validator(mode="after")
+    def _has_one_life(self) -> Self:
+        given = (
+            self.revision_expire_time is not None,
+            self.revision_ttl is not None,
+            bool(self.disable_memory_revisions),
+        )
+        if sum(given) > 1:
+            raise ValueError(
+                "must have at most one of revisionExpireTime, revisionTtl, disableMemoryRevisions"
+            )
+        return self
+
+
+class MemoryFields(RevisionFields):
+    """What callers may set of a memory, at its creation or later."""
+
+    fact: str | None = Field(
+        None, min_length=1, max_length=MAX_FACT_CHARS, examples=["I prefer a window seat."]
+    )
+    display_name: str | None = Field(None, max_length=_MAX_TEXT_CHARS)
+    description: str | None = Field(None, max_length=_MAX_TEXT_CHARS)
+    topics: list[MemoryTopicId] | None = None
+    metadata: Metadata | None = None
+    memory_type: MemoryTypeField | None = None
+    structured_content: StructuredContent | None = None
+    context: str | None = Field(None, max_length=MAX_FACT_CHARS)
+    expire_time: Timestamp | None = None
+    ttl: PositiveDuration | None = Field(None, description="Input only: expiry is now + ttl.")
+
+    @model_validator(mode="after")
+    def _has_one_expiry(self) -> Self:
+        if self.ttl is not None and self.expire_time is not None:
+            raise ValueError("must have at most one of ttl and expireTime")
+        return self
+
+    def content(self) -> dict[str, Any]:
+        """Return the columns that revisions keep, as this request has them."""
+        return {
+            "fact": self.fact,
+            "display_name": self.display_name,
+            "description": self.description,
+            "topics": [topic.wire() for topic in self.topics or []],
+            "user_metadata": {key: value.wire() for key, value in (self.metadata or {}).items()},
+            "structured_content": self.structured_content and self.structured_content.wire(),
+            "context": self.context,
+        }
+
+
+class CreateMemoryRequest(MemoryFields):
+    """A memory as its creator sends it. Fields that only answers have are ignored."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time", "etag"})
+
+    scope: Scope
+
+    @model_validator(mode="after")
+    def _holds_something(self) -> Self:
+        if self.fact is None and self.structured_content is None:
+            raise ValueError("fact is required, unless there is structuredContent")
+        return self
+
+
+class UpdateMemoryRequest(MemoryFields):
+    """The fields to change. The scope may be repeated as it is."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time"})
+
+    scope: Scope | None = None
+    etag: str | None = Field(None, description="The etag that was read.")
+
+
+class RollbackMemoryRequest(WireModel):
+    """Which revision to restore."""
+
+    target_revision_id: str = Field(
+        description="The id of a revision of the memory, or its full name."
+    )
+
+
+class Memory(WireModel):
+    """A memory."""
+
+    name: str
+    fact: str | None = None
+    scope: dict[str, str]
+    display_name: str | None = None
+    description: str | None = None
+    topics: list[MemoryTopicId] | None = None
+    metadata: dict[str, MemoryMetadataValue] | None = None
+    memory_type: MemoryTypeField
+    structured_content: StructuredContent | None = None
+    context: str | None = None
+    create_time: Timestamp
+    update_time: Timestamp
+    expire_time: Timestamp | None = None
+    etag: str
+
+    @classmethod
+    def from_row(cls, engine: EngineName, row: MemoryRow) -> "Memory":
+        """Build the answer; `engine` is the stored full name."""
+        return cls.model_validate(
+            {
+                "name": str(MemoryName(engine, row.memory_id)),
+                "scope": row.scope,
+                "fact": row.fact,
+                "display_name": row.display_name,
+                "description": row.description,
+                "topics": row.topics or None,
+                "metadata": row.user_metadata or None,
+                "memory_type": row.memory_type,
+                "structured_content": row.structured_content,
+                "context": row.context,
+                "create_time": row.create_time,
+                "update_time": row.update_time,
+                "expire_time": row.expire_time,
+                "etag": str(row.version),
+            }
+        )
+
+    @classmethod
+    def from_revision(cls, memory: "Memory", revision: RevisionRow) -> "Memory":
+        """Build the memory as it was after a revision; name, scope and creation never change."""
+        return cls.model_validate(
+            {
+                "name": memory.name,
+                "scope": memory.scope,
+                "create_time": memory.create_time,
+                "fact": revision.fact,
+                "display_name": revision.display_name,
+                "description": revision.description,
+                "topics": revision.topics or None,
+                "metadata": revision.user_metadata or None,
+                "memory_type": revision.memory_type,
+                "structured_content": revision.structured_content,
+                "context": revision.context,
+                "update_time": revision.create_time,
+                "expire_time": revision.memory_expire_time,
+                "etag": str(revision.version),
+            }
+        )
+
+
+class ListMemoriesResponse(WireModel):
+    """A page of memories."""
+
+    memories: list[Memory]
+    next_page_token: str | None = None
+
+
+DEFAULT_MEMORY_TYPE = MemoryType.NATURAL_LANGUAGE_COLLECTION
+
+
+def stored_type(requested: MemoryType | None) -> MemoryType:
+    """Return the type that a memory has when a request says `requested`."""
+    if requested is None or requested is MemoryType.MEMORY_TYPE_UNSPECIFIED:
+        return DEFAULT_MEMORY_TYPE
+    return requested
+
+
+class MetadataCondition(WireModel):
+    """A condition on one key of the metadata."""
+
+    key: str = Field(min_length=1, max_length=MAX_METADATA_KEY_CHARS)
+    op: MetadataOperatorField = MetadataOperator.OPERATOR_UNSPECIFIED
+    value: MemoryMetadataValue
+    negate: bool | None = None
+
+    def filter(self) -> MetadataFilter:
+        """Return the condition without its JSON form."""
+        values = (
+            self.value.string_value,
+            self.value.double_value,
+            self.value.bool_value,
+            self.value.timestamp_value,
+        )
+        value = next(value for value in values if value is not None)
+        return MetadataFilter(self.key, self.op, value, bool(self.negate))
+
+
+class FilterGroup(WireModel):
+    """Conditions that must all hold; of several groups, one has to hold."""
+
+    filters: list[MetadataCondition] = Field(min_length=1, max_length=MAX_METADATA_KEYS)
+
+
+FilterGroups = Annotated[list[FilterGroup], Field(max_length=MAX_METADATA_KEYS)]
+
+
+def metadata_filters(groups: list[FilterGroup] | None) -> list[list[MetadataFilter]]:
+    """Return the groups without their JSON form."""
+    return [[condition.filter() for condition in group.filters] for group in groups or []]

@@ -1,0 +1,353 @@
+"""Use cases of memories: create, list, update, delete."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
+from datetime import datetime
+from typing import Any
+
+from app.core.clock import Clock
+from app.core.errors import Aborted, InvalidArgument, Reason
+from app.core.fieldmask import check, parse_mask
+from app.core.names import EngineName, MemoryName, check_chosen_id
+from app.core.once import Once
+from app.core.paging import clamp_page_size, decode_token, encode_token, typed_key
+from app.db.filters import read_filter
+from app.db.session import Database, Session
+from app.engines import repository as engines
+from app.engines.config import MemoryBankConfig
+from app.engines.repository import Lock
+from app.engines.schemas import config_of, name_of
+from app.engines.tables import EngineRow
+from app.llm.ports import Embedder
+from app.memories import ledger, repository
+from app.memories.ledger import CONTENT_FIELDS, Change, Creation, Vector, Writing
+from app.memories.policy import Cause, Life, memory_expiry, revision_expiry
+from app.memories.repository import Order
+from app.memories.schemas import (
+    CreateMemoryRequest,
+    ListMemoriesResponse,
+    Memory,
+    MemoryFields,
+    RevisionFields,
+    UpdateMemoryRequest,
+    stored_type,
+)
+from app.memories.tables import MemoryRow
+from app.operations import repository as operations
+from app.operations.repository import NewOperation
+from app.operations.schemas import EMPTY, type_url
+from app.operations.tables import OperationRow
+from app.resources import Resources
+from app.settings import Settings
+
+_EXPIRY_FIELDS = frozenset({"ttl", "expire_time"})
+# Columns by the name that a mask gives them.
+_COLUMNS = {name.removeprefix("user_"): name for name in CONTENT_FIELDS}
+_IMMUTABLE = frozenset({"scope", "memory_type"})
+_MASKABLE = (
+    frozenset(_COLUMNS) | _EXPIRY_FIELDS | _IMMUTABLE | frozenset(RevisionFields.model_fields)
+)
+_ORDER_FIELDS = {
+    "create_time": "create_time",
+    "createTime": "create_time",
+    "update_time": "update_time",
+    "updateTime": "update_time",
+}
+
+
+@dataclass(frozen=True)
+class MemoryService:
+    """Memories as their users write them; what generation writes goes through the same ledger."""
+
+    db: Database
+    clock: Clock
+    embedder: Embedder
+    settings: Settings
+
+    @classmethod
+    def of(cls, resources: Resources) -> "MemoryService":
+        """Build the service from the process's resources."""
+        return cls(resources.db, resources.clock, resources.embedder, resources.settings)
+
+    async def create(
+        self,
+        name: EngineName,
+        memory_id: str | None,
+        request: CreateMemoryRequest,
+        once: Once | None,
+    ) -> OperationRow:
+        """Create a memory as it is given, without extraction or consolidation.
+
+        Raises:
+            AlreadyExists: the chosen id is taken.
+        """
+        now = self.clock.now()
+        if memory_id is not None:
+            check_chosen_id("memoryId", memory_id)
+        requested = _requested_expiry(request, now)
+        vector = await embed_fact(self.embedder, request.fact)
+        async with self.db.transaction() as session:
+            engine = await engines.get(session, name, Lock.SHARED)
+            new = self.operation(engine, "memories.create", "CreateMemory", now)
+            if (known := await operations.replay(session, new, once)) is not None:
+                return known
+            config = config_of(engine)
+            creation = Creation(
+                memory_id=memory_id,
+                scope=request.scope,
+                memory_type=stored_type(request.memory_type),
+                content=request.content(),
+                expire_time=memory_expiry(config, Cause.CREATE, now, requested, None),
+                vector=vector,
+            )
+            writing = self.writing(engine, new, request)
+            written = await ledger.create(session, writing, creation)
+            return await finish_with_memory(session, new, writing, written.row)
+
+    async def update(
+        self,
+        name: MemoryName,
+        request: UpdateMemoryRequest,
+        mask: str | None,
+        etag: str | None,
+        once: Once | None,
+    ) -> OperationRow:
+        """Change the masked fields, or without a mask those that were sent.
+
+        Raises:
+            Aborted: the etag is stale.
+            NotFound: no such memory.
+        """
+        now = self.clock.now()
+        changed = _changed_fields(request, mask)
+        requested = _requested_expiry(request, now)
+        vector = await embed_fact(self.embedder, request.fact if "fact" in changed else None)
+        async with self.db.transaction() as session:
+            engine = await engines.get(session, name.engine, Lock.SHARED)
+            new = self.operation(engine, "memories.update", "UpdateMemory", now)
+            if (known := await operations.replay(session, new, once)) is not None:
+                return known
+            row = await repository.get(session, name, repository.is_live(now), for_update=True)
+            check_etag(row, etag)
+            _check_immutable(row, request)
+            change = Change(
+                row=row,
+                content=_merged_content(row, request, changed),
+                expire_time=_new_expiry(row, config_of(engine), changed, now, requested),
+                vector=vector,
+            )
+            writing = self.writing(engine, new, request)
+            written = await ledger.change(session, writing, change)
+            return await finish_with_memory(session, new, writing, written.row)
+
+    async def delete(
+        self, name: MemoryName, etag: str | None, once: Once | None, *, permanent: bool
+    ) -> OperationRow:
+        """Delete a memory; it can be recovered for a while, unless `permanent`.
+
+        A permanent deletion also takes a memory that is deleted already, and removes every row
+        derived from it in this transaction; the operation's metadata counts them.
+
+        Raises:
+            Aborted: the etag is stale.
+            NotFound: no such memory.
+        """
+        now = self.clock.now()
+        visible = repository.is_known(now) if permanent else repository.is_live(now)
+        async with self.db.transaction() as session:
+            engine = await engines.get(session, name.engine, Lock.SHARED)
+            new = self.operation(engine, "memories.delete", "DeleteMemory", now)
+            if (known := await operations.replay(session, new, once)) is not None:
+                return known
+            row = await repository.get(session, name, visible, for_update=True)
+            check_etag(row, etag)
+            if permanent:
+                erased = await ledger.erase(session, row.engine_id, [row.memory_id])
+                new = new.noting(erased=asdict(erased))
+            else:
+                writing = self.writing(engine, new, RevisionFields())
+                await ledger.delete(session, writing, [row])
+                new = noting_revisions(new, writing)
+            return await operations.insert_done(session, new, EMPTY)
+
+    async def list_page(
+        self,
+        name: EngineName,
+        filter_text: str | None,
+        order_by: str | None,
+        page: tuple[int | None, str | None],
+    ) -> ListMemoriesResponse:
+        """Return a page of live memories; `page` is its size and token."""
+        now = self.clock.now()
+        limit = clamp_page_size(page[0])
+        order = _order(order_by)
+        clause = read_filter(
+            filter_text,
+            repository.FILTER_FIELDS,
+            regex_max_chars=self.settings.filter_regex_max_chars,
+        )
+        query = {"list": "memories", "engine": name.engine, "filter": filter_text}
+        query["order"] = f"{order.field} {order.is_descending}"
+        after = typed_key(decode_token(page[1], query), datetime, str) if page[1] else None
+        seconds = self.settings.filter_timeout_seconds if clause.uses_regex else None
+        async with self.db.snapshot(statement_seconds=seconds) as session:
+            engine = name_of(await engines.get(session, name))
+            where = repository.is_live(now) & clause.condition
+            rows = await repository.list_page(
+                session, name.engine, where, order, (limit + 1, after)
+            )
+        last = rows[limit - 1] if len(rows) > limit else None
+        return ListMemoriesResponse(
+            memories=[Memory.from_row(engine, row) for row in rows[:limit]],
+            next_page_token=last
+            and encode_token(query, [getattr(last, order.field), last.memory_id]),
+        )
+
+    async def read_response(self, session: Session, stored: Mapping[str, Any]) -> dict[str, Any]:
+        """Fill the response of an operation: the memory as the operation left it.
+
+        Where that is no longer known (erased, expired, or no revision kept), only its name stays.
+        """
+        now = self.clock.now()
+        name = MemoryName.parse(stored["name"])
+        row = await repository.find(session, name, repository.is_known(now))
+        if row is None:
+            return dict(stored)
+        memory = Memory.from_row(name.engine, row)
+        if memory.etag != stored["etag"]:
+            version = int(stored["etag"])
+            revision = await repository.find_revision(session, name, version, now)
+            if revision is None:
+                return dict(stored)
+            memory = Memory.from_revision(memory, revision)
+        return {**stored, **memory.wire()}
+
+    def operation(self, engine: EngineRow, kind: str, method: str, now: datetime) -> NewOperation:
+        """Start the operation of a request on an engine's memories."""
+        return NewOperation(
+            engine_id=engine.engine_id,
+            engine_name=str(name_of(engine)),
+            kind=kind,
+            now=now,
+            keep=self.settings.operation_retention,
+            details={"@type": type_url(f"{method}OperationMetadata")},
+        )
+
+    def writing(self, engine: EngineRow, new: NewOperation, request: RevisionFields) -> Writing:
+        """Return what all changes of a request share."""
+        return self.writing_for(engine, new.operation_id, new.now, request)
+
+    def writing_for(
+        self, engine: EngineRow, operation_id: str, now: datetime, request: RevisionFields
+    ) -> Writing:
+        """Return what all changes of an operation share."""
+        config = config_of(engine)
+        life = Life(
+            request.revision_ttl,
+            request.revision_expire_time,
+            ("revisionTtl", "revisionExpireTime"),
+        )
+        return Writing(
+            engine=name_of(engine),
+            now=now,
+            operation_id=operation_id,
+            model_id=self.embedder.model_id,
+            recovery=self.settings.recovery_window,
+            revision_expire_time=revision_expiry(
+                config, now, life.end(now), self.settings.revision_ttl
+            ),
+            labels=request.revision_labels or {},
+            keeps_revisions=not (
+                request.disable_memory_revisions or config.disable_memory_revisions
+            ),
+        )
+
+
+async def embed_fact(embedder: Embedder, fact: str | None) -> Vector | None:
+    """Return the vector of a fact, if there is one. Must not be called inside a transaction."""
+    if fact is None:
+        return None
+    return Vector((await embedder.embed([fact]))[0].tolist())
+
+
+async def finish_with_memory(
+    session: Session, new: NewOperation, writing: Writing, row: MemoryRow
+) -> OperationRow:
+    """Store the done operation of a write. Its response keeps names; its text is read later."""
+    response = {
+        "@type": type_url("Memory"),
+        "name": str(MemoryName(writing.engine, row.memory_id)),
+        "etag": str(row.version),
+    }
+    return await operations.insert_done(session, noting_revisions(new, writing), response)
+
+
+def noting_revisions(new: NewOperation, writing: Writing) -> NewOperation:
+    """Say in the operation's metadata when a change kept no revision, so cannot be undone."""
+    if writing.keeps_revisions:
+        return new
+    return new.noting(revisionsDisabled=True)
+
+
+def check_etag(row: MemoryRow, etag: str | None) -> None:
+    """Refuse a change to another version than the caller has read.
+
+    Raises:
+        Aborted: the etag is stale.
+    """
+    if etag is not None and etag not in {str(row.version), "*"}:
+        raise Aborted("etag: the memory was changed since; read it again.", Reason.ETAG_STALE)
+
+
+def _requested_expiry(request: MemoryFields, now: datetime) -> datetime | None:
+    return Life(request.ttl, request.expire_time, ("ttl", "expireTime")).end(now)
+
+
+def _changed_fields(request: UpdateMemoryRequest, mask: str | None) -> frozenset[str]:
+    paths = parse_mask(mask)
+    if paths is None:
+        return frozenset(request.model_fields_set)
+    return check(paths, _MASKABLE)
+
+
+def _check_immutable(row: MemoryRow, request: UpdateMemoryRequest) -> None:
+    if request.scope is not None and request.scope != row.scope:
+        raise InvalidArgument.of_field("scope", "cannot change; leave it out or as it is.")
+    if request.memory_type is not None and stored_type(request.memory_type) != row.memory_type:
+        raise InvalidArgument.of_field("memoryType", "cannot change; leave it out or as it is.")
+
+
+def _merged_content(
+    row: MemoryRow, request: UpdateMemoryRequest, changed: frozenset[str]
+) -> dict[str, Any]:
+    new = request.content()
+    content = {
+        column: new[column] if name in changed else getattr(row, column)
+        for name, column in _COLUMNS.items()
+    }
+    if content["fact"] is None and content["structured_content"] is None:
+        raise InvalidArgument.of_field("fact", "is required, unless there is structuredContent.")
+    return content
+
+
+def _new_expiry(
+    row: MemoryRow,
+    config: MemoryBankConfig,
+    changed: frozenset[str],
+    now: datetime,
+    requested: datetime | None,
+) -> datetime | None:
+    """Return the expiry after an update; a mask that names it without a value takes it away."""
+    if changed & _EXPIRY_FIELDS:
+        return requested
+    return memory_expiry(config, Cause.UPDATE, now, None, row.expire_time)
+
+
+def _order(order_by: str | None) -> Order:
+    field, _, direction = (order_by or "create_time desc").strip().partition(" ")
+    direction = direction.strip().lower()
+    if field not in _ORDER_FIELDS or direction not in {"", "asc", "desc"}:
+        raise InvalidArgument.of_field(
+            "orderBy", 'must be create_time or update_time, optionally with " desc".'
+        )
+    return Order(_ORDER_FIELDS[field], direction == "desc")

@@ -1,0 +1,130 @@
+"""Memories with what is derived from them: vectors, revisions, and the labels of revisions."""
+
+from datetime import datetime
+
+from sqlalchemy import ForeignKeyConstraint, Index, LargeBinary, Text, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.db.base import Base, JsonList, JsonObject
+from app.db.columns import EMBEDDING
+
+
+class MemoryRow(Base):
+    """A memory, live or a tombstone (`delete_time` set) that can be recovered for a while.
+
+    Written by `memories/ledger.py` alone; removed by `retention/repository.py` alone.
+    """
+
+    __tablename__ = "memories"
+    __table_args__ = (
+        Index("ix_memories_scope", "engine_id", "scope_hash"),
+        Index("ix_memories_create_time", "engine_id", "create_time", "memory_id"),
+        Index("ix_memories_update_time", "engine_id", "update_time", "memory_id"),
+        Index(
+            "ix_memories_expire_time",
+            "expire_time",
+            postgresql_where=text("expire_time is not null"),
+        ),
+        Index(
+            "ix_memories_recover_until",
+            "recover_until",
+            postgresql_where=text("recover_until is not null"),
+        ),
+    )
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    memory_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    version: Mapped[int]
+    scope: Mapped[JsonObject]
+    scope_hash: Mapped[bytes] = mapped_column(LargeBinary)
+    fact: Mapped[str | None] = mapped_column(Text)
+    display_name: Mapped[str | None] = mapped_column(Text)
+    description: Mapped[str | None] = mapped_column(Text)
+    topics: Mapped[JsonList]
+    user_metadata: Mapped[JsonObject] = mapped_column("metadata")
+    memory_type: Mapped[str] = mapped_column(Text)
+    structured_content: Mapped[JsonObject | None]
+    context: Mapped[str | None] = mapped_column(Text)
+    create_time: Mapped[datetime]
+    update_time: Mapped[datetime]
+    expire_time: Mapped[datetime | None]
+    delete_time: Mapped[datetime | None]
+    recover_until: Mapped[datetime | None]
+
+
+class MemoryVectorRow(Base):
+    """The vector of a live memory's fact by one model; a tombstone has none."""
+
+    __tablename__ = "memory_vectors"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["engine_id", "memory_id"],
+            ["memories.engine_id", "memories.memory_id"],
+            ondelete="CASCADE",
+        ),
+        Index("ix_memory_vectors_scope", "engine_id", "scope_hash", "model_id"),
+    )
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    memory_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    model_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    scope_hash: Mapped[bytes] = mapped_column(LargeBinary)
+    expire_time: Mapped[datetime | None]
+    vector: Mapped[list[float]] = mapped_column(EMBEDDING)
+
+
+class RevisionRow(Base):
+    """An immutable snapshot of a memory after one change. Appended by the ledger alone."""
+
+    __tablename__ = "memory_revisions"
+    __table_args__ = (
+        UniqueConstraint("engine_id", "memory_id", "version"),
+        ForeignKeyConstraint(
+            ["engine_id", "memory_id"],
+            ["memories.engine_id", "memories.memory_id"],
+            ondelete="CASCADE",
+        ),
+        Index("ix_memory_revisions_expire_time", "expire_time"),
+    )
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    revision_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    memory_id: Mapped[str] = mapped_column(Text)
+    version: Mapped[int]
+    action: Mapped[str] = mapped_column(Text)
+    fact: Mapped[str | None] = mapped_column(Text)
+    display_name: Mapped[str | None] = mapped_column(Text)
+    description: Mapped[str | None] = mapped_column(Text)
+    topics: Mapped[JsonList]
+    user_metadata: Mapped[JsonObject] = mapped_column("metadata")
+    memory_type: Mapped[str] = mapped_column(Text)
+    structured_content: Mapped[JsonObject | None]
+    context: Mapped[str | None] = mapped_column(Text)
+    memory_expire_time: Mapped[datetime | None]
+    labels: Mapped[JsonObject]
+    extracted_memories: Mapped[JsonList]
+    author: Mapped[str | None] = mapped_column(Text)
+    operation_id: Mapped[str | None] = mapped_column(Text)
+    restored_revision_id: Mapped[int | None]
+    create_time: Mapped[datetime]
+    expire_time: Mapped[datetime]
+
+
+class RevisionLabelRow(Base):
+    """A label of a revision, as a row, so that a filter over all memories uses an index."""
+
+    __tablename__ = "revision_labels"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["engine_id", "revision_id"],
+            ["memory_revisions.engine_id", "memory_revisions.revision_id"],
+            ondelete="CASCADE",
+        ),
+        # The foreign key's own look-up, when a revision is removed.
+        Index("ix_revision_labels_revision", "engine_id", "revision_id"),
+    )
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    key: Mapped[str] = mapped_column(Text, primary_key=True)
+    value: Mapped[str] = mapped_column(Text, primary_key=True)
+    revision_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)

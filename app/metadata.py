@@ -1,0 +1,11 @@
+"""Imports every table, so that migrations and the drift test see the whole schema."""
+
+from app.access import tables as access
+from app.db.base import Base
+from app.engines import tables as engines
+from app.memories import tables as memories
+from app.operations import tables as operations
+
+metadata = Base.metadata
+
+__all__ = ["access", "engines", "memories", "metadata", "operations"]

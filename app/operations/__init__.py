@@ -1,0 +1,1 @@
+"""Long-running operations: the resource that clients poll, and the queue that workers run."""

@@ -1,0 +1,154 @@
+"""Taking, keeping and giving back the right to run an operation.
+
+Leases use the clock of the database: workers on several machines share no other.
+All functions take part in the caller's transaction.
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, exists, func, or_, select, update
+from sqlalchemy.exc import IntegrityError
+from sqlalchemy.orm import aliased
+
+from app.db.session import Session
+from app.operations.repository import Owned
+from app.operations.schemas import State
+from app.operations.tables import OperationRow
+
+
+@dataclass(frozen=True)
+class Claim:
+    """An operation that this worker may run until its lease ends."""
+
+    owned: Owned
+    engine_name: str
+    kind: str
+    request: dict[str, Any]
+    details: dict[str, Any]
+    attempts: int
+
+
+async def claim(session: Session, owner: str, now: datetime, lease: timedelta) -> Claim | None:
+    """Take the oldest operation that is due and whose key is free.
+
+    An operation whose lease has run out is taken over. Two workers that take two operations of
+    one key at the same moment are told apart by the unique index on running keys: the second
+    fails there, and finds nothing this time.
+    """
+    other = aliased(OperationRow)
+    key_is_free = ~exists().where(
+        other.engine_id == OperationRow.engine_id,
+        other.key == OperationRow.key,
+        other.state == State.RUNNING,
+        other.operation_id != OperationRow.operation_id,
+    )
+    is_due = and_(OperationRow.state == State.PENDING, OperationRow.due_time <= now)
+    is_abandoned = and_(
+        OperationRow.state == State.RUNNING, OperationRow.lease_until < func.clock_timestamp()
+    )
+    oldest = (
+        select(OperationRow.engine_id, OperationRow.operation_id)
+        .where(or_(is_due, is_abandoned), key_is_free)
+        .order_by(OperationRow.operation_id)
+        .limit(1)
+        .with_for_update(skip_locked=True)
+        # Not a subquery, which a plan may run once per row and so lock more than one.
+        .cte("oldest")
+    )
+    statement = (
+        update(OperationRow)
+        .where(
+            OperationRow.engine_id == oldest.c.engine_id,
+            OperationRow.operation_id == oldest.c.operation_id,
+        )
+        .values(
+            state=State.RUNNING,
+            owner=owner,
+            lease_until=_lease_end(lease),
+            attempts=OperationRow.attempts + 1,
+            update_time=now,
+        )
+        .returning(OperationRow)
+    )
+    try:
+        async with session.begin_nested():
+            row = (await session.execute(statement)).scalar_one_or_none()
+    except IntegrityError:
+        return None
+    return _claim_of(row) if row is not None else None
+
+
+def _claim_of(row: OperationRow) -> Claim:
+    assert row.owner is not None
+    return Claim(
+        owned=Owned(row.engine_id, row.operation_id, row.owner),
+        engine_name=row.engine_name,
+        kind=row.kind,
+        request=row.request or {},
+        details=row.details,
+        attempts=row.attempts,
+    )
+
+
+async def renew(session: Session, owned: Owned, lease: timedelta) -> bool | None:
+    """Lengthen the lease.
+
+    Returns:
+        Whether the client has asked to cancel, or None when the lease was lost.
+    """
+    statement = (
+        update(OperationRow)
+        .where(owned.is_mine())
+        .values(lease_until=_lease_end(lease))
+        .returning(OperationRow.cancel_requested)
+    )
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def is_cancelled(session: Session, owned: Owned) -> bool:
+    """Say whether the client has asked to cancel."""
+    statement = select(OperationRow.cancel_requested).where(owned.is_mine())
+    return bool((await session.execute(statement)).scalar_one_or_none())
+
+
+async def retry(session: Session, owned: Owned, due: datetime, error: dict[str, Any]) -> None:
+    """Put an operation back, due later, with its last error; its key is free meanwhile."""
+    await session.execute(
+        update(OperationRow)
+        .where(owned.is_mine())
+        .values(**_given_back(), due_time=due, details=_with_last_error(error))
+    )
+
+
+async def release(session: Session, owned: Owned) -> None:
+    """Give an operation back unharmed: another worker may take it at once."""
+    await session.execute(
+        update(OperationRow)
+        .where(owned.is_mine())
+        .values(**_given_back(), attempts=OperationRow.attempts - 1)
+    )
+
+
+async def release_all(session: Session) -> None:
+    """Give back every running operation.
+
+    Only for a process that knows itself to be the only worker: the one that holds the lock of an
+    embedded database. What was running died with the process before it.
+    """
+    await session.execute(
+        update(OperationRow).where(OperationRow.state == State.RUNNING).values(**_given_back())
+    )
+
+
+def _given_back() -> dict[str, Any]:
+    return {"state": State.PENDING, "owner": None, "lease_until": None}
+
+
+def _lease_end(lease: timedelta) -> ColumnElement[datetime]:
+    return func.clock_timestamp() + lease
+
+
+def _with_last_error(error: dict[str, Any]) -> ColumnElement[Any]:
+    return OperationRow.details.op("||")(func.jsonb_build_object("lastError", error["message"]))

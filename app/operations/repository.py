@@ -1,0 +1,328 @@
+"""Every statement on operations, save the claims. An operation ends only through this module.
+
+All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, cast, delete, func, select, tuple_, update
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from app.core.errors import AlreadyExists, Cancelled, NotFound, Reason, ServiceError
+from app.core.ids import new_id
+from app.core.names import EngineName, OperationName
+from app.core.once import Once
+from app.db.session import Session
+from app.operations.schemas import State
+from app.operations.tables import OperationRow, RequestIdRow, TickRow
+
+CHANNEL = "memory_bank_operations"
+"""The channel on which a new operation is announced."""
+
+
+@dataclass(frozen=True)
+class NewOperation:
+    """An operation about to be inserted.
+
+    `key` serialises: of one engine and key, one operation runs at a time. `details` is the
+    client-visible metadata with its `@type`, never text of memories.
+    """
+
+    engine_id: int
+    engine_name: str
+    kind: str
+    now: datetime
+    keep: timedelta
+    details: dict[str, Any]
+    key: str | None = None
+    request: dict[str, Any] | None = None
+    operation_id: str = field(default="")
+
+    def __post_init__(self) -> None:
+        if not self.operation_id:
+            object.__setattr__(self, "operation_id", str(new_id(self.now)))
+
+    def queued(self, key: str, request: dict[str, Any]) -> "NewOperation":
+        """Return it with what a worker needs: the key that serialises it, and the request."""
+        return replace(self, key=key, request=request)
+
+    def noting(self, **details: object) -> "NewOperation":
+        """Return it with more metadata."""
+        return replace(self, details={**self.details, **details})
+
+
+async def replay(
+    session: Session, new: NewOperation, once: Once | None, within: int | None = None
+) -> OperationRow | None:
+    """Return the operation that answered this request before; else remember that `new` does.
+
+    Request ids are unique per caller and engine; `within` names another engine than that of
+    `new`. A second request with the same id waits here until the first one's transaction ended.
+
+    Raises:
+        AlreadyExists: the id was used with another request.
+    """
+    if once is None:
+        return None
+    engine_id = new.engine_id if within is None else within
+    mine = and_(
+        RequestIdRow.engine_id == engine_id,
+        RequestIdRow.caller == once.caller,
+        RequestIdRow.request_id == once.request_id,
+    )
+    await session.execute(delete(RequestIdRow).where(mine, RequestIdRow.remove_time <= new.now))
+    inserted = await session.execute(
+        upsert(RequestIdRow)
+        .values(
+            engine_id=engine_id,
+            caller=once.caller,
+            request_id=once.request_id,
+            request_hash=once.request_hash,
+            operation_engine_id=new.engine_id,
+            operation_id=new.operation_id,
+            remove_time=new.now + once.keep,
+        )
+        .on_conflict_do_nothing()
+        .returning(RequestIdRow.request_id)
+    )
+    if inserted.first() is not None:
+        return None
+    known = (await session.execute(select(RequestIdRow).where(mine))).scalar_one()
+    if known.request_hash != once.request_hash:
+        raise AlreadyExists(
+            "requestId: this id was used with another request; use a new one.",
+            Reason.REQUEST_ID_REUSED,
+        )
+    return await _get(session, known.operation_engine_id, known.operation_id)
+
+
+async def insert(session: Session, new: NewOperation) -> OperationRow:
+    """Insert an operation that a worker shall run, and wake the workers when it commits."""
+    row = await _insert(session, new, State.PENDING)
+    await session.execute(select(func.pg_notify(CHANNEL, "")))
+    return row
+
+
+async def insert_done(
+    session: Session, new: NewOperation, response: dict[str, Any]
+) -> OperationRow:
+    """Insert an operation whose effects are in this very transaction."""
+    return await _insert(session, new, State.SUCCEEDED, response)
+
+
+async def _insert(
+    session: Session, new: NewOperation, state: State, response: dict[str, Any] | None = None
+) -> OperationRow:
+    statement = (
+        upsert(OperationRow)
+        .values(
+            engine_id=new.engine_id,
+            operation_id=new.operation_id,
+            engine_name=new.engine_name,
+            kind=new.kind,
+            key=new.key,
+            state=state,
+            request=new.request,
+            response=response,
+            details=new.details,
+            create_time=new.now,
+            update_time=new.now,
+            due_time=new.now,
+            remove_time=new.now + new.keep if state.is_final else None,
+        )
+        .returning(OperationRow)
+    )
+    return (await session.execute(statement)).scalar_one()
+
+
+async def get(session: Session, name: OperationName) -> OperationRow:
+    """Return an operation.
+
+    Raises:
+        NotFound: no such operation.
+    """
+    row = await find(session, name)
+    if row is None:
+        raise NotFound.of(name)
+    return row
+
+
+async def find(session: Session, name: OperationName) -> OperationRow | None:
+    """Return an operation, if there is one under this project, location and engine."""
+    row = await _find(session, name.engine.engine, name.operation)
+    return row if row is not None and _is_under(row, name) else None
+
+
+def _is_under(row: OperationRow, name: OperationName) -> bool:
+    return name.engine.is_wildcard or row.engine_name == str(name.engine)
+
+
+async def _find(session: Session, engine_id: int, operation_id: str) -> OperationRow | None:
+    statement = select(OperationRow).where(
+        OperationRow.engine_id == engine_id, OperationRow.operation_id == operation_id
+    )
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def _get(session: Session, engine_id: int, operation_id: str) -> OperationRow:
+    row = await _find(session, engine_id, operation_id)
+    if row is None:
+        raise NotFound.of(f"operations/{operation_id}")
+    return row
+
+
+async def list_page(
+    session: Session, engine: EngineName, limit: int, after: str | None
+) -> Sequence[OperationRow]:
+    """Return up to `limit` operations, newest first, older than the one with the id `after`."""
+    statement = select(OperationRow).where(OperationRow.engine_id == engine.engine)
+    if not engine.is_wildcard:
+        statement = statement.where(OperationRow.engine_name == str(engine))
+    if after is not None:
+        statement = statement.where(OperationRow.operation_id < after)
+    # Ids are 18 digits ordered by time, so their order as text is that of their making.
+    statement = statement.order_by(OperationRow.operation_id.desc()).limit(limit)
+    return (await session.execute(statement)).scalars().all()
+
+
+async def remove(session: Session, row: OperationRow) -> None:
+    """Remove an ended operation."""
+    await session.execute(
+        delete(OperationRow).where(
+            OperationRow.engine_id == row.engine_id,
+            OperationRow.operation_id == row.operation_id,
+        )
+    )
+
+
+async def cancel(session: Session, row: OperationRow, now: datetime, keep: timedelta) -> None:
+    """Cancel at once what waits; ask what runs to stop at its next step; leave the rest."""
+    mine = and_(
+        OperationRow.engine_id == row.engine_id, OperationRow.operation_id == row.operation_id
+    )
+    await session.execute(
+        update(OperationRow)
+        .where(mine, OperationRow.state == State.RUNNING)
+        .values(cancel_requested=True)
+    )
+    error = Cancelled("The operation was cancelled.", Reason.OPERATION_CANCELLED)
+    await session.execute(
+        update(OperationRow)
+        .where(mine, OperationRow.state == State.PENDING)
+        .values(**_ended(State.CANCELLED, now, keep), error=error.as_operation_error())
+    )
+
+
+@dataclass(frozen=True)
+class Owned:
+    """A running operation and the token of the worker that runs it."""
+
+    engine_id: int
+    operation_id: str
+    owner: str
+
+    def is_mine(self) -> ColumnElement[bool]:
+        """Select the row, as long as this worker still owns it."""
+        return and_(
+            OperationRow.engine_id == self.engine_id,
+            OperationRow.operation_id == self.operation_id,
+            OperationRow.owner == self.owner,
+            OperationRow.state == State.RUNNING,
+        )
+
+
+async def finish(
+    session: Session,
+    owned: Owned,
+    ended: tuple[datetime, timedelta],
+    response: dict[str, Any],
+    details: dict[str, Any],
+) -> bool:
+    """End an operation in the transaction of its effects; false if its lease was lost.
+
+    `ended` is when it ended and how long it is kept; `response` has names and counts only;
+    `details` are added to its metadata.
+    """
+    return await _end(
+        session,
+        owned,
+        {
+            **_ended(State.SUCCEEDED, *ended),
+            "response": response,
+            "details": OperationRow.details.op("||")(cast(details, JSONB)),
+        },
+    )
+
+
+async def fail(
+    session: Session, owned: Owned, ended: tuple[datetime, timedelta], error: ServiceError
+) -> bool:
+    """End an operation without effects; false if its lease was lost."""
+    state = State.CANCELLED if isinstance(error, Cancelled) else State.FAILED
+    return await _end(
+        session, owned, {**_ended(state, *ended), "error": error.as_operation_error()}
+    )
+
+
+def _ended(state: State, now: datetime, keep: timedelta) -> dict[str, Any]:
+    """Return what every ending sets: the request's text goes, since it may be erased one day."""
+    return {
+        "state": state,
+        "request": None,
+        "owner": None,
+        "lease_until": None,
+        "update_time": now,
+        "remove_time": now + keep,
+    }
+
+
+async def _end(session: Session, owned: Owned, values: dict[str, Any]) -> bool:
+    statement = (
+        update(OperationRow)
+        .where(owned.is_mine())
+        .values(values)
+        .returning(OperationRow.operation_id)
+    )
+    return (await session.execute(statement)).first() is not None
+
+
+async def remove_old(session: Session, now: datetime, limit: int) -> int:
+    """Remove ended operations and request ids past their time; return how many rows went."""
+    removed = 0
+    for table, key in (
+        (OperationRow, (OperationRow.engine_id, OperationRow.operation_id)),
+        (RequestIdRow, (RequestIdRow.engine_id, RequestIdRow.caller, RequestIdRow.request_id)),
+    ):
+        old = select(*key).where(table.remove_time <= now).limit(limit).subquery()
+        result = await session.execute(
+            delete(table).where(tuple_(*key).in_(select(old))).returning(key[0])
+        )
+        removed += len(result.all())
+    return removed
+
+
+async def take_tick(session: Session, name: str, interval: timedelta) -> bool:
+    """Take the present slot of a periodic task; false where another process has it.
+
+    Slots are cut by the clock of the database, the only one that all processes share.
+    """
+    seconds = interval.total_seconds()
+    await session.execute(
+        upsert(TickRow)
+        .values(name=name, last_slot=datetime.fromtimestamp(0, UTC))
+        .on_conflict_do_nothing()
+    )
+    slot = func.to_timestamp(
+        func.floor(func.extract("epoch", func.clock_timestamp()) / seconds) * seconds
+    )
+    statement = (
+        update(TickRow)
+        .where(TickRow.name == name, TickRow.last_slot < slot)
+        .values(last_slot=slot)
+        .returning(TickRow.name)
+    )
+    return (await session.execute(statement)).first() is not None

@@ -1,0 +1,108 @@
+"""Use cases of operations: read, list, wait, cancel, delete."""
+
+import asyncio
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from app.core.clock import Clock
+from app.core.errors import FailedPrecondition, Reason
+from app.core.names import EngineName, OperationName
+from app.core.paging import clamp_page_size, decode_token, encode_token, typed_key
+from app.db.session import Database, Session
+from app.operations import repository
+from app.operations.schemas import ListOperationsResponse, Operation, State
+from app.operations.tables import OperationRow
+from app.resources import Resources, ResponseReader
+
+_WAIT_POLL_SECONDS = 0.1
+
+
+@dataclass(frozen=True)
+class OperationService:
+    """Operations as clients see them."""
+
+    db: Database
+    clock: Clock
+    readers: Mapping[str, ResponseReader]
+    keep: timedelta
+    longest_wait: timedelta
+
+    @classmethod
+    def of(cls, resources: Resources) -> "OperationService":
+        """Build the service from the process's resources."""
+        settings = resources.settings
+        return cls(
+            resources.db,
+            resources.clock,
+            resources.response_readers,
+            settings.operation_retention,
+            timedelta(seconds=settings.operation_wait_max_seconds),
+        )
+
+    async def get(self, name: OperationName) -> Operation:
+        """Return an operation; what its response names is read at this moment."""
+        async with self.db.snapshot() as session:
+            return await self._render(session, await repository.get(session, name))
+
+    async def render(self, row: OperationRow) -> Operation:
+        """Return the wire form of an operation that was just stored."""
+        if row.kind not in self.readers or row.response is None:
+            return Operation.from_row(row)
+        async with self.db.snapshot() as session:
+            return await self._render(session, row)
+
+    async def list_page(
+        self, engine: EngineName, page_size: int | None, page_token: str | None
+    ) -> ListOperationsResponse:
+        """Return a page of an engine's operations, newest first, without their responses' text."""
+        limit = clamp_page_size(page_size)
+        query = {"list": "operations", "engine": engine.engine}
+        after = typed_key(decode_token(page_token, query), str)[0] if page_token else None
+        async with self.db.snapshot() as session:
+            rows = await repository.list_page(session, engine, limit + 1, after)
+        more = encode_token(query, [rows[limit - 1].operation_id]) if len(rows) > limit else None
+        return ListOperationsResponse(
+            operations=[Operation.from_row(row) for row in rows[:limit]], next_page_token=more
+        )
+
+    async def wait(self, name: OperationName, at_most: timedelta | None) -> Operation:
+        """Return the operation once it is done, or as it is after `at_most`."""
+        limit = self.longest_wait if at_most is None else min(at_most, self.longest_wait)
+        try:
+            async with asyncio.timeout(limit.total_seconds()):
+                while True:
+                    found = await self.get(name)
+                    if found.done:
+                        return found
+                    await asyncio.sleep(_WAIT_POLL_SECONDS)
+        except TimeoutError:
+            return await self.get(name)
+
+    async def cancel(self, name: OperationName) -> None:
+        """Cancel what waits, ask what runs to stop; what has ended stays as it is."""
+        async with self.db.transaction() as session:
+            row = await repository.get(session, name)
+            await repository.cancel(session, row, self.clock.now(), self.keep)
+
+    async def delete(self, name: OperationName) -> None:
+        """Forget an ended operation; its effects stay.
+
+        Raises:
+            FailedPrecondition: it has not ended.
+        """
+        async with self.db.transaction() as session:
+            row = await repository.get(session, name)
+            if not State(row.state).is_final:
+                raise FailedPrecondition(
+                    f"{name} has not ended; cancel it first.", Reason.OPERATION_RUNNING
+                )
+            await repository.remove(session, row)
+
+    async def _render(self, session: Session, row: OperationRow) -> Operation:
+        read = self.readers.get(row.kind)
+        response: Mapping[str, Any] | None = row.response
+        if read is not None and response is not None:
+            response = await read(session, response)
+        return Operation.from_row(row, response)

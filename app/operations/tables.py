@@ -1,0 +1,71 @@
+"""Operations (resource and queue in one row), request ids, and the ticks of periodic work."""
+
+from datetime import datetime
+
+from sqlalchemy import Boolean, Index, Integer, LargeBinary, Text, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.db.base import Base, JsonObject
+
+
+class OperationRow(Base):
+    """A long-running operation: what the client polls and what a worker runs are this row."""
+
+    __tablename__ = "operations"
+    __table_args__ = (
+        # At most one running operation of a key: the claim relies on it.
+        Index(
+            "uq_operations_running_key",
+            "engine_id",
+            "key",
+            unique=True,
+            postgresql_where=text("state = 'RUNNING'"),
+        ),
+        Index("ix_operations_due", "due_time", postgresql_where=text("state = 'PENDING'")),
+        Index("ix_operations_lease", "lease_until", postgresql_where=text("state = 'RUNNING'")),
+        Index("ix_operations_remove_time", "remove_time"),
+    )
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    operation_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    # The engine's full name is kept here, since an operation outlives a deleted engine.
+    engine_name: Mapped[str] = mapped_column(Text)
+    kind: Mapped[str] = mapped_column(Text)
+    key: Mapped[str | None] = mapped_column(Text)
+    state: Mapped[str] = mapped_column(Text)
+    request: Mapped[JsonObject | None]
+    response: Mapped[JsonObject | None]
+    error: Mapped[JsonObject | None]
+    details: Mapped[JsonObject] = mapped_column(server_default=text("'{}'"))
+    create_time: Mapped[datetime]
+    update_time: Mapped[datetime]
+    due_time: Mapped[datetime]
+    remove_time: Mapped[datetime | None]
+    attempts: Mapped[int] = mapped_column(Integer, server_default=text("0"))
+    cancel_requested: Mapped[bool] = mapped_column(Boolean, server_default=text("false"))
+    owner: Mapped[str | None] = mapped_column(Text)
+    lease_until: Mapped[datetime | None]
+
+
+class RequestIdRow(Base):
+    """A request id that a caller chose, with the operation that first answered it."""
+
+    __tablename__ = "request_ids"
+    __table_args__ = (Index("ix_request_ids_remove_time", "remove_time"),)
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    caller: Mapped[str] = mapped_column(Text, primary_key=True)
+    request_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    request_hash: Mapped[bytes] = mapped_column(LargeBinary)
+    operation_engine_id: Mapped[int]
+    operation_id: Mapped[str] = mapped_column(Text)
+    remove_time: Mapped[datetime]
+
+
+class TickRow(Base):
+    """The last slot of a periodic task that some process has taken."""
+
+    __tablename__ = "ticks"
+
+    name: Mapped[str] = mapped_column(Text, primary_key=True)
+    last_slot: Mapped[datetime]

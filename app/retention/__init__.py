@@ -1,0 +1,1 @@
+"""Expiry, the recovery window, permanent removal and purge."""

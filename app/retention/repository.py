@@ -1,0 +1,74 @@
+"""Finds what is to be removed. The removal itself is the ledger's.
+
+All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, delete, func, select, tuple_
+
+from app.db.session import Session
+from app.memories.repository import is_gone, is_live
+from app.memories.tables import MemoryRow, RevisionRow
+
+
+async def count_matching(
+    session: Session, engine_id: int, clause: ColumnElement[bool], now: datetime
+) -> int:
+    """Count the live memories of an engine that a purge would take."""
+    statement = (
+        select(func.count())
+        .select_from(MemoryRow)
+        .where(MemoryRow.engine_id == engine_id, is_live(now), clause)
+    )
+    return (await session.execute(statement)).scalar_one()
+
+
+async def lock_matching(
+    session: Session, engine_id: int, clause: ColumnElement[bool], now: datetime, limit: int
+) -> Sequence[MemoryRow]:
+    """Lock and return up to `limit` live memories of an engine that a purge takes."""
+    statement = (
+        select(MemoryRow)
+        .where(MemoryRow.engine_id == engine_id, is_live(now), clause)
+        # One order for every purge, so that two of them cannot lock each other out.
+        .order_by(MemoryRow.memory_id)
+        .limit(limit)
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+    return (await session.execute(statement)).scalars().all()
+
+
+async def list_ids(session: Session, engine_id: int, limit: int) -> Sequence[str]:
+    """Return the ids of up to `limit` memories of an engine, whatever their state."""
+    statement = select(MemoryRow.memory_id).where(MemoryRow.engine_id == engine_id).limit(limit)
+    return (await session.execute(statement)).scalars().all()
+
+
+async def list_gone(session: Session, now: datetime, limit: int) -> dict[int, list[str]]:
+    """Return up to `limit` memories that nothing can read any more, by engine; a sweep's."""
+    statement = (
+        select(MemoryRow.engine_id, MemoryRow.memory_id)
+        .where(is_gone(now))
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    found: dict[int, list[str]] = {}
+    for engine_id, memory_id in await session.execute(statement):
+        found.setdefault(engine_id, []).append(memory_id)
+    return found
+
+
+async def remove_expired_revisions(session: Session, now: datetime, limit: int) -> int:
+    """Remove up to `limit` revisions past their time, of all engines; return how many went."""
+    key = (RevisionRow.engine_id, RevisionRow.revision_id)
+    old = select(*key).where(RevisionRow.expire_time <= now).limit(limit).cte("old")
+    statement = (
+        delete(RevisionRow)
+        .where(tuple_(*key).in_(select(old)))
+        .returning(RevisionRow.revision_id)
+        .execution_options(synchronize_session=False)
+    )
+    return len((await session.execute(statement)).all())

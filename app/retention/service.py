@@ -1,0 +1,153 @@
+"""Use cases of removal: purge, delete an engine, and the sweeps that free space."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+
+from app.core.errors import FailedPrecondition, Reason
+from app.core.names import EngineName
+from app.core.once import Once
+from app.db.filter_fields import Condition
+from app.db.filters import read_filter
+from app.db.session import Session
+from app.engines import repository as engines
+from app.engines.repository import Lock
+from app.memories import ledger
+from app.memories import repository as memories
+from app.memories.ledger import Writing
+from app.memories.schemas import RevisionFields, metadata_filters
+from app.memories.service import MemoryService, noting_revisions
+from app.operations import repository as operations
+from app.operations.schemas import type_url
+from app.operations.tables import OperationRow
+from app.resources import Resources
+from app.retention import repository
+from app.retention.schemas import PurgeMemoriesRequest
+
+log = structlog.get_logger()
+
+DELETE_ENGINE = "engines.delete"
+"""The kind of the operation that removes an engine's children."""
+
+
+@dataclass(frozen=True)
+class RetentionService:
+    """What removes memories other than one by one."""
+
+    memories: MemoryService
+
+    @classmethod
+    def of(cls, resources: Resources) -> "RetentionService":
+        """Build the service from the process's resources."""
+        return cls(MemoryService.of(resources))
+
+    async def purge(
+        self, name: EngineName, request: PurgeMemoriesRequest, once: Once | None
+    ) -> OperationRow:
+        """Delete, or without `force` count, the memories that match; the operation is done.
+
+        The official client loses the count of an operation that it has to poll, so the work is
+        done before the first answer. Source: wire specification, section 10.
+        """
+        service = self.memories
+        now = service.clock.now()
+        clause = read_filter(
+            request.filter,
+            memories.FILTER_FIELDS,
+            regex_max_chars=service.settings.filter_regex_max_chars,
+        )
+        groups = memories.metadata_condition(metadata_filters(request.filter_groups))
+        condition = clause.condition & groups
+        seconds = service.settings.filter_timeout_seconds if clause.uses_regex else None
+        async with service.db.transaction(statement_seconds=seconds) as session:
+            engine = await engines.get(session, name, Lock.SHARED)
+            new = service.operation(engine, "memories.purge", "PurgeMemories", now)
+            if (known := await operations.replay(session, new, once)) is not None:
+                return known
+            writing = service.writing(engine, new, RevisionFields())
+            if request.force:
+                count = await self._delete_matching(
+                    session, writing, condition, permanent=bool(request.permanent)
+                )
+                new = noting_revisions(new, writing)
+            else:
+                count = await repository.count_matching(session, name.engine, condition, now)
+            response = {"@type": type_url("PurgeMemoriesResponse"), "purgeCount": count}
+            return await operations.insert_done(session, new, response)
+
+    async def _delete_matching(
+        self, session: Session, writing: Writing, condition: Condition, *, permanent: bool
+    ) -> int:
+        count = 0
+        limit = self.memories.settings.sweep_batch_rows
+        engine_id = writing.engine.engine
+        while True:
+            rows = await repository.lock_matching(session, engine_id, condition, writing.now, limit)
+            if permanent:
+                await ledger.erase(session, engine_id, [row.memory_id for row in rows])
+            else:
+                await ledger.delete(session, writing, rows)
+            count += len(rows)
+            if len(rows) < limit:
+                return count
+
+    async def delete_engine(
+        self, name: EngineName, once: Once | None, *, force: bool
+    ) -> OperationRow:
+        """Hide an engine at once; a worker then removes its children and the engine itself.
+
+        Raises:
+            FailedPrecondition: it has memories and `force` is not set.
+        """
+        service = self.memories
+        now = service.clock.now()
+        async with service.db.transaction() as session:
+            engine = await engines.get(session, name, Lock.EXCLUSIVE)
+            new = service.operation(engine, DELETE_ENGINE, "DeleteReasoningEngine", now)
+            if (known := await operations.replay(session, new, once)) is not None:
+                return known
+            if not force and await memories.exists_any(session, engine.engine_id, now):
+                raise FailedPrecondition(
+                    f"{name} has memories; set force to delete them too.", Reason.ENGINE_NOT_EMPTY
+                )
+            await engines.mark_deleted(session, engine.engine_id, now)
+            return await operations.insert(session, new)
+
+    async def sweep(self) -> None:
+        """Free what nothing can read any more, in batches of one transaction each."""
+        now = self.memories.clock.now()
+        removed = {
+            "memories": await self._in_batches(self._remove_gone, now),
+            "revisions": await self._in_batches(repository.remove_expired_revisions, now),
+            "operations": await self._in_batches(operations.remove_old, now),
+        }
+        if any(removed.values()):
+            log.info("sweep", **removed)
+
+    async def take_tick(self, name: str) -> bool:
+        """Take the present slot of a periodic task for this process."""
+        interval = timedelta(seconds=self.memories.settings.sweep_interval_seconds)
+        async with self.memories.db.transaction() as session:
+            return await operations.take_tick(session, name, interval)
+
+    async def _in_batches(
+        self, remove: Callable[[Session, datetime, int], Awaitable[int]], now: datetime
+    ) -> int:
+        limit = self.memories.settings.sweep_batch_rows
+        total = 0
+        while True:
+            async with self.memories.db.transaction() as session:
+                count = await remove(session, now, limit)
+            total += count
+            if count < limit:
+                return total
+
+    @staticmethod
+    async def _remove_gone(session: Session, now: datetime, limit: int) -> int:
+        count = 0
+        for engine_id, ids in (await repository.list_gone(session, now, limit)).items():
+            erased = await ledger.erase_gone(session, engine_id, ids, now)
+            count += erased.memories
+        return count

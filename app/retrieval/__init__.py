@@ -1,0 +1,1 @@
+"""`memories:retrieve`: the memories of a scope, nearest or newest first."""

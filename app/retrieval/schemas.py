@@ -1,0 +1,62 @@
+"""The wire form of `memories:retrieve`. Source: wire specification, section 7."""
+
+from typing import Self
+
+from pydantic import Field, model_validator
+
+from app.engines.config import MemoryTypeField
+from app.memories.schemas import MAX_FACT_CHARS, FilterGroups, Memory, Scope
+from app.wire.base import WireModel
+
+
+class SimilaritySearchParams(WireModel):
+    """Search by meaning."""
+
+    search_query: str = Field(
+        min_length=1, max_length=MAX_FACT_CHARS, examples=["Where does the user like to sit?"]
+    )
+    top_k: int | None = Field(None, ge=0, description="Default 3; above 100 is coerced to 100.")
+
+
+class SimpleRetrievalParams(WireModel):
+    """The memories of the scope, newest first."""
+
+    page_size: int | None = Field(None, ge=0, description="Default 3; above 100 is coerced to 100.")
+    page_token: str | None = None
+
+
+class RetrieveMemoriesRequest(WireModel):
+    """Which memories of a scope to return."""
+
+    scope: Scope
+    similarity_search_params: SimilaritySearchParams | None = None
+    simple_retrieval_params: SimpleRetrievalParams | None = None
+    filter: str | None = Field(None, description="An AIP-160 filter.")
+    filter_groups: FilterGroups | None = None
+    memory_types: list[MemoryTypeField] | None = Field(
+        None, description="None means natural-language memories only."
+    )
+
+    @model_validator(mode="after")
+    def _has_one_kind(self) -> Self:
+        if self.similarity_search_params and self.simple_retrieval_params:
+            raise ValueError(
+                "must have at most one of similaritySearchParams and simpleRetrievalParams"
+            )
+        return self
+
+
+class RetrievedMemory(WireModel):
+    """A memory and how far it is from the query."""
+
+    memory: Memory
+    distance: float | None = Field(
+        None, description="Euclidean distance of the embeddings, 0 to 2; only with a search."
+    )
+
+
+class RetrieveMemoriesResponse(WireModel):
+    """The memories: nearest first with a search, else newest first."""
+
+    retrieved_memories: list[RetrievedMemory]
+    next_page_token: str | None = None

@@ -1,0 +1,120 @@
+"""Every statement that reads revisions.
+
+All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, and_, exists, select
+
+from app.core.errors import NotFound
+from app.core.names import MemoryName, RevisionName
+from app.db.filter_fields import MapField
+from app.db.filters import Fields
+from app.db.session import Session
+from app.memories.repository import is_known
+from app.memories.tables import MemoryRow, RevisionLabelRow, RevisionRow
+
+
+def _has_label(key: str, value: str) -> ColumnElement[bool]:
+    """Select revisions with a label, by the index over labels."""
+    return exists().where(
+        RevisionLabelRow.engine_id == RevisionRow.engine_id,
+        RevisionLabelRow.revision_id == RevisionRow.revision_id,
+        RevisionLabelRow.key == key,
+        RevisionLabelRow.value == value,
+    )
+
+
+FILTER_FIELDS: Fields = {"labels": MapField(RevisionRow.labels, _has_label)}
+"""What the filter of revisions may name."""
+
+
+async def get(session: Session, name: RevisionName, now: datetime) -> RevisionRow:
+    """Return a revision that has not expired.
+
+    Raises:
+        NotFound: no such revision of this memory.
+    """
+    statement = select(RevisionRow).where(
+        RevisionRow.engine_id == name.memory.engine.engine,
+        RevisionRow.revision_id == name.revision,
+        RevisionRow.memory_id == name.memory.memory,
+        RevisionRow.expire_time > now,
+    )
+    row = (await session.execute(statement)).scalar_one_or_none()
+    if row is None:
+        raise NotFound.of(name)
+    return row
+
+
+async def latest_ids(
+    session: Session, engine_id: int, memory_ids: Sequence[str], now: datetime
+) -> dict[str, int]:
+    """Return the id of the newest revision of each memory that has one."""
+    statement = (
+        select(RevisionRow.memory_id, RevisionRow.revision_id)
+        .distinct(RevisionRow.memory_id)
+        .where(
+            RevisionRow.engine_id == engine_id,
+            RevisionRow.memory_id.in_(memory_ids),
+            RevisionRow.expire_time > now,
+        )
+        .order_by(RevisionRow.memory_id, RevisionRow.version.desc())
+    )
+    return {row.memory_id: row.revision_id for row in await session.execute(statement)}
+
+
+async def list_of_memory(
+    session: Session,
+    name: MemoryName,
+    clause: ColumnElement[bool],
+    now: datetime,
+    page: tuple[int, int | None],
+) -> Sequence[RevisionRow]:
+    """Return revisions of a memory, newest first; `page` is a limit and the version before."""
+    limit, before = page
+    statement = select(RevisionRow).where(
+        RevisionRow.engine_id == name.engine.engine,
+        RevisionRow.memory_id == name.memory,
+        RevisionRow.expire_time > now,
+        clause,
+    )
+    if before is not None:
+        statement = statement.where(RevisionRow.version < before)
+    statement = statement.order_by(RevisionRow.version.desc()).limit(limit)
+    return (await session.execute(statement)).scalars().all()
+
+
+async def list_of_engine(
+    session: Session,
+    engine_id: int,
+    clause: ColumnElement[bool],
+    now: datetime,
+    page: tuple[int, int | None],
+) -> Sequence[RevisionRow]:
+    """Return revisions of an engine's memories that can be read, newest first."""
+    limit, before = page
+    statement = (
+        select(RevisionRow)
+        .join(
+            MemoryRow,
+            and_(
+                MemoryRow.engine_id == RevisionRow.engine_id,
+                MemoryRow.memory_id == RevisionRow.memory_id,
+            ),
+        )
+        .where(
+            RevisionRow.engine_id == engine_id,
+            MemoryRow.engine_id == engine_id,
+            RevisionRow.expire_time > now,
+            is_known(now),
+            clause,
+        )
+    )
+    if before is not None:
+        statement = statement.where(RevisionRow.revision_id < before)
+    # Ids are ordered by time.
+    statement = statement.order_by(RevisionRow.revision_id.desc()).limit(limit)
+    return (await session.execute(statement)).scalars().all()

@@ -1,0 +1,85 @@
+"""The wire form of revisions. Source: wire specification, section 6."""
+
+from typing import Any
+
+from pydantic import Field
+
+from app.core.names import EngineName, MemoryName, RevisionName
+from app.engines.config import MemoryTopicId, MemoryTypeField
+from app.memories.schemas import MemoryMetadataValue, StructuredContent
+from app.memories.tables import RevisionRow
+from app.wire.base import WireModel
+from app.wire.labels import Labels
+from app.wire.scalars import Timestamp
+
+
+class ExtractedMemory(WireModel):
+    """What generation extracted, before it was merged with what was there."""
+
+    fact: str
+    context: str | None = None
+    structured_data: dict[str, Any] | None = None
+
+
+class MemoryRevision(WireModel):
+    """An immutable snapshot of a memory after one change.
+
+    The fields after `context` are this service's own; the API's definition has those before.
+    """
+
+    name: str
+    create_time: Timestamp
+    expire_time: Timestamp
+    fact: str | None = Field(None, description="Absent in the revision of a deletion.")
+    labels: Labels | None = None
+    extracted_memories: list[ExtractedMemory] | None = None
+    structured_data: dict[str, Any] | None = None
+    context: str | None = None
+    action: str = Field(description="`CREATED`, `UPDATED`, `DELETED` or `ROLLED_BACK`.")
+    display_name: str | None = None
+    description: str | None = None
+    topics: list[MemoryTopicId] | None = None
+    metadata: dict[str, MemoryMetadataValue] | None = None
+    structured_content: StructuredContent | None = None
+    memory_type: MemoryTypeField
+    memory_expire_time: Timestamp | None = None
+    author: str | None = Field(None, description="The engine or model that wrote the fact.")
+    operation: str | None = Field(None, description="The operation that made the change.")
+    restored_revision: str | None = Field(None, description="What a rollback restored.")
+
+    @classmethod
+    def from_row(cls, engine: EngineName, row: RevisionRow) -> "MemoryRevision":
+        """Build the answer; `engine` is the stored full name."""
+        memory = MemoryName(engine, row.memory_id)
+        structured = row.structured_content
+        restored = row.restored_revision_id
+        return cls.model_validate(
+            {
+                "name": str(RevisionName(memory, row.revision_id)),
+                "create_time": row.create_time,
+                "expire_time": row.expire_time,
+                "fact": row.fact,
+                "labels": row.labels or None,
+                "extracted_memories": row.extracted_memories or None,
+                "structured_data": structured["data"] if structured else None,
+                "context": row.context,
+                "action": row.action,
+                "display_name": row.display_name,
+                "description": row.description,
+                "topics": row.topics or None,
+                "metadata": row.user_metadata or None,
+                "structured_content": structured,
+                "memory_type": row.memory_type,
+                "memory_expire_time": row.memory_expire_time,
+                "author": row.author,
+                "operation": row.operation_id and f"{engine}/operations/{row.operation_id}",
+                "restored_revision": restored and str(RevisionName(memory, restored)),
+            }
+        )
+
+
+class ListMemoryRevisionsResponse(WireModel):
+    """A page of revisions, newest first."""
+
+    memory_revisions: list[MemoryRevision]
+    next_page_token: str | None = None

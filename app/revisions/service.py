@@ -1,0 +1,160 @@
+"""Use cases of revisions: list, get, and roll back to one."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.core.errors import FailedPrecondition, InvalidArgument, Reason
+from app.core.names import MemoryName, RevisionName, parse_revision_id
+from app.core.once import Once
+from app.core.paging import clamp_page_size, decode_token, encode_token, typed_key
+from app.db.filters import read_filter
+from app.engines import repository as engines
+from app.engines.repository import Lock
+from app.engines.schemas import config_of, name_of
+from app.memories import ledger
+from app.memories import repository as memories
+from app.memories.ledger import CONTENT_FIELDS, Action, Change
+from app.memories.policy import Cause, memory_expiry
+from app.memories.schemas import RevisionFields, RollbackMemoryRequest
+from app.memories.service import MemoryService, check_etag, embed_fact, finish_with_memory
+from app.memories.tables import MemoryRow, RevisionRow
+from app.operations import repository as operations
+from app.operations.tables import OperationRow
+from app.resources import Resources
+from app.revisions import repository
+from app.revisions.schemas import ListMemoryRevisionsResponse, MemoryRevision
+
+ALL_MEMORIES = "-"
+"""Stands for every memory of an engine in the path of a list (AIP-159)."""
+
+
+@dataclass(frozen=True)
+class RevisionService:
+    """The history of memories, live or deleted, for as long as it can be read."""
+
+    memories: MemoryService
+
+    @classmethod
+    def of(cls, resources: Resources) -> "RevisionService":
+        """Build the service from the process's resources."""
+        return cls(MemoryService.of(resources))
+
+    async def list_page(
+        self, parent: MemoryName, filter_text: str | None, page: tuple[int | None, str | None]
+    ) -> ListMemoryRevisionsResponse:
+        """Return a page of the revisions of a memory, or of all with the id `-`, newest first."""
+        now = self.memories.clock.now()
+        limit = clamp_page_size(page[0])
+        settings = self.memories.settings
+        clause = read_filter(
+            filter_text,
+            repository.FILTER_FIELDS,
+            regex_max_chars=settings.filter_regex_max_chars,
+        )
+        query = {
+            "list": "revisions",
+            "engine": parent.engine.engine,
+            "memory": parent.memory,
+            "filter": filter_text,
+        }
+        before = typed_key(decode_token(page[1], query), int)[0] if page[1] else None
+        seconds = settings.filter_timeout_seconds if clause.uses_regex else None
+        async with self.memories.db.snapshot(statement_seconds=seconds) as session:
+            engine = name_of(await engines.get(session, parent.engine))
+            wanted = (limit + 1, before)
+            if parent.memory == ALL_MEMORIES:
+                rows = await repository.list_of_engine(
+                    session, parent.engine.engine, clause.condition, now, wanted
+                )
+            else:
+                await memories.get(session, parent, memories.is_known(now))
+                rows = await repository.list_of_memory(
+                    session, parent, clause.condition, now, wanted
+                )
+        token = None
+        if len(rows) > limit:
+            last = rows[limit - 1]
+            # Versions order the revisions of one memory, ids those of several.
+            is_all = parent.memory == ALL_MEMORIES
+            token = encode_token(query, [last.revision_id if is_all else last.version])
+        return ListMemoryRevisionsResponse(
+            memory_revisions=[MemoryRevision.from_row(engine, row) for row in rows[:limit]],
+            next_page_token=token,
+        )
+
+    async def get(self, name: RevisionName) -> MemoryRevision:
+        """Return a revision of a memory that is live or can be recovered."""
+        now = self.memories.clock.now()
+        async with self.memories.db.snapshot() as session:
+            engine = name_of(await engines.get(session, name.memory.engine))
+            await memories.get(session, name.memory, memories.is_known(now))
+            return MemoryRevision.from_row(engine, await repository.get(session, name, now))
+
+    async def roll_back(
+        self,
+        name: MemoryName,
+        request: RollbackMemoryRequest,
+        etag: str | None,
+        once: Once | None,
+    ) -> OperationRow:
+        """Make a memory what it was after a revision; brings a deleted memory back.
+
+        Raises:
+            FailedPrecondition: the revision records a deletion.
+            NotFound: no such revision, or it can no longer be read.
+        """
+        service = self.memories
+        now = service.clock.now()
+        target = RevisionName(name, _revision_id(request.target_revision_id))
+        # The revision cannot change, so its fact may be embedded before the transaction.
+        revision = await self._restorable(target, now)
+        vector = await embed_fact(service.embedder, revision.fact)
+        async with service.db.transaction() as session:
+            engine = await engines.get(session, name.engine, Lock.SHARED)
+            new = service.operation(engine, "memories.rollback", "RollbackMemory", now)
+            if (known := await operations.replay(session, new, once)) is not None:
+                return known
+            row = await memories.get(session, name, memories.is_known(now), for_update=True)
+            check_etag(row, etag)
+            revision = await repository.get(session, target, now)
+            change = Change(
+                row=row,
+                content={field: getattr(revision, field) for field in CONTENT_FIELDS},
+                expire_time=memory_expiry(
+                    config_of(engine), Cause.UPDATE, now, None, _present_expiry(row, now)
+                ),
+                vector=vector,
+                restores=revision.revision_id,
+            )
+            writing = service.writing(engine, new, RevisionFields())
+            written = await ledger.change(session, writing, change)
+            return await finish_with_memory(session, new, writing, written.row)
+
+    async def _restorable(self, target: RevisionName, now: datetime) -> RevisionRow:
+        async with self.memories.db.snapshot() as session:
+            await engines.get(session, target.memory.engine)
+            await memories.get(session, target.memory, memories.is_known(now))
+            revision = await repository.get(session, target, now)
+        if revision.action == Action.DELETED:
+            raise FailedPrecondition(
+                f"{target} records a deletion and holds nothing to restore; use an earlier one.",
+                Reason.REVISION_IS_DELETION,
+            )
+        return revision
+
+
+def _revision_id(text: str) -> int:
+    """Read a revision's id, given alone or as the last part of its full name."""
+    identity = text.rpartition("/")[2]
+    if not identity.isdecimal():
+        raise InvalidArgument.of_field(
+            "targetRevisionId", "must be the id of a revision, a whole number, or its full name."
+        )
+    return parse_revision_id(identity)
+
+
+def _present_expiry(row: MemoryRow, now: datetime) -> datetime | None:
+    """Return the expiry that the memory keeps; one that passed while it was deleted is dropped."""
+    if row.expire_time is not None and row.expire_time <= now:
+        return None
+    return row.expire_time

@@ -1,0 +1,195 @@
+"""The processes: a server, alone or with its database and worker, and a worker."""
+
+import asyncio
+import contextlib
+import signal
+import sys
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from dataclasses import dataclass
+from socket import socket
+
+import uvicorn
+from typing_extensions import override
+
+from app.access.service import AccessService
+from app.core.clock import Clock, SystemClock
+from app.db import migrate
+from app.db.embedded import embedded_postgres
+from app.db.engine import open_engine
+from app.db.migrate import SchemaError
+from app.db.session import Database
+from app.engines.service import EngineService
+from app.llm.factory import open_embedder
+from app.main import create_app
+from app.operations import claims
+from app.resources import Resources, open_resources
+from app.settings import Settings
+from app.worker import working
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A process's resources, and the API key that was made because there was none."""
+
+    resources: Resources
+    first_key: str | None
+
+
+@asynccontextmanager
+async def opened(settings: Settings, clock: Clock | None = None) -> AsyncIterator[Opened]:
+    """Open database and resources, with the first key and the first engine in place.
+
+    Without a database URL this starts the embedded Postgres, migrates it, and runs the worker
+    beside the block.
+
+    Raises:
+        SchemaError: the external database is not ready for this release.
+        PostgresStartError: the embedded Postgres cannot start.
+    """
+    async with AsyncExitStack() as stack:
+        url = await stack.enter_async_context(_database(settings))
+        resources = await stack.enter_async_context(open_resources(settings, url, clock))
+        warming = asyncio.create_task(resources.embedder.warm())
+        stack.push_async_callback(_stopped, warming)
+        configured = settings.admin_key.get_secret_value() if settings.admin_key else None
+        access = AccessService(resources.db, resources.clock)
+        first_key = await access.ensure_first_key(configured)
+        await EngineService.of(resources).ensure_first()
+        if settings.database_url is None:
+            async with resources.db.transaction() as session:
+                await claims.release_all(session)
+            await stack.enter_async_context(working(resources))
+        yield Opened(resources, first_key)
+
+
+async def _stopped(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with contextlib.suppress(asyncio.CancelledError):
+        await task
+
+
+@asynccontextmanager
+async def _database(settings: Settings) -> AsyncIterator[str]:
+    if settings.database_url is not None:
+        url = settings.database_url.get_secret_value()
+        await asyncio.to_thread(migrate.check, url)
+        yield url
+        return
+    async with embedded_postgres(settings) as postgres:
+        await asyncio.to_thread(migrate.upgrade, postgres.url)
+        yield postgres.url
+
+
+class _Server(uvicorn.Server):
+    """A server whose signals are handled outside, and that tells when it listens."""
+
+    def __init__(self, config: uvicorn.Config, on_started: Callable[[int], None]) -> None:
+        super().__init__(config)
+        self._on_started = on_started
+
+    @override
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        # uvicorn would raise the signal again once it has stopped, and so kill the process
+        # before the worker and the database have.
+        yield
+
+    @override
+    async def startup(self, sockets: list[socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.started:
+            self._on_started(self.servers[0].sockets[0].getsockname()[1])
+
+
+async def serve(settings: Settings) -> None:
+    """Serve until SIGINT or SIGTERM, then stop everything in order."""
+    async with _until_signalled() as stopping, opened(settings) as process:
+
+        def announce(port: int) -> None:
+            _announce(settings, port, process.first_key)
+
+        server = _Server(_config(settings, process.resources), announce)
+        serving = asyncio.create_task(server.serve())
+        waiting = asyncio.create_task(stopping.wait())
+        await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
+        server.should_exit = True
+        await serving
+        waiting.cancel()
+        if not stopping.is_set():
+            raise SchemaError(f"Cannot listen on {settings.host}:{settings.port}; is it taken?")
+
+
+def _config(settings: Settings, resources: Resources) -> uvicorn.Config:
+    return uvicorn.Config(
+        create_app(resources),
+        host=settings.host,
+        port=settings.port,
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        timeout_graceful_shutdown=int(settings.shutdown_grace_seconds),
+    )
+
+
+async def work(settings: Settings) -> None:
+    """Work until SIGINT or SIGTERM; for processes beside servers on an external database."""
+    async with _until_signalled() as stopping:
+        assert settings.database_url is not None
+        url = settings.database_url.get_secret_value()
+        await asyncio.to_thread(migrate.check, url)
+        async with open_resources(settings, url) as resources, working(resources):
+            await resources.embedder.warm()
+            await stopping.wait()
+
+
+@asynccontextmanager
+async def _until_signalled() -> AsyncIterator[asyncio.Event]:
+    """Give an event that SIGINT and SIGTERM set, instead of what they do by themselves."""
+    stopping = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in _SIGNALS:
+        loop.add_signal_handler(number, stopping.set)
+    try:
+        yield stopping
+    finally:
+        for number in _SIGNALS:
+            loop.remove_signal_handler(number)
+
+
+def run(process: Callable[[], Awaitable[None]]) -> None:
+    """Run a process's coroutine to its end, on the fast event loop where there is one."""
+
+    async def main() -> None:
+        await process()
+
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(main())
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop  # noqa: PLC0415 - not there on Windows
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+def _announce(settings: Settings, port: int, first_key: str | None) -> None:
+    lines = [f"Open Memory Bank serves http://{settings.host}:{port} (documentation: /docs)"]
+    if first_key is not None:
+        lines += [
+            f"API key, shown only this once: {first_key}",
+            "Send it as 'Authorization: Bearer KEY'.",
+        ]
+    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.flush()
+
+
+def offline_resources(settings: Settings) -> Resources:
+    """Return resources that are connected to nothing, to describe the application with."""
+    database = Database(open_engine("postgresql:///", settings))
+    return Resources(settings, SystemClock(), database, "", open_embedder(settings))

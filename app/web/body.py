@@ -1,0 +1,146 @@
+"""Reads JSON bodies: bounded, declared as JSON, an object, and of nothing that cannot be stored."""
+
+import json
+from typing import Any, NoReturn
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.core.errors import InvalidArgument, Reason, ResourceExhausted, ServiceError
+from app.web.errors import render
+
+_MAX_DEPTH = 100
+"""As protocol buffers have it."""
+
+
+class JsonBody:
+    """ASGI middleware: checks the body of every request that has one, and passes it on whole."""
+
+    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+        self._app = app
+        self._max_bytes = max_bytes
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a bad body; pass a good one on."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        try:
+            body = await self._read(Headers(scope=scope), receive)
+            check_json(body, Headers(scope=scope).get("content-type"))
+        except ServiceError as error:
+            await render(error)(scope, receive, send)
+            return
+        await self._app(_declared_as_json(scope), _replay(body, receive), send)
+
+    async def _read(self, headers: Headers, receive: Receive) -> bytes:
+        declared = headers.get("content-length", "0")
+        if declared.isdecimal() and int(declared) > self._max_bytes:
+            self._refuse_length()
+        chunks = []
+        size = 0
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                return b""
+            chunks.append(message.get("body", b""))
+            size += len(chunks[-1])
+            if size > self._max_bytes:
+                self._refuse_length()
+            if not message.get("more_body"):
+                return b"".join(chunks)
+
+    def _refuse_length(self) -> NoReturn:
+        raise ResourceExhausted(
+            f"The body is longer than {self._max_bytes} bytes.", Reason.BODY_TOO_LARGE, http=413
+        )
+
+
+def _declared_as_json(scope: Scope) -> Scope:
+    """Declare an undeclared body, so that the framework reads it as what it was checked to be."""
+    scope = {**scope, "headers": list(scope["headers"])}
+    MutableHeaders(scope=scope).setdefault("content-type", "application/json")
+    return scope
+
+
+def _replay(body: bytes, receive: Receive) -> Receive:
+    sent = False
+
+    async def replayed() -> Message:
+        nonlocal sent
+        if sent:
+            return await receive()
+        sent = True
+        return {"type": "http.request", "body": body, "more_body": False}
+
+    return replayed
+
+
+def check_json(body: bytes, content_type: str | None) -> None:
+    """Make sure that a body, if there is one, is a JSON object that can be stored.
+
+    Raises:
+        InvalidArgument: it is not; with status 415 where it is declared as something else.
+    """
+    if not body:
+        return
+    media = (content_type or "application/json").partition(";")[0].strip().lower()
+    if media != "application/json" and not media.endswith("+json"):
+        raise InvalidArgument(
+            "Content-Type: must be application/json.", Reason.CONTENT_TYPE_NOT_JSON, http=415
+        )
+    value = _parse(body)
+    if not isinstance(value, dict):
+        _refuse("must be a JSON object.")
+    _check_depth_and_text(value)
+
+
+def _parse(body: bytes) -> Any:  # noqa: ANN401 - any JSON value
+    try:
+        return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
+    except UnicodeDecodeError:
+        _refuse("must be UTF-8.")
+    except json.JSONDecodeError as error:
+        _refuse(f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.")
+    except RecursionError:
+        _refuse(f"must not be nested deeper than {_MAX_DEPTH}.")
+    except ValueError:
+        # Python refuses to read a number of thousands of digits.
+        _refuse("holds a number that is too long.")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    _refuse(f"holds {name}, which is not JSON.")
+
+
+def _check_depth_and_text(value: object) -> None:
+    level: list[object] = [value]
+    for _ in range(_MAX_DEPTH):
+        below: list[object] = []
+        for item in level:
+            if isinstance(item, str):
+                _check_text(item)
+            elif isinstance(item, dict):
+                below += [*item.keys(), *item.values()]
+            elif isinstance(item, list):
+                below += item
+            elif isinstance(item, float) and item in _INFINITIES:
+                _refuse("holds a number that is out of range.")
+        if not below:
+            return
+        level = below
+    _refuse(f"must not be nested deeper than {_MAX_DEPTH}.")
+
+
+_INFINITIES = frozenset({float("inf"), float("-inf")})
+
+
+def _check_text(text: str) -> None:
+    if "\x00" in text:
+        _refuse("holds the character U+0000, which cannot be stored.")
+    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
+        _refuse("holds half of a surrogate pair, which is not text.")
+
+
+def _refuse(description: str) -> NoReturn:
+    raise InvalidArgument(f"The body {description}", Reason.BODY_NOT_JSON)

@@ -1,0 +1,91 @@
+"""What a route is given: the resources, the caller, and whether the request is to be done once."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated, Any
+
+from fastapi import Depends, Header, Query, Request
+
+from app.core.auth import Caller
+from app.core.errors import InvalidArgument
+from app.core.once import Once
+from app.resources import Resources
+
+MAX_REQUEST_ID_CHARS = 128
+
+
+@dataclass(frozen=True)
+class RequestContext:
+    """The process's resources and the caller of this request."""
+
+    resources: Resources
+    caller: Caller
+
+
+def _resources(request: Request) -> Resources:
+    resources: Resources = request.app.state.resources
+    return resources
+
+
+ProcessResources = Annotated[Resources, Depends(_resources)]
+
+
+def _context(request: Request, resources: ProcessResources) -> RequestContext:
+    caller: Caller = request.state.caller
+    return RequestContext(resources, caller)
+
+
+Context = Annotated[RequestContext, Depends(_context)]
+
+
+@dataclass(frozen=True)
+class MutationContext(RequestContext):
+    """The context of a request that changes something."""
+
+    request_id: str | None
+    method: str
+    path: str
+
+    def once(self, body: Mapping[str, Any]) -> Once | None:
+        """Bind the caller's request id, if any, to what is asked: method, path and `body`."""
+        if self.request_id is None:
+            return None
+        return Once(
+            caller=self.caller.key_id,
+            request_id=self.request_id,
+            request_hash=Once.hash_of([self.method, self.path, body]),
+            keep=timedelta(seconds=self.resources.settings.idempotency_seconds),
+        )
+
+
+def _mutation(
+    request: Request,
+    context: Context,
+    request_id: Annotated[
+        str | None,
+        Query(
+            alias="requestId",
+            description="The same id and request within 24 hours is done once: the first answer"
+            " is given again. With another request: 409.",
+        ),
+    ] = None,
+    idempotency_key: Annotated[
+        str | None, Header(description="The same as `requestId`, as a header.")
+    ] = None,
+) -> MutationContext:
+    if request_id and idempotency_key and request_id != idempotency_key:
+        raise InvalidArgument.of_field(
+            "requestId", "differs from the Idempotency-Key header; send one of them."
+        )
+    chosen = request_id or idempotency_key
+    if chosen is not None and len(chosen) > MAX_REQUEST_ID_CHARS:
+        raise InvalidArgument.of_field(
+            "requestId", f"must have at most {MAX_REQUEST_ID_CHARS} characters."
+        )
+    return MutationContext(
+        context.resources, context.caller, chosen, request.method, request.url.path
+    )
+
+
+Mutation = Annotated[MutationContext, Depends(_mutation)]

@@ -1,0 +1,119 @@
+"""Turns failures into answers: the only place that sets an error status."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fastapi import FastAPI, Request
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+from pydantic import BaseModel, ConfigDict, Field
+from starlette.exceptions import HTTPException
+
+from app.core.errors import FieldViolation, InvalidArgument, NotFound, Reason, ServiceError
+
+
+class ErrorStatus(BaseModel):
+    """A google.rpc.Status as HTTP answers carry it."""
+
+    model_config = ConfigDict(title="Status")
+
+    code: int = Field(description="The HTTP status.")
+    message: str
+    status: str = Field(description="The name of the canonical code.", examples=["NOT_FOUND"])
+    details: list[dict[str, Any]] = Field(description="ErrorInfo first, then field violations.")
+
+
+class ErrorBody(BaseModel):
+    """The body of every answer that is not 200."""
+
+    error: ErrorStatus
+
+
+_STATUSES = {
+    400: "The request is wrong, or the state does not allow it.",
+    401: "No valid API key.",
+    404: "No such resource.",
+    405: "The path does not take this method.",
+    409: "The id is taken, or another change won.",
+    413: "The body is too long.",
+    415: "The body is not declared as JSON.",
+    429: "A quota is used up.",
+    500: "A fault of the service.",
+    501: "A known method that this version does not serve.",
+    503: "A dependency is away; retry after `Retry-After` seconds.",
+    504: "A dependency was too slow.",
+}
+ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
+    status: {"model": ErrorBody, "description": text} for status, text in _STATUSES.items()
+}
+
+
+def render(error: ServiceError) -> JSONResponse:
+    """Render an error as an HTTP answer."""
+    headers = {}
+    if error.retry_after_seconds is not None:
+        headers["Retry-After"] = str(max(1, round(error.retry_after_seconds)))
+    if error.http_status == 401:
+        headers["WWW-Authenticate"] = 'Bearer, Basic realm="Open Memory Bank"'
+    return JSONResponse(error.as_http_body(), error.http_status, headers)
+
+
+def install(app: FastAPI) -> None:
+    """Register the handlers."""
+    app.add_exception_handler(ServiceError, _service_error)
+    app.add_exception_handler(RequestValidationError, _validation_error)
+    app.add_exception_handler(HTTPException, _http_exception)
+
+
+async def _service_error(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, ServiceError)
+    return render(error)
+
+
+async def _validation_error(_: Request, error: Exception) -> JSONResponse:
+    assert isinstance(error, RequestValidationError)
+    return render(invalid_fields(error.errors()))
+
+
+async def _http_exception(request: Request, error: Exception) -> JSONResponse:
+    """Render what the framework itself refuses: unknown paths and methods."""
+    assert isinstance(error, HTTPException)
+    if error.status_code == 405:
+        method = f"{request.method} is not served on this path"
+        allowed = (error.headers or {}).get("Allow")
+        message = f"{method}; use {allowed}." if allowed else f"{method}."
+        answer = render(InvalidArgument(message, Reason.METHOD_NOT_ALLOWED, http=405))
+        if allowed:
+            answer.headers["Allow"] = allowed
+        return answer
+    if error.status_code == 404:
+        return render(NotFound("No such path.", Reason.PATH_NOT_FOUND))
+    return render(InvalidArgument("The body cannot be read.", Reason.BODY_NOT_JSON))
+
+
+def invalid_fields(found: Sequence[Any]) -> InvalidArgument:
+    """Name every field that a model refused, in wire spelling, never with its value."""
+    violations = [FieldViolation(_path(item["loc"]), _description(item)) for item in found]
+    listed = "; ".join(f"{v.field}: {v.description}" for v in violations[:3])
+    return InvalidArgument(listed, Reason.FIELD_INVALID, violations=violations)
+
+
+def _path(location: Sequence[str | int]) -> str:
+    """Write `("body", "events", 0, "content")` as `events[0].content`."""
+    path = ""
+    for part in location[1:]:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
+    return path or "body"
+
+
+def _description(item: Any) -> str:  # noqa: ANN401 - the shape is pydantic's
+    match item["type"]:
+        case "extra_forbidden":
+            return "is not a field of this message."
+        case "missing":
+            return "is required."
+        case "value_error":
+            return str(item["msg"]).removeprefix("Value error, ")
+        case _:
+            text = str(item["msg"])
+            return text[:1].lower() + text[1:] + ("" if text.endswith(".") else ".")

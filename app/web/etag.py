@@ -1,0 +1,23 @@
+"""The `If-Match` header: which version the caller has read."""
+
+from typing import Annotated
+
+from fastapi import Depends, Header
+
+from app.core.errors import InvalidArgument
+
+
+def _if_match(
+    if_match: Annotated[
+        str | None, Header(description="The etag that was read; a stale one is 409 ABORTED.")
+    ] = None,
+) -> str | None:
+    if if_match is None:
+        return None
+    etag = if_match.strip().removeprefix("W/").strip('"')
+    if not etag or "," in etag:
+        raise InvalidArgument.of_field("If-Match", "must be one etag, as the memory has it.")
+    return etag
+
+
+IfMatch = Annotated[str | None, Depends(_if_match)]

@@ -1,0 +1,54 @@
+"""Liveness and readiness, for probes. The only routes without a key."""
+
+from fastapi import APIRouter
+from pydantic import BaseModel, Field
+
+from app.core.errors import Reason, ServiceError, Unavailable
+from app.db.readiness import schema_is_current
+from app.resources import Resources
+from app.web.context import ProcessResources
+from app.web.errors import ERROR_RESPONSES
+
+router = APIRouter(tags=["service"])
+
+_READY = "ok"
+
+
+class Health(BaseModel):
+    """What a probe is told."""
+
+    status: str = Field(examples=[_READY])
+    checks: dict[str, str] = Field(default_factory=dict, examples=[{"database": _READY}])
+
+
+@router.get("/healthz", summary="Liveness", operation_id="getHealth")
+async def get_health() -> Health:
+    """Answer as long as the process can."""
+    return Health(status=_READY)
+
+
+@router.get(
+    "/readyz",
+    summary="Readiness",
+    operation_id="getReadiness",
+    responses={503: ERROR_RESPONSES[503]},
+)
+async def get_readiness(resources: ProcessResources) -> Health:
+    """Answer 200 when the database, its schema and the embedder can be used, else 503."""
+    checks = {
+        **await _database_checks(resources),
+        "embedder": _READY if resources.embedder.ready else "loading",
+    }
+    if any(state != _READY for state in checks.values()):
+        raise Unavailable("Not ready.", Reason.NOT_READY, metadata=checks, retry_after_seconds=1)
+    model = resources.embedder.model_id
+    note = " (lexical only)" if resources.embedder.lexical_only else ""
+    return Health(status=_READY, checks={**checks, "model": model + note})
+
+
+async def _database_checks(resources: Resources) -> dict[str, str]:
+    try:
+        is_current = await schema_is_current(resources.db)
+    except ServiceError:
+        return {"database": "unavailable"}
+    return {"database": _READY, "schema": _READY if is_current else "not migrated"}

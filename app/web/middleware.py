@@ -1,0 +1,90 @@
+"""Request ids, access log, request metrics, and the answer to what nothing else has caught."""
+
+import re
+import secrets
+from time import perf_counter
+
+import structlog
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from app.core.errors import Internal, InvalidArgument, NotFound, Reason, ServiceError
+from app.core.failures import describe
+from app.web.errors import render
+from app.web.metrics import REQUEST_SECONDS
+
+log = structlog.get_logger()
+
+_REQUEST_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+class RequestLog:
+    """ASGI middleware: the outermost of ours."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request, log its outcome without content, and count it."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        request_id = _request_id(Headers(scope=scope))
+        status = 500
+        started = perf_counter()
+
+        async def send_with_id(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                MutableHeaders(scope=message)["x-request-id"] = request_id
+            await send(message)
+
+        with structlog.contextvars.bound_contextvars(request_id=request_id):
+            try:
+                await self._serve(scope, receive, send_with_id)
+            finally:
+                _record(scope, status, perf_counter() - started)
+
+    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            _refuse_nul(scope)
+            await self._app(scope, receive, send)
+        except ServiceError as error:
+            await render(error)(scope, receive, send)
+        except Exception as error:  # noqa: BLE001 - the last place where a fault becomes an answer
+            # Not `exception`: its message may quote the text of a memory.
+            log.error("request.unexpected_error", error=describe(error))  # noqa: TRY400 - as above
+            request_id = structlog.contextvars.get_contextvars()["request_id"]
+            fault = Internal(
+                "The service failed; the request id finds the fault in its logs.",
+                Reason.INTERNAL,
+                metadata={"requestId": request_id},
+            )
+            await render(fault)(scope, receive, send)
+
+
+def _request_id(headers: Headers) -> str:
+    given = headers.get("x-request-id", "")
+    return given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+
+
+def _refuse_nul(scope: Scope) -> None:
+    """Refuse the one character that Postgres cannot hold in text, wherever it would go."""
+    if "\x00" in scope["path"]:
+        raise NotFound("No such path.", Reason.PATH_NOT_FOUND)
+    if b"%00" in scope["query_string"]:
+        raise InvalidArgument("The query holds the character U+0000.", Reason.FIELD_INVALID)
+
+
+def _record(scope: Scope, status: int, seconds: float) -> None:
+    """Log and count a request by its route, never by its path, which holds ids."""
+    route = getattr(scope.get("route"), "path", "none")
+    REQUEST_SECONDS.labels(scope["method"], route, status).observe(seconds)
+    log.info(
+        "request",
+        method=scope["method"],
+        route=route,
+        status=status,
+        milliseconds=round(seconds * 1000, 1),
+    )

@@ -1,0 +1,53 @@
+"""One set of routes for every spelling of a path.
+
+    /v1/... and /v1beta1/...                               are one API
+    projects/{p}/locations/{l}/reasoningEngines/{e}        the form that the routes have
+    reasoningEngines/{e}                                   the engine by its id alone
+    memoryBanks/{b}                                        another name of the collection
+    {engine}/memories/{m}/operations/{o}                   operations are kept under the engine
+
+Source: wire specification, sections 2.5 and 3.
+"""
+
+import re
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.core.names import WILDCARD
+
+PREFIX = "/v1beta1/projects/{project}/locations/{location}"
+"""The path of every route starts so."""
+ENGINE = PREFIX + "/reasoningEngines/{engine}"
+"""The path of an engine."""
+
+_VERSION = re.compile(r"/v1(?:beta1)?/(?=projects/|reasoningEngines|memoryBanks)")
+_LOCATION = re.compile(r"projects/[^/]+/locations/[^/]+/")
+_COLLECTION = re.compile(r"(?:reasoningEngines|memoryBanks)(?=/|$)")
+_CHILD_OPERATION = re.compile(r"(reasoningEngines/[^/]+)/(?:memories|sessions)/[^/]+/operations/")
+
+
+def canonical(path: str) -> str:
+    """Return the path in the form that the routes have; other paths as they are."""
+    version = _VERSION.match(path)
+    if version is None:
+        return path
+    rest = path[version.end() :]
+    location = _LOCATION.match(rest)
+    head = location.group() if location else f"projects/{WILDCARD}/locations/{WILDCARD}/"
+    tail = rest[location.end() :] if location else rest
+    tail = _COLLECTION.sub("reasoningEngines", tail, count=1)
+    return "/v1beta1/" + head + _CHILD_OPERATION.sub(r"\1/operations/", tail)
+
+
+class CanonicalPath:
+    """ASGI middleware: rewrites the path before it is routed."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on under its canonical path."""
+        if scope["type"] == "http":
+            path = canonical(scope["path"])
+            scope = {**scope, "path": path, "raw_path": path.encode()}
+        await self._app(scope, receive, send)

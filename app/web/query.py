@@ -1,0 +1,66 @@
+"""Query parameters: either spelling is read, and one that the route does not know is refused."""
+
+import functools
+import re
+from urllib.parse import parse_qsl, urlencode
+
+from fastapi import Request, params
+from fastapi.dependencies.utils import get_flat_params
+from fastapi.routing import APIRoute
+from pydantic.alias_generators import to_camel
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.core.errors import FieldViolation, InvalidArgument, Reason
+
+_STANDARD = frozenset({"alt", "$alt", "key", "prettyPrint", "$prettyPrint", "$.xgafv", "quotaUser"})
+"""What generated clients of the API may add to any request; without effect here."""
+_SNAKE_NAME = re.compile(rb"(?:^|&)[a-z]+_")
+
+
+class QueryNames:
+    """ASGI middleware: writes snake_case names of parameters in camelCase, as the routes do."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on with the names that the routes know."""
+        if scope["type"] == "http" and _SNAKE_NAME.search(scope["query_string"]):
+            scope = {**scope, "query_string": _in_camel_case(scope["query_string"])}
+        await self._app(scope, receive, send)
+
+
+def _in_camel_case(query: bytes) -> bytes:
+    pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
+    return urlencode([(to_camel(name), value) for name, value in pairs]).encode("latin-1")
+
+
+async def refuse_unknown(request: Request) -> None:
+    """Refuse parameters that the route does not have: a misspelt one would be without effect.
+
+    Raises:
+        InvalidArgument: naming them, and what is accepted.
+    """
+    names = set(request.query_params) - _STANDARD
+    if not names:
+        return
+    accepted = _accepted(request.scope["route"])
+    unknown = sorted(names - accepted)
+    if unknown:
+        listed = ", ".join(sorted(accepted)) or "none"
+        description = f"is not a parameter of this method, which accepts: {listed}."
+        raise InvalidArgument(
+            f"{_shown(unknown[0])} {description}",
+            Reason.FIELD_INVALID,
+            violations=[FieldViolation(_shown(name), description) for name in unknown],
+        )
+
+
+def _shown(name: str) -> str:
+    return name[:80].encode("ascii", "backslashreplace").decode()
+
+
+@functools.cache
+def _accepted(route: APIRoute) -> frozenset[str]:
+    fields = get_flat_params(route.dependant)
+    return frozenset(field.alias for field in fields if isinstance(field.field_info, params.Query))

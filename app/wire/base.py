@@ -1,0 +1,49 @@
+"""The base of every wire model: camelCase out, both spellings in, unknown fields refused."""
+
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, model_validator
+from pydantic.alias_generators import to_camel
+
+
+class WireModel(BaseModel):
+    """A message of the API. Immutable.
+
+    Output-only fields that callers may send back are named in `ignored` (in snake_case) by the
+    models of requests; they are dropped in either spelling before anything is checked.
+
+    Source: proto3 JSON mapping, "parsers accept both the lowerCamelCase name and the original".
+    """
+
+    model_config = ConfigDict(
+        alias_generator=to_camel,
+        validate_by_alias=True,
+        validate_by_name=True,
+        extra="forbid",
+        frozen=True,
+        allow_inf_nan=False,
+    )
+
+    ignored: ClassVar[frozenset[str]] = frozenset()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _read_both_spellings(cls, data: Any) -> Any:  # noqa: ANN401 - pydantic hands over anything
+        if not isinstance(data, dict):
+            return data
+        dropped = cls.ignored | {to_camel(name) for name in cls.ignored}
+        kept = {key: value for key, value in data.items() if key not in dropped}
+        for name, field in cls.model_fields.items():
+            # Errors name the alias only if the value came under it. A field given in both
+            # spellings is left alone: the second is then refused as unknown.
+            if field.alias and field.alias != name and name in kept and field.alias not in kept:
+                kept[field.alias] = kept.pop(name)
+        return kept
+
+    def wire(self) -> dict[str, Any]:
+        """Return the JSON form: camelCase, without absent fields. Free maps keep their nulls."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True)
+
+
+class Empty(WireModel):
+    """A message without fields. Source: google.protobuf.Empty."""

@@ -1,0 +1,90 @@
+"""The worker: runs operations of every kind, and the periodic sweeps."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+
+import structlog
+from apscheduler.schedulers.asyncio import AsyncIOScheduler
+
+from app.core.errors import ServiceError
+from app.db.listen import listen
+from app.generation import jobs as generation
+from app.generation.service import GENERATE
+from app.operations import repository as operations
+from app.operations.runner import JobFunction, Runner
+from app.resources import Resources
+from app.retention import jobs as retention
+from app.retention.service import DELETE_ENGINE, RetentionService
+
+log = structlog.get_logger()
+
+SWEEP = "retention.sweep"
+"""The name of the sweeps' tick."""
+
+
+def make_runner(resources: Resources) -> Runner:
+    """Build the runner with every kind of job."""
+    jobs: dict[str, JobFunction] = {
+        GENERATE: partial(generation.generate, resources=resources),
+        DELETE_ENGINE: partial(retention.delete_engine, resources=resources),
+    }
+    return Runner(resources.db, resources.clock, resources.settings, jobs)
+
+
+@asynccontextmanager
+async def working(resources: Resources) -> AsyncIterator[None]:
+    """Run the worker beside the block; when the block ends, let running work end in time."""
+    runner = make_runner(resources)
+    scheduler = _scheduler(resources)
+    tasks = [
+        asyncio.create_task(runner.run()),
+        *_listening(resources, runner.wake),
+    ]
+    scheduler.start()
+    try:
+        yield
+    finally:
+        scheduler.shutdown(wait=False)
+        for task in tasks:
+            task.cancel()
+        for task in tasks:
+            with suppress(asyncio.CancelledError):
+                await task
+
+
+def _listening(resources: Resources, wake: Callable[[], None]) -> list[asyncio.Task[None]]:
+    """Listen for new operations, unless only a pooler can be reached: it drops notifications."""
+    settings = resources.settings
+    if settings.listen_url is not None:
+        url = settings.listen_url.get_secret_value()
+    elif settings.database_behind_pooler:
+        return []
+    else:
+        url = resources.database_url
+    return [asyncio.create_task(listen(url, operations.CHANNEL, wake))]
+
+
+def _scheduler(resources: Resources) -> AsyncIOScheduler:
+    scheduler = AsyncIOScheduler(timezone="UTC")
+    scheduler.add_job(
+        sweep_once,
+        "interval",
+        args=[resources],
+        seconds=resources.settings.sweep_interval_seconds,
+        # A late or overlapping tick is no harm: the claim row decides who runs.
+        coalesce=True,
+        misfire_grace_time=None,
+    )
+    return scheduler
+
+
+async def sweep_once(resources: Resources) -> None:
+    """Sweep, unless another process has this tick."""
+    service = RetentionService.of(resources)
+    try:
+        if await service.take_tick(SWEEP):
+            await service.sweep()
+    except ServiceError as error:
+        log.warning("sweep.failed", reason=error.reason)

@@ -1,0 +1,1 @@
+"""How much of what questions rest on the built-in rules keep."""

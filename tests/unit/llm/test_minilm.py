@@ -1,0 +1,190 @@
+"""MiniLM computes what its weights say, loads late and once, and keeps to itself."""
+
+import asyncio
+import math
+import subprocess
+import sys
+from collections.abc import AsyncIterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from safetensors.numpy import load_file
+from tokenizers import Tokenizer
+
+from app.llm import embed_minilm
+from app.llm.embed_minilm import MiniLmEmbedder, _weights_folder
+from app.llm.minilm_model import MAX_TOKENS, _passes
+
+Array = NDArray[np.float64]
+
+_erf = np.vectorize(math.erf)
+
+
+class Reference:
+    """The model written out in numpy, one text at a time: what the graph must agree with."""
+
+    def __init__(self, folder: Path) -> None:
+        loaded = load_file(folder / "model.safetensors")
+        self._weights = {name: value.astype(np.float64) for name, value in loaded.items()}
+
+    def vector(self, ids: Sequence[int]) -> Array:
+        words = self._weights["embeddings.word_embeddings.weight"][list(ids)]
+        places = self._weights["embeddings.position_embeddings.weight"][: len(ids)]
+        kind = self._weights["embeddings.token_type_embeddings.weight"][0]
+        states = self._norm("embeddings.LayerNorm", words + places + kind)
+        for number in range(6):
+            states = self._layer(f"encoder.layer.{number}", states)
+        mean: Array = states.mean(axis=0)
+        return mean / float(np.linalg.norm(mean))
+
+    def _layer(self, name: str, states: Array) -> Array:
+        query, key, value = (
+            self._linear(f"{name}.attention.self.{part}", states)
+            for part in ("query", "key", "value")
+        )
+        heads = []
+        for head in range(12):
+            part = slice(32 * head, 32 * head + 32)
+            scores = query[:, part] @ key[:, part].T / math.sqrt(32)
+            shares = np.exp(scores - scores.max(axis=1, keepdims=True))
+            heads.append(shares / shares.sum(axis=1, keepdims=True) @ value[:, part])
+        mixed = self._linear(f"{name}.attention.output.dense", np.concatenate(heads, axis=1))
+        states = self._norm(f"{name}.attention.output.LayerNorm", states + mixed)
+        inner = self._linear(f"{name}.intermediate.dense", states)
+        inner = inner * (1 + _erf(inner / math.sqrt(2))) / 2
+        outer = self._linear(f"{name}.output.dense", inner)
+        return self._norm(f"{name}.output.LayerNorm", states + outer)
+
+    def _linear(self, name: str, states: Array) -> Array:
+        product: Array = states @ self._weights[f"{name}.weight"].T
+        return product + self._weights[f"{name}.bias"]
+
+    def _norm(self, name: str, states: Array) -> Array:
+        centred = states - states.mean(axis=1, keepdims=True)
+        scaled: Array = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-12)
+        return scaled * self._weights[f"{name}.weight"] + self._weights[f"{name}.bias"]
+
+
+@pytest.fixture(scope="module")
+async def minilm() -> AsyncIterator[MiniLmEmbedder]:
+    embedder = MiniLmEmbedder(1)
+    yield embedder
+    await embedder.close()
+
+
+async def test_agrees_with_the_model_written_out_in_numpy(minilm: MiniLmEmbedder) -> None:
+    texts = [
+        "tea",
+        "The user prefers green tea over coffee.",
+        "She moved to Lisbon in 2019 to work as a nurse, and cycles to the hospital. " * 3,
+        "",
+        "多くの人が緑茶を飲む 🍵",
+    ]
+    tokenizer = Tokenizer.from_file(str(_weights_folder() / "tokenizer.json"))
+    tokenizer.no_padding()
+    reference = Reference(_weights_folder())
+
+    vectors = await minilm.embed(texts)
+
+    expected = [reference.vector(tokenizer.encode(text).ids) for text in texts]
+    np.testing.assert_allclose(vectors, expected, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("text", "paraphrase", "unrelated"),
+    [
+        ("I love tea", "My favourite drink is brewed from leaves", "I love trains"),
+        ("She is a physician", "Her job is being a doctor", "She is a musician"),
+        ("My car broke down", "The vehicle stopped working", "My card came in the post"),
+    ],
+)
+async def test_a_paraphrase_is_nearer_than_shared_words(
+    minilm: MiniLmEmbedder, text: str, paraphrase: str, unrelated: str
+) -> None:
+    asked, near, far = await minilm.embed([text, paraphrase, unrelated])
+
+    assert np.linalg.norm(asked - near) < np.linalg.norm(asked - far)
+
+
+async def test_a_text_counts_up_to_the_longest_the_model_takes(minilm: MiniLmEmbedder) -> None:
+    words = MAX_TOKENS - 2
+    full, longer, shorter = await minilm.embed(
+        ["tea " * words, "tea " * words + "moon " * 50, "tea " * (words - 1) + "moon"]
+    )
+
+    np.testing.assert_allclose(full, longer, atol=1e-6)
+    assert np.linalg.norm(full - shorter) > 1e-4
+
+
+async def test_it_is_not_ready_before_it_is_loaded_and_loads_once() -> None:
+    embedder = MiniLmEmbedder(2)
+    before = embedder.ready
+
+    await asyncio.gather(embedder.warm(), embedder.warm(), embedder.embed(["first"]))
+
+    assert (before, embedder.ready) == (False, True)
+    await embedder.close()
+
+
+@pytest.mark.parametrize(
+    ("lengths", "passes"),
+    [
+        ([], []),
+        ([256, 2, 256], [[1], [0], [2]]),
+        ([64] * 5, [[0, 1, 2, 3], [4]]),
+        ([100, 10, 90], [[1, 2], [0]]),
+    ],
+)
+def test_passes_hold_texts_of_similar_length(lengths: list[int], passes: list[list[int]]) -> None:
+    assert list(_passes(lengths)) == passes
+
+
+async def test_loading_without_the_weights_names_their_package(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(embed_minilm, "_WEIGHTS", "weights_elsewhere")
+    embedder = MiniLmEmbedder(1)
+
+    with pytest.raises(RuntimeError, match="weights_elsewhere"):
+        await embedder.warm()
+    await embedder.close()
+
+
+ALONE = """
+import asyncio, os, sys
+from app.llm.factory import open_embedder
+from app.settings import Settings
+
+embedder = open_embedder(Settings(embedder="minilm", embedder_threads=2))
+late = {"onnx", "onnxruntime", "tokenizers", "sentence_transformers"}
+print("imported early:", sorted(late & set(sys.modules)))
+
+async def main():
+    before = len(os.listdir("/proc/self/task"))
+    await embedder.warm()
+    await embedder.embed([f"text {number}" for number in range(100)])
+    print("threads:", len(os.listdir("/proc/self/task")) - before)
+    await embedder.close()
+
+asyncio.run(main())
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="counts threads in /proc")
+def test_it_loads_late_and_neither_prints_nor_writes_nor_starts_other_threads(
+    tmp_path: Path,
+) -> None:
+    # In an environment of its own, as onnxruntime's reporting leaves out the runs it takes for CI.
+    ran = subprocess.run(
+        [sys.executable, "-c", ALONE],
+        env={"HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+    assert ran.stderr == ""
+    assert ran.stdout.splitlines() == ["imported early: []", "threads: 2"]
+    assert list(tmp_path.iterdir()) == []
