@@ -27,7 +27,18 @@ from app.web.query import QueryNames
 from app.web.unserved import router as unserved
 
 # Routes with a verb come before those whose last part is any id.
-_ROUTERS = (operations, retrieval, generation, retention, revisions, memories, engines, unserved)
+_ROUTERS = (
+    health.router,
+    metrics.router,
+    operations,
+    retrieval,
+    generation,
+    retention,
+    revisions,
+    memories,
+    engines,
+    unserved,
+)
 _WITH_MEMORY = ("memories.create", "memories.update", "memories.rollback")
 _DESCRIPTION = """\
 A self-hosted memory service for AI agents that speaks the Memory Bank API.
@@ -63,10 +74,9 @@ def create_app(resources: Resources) -> FastAPI:
     read_memory = MemoryService.of(resources).read_response
     resources.response_readers.update(dict.fromkeys(_WITH_MEMORY, read_memory))
     errors.install(app)
-    app.include_router(health.router)
-    app.include_router(metrics.router)
     for router in _ROUTERS:
         app.include_router(router)
+    app.state.routes = [route for router in _ROUTERS for route in router.routes]
     app.openapi = lambda: openapi(app)  # type: ignore[method-assign]  # as FastAPI's guide has it
     return app
 

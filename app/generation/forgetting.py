@@ -1,7 +1,7 @@
 """Which memories a request to forget means.
 
-A request must name a thing, and a memory must have every word that names it: "forget everything" and
-"delete all memories" name nothing and forget nothing.
+A request must name a thing, and a memory must have every word that names it: "forget everything"
+and "delete all memories" name nothing and forget nothing.
 """
 
 import re
@@ -16,14 +16,18 @@ MAX_WORDS_PER_NAMED = 6
 _SLOTS = (
     (
         "residence",
-        r"where (?:I|we) live|my home ?town|wo ich (?:wohne|lebe)|dónde vivo|donde vivo|où j'habite"
-        r"|my (?:home )?(?:address|residence|home)|meine(?:n)? wohnort|mi domicilio",
+        (
+            r"where (?:I|we) live|my home ?town|wo ich (?:wohne|lebe)|dónde vivo|donde vivo|où j'habite"
+            r"|my (?:home )?(?:address|residence|home)|meine(?:n)? wohnort|mi domicilio"
+        ),
     ),
     (
         "employer",
-        r"where (?:I|we) work|my (?:employer|job|workplace|company)|wo ich arbeite|meine[nm]?"
-        r" arbeitgeber"
-        r"|dónde trabajo|donde trabajo|mi trabajo|où je travaille|mon (?:travail|employeur)",
+        (
+            r"where (?:I|we) work|my (?:employer|job|workplace|company)|wo ich arbeite|meine[nm]?"
+            r" arbeitgeber"
+            r"|dónde trabajo|donde trabajo|mi trabajo|où je travaille|mon (?:travail|employeur)"
+        ),
     ),
     ("job", r"my (?:job|profession|occupation)|meinen beruf|mi profesión|mon métier"),
     ("name", r"my name|meinen namen|mi nombre|mon (?:nom|prénom)"),
@@ -79,6 +83,30 @@ def _likings(tongue: str) -> frozenset[str]:
 
 
 _LIKINGS = tuple(
-    ["like", "love", "enjoy", "prefer", "preference", "preferences", "favourite", "favorite", "mag", "liebe", "gern", "gerne", "bevorzuge", "vorliebe", "gusta", "gustan", "encanta", "prefiero", "preferencia", "aime", "adore", "préfère", "préférence"]
+    [
+        "like",
+        "love",
+        "enjoy",
+        "prefer",
+        "preference",
+        "preferences",
+        "favourite",
+        "favorite",
+        "mag",
+        "liebe",
+        "gern",
+        "gerne",
+        "bevorzuge",
+        "vorliebe",
+        "gusta",
+        "gustan",
+        "encanta",
+        "prefiero",
+        "preferencia",
+        "aime",
+        "adore",
+        "préfère",
+        "préférence",
+    ]
 )
 _KIN = word_set("ex friend brother sister boss colleague")

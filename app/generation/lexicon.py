@@ -43,6 +43,8 @@ _OTHERS = {
 }
 _LETTERS = {"es": re.compile("[ñ¿¡]"), "de": re.compile("[ßäöü]"), "fr": re.compile("[çœèêàùîô]")}
 _WORD = re.compile(r"[^\W\d_]+", re.UNICODE)
+_ELIDED = re.compile(r"\b([jlndmtscu]|qu)'")
+_UNTYPICAL = re.compile("[\u2018\u2019\u02bc`\u00b4]")
 _LATIN = re.compile("[A-Za-zÀ-ɏ]")
 
 NEGATIONS = re.compile(
@@ -87,8 +89,10 @@ def _plain(text: str) -> frozenset[str]:
     return frozenset(word.translate(table).replace("\0", "ss") for word in text.split())
 
 
+# Short words that several languages use and that would tell the wrong one.
+_SHARED = word_set("a me no he an y")
 LEXICONS = {
-    tongue: Lexicon(word_set(text), _plain(text) - _plain(_LIGHT) - _plain(extra))
+    tongue: Lexicon(word_set(text) - _SHARED, _plain(text) - _plain(_LIGHT) - _plain(extra))
     for tongue, text, extra in (
         ("en", _ENGLISH, "never not no always"),
         ("de", _GERMAN, "nicht kein keine keinen immer morgen heute gestern"),
@@ -105,13 +109,9 @@ GENERIC = _plain(_GENERIC)
 
 def language(text: str, default: str = "") -> str:
     """Return the two letters of the language the text is in, or `default` when no word tells."""
-    found = [
-        word.casefold()
-        for word in _WORD.findall(text[:2000].replace("'", "").replace("\u2019", ""))
-    ]
-    found += [word.casefold() for word in _WORD.findall(text[:2000]) if len(word) < 3]
+    lowered = _UNTYPICAL.sub("'", text[:2000]).casefold()
+    found = _WORD.findall(lowered.replace("'", "")) + _ELIDED.findall(lowered)
     scores = {tongue: _count(found, markers) for tongue, markers in _MARKERS.items()}
-    lowered = text[:2000].casefold()
     for tongue, letters in _LETTERS.items():
         scores[tongue] += 1 if letters.search(lowered) else 0
     best = max(scores.values())

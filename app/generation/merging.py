@@ -1,7 +1,8 @@
 """Consolidation without a model: what becomes of each candidate among the memories it was shown.
 
-Candidates are taken in their order, so a later one overrules an earlier one. Nothing is deleted unless
-it was asked to be forgotten or contradicted outright, and nothing a memory says is lost on the way.
+Candidates are taken in their order, so a later one overrules an earlier one. Nothing is deleted
+unless it was asked to be forgotten or contradicted outright, and nothing else that a memory says is
+lost on the way.
 """
 
 from collections.abc import Sequence
@@ -11,8 +12,8 @@ from app.generation.facts import Candidate, Neighbour, Verdict, shown
 from app.generation.forgetting import means
 from app.generation.relations import Statement, overruled, read, same
 
-MAX_DELETES = 5
-"""Memories deleted by one call, at most; what is beyond stays as it is."""
+# Of the memories shown for one candidate; a memory about to be made has no id and no vector yet.
+_Cosines = dict[str | None, float]
 
 
 @dataclass
@@ -54,17 +55,17 @@ def consolidate(
     candidates: Sequence[Candidate],
     neighbours: Sequence[Sequence[Neighbour]],
     *,
-    max_deletes: int = MAX_DELETES,
+    max_deletes: int,
 ) -> list[Verdict]:
     """Return what shall happen; `neighbours` has one row per candidate, all of one scope.
 
-    A row holds the memories nearest to the candidate's fact and every one with an equal `text.key`;
-    for a forget request a longer row finds more of what is meant. Memories without a verdict stay.
+    A row holds the memories nearest to the candidate's fact; for a forget request a longer row finds
+    more of what is meant. Memories without a verdict stay. At most `max_deletes` are deleted.
     """
     entries = [_Entry(near.memory_id, read(near.fact)) for near in shown(neighbours).values()]
     bench = _Bench(entries, max_deletes)
     for position, (candidate, row) in enumerate(zip(candidates, neighbours, strict=True)):
-        cosines = {near.memory_id: near.cosine for near in row}
+        cosines: _Cosines = {near.memory_id: near.cosine for near in row}
         if candidate.forget:
             _forget(bench, candidate, position)
         else:
@@ -74,22 +75,13 @@ def consolidate(
     return [verdict for entry in bench.entries if (verdict := _verdict(entry)) is not None]
 
 
-def separate(candidates: Sequence[Candidate]) -> list[Verdict]:
-    """Return a new memory for each candidate: consolidation is disabled. Nothing is forgotten."""
-    return [
-        Verdict("CREATE", (position,), "new", fact=candidate.fact)
-        for position, candidate in enumerate(candidates)
-        if not candidate.forget
-    ]
-
-
 def _forget(bench: _Bench, candidate: Candidate, position: int) -> None:
     for entry in bench.entries:
         if not entry.gone and means(candidate.fact, entry.said.fact):
             bench.end(entry, "asked to forget", position)
 
 
-def _take(bench: _Bench, new: Statement, position: int, cosines: dict[str | None, float]) -> None:
+def _take(bench: _Bench, new: Statement, position: int, cosines: _Cosines) -> None:
     """Find the entry that says the same, overrule those that contradict, else make a new one."""
     ranked = sorted(
         bench.entries, key=lambda entry: cosines.get(entry.memory_id, 0.0), reverse=True
@@ -114,7 +106,7 @@ def _take(bench: _Bench, new: Statement, position: int, cosines: dict[str | None
         bench.entries.append(_Entry(None, new, reason="new", candidates=[position]))
 
 
-def _home(ranked: list[_Entry], new: Statement, cosines: dict[str | None, float]) -> _Entry | None:
+def _home(ranked: list[_Entry], new: Statement, cosines: _Cosines) -> _Entry | None:
     """Return the entry that says the same: stored before unstored, live before deleted."""
     alike = [
         entry

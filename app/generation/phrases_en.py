@@ -101,7 +101,7 @@ ENGLISH = Phrases(
         r"|actually|anyway|hmm+|um+|uh+|thanks|thank you|sure|great|right|haha|wow|plus"
         r"|as (?:you know|I (?:said|mentioned))(?: before)?|oh and|good (?:morning|afternoon"
         r"|evening))(?: (?:there|again|everyone|all|[A-Z]\w+))?[,!.:-]+\s+|(?:and|also|but|so|well"
-        r"|oh|by the way|actually)\s+(?=(?:I|my|I'\w+)\b))+"
+        r"|oh|ok(?:ay)?|by the way|actually)\s+(?=(?:so|I|my|I'\w+)\b))+"
     ),
     asking=pattern(
         r"^(?:and |so |but )?(?:what(?!ever)|who|where|when(?= (?:is|are|do|does|did|will|can"

@@ -26,8 +26,8 @@ FRENCH = Phrases(
         r"|voyag\w+|rencontr\w+|mari[ée]\w*|fianc\w+|perdu\w*|gagn\w+|vend\w+|adopt\w+|mort\w*"
         r"|décédé\w*|réserv\w+|prév\w+|vais|allons|irai|irons|veux|voudrais|décid\w+|démission\w+"
         r"|promu\w*|embauch\w+|command\w+|pay\w+|bless\w+|appris|apprends|écri\w+|lu|vu|cour\w+"
-        r"|rendez-vous|réunion|voyage|mariage|examen|entretien|vacances|concert|fête|suis all\w+"
-        r"|sommes all\w+|était|étais|avais|né|née|opér\w+|parti\w*|pars|arrivé\w*|entraîn\w+"
+        r"|rendez-vous|réunion|voyage|mariage|examen|entretien|vacances|concert|fête|suis all[ée]\w*"
+        r"|sommes all[ée]\w*|était|étais|avais|né|née|opér\w+|parti\w*|pars|arrivé\w*|entraîn\w+"
         r"|prépar\w+)\b"
     ),
     remember=pattern(

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from app.generation.facts import Candidate, Neighbour, Topic, Verdict, shown
+from app.generation.facts import Action, Candidate, Neighbour, Topic, Verdict, shown
 from app.generation.text import key
 
 Changed = Literal["CREATED", "UPDATED", "DELETED"]
@@ -78,26 +78,33 @@ def _change(
     verdict: Verdict, candidates: Sequence[Candidate], known: dict[str, Neighbour]
 ) -> PlannedChange | None:
     """Return the change, or None for a verdict that names nothing shown or has no text."""
-    if not all(0 <= position < len(candidates) for position in verdict.candidates):
+    near = known.get(verdict.memory_id or "")
+    if not _is_sound(verdict, near, len(candidates)):
         return None
     based_on = [candidates[position] for position in verdict.candidates]
     topics = tuple(dict.fromkeys(topic for one in based_on for topic in one.topics))
-    extracted = tuple(one.fact for one in based_on)
-    near = known.get(verdict.memory_id or "")
-    if verdict.action == "CREATE":
-        if verdict.memory_id is not None or not verdict.fact.strip():
-            return None
-        return PlannedChange("CREATED", None, None, verdict.fact, topics, extracted, verdict.reason)
-    if near is None:
-        return None
-    memory_id, version = near.memory_id, near.version
-    if verdict.action == "DELETE":
-        return PlannedChange(
-            "DELETED", memory_id, version, near.fact, near.topics, extracted, verdict.reason
-        )
-    if not verdict.fact.strip():
-        return None
-    topics = topics or near.topics
+    fact = verdict.fact
+    if near is not None:
+        topics = topics or near.topics
+        if verdict.action == "DELETE":
+            fact, topics = near.fact, near.topics
     return PlannedChange(
-        "UPDATED", memory_id, version, verdict.fact, topics, extracted, verdict.reason
+        action=_CHANGED[verdict.action],
+        memory_id=verdict.memory_id,
+        version=near.version if near else None,
+        fact=fact,
+        topics=topics,
+        extracted=tuple(one.fact for one in based_on),
+        reason=verdict.reason,
     )
+
+
+def _is_sound(verdict: Verdict, near: Neighbour | None, candidates: int) -> bool:
+    if not all(0 <= position < candidates for position in verdict.candidates):
+        return False
+    if verdict.action == "CREATE":
+        return verdict.memory_id is None and bool(verdict.fact.strip())
+    return near is not None and (verdict.action == "DELETE" or bool(verdict.fact.strip()))
+
+
+_CHANGED: dict[Action, Changed] = {"CREATE": "CREATED", "UPDATE": "UPDATED", "DELETE": "DELETED"}

@@ -26,13 +26,17 @@ _NOT_ANY = r" (?:no longer|do(?:es)?n't|do(?:es)? not)"
 _ENGLISH = (
     (
         "residence",
-        rf"{_I}{_ADV}(?:'m| am| is)?{_ADV} (?:lives?|reside[sd]?|living|based)(?: now)? (?:in|at"
-        rf"|near) {_V}",
+        (
+            rf"{_I}{_ADV}(?:'m| am| is)?{_ADV} (?:lives?|reside[sd]?|living|based)(?: now)? (?:in|at"
+            rf"|near) {_V}"
+        ),
     ),
     (
         "residence",
-        rf"{_I}{_HAVE}{_ADV} (?:moved|relocated)(?: back| house| over| (?:away )?from [\w"
-        rf" ]{{1,30}}?)? to {_V}",
+        (
+            rf"{_I}{_HAVE}{_ADV} (?:moved|relocated)(?: back| house| over| (?:away )?from [\w"
+            rf" ]{{1,30}}?)? to {_V}"
+        ),
     ),
     ("residence", rf"{_I}(?:'ve| have| has) lived in {_V}"),
     (
@@ -41,13 +45,17 @@ _ENGLISH = (
     ),
     (
         "employer",
-        rf"{_I}{_ADV}(?:'m| am| is)?{_ADV} (?:works?|working|employed)(?: now)? (?:at|for)"
-        rf" (?!home|night|the moment|an? |my ){_V}",
+        (
+            rf"{_I}{_ADV}(?:'m| am| is)?{_ADV} (?:works?|working|employed)(?: now)? (?:at|for)"
+            rf" (?!home|night|the moment|an? |my ){_V}"
+        ),
     ),
     (
         "employer",
-        rf"{_I}{_HAVE}{_ADV} started(?: (?:working|work|a (?:new )?job|my new job))? (?:at|for)"
-        rf" (?!home|the ){_V}",
+        (
+            rf"{_I}{_HAVE}{_ADV} started(?: (?:working|work|a (?:new )?job|my new job))? (?:at|for)"
+            rf" (?!home|the ){_V}"
+        ),
     ),
     (
         "employer",
@@ -55,102 +63,136 @@ _ENGLISH = (
     ),
     (
         "employer-gone",
-        rf"{_I}(?:{_NOT_ANY} work (?:at|for)| used to work (?:at|for)|{_HAVE}{_ADV} (?:quit"
-        rf"|left)(?: my job at)?) {_V}",
+        (
+            rf"{_I}(?:{_NOT_ANY} work (?:at|for)| used to work (?:at|for)|{_HAVE}{_ADV} (?:quit"
+            rf"|left)(?: my job at)?) {_V}"
+        ),
     ),
     (
         "job",
-        rf"{_I}{_ADV}(?:'m| am| is)?{_ADV} (?:works?|working|employed)(?: now)? as (?:an? |the"
-        rf" )?{_V}",
+        (
+            rf"{_I}{_ADV}(?:'m| am| is)?{_ADV} (?:works?|working|employed)(?: now)? as (?:an? |the"
+            rf" )?{_V}"
+        ),
     ),
     ("name", rf"\b(?:my|the user's)(?: full)? name(?:'s| is)(?: now)? {_V}"),
     ("nickname", rf"\b(?:call|address) me {_V}"),
     (
         "age",
-        r"\b(?P<owner>I|the user|my \w+)(?:'m| am| is|(?: just| recently)? turned)"
-        r" (?P<value>\d{1,3})(?= years? old| now\b|[,.;!]|$| and\b)",
+        (
+            r"\b(?P<owner>I|the user|my \w+)(?:'m| am| is|(?: just| recently)? turned)"
+            r" (?P<value>\d{1,3})(?= years? old| now\b|[,.;!]|$| and\b)"
+        ),
     ),
     (
         "diet",
-        r"\b(?P<owner>I|the user|my \w+)(?:'m| am| is|'ve| have| has)?(?: \w+)? ?(?:now |become "
-        r"|became |went |turned |gone |a |an )*(?P<value>vegan|vegetarian|pescatarian|omnivore)\b",
+        (
+            r"\b(?P<owner>I|the user|my \w+)(?:'m| am| is|'ve| have| has)?(?: \w+)? ?(?:now |become "
+            r"|became |went |turned |gone |a |an )*(?P<value>vegan|vegetarian|pescatarian|omnivore)\b"
+        ),
     ),
     (
         "marital",
-        r"\b(?P<owner>I|the user|my \w+)(?:'m| am| is| got| just got)(?: now| recently| happily)?"
-        r" (?P<value>single|married|divorced|engaged|widowed)\b",
+        (
+            r"\b(?P<owner>I|the user|my \w+)(?:'m| am| is| got| just got)(?: now| recently| happily)?"
+            r" (?P<value>single|married|divorced|engaged|widowed)\b"
+        ),
     ),
     (
         "attribute",
-        rf"\b(?P<owner>my|our|the user's|user's|(?-i:[A-Z])\w+'s) (?P<thing>[\w'-]+(?:"
-        rf" [\w'-]+){{0,4}}?)(?:'s| is| are| has| was)?(?: now| actually| currently)?(?: is| are|"
-        rf" changed to| moved to| been (?:moved|changed|rescheduled) to| (?:moved|changed"
-        rf"|rescheduled|postponed) to| called| named)(?: now| actually| currently| called|"
-        rf" named)?(?P<not> not)? {_V}",
+        (
+            rf"\b(?P<owner>my|our|the user's|user's|(?-i:[A-Z])\w+'s) (?P<thing>[\w'-]+(?:"
+            rf" [\w'-]+){{0,4}}?)(?:'s| is| are| has| was)?(?: now| actually| currently)?(?: is| are|"
+            rf" changed to| moved to| been (?:moved|changed|rescheduled) to| (?:moved|changed"
+            rf"|rescheduled|postponed) to| called| named)(?: now| actually| currently| called|"
+            rf" named)?(?P<not> not)? {_V}"
+        ),
     ),
     (
         "attribute",
-        r"\b(?P<value>[\w' -]{2,40}?) (?:is|are)(?: now)? (?P<owner>my) (?P<thing>(?:new"
-        r" )?favou?rite \w+(?: \w+)?)",
+        (
+            r"\b(?P<value>[\w' -]{2,40}?) (?:is|are)(?: now)? (?P<owner>my) (?P<thing>(?:new"
+            r" )?favou?rite \w+(?: \w+)?)"
+        ),
     ),
     (
         "over",
-        rf"{_I}{_ADV}(?:'d)? (?:prefers?|choose|like) (?!to )(?P<value>[\w' -]{{2,40}}?) (?:over"
-        rf"|to|rather than|instead of|(?:better|more) than) (?P<other>[\w' -]{{2,40}}?){_STOP}",
+        (
+            rf"{_I}{_ADV}(?:'d)? (?:prefers?|choose|like) (?!to )(?P<value>[\w' -]{{2,40}}?) (?:over"
+            rf"|to|rather than|instead of|(?:better|more) than) (?P<other>[\w' -]{{2,40}}?){_STOP}"
+        ),
     ),
     ("prefer", rf"{_I}{_ADV}(?:'d)?{_ADV} prefers?(?! to\b) {_V}"),
 )
 _GERMAN = (
     (
         "residence",
-        rf"\b(?:ich (?:wohne|lebe)|(?:wohne|lebe) ich)(?: (?:jetzt|nun|inzwischen|mittlerweile"
-        rf"|aktuell|seit \w+ \w+|seit \d+))* in (?:der |die |dem )?{_V}",
+        (
+            rf"\b(?:ich (?:wohne|lebe)|(?:wohne|lebe) ich)(?: (?:jetzt|nun|inzwischen|mittlerweile"
+            rf"|aktuell|seit \w+ \w+|seit \d+))* in (?:der |die |dem )?{_V}"
+        ),
     ),
     (
         "residence",
-        rf"\b(?:ich (?:bin|wohne)|bin ich)(?: [\wäöü.]+){{0,6}}? (?:nach|in die|in den) {_V}(?="
-        rf" (?:um)?gezogen)",
+        (
+            rf"\b(?:ich (?:bin|wohne)|bin ich)(?: [\wäöü.]+){{0,6}}? (?:nach|in die|in den) {_V}(?="
+            rf" (?:um)?gezogen)"
+        ),
     ),
     ("residence", r"\bich in (?P<value>[\w-]+(?: [\w-]+)?) (?:wohne|lebe)\b"),
     ("residence-gone", rf"\bich (?:wohne|lebe) nicht mehr in {_V}"),
     (
         "employer",
-        rf"\b(?:ich arbeite|arbeite ich)(?: (?:jetzt|nun|inzwischen|mittlerweile|aktuell|seit \w+"
-        rf" \w+|seit \d+))* (?:bei|für) (?:der |dem |den )?{_V}",
+        (
+            rf"\b(?:ich arbeite|arbeite ich)(?: (?:jetzt|nun|inzwischen|mittlerweile|aktuell|seit \w+"
+            rf" \w+|seit \d+))* (?:bei|für) (?:der |dem |den )?{_V}"
+        ),
     ),
     ("job", rf"\b(?:ich arbeite|arbeite ich)(?: (?:jetzt|nun|inzwischen|mittlerweile))* als {_V}"),
     ("name", rf"\b(?:ich hei(?:ß|ss)e|mein name ist) {_V}"),
     ("nickname", rf"\bnenn\w* mich(?: bitte)? {_V}"),
     (
         "age",
-        r"\b(?P<owner>ich)(?: bin| werde)(?: jetzt| gerade)? (?P<value>\d{1,3})(?= jahre|"
-        r" geworden|[,.;!]|$)",
+        (
+            r"\b(?P<owner>ich)(?: bin| werde)(?: jetzt| gerade)? (?P<value>\d{1,3})(?= jahre|"
+            r" geworden|[,.;!]|$)"
+        ),
     ),
     (
         "diet",
-        r"\bich (?:bin|lebe|esse|ernähre mich)(?: jetzt| nun| inzwischen)? (?P<value>vegan"
-        r"|vegetari)\w*",
+        (
+            r"\bich (?:bin|lebe|esse|ernähre mich)(?: jetzt| nun| inzwischen)? (?P<value>vegan"
+            r"|vegetari)\w*"
+        ),
     ),
     (
         "marital",
-        r"\bich bin(?: jetzt| inzwischen)? (?P<value>ledig|verheiratet|geschieden|verlobt"
-        r"|verwitwet|single)\b",
+        (
+            r"\bich bin(?: jetzt| inzwischen)? (?P<value>ledig|verheiratet|geschieden|verlobt"
+            r"|verwitwet|single)\b"
+        ),
     ),
     (
         "attribute",
-        rf"\b(?P<owner>meine?|unsere?) (?P<thing>(?:neue[rs]? )?[\wäöüß-]+(?: [\wäöüß-]+)?)"
-        rf" (?:ist|sind|heißt|lautet)(?: jetzt| nun| inzwischen| mittlerweile| aktuell)?(?P<not>"
-        rf" nicht(?: mehr)?)? {_V}",
+        (
+            rf"\b(?P<owner>meine?|unsere?) (?P<thing>(?:neue[rs]? )?[\wäöüß-]+(?: [\wäöüß-]+)?)"
+            rf" (?:ist|sind|heißt|lautet)(?: jetzt| nun| inzwischen| mittlerweile| aktuell)?(?P<not>"
+            rf" nicht(?: mehr)?)? {_V}"
+        ),
     ),
     (
         "over",
-        rf"\bich bevorzuge(?: jetzt)? (?P<value>[\w -]{{2,40}}?) (?:gegenüber|vor|statt|anstatt"
-        rf"|anstelle von) (?P<other>[\w -]{{2,40}}?){_STOP}",
+        (
+            rf"\bich bevorzuge(?: jetzt)? (?P<value>[\w -]{{2,40}}?) (?:gegenüber|vor|statt|anstatt"
+            rf"|anstelle von) (?P<other>[\w -]{{2,40}}?){_STOP}"
+        ),
     ),
     (
         "over",
-        rf"\b(?:ich (?:mag|trinke|esse|habe|nehme|fahre) )?(?:lieber )(?P<value>[\w -]{{2,40}}?)"
-        rf" als (?P<other>[\w -]{{2,40}}?){_STOP}",
+        (
+            rf"\b(?:ich (?:mag|trinke|esse|habe|nehme|fahre) )?(?:lieber )(?P<value>[\w -]{{2,40}}?)"
+            rf" als (?P<other>[\w -]{{2,40}}?){_STOP}"
+        ),
     ),
     (
         "over",
@@ -165,13 +207,17 @@ _GERMAN = (
 _SPANISH = (
     (
         "residence",
-        rf"\b(?:yo )?(?:ahora |actualmente |ya )?(?<!no )(?:vivo|resido)(?: ahora| actualmente)?"
-        rf" en {_V}",
+        (
+            rf"\b(?:yo )?(?:ahora |actualmente |ya )?(?<!no )(?:vivo|resido)(?: ahora| actualmente)?"
+            rf" en {_V}"
+        ),
     ),
     (
         "residence",
-        rf"\b(?:me (?:acabo de mudar|he mudado|mudé)|nos mudamos)(?: [\w]+){{0,3}}? a (?!una?"
-        rf" ){_V}",
+        (
+            rf"\b(?:me (?:acabo de mudar|he mudado|mudé)|nos mudamos)(?: [\w]+){{0,3}}? a (?!una?"
+            rf" ){_V}"
+        ),
     ),
     ("residence-gone", rf"\b(?:ya no vivo en|antes vivía en) {_V}"),
     (
@@ -187,26 +233,34 @@ _SPANISH = (
     ("marital", r"\bestoy(?: ahora)? (?P<value>solter|casad|divorciad|prometid)[oa]\b"),
     (
         "attribute",
-        rf"\b(?P<owner>mi|nuestr[oa]) (?P<thing>(?:nuev[oa] )?[\wáéíóúñ-]+(?: (?:de"
-        rf" )?[\wáéíóúñ-]+)?) (?:es|son|se llama|está en)(?: ahora)? {_V}",
+        (
+            rf"\b(?P<owner>mi|nuestr[oa]) (?P<thing>(?:nuev[oa] )?[\wáéíóúñ-]+(?: (?:de"
+            rf" )?[\wáéíóúñ-]+)?) (?:es|son|se llama|está en)(?: ahora)? {_V}"
+        ),
     ),
     (
         "over",
-        rf"\bprefiero (?P<value>[\w -]{{2,40}}?) (?:antes que|en lugar de|en vez de|que|al?)"
-        rf" (?:el |la |los |las )?(?P<other>[\w -]{{2,40}}?){_STOP}",
+        (
+            rf"\bprefiero (?P<value>[\w -]{{2,40}}?) (?:antes que|en lugar de|en vez de|que|al?)"
+            rf" (?:el |la |los |las )?(?P<other>[\w -]{{2,40}}?){_STOP}"
+        ),
     ),
     ("prefer", rf"\b(?:ahora )?prefiero(?: ahora)? {_V}"),
 )
 _FRENCH = (
     (
         "residence",
-        rf"(?:\bj'(?:habite|habites)|\bje (?:vis|réside))(?: maintenant| désormais|"
-        rf" actuellement)? (?:à|en|au|aux) {_V}",
+        (
+            rf"(?:\bj'(?:habite|habites)|\bje (?:vis|réside))(?: maintenant| désormais|"
+            rf" actuellement)? (?:à|en|au|aux) {_V}"
+        ),
     ),
     (
         "residence",
-        rf"(?:\bj'ai|\bnous avons|\bje viens d[e'])(?: récemment| enfin| juste)? ?(?:déménagé"
-        rf"|emménagé|déménager)(?: [\w]+){{0,3}}? (?:à|en|au|aux) {_V}",
+        (
+            rf"(?:\bj'ai|\bnous avons|\bje viens d[e'])(?: récemment| enfin| juste)? ?(?:déménagé"
+            rf"|emménagé|déménager)(?: [\w]+){{0,3}}? (?:à|en|au|aux) {_V}"
+        ),
     ),
     ("residence-gone", rf"(?:\bje n'habite plus|\bje ne vis plus) (?:à|en|au|aux) {_V}"),
     ("employer", rf"\bje travaille(?: maintenant| désormais| actuellement)? (?:chez|pour) {_V}"),
@@ -219,13 +273,17 @@ _FRENCH = (
     ("marital", r"\bje suis(?: maintenant)? (?P<value>célibataire|marié|divorcé|fiancé)e?\b"),
     (
         "attribute",
-        rf"\b(?P<owner>mon|ma|notre) (?P<thing>(?:nouve\w+ )?[\w-]+(?: (?:de )?[\w-]+)?) (?:est"
-        rf"|sont|s'appelle)(?: maintenant| désormais)? {_V}",
+        (
+            rf"\b(?P<owner>mon|ma|notre) (?P<thing>(?:nouve\w+ )?[\w-]+(?: (?:de )?[\w-]+)?) (?:est"
+            rf"|sont|s'appelle)(?: maintenant| désormais)? {_V}"
+        ),
     ),
     (
         "over",
-        rf"\bje préfère (?P<value>[\w' -]{{2,40}}?) (?:à|au|aux|plutôt que) (?:la |le |les "
-        rf"|l')?(?P<other>[\w' -]{{2,40}}?){_STOP}",
+        (
+            rf"\bje préfère (?P<value>[\w' -]{{2,40}}?) (?:à|au|aux|plutôt que) (?:la |le |les "
+            rf"|l')?(?P<other>[\w' -]{{2,40}}?){_STOP}"
+        ),
     ),
     ("prefer", rf"\bje préfère(?: maintenant| désormais)? {_V}"),
 )

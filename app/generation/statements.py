@@ -26,7 +26,8 @@ class Said:
 _BULLET = re.compile(r"^(?:[-*\u2022\u00b7>+]+|\(?\d{1,2}[.)])\s+")
 _QUESTION = re.compile(r"(?:[?\uff1f\u061f]|\u304b\u3002?|\u5417\u3002?|\u5462\u3002?)[\s\"')]*$")
 _STANDS_FOR = {
-    "en": r"(?:he|she|it|they|his|her|its|their)(?:'s|'re)? (?!was (?:so|really|very|great|fun)|is so)",
+    "en": r"(?:he|she|it|they|his|her|its|their)(?:'s|'re)? (?!was (?:so|really|very|great|fun)|is"
+    r" so)",
     "de": r"(?:er|sie|es|sein\w*|ihr\w*) ",
     "es": r"(?:él|ella|ellos|ellas|su|sus|se llama) ",
     "fr": r"(?:il|elle|ils|elles|son|sa|ses|leur) ",
@@ -43,8 +44,10 @@ _JOINS = {
 _JOINED = {tongue: re.compile(text, re.IGNORECASE) for tongue, text in _JOINS.items()}
 _ADDRESSED = re.compile(
     r"\b(?:ignore|disregard|bypass|override|overrule)\b.{0,40}\b(?:instructions?|rules?|prompts?"
-    r"|guidelines?|policy|policies|safety)\b|\b(?:system|developer) (?:prompt|message|override|mode)\b"
-    r"|\b(?:ignorier\w*|vergiss)\b.{0,40}\b(?:anweisung\w*|regeln)\b|\bignora\w*\b.{0,40}\b(?:instrucciones"
+    r"|guidelines?|policy|policies|safety)\b|\b(?:system|developer) (?:prompt|message|override"
+    r"|mode)\b"
+    r"|\b(?:ignorier\w*|vergiss)\b.{0,40}\b(?:anweisung\w*|regeln)\b"
+    r"|\bignora\w*\b.{0,40}\b(?:instrucciones"
     r"|reglas)\b|\bignore[sz]?\b.{0,40}\b(?:instructions|règles|consignes)\b",
     re.IGNORECASE,
 )
@@ -52,6 +55,8 @@ _VAGUE = re.compile(
     r"^(?:it|that|this|these|those|there|which|das|dies\w*|es|eso|esto|ça|cela|c'est|ce)\b",
     re.IGNORECASE,
 )
+_EARLY = 5
+"""Words before "I" in a statement that is still the person's own ("Last year in May I moved")."""
 _MIN_LETTERS = 6
 _MIN_LETTERS_UNKNOWN = 30
 
@@ -111,8 +116,11 @@ def _requested(text: str, phrases: Phrases, tongue: str) -> Said | None:
     forget = phrases.forget.match(plain)
     if forget:
         said = next(value for value in forget.groupdict().values() if value)
-        return Said(said.strip(" .!?,"), forget=True)
+        return Said(_THAT.sub("", said).strip(" .!?,"), forget=True)
     return None
+
+
+_THAT = re.compile(r"^\s*(?:bitte\b,?\s*)?(?:,?\s*(?:dass|daß)\s+)?", re.IGNORECASE)
 
 
 def _without_opening(text: str, phrases: Phrases) -> str:
@@ -149,7 +157,10 @@ def _clauses(text: str, tongue: str) -> list[str]:
 
 def _words_needed(left: str) -> int:
     """Return how long a first clause must be: "my older sister" in "... and I went" is none."""
-    return 4 if left[:1].casefold() == "m" else 3
+    return 4 if _MY.match(left) else 3
+
+
+_MY = re.compile(r"(?:my|mein\w*|mi|mis|mon|ma|mes)\b", re.IGNORECASE)
 
 
 def _is_own(text: str, phrases: Phrases) -> bool:
@@ -164,7 +175,7 @@ def _is_own(text: str, phrases: Phrases) -> bool:
     first = phrases.first.search(plain)
     if first is None:
         return _is_reported(plain, phrases)
-    if first.start() <= 1 and not _VAGUE.match(plain):
+    if len(plain[: first.start()].split()) <= _EARLY and not _VAGUE.match(plain):
         return len(content(plain)) >= _least(plain, phrases)
     return score(plain) >= WORTH_KEEPING and not _VAGUE.match(plain)
 

@@ -31,7 +31,9 @@ class JsonBody:
         except ServiceError as error:
             await render(error)(scope, receive, send)
             return
-        await self._app(_declared_as_json(scope), _replay(body, receive), send)
+        # Declares an undeclared body, so that the framework reads it as what it was checked to be.
+        MutableHeaders(scope=scope).setdefault("content-type", "application/json")
+        await self._app(scope, _replay(body, receive), send)
 
     async def _read(self, headers: Headers, receive: Receive) -> bytes:
         declared = headers.get("content-length", "0")
@@ -54,13 +56,6 @@ class JsonBody:
         raise ResourceExhausted(
             f"The body is longer than {self._max_bytes} bytes.", Reason.BODY_TOO_LARGE, http=413
         )
-
-
-def _declared_as_json(scope: Scope) -> Scope:
-    """Declare an undeclared body, so that the framework reads it as what it was checked to be."""
-    scope = {**scope, "headers": list(scope["headers"])}
-    MutableHeaders(scope=scope).setdefault("content-type", "application/json")
-    return scope
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:

@@ -6,6 +6,7 @@ from typing import Any
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
@@ -79,16 +80,23 @@ async def _http_exception(request: Request, error: Exception) -> JSONResponse:
     """Render what the framework itself refuses: unknown paths and methods."""
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
-        method = f"{request.method} is not served on this path"
-        allowed = (error.headers or {}).get("Allow")
-        message = f"{method}; use {allowed}." if allowed else f"{method}."
-        answer = render(InvalidArgument(message, Reason.METHOD_NOT_ALLOWED, http=405))
-        if allowed:
-            answer.headers["Allow"] = allowed
-        return answer
+        return _method_not_allowed(request)
     if error.status_code == 404:
         return render(NotFound("No such path.", Reason.PATH_NOT_FOUND))
     return render(InvalidArgument("The body cannot be read.", Reason.BODY_NOT_JSON))
+
+
+def _method_not_allowed(request: Request) -> JSONResponse:
+    """Name every method of the path; the framework knows those of its first route only."""
+    routes: Sequence[APIRoute] = request.app.state.routes
+    path = request.scope["path"]
+    allowed = ", ".join(
+        sorted({m for route in routes if route.path_regex.fullmatch(path) for m in route.methods})
+    )
+    message = f"{request.method} is not served on this path; use {allowed}."
+    answer = render(InvalidArgument(message, Reason.METHOD_NOT_ALLOWED, http=405))
+    answer.headers["Allow"] = allowed
+    return answer
 
 
 def invalid_fields(found: Sequence[Any]) -> InvalidArgument:

@@ -48,6 +48,7 @@ class CanonicalPath:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on under its canonical path."""
         if scope["type"] == "http":
-            path = canonical(scope["path"])
-            scope = {**scope, "path": path, "raw_path": path.encode()}
+            # In place, since the middleware around this one reads the route from the same scope.
+            scope["path"] = canonical(scope["path"])
+            scope["raw_path"] = scope["path"].encode()
         await self._app(scope, receive, send)

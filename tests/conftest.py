@@ -1,0 +1,121 @@
+"""Settings, database, application, client, clock: and nothing else.
+
+The database is a real Postgres, migrated once. Tests commit for real; after each test the rows
+are deleted.
+"""
+
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from app.access.service import AccessService
+from app.core.clock import FixedClock
+from app.db import migrate
+from app.db.embedded import EmbeddedPostgres
+from app.db.engine import open_engine
+from app.db.session import Database
+from app.engines.service import EngineService
+from app.llm.scripted import ScriptedEmbedder
+from app.main import create_app
+from app.metadata import metadata
+from app.operations.runner import Runner
+from app.resources import Resources
+from app.settings import Settings
+from app.worker import make_runner
+
+ADMIN_KEY = "test-admin-key"
+START = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
+
+
+@pytest.fixture(scope="session")
+def data_dir() -> Iterator[Path]:
+    # Short, since a Unix socket's path may have about 100 characters.
+    folder = Path(tempfile.mkdtemp(prefix="omb-"))
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def database_url(data_dir: Path) -> Iterator[str]:
+    """A migrated database on a Postgres of its own."""
+    with EmbeddedPostgres(Settings(data_dir=data_dir)) as postgres:
+        migrate.upgrade(postgres.url)
+        yield postgres.url
+
+
+@pytest.fixture
+def settings(data_dir: Path) -> Settings:
+    return Settings(data_dir=data_dir, admin_key=ADMIN_KEY, worker_retry_base_seconds=0.01)
+
+
+@pytest.fixture(scope="session")
+async def shared_database(database_url: str, data_dir: Path) -> AsyncIterator[Database]:
+    database = Database(open_engine(database_url, Settings(data_dir=data_dir)))
+    yield database
+    await database.close()
+
+
+@pytest.fixture
+async def database(shared_database: Database) -> AsyncIterator[Database]:
+    """The database, emptied after the test."""
+    yield shared_database
+    async with shared_database.transaction() as session:
+        for table in reversed(metadata.sorted_tables):
+            await session.execute(table.delete())
+
+
+@pytest.fixture
+def clock() -> FixedClock:
+    """A clock that stands still at `START` until the test moves it."""
+    return FixedClock(START)
+
+
+@pytest.fixture
+async def embedder() -> AsyncIterator[ScriptedEmbedder]:
+    """An embedder whose distances the test decides."""
+    scripted = ScriptedEmbedder()
+    yield scripted
+    await scripted.close()
+
+
+@pytest.fixture
+async def resources(
+    settings: Settings,
+    clock: FixedClock,
+    database: Database,
+    database_url: str,
+    embedder: ScriptedEmbedder,
+) -> Resources:
+    found = Resources(settings, clock, database, database_url, embedder)
+    await AccessService(database, clock).ensure_first_key(ADMIN_KEY)
+    await EngineService.of(found).ensure_first()
+    return found
+
+
+@pytest.fixture
+def app(resources: Resources) -> FastAPI:
+    return create_app(resources)
+
+
+@pytest.fixture
+async def client(app: FastAPI) -> AsyncIterator[httpx.AsyncClient]:
+    """A client with the administrator's key; paths are relative to the first engine."""
+    async with httpx.AsyncClient(
+        transport=httpx.ASGITransport(app=app),
+        base_url="http://test/v1beta1/projects/default/locations/local/reasoningEngines/1/",
+        headers={"Authorization": f"Bearer {ADMIN_KEY}"},
+    ) as found:
+        yield found
+
+
+@pytest.fixture
+def runner(resources: Resources) -> Runner:
+    """The worker; `await runner.run_pending()` runs what is due."""
+    return make_runner(resources)

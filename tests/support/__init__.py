@@ -1,0 +1,1 @@
+"""Builders and request helpers of the tests."""

@@ -1,0 +1,71 @@
+"""A live server on the loopback address, as users start it: the command, in its own process."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import httpx
+
+KEY = "live-admin-key"
+_START_SECONDS = 60
+
+
+@dataclass(frozen=True)
+class LiveServer:
+    """A running server."""
+
+    port: int
+    process: subprocess.Popen[bytes]
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+def start(data_dir: Path, port: int | None = None, **environment: str) -> LiveServer:
+    """Start `memory-bank serve` and wait until it answers."""
+    port = port or free_port()
+    command = [sys.executable, "-m", "app.cli", "serve"]
+    command += ["--port", str(port), "--data-dir", str(data_dir)]
+    variables = {**os.environ, "MEMORY_BANK_ADMIN_KEY": KEY, **environment}
+    process = subprocess.Popen(command, env=variables, stderr=(data_dir / "stderr").open("ab"))
+    server = LiveServer(port, process)
+    deadline = time.monotonic() + _START_SECONDS
+    while time.monotonic() < deadline and process.poll() is None:
+        try:
+            if httpx.get(f"{server.url}/readyz").status_code == 200:
+                return server
+        except httpx.TransportError:
+            pass
+        time.sleep(0.05)
+    process.kill()
+    raise AssertionError(f"no answer: {(data_dir / 'stderr').read_text()[-2000:]}")
+
+
+def stop(server: LiveServer) -> None:
+    """Stop a server as an operator does, and make sure that it does."""
+    server.process.send_signal(signal.SIGTERM)
+    assert server.process.wait(timeout=30) == 0
+
+
+@contextmanager
+def live_server(data_dir: Path, **environment: str) -> Iterator[LiveServer]:
+    server = start(data_dir, **environment)
+    try:
+        yield server
+    finally:
+        stop(server)

@@ -1,0 +1,41 @@
+"""Requests that answer an operation, followed to its end."""
+
+from typing import Any
+
+import httpx
+
+from app.operations.runner import Runner
+
+USER = {"user_id": "42"}
+
+
+async def create_memory(
+    client: httpx.AsyncClient, fact: str, scope: dict[str, str] | None = None, **fields: Any
+) -> dict[str, Any]:
+    """Create a memory and return it."""
+    answer = await client.post("/memories", json={"fact": fact, "scope": scope or USER, **fields})
+    assert answer.status_code == 200, answer.text
+    memory: dict[str, Any] = answer.json()["response"]
+    del memory["@type"]
+    return memory
+
+
+async def generate(
+    client: httpx.AsyncClient, runner: Runner, *texts: str, **fields: Any
+) -> list[dict[str, Any]]:
+    """Generate memories from turns of a user; return what the operation says was generated."""
+    events = [{"content": {"role": "user", "parts": [{"text": text}]}} for text in texts]
+    body = {"scope": USER, "directContentsSource": {"events": events}, **fields}
+    answer = await client.post("/memories:generate", json=body)
+    assert answer.status_code == 200, answer.text
+    await runner.run_pending()
+    operation = (await client.get(path_of(answer.json()["name"]))).json()
+    assert operation["done"], operation
+    assert "error" not in operation, operation
+    found: list[dict[str, Any]] = operation["response"].get("generatedMemories", [])
+    return found
+
+
+def path_of(name: str) -> str:
+    """Return a resource's path as the client takes it, from its full name."""
+    return name.partition("/reasoningEngines/1")[2]
