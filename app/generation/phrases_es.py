@@ -11,6 +11,7 @@ SPANISH = Phrases(
         r"|vivimos|vamos|(?!qué\b|porqué\b|café\b|bebé\b|té\b|también\b|josé\b)\w{3,}é|dej[eé]"
         r"|cumplo|salgo|vengo|duermo|corro|leo|escribo|toco|cocino|evito|suelo|nací|crecí|aprendí"
         r"|conocí|conseguí|perdí|decidí|recibí|vendí)\b"
+        r"|^(?:(?:ahora|ya|hoy|siempre|nunca|no|me|lo|la|normalmente|tampoco|también) )*\w{3,}o(?= )"
     ),
     preference=pattern(
         r"\b(?:prefer\w*|prefiero|preferid[oa]s?|favorit[oa]s?|(?:me|nos) (?:gustan?|gustaba\w*"

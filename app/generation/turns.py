@@ -5,7 +5,7 @@ from typing import Any
 
 from app.engines.config import CustomizationConfig, MemoryTopic, MemoryTopicId
 from app.generation.facts import MANAGED_TOPICS, Topic, Turn
-from app.generation.schemas import ContentEvent
+from app.generation.schemas import ContentEvent, GenerateMemoriesRequest
 
 
 def turn_of(event: ContentEvent) -> Turn:
@@ -56,3 +56,8 @@ def topic_columns(topics: Sequence[Topic]) -> list[dict[str, Any]]:
         {"managedMemoryTopic" if topic.managed else "customMemoryTopicLabel": topic.label}
         for topic in topics
     ]
+
+
+def metadata_column(request: GenerateMemoriesRequest) -> dict[str, Any]:
+    """Return the request's metadata as they are stored."""
+    return {key: value.wire() for key, value in (request.metadata or {}).items()}
