@@ -39,11 +39,11 @@ def _settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any set
 def _run(process: Callable[[], Awaitable[None]]) -> None:
     """Run a process; what an operator can mend is told in one sentence."""
     # Imported here, so that `--help` and errors of usage answer at once.
-    from app.serving import run  # noqa: PLC0415 - as above
+    from app.serving import ServeError, run  # noqa: PLC0415 - as above
 
     try:
         run(process)
-    except (SchemaError, PostgresStartError) as error:
+    except (SchemaError, PostgresStartError, ServeError) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from None
 
@@ -86,6 +86,15 @@ def migrate_database() -> None:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from None
     typer.echo("The database has the schema of this release.")
+
+
+@app.command()
+def demo() -> None:
+    """Show the main job on a throw-away server, with the conversations that are shipped."""
+    from app import demo as demonstration  # noqa: PLC0415 - as in _run
+
+    _settings(log_level="ERROR")
+    _run(demonstration.run)
 
 
 @app.command()

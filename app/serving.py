@@ -7,7 +7,7 @@ import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
-from socket import socket
+from socket import AF_INET, AF_INET6, create_server, gaierror, socket
 
 import uvicorn
 from typing_extensions import override
@@ -17,7 +17,6 @@ from app.core.clock import Clock, SystemClock
 from app.db import migrate
 from app.db.embedded import embedded_postgres
 from app.db.engine import open_engine
-from app.db.migrate import SchemaError
 from app.db.session import Database
 from app.engines.service import EngineService
 from app.llm.factory import open_embedder
@@ -27,7 +26,13 @@ from app.resources import Resources, open_resources
 from app.settings import Settings
 from app.worker import working
 
+_BACKLOG = 2048
+"""Connections that wait to be accepted; uvicorn's own default."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+class ServeError(RuntimeError):
+    """The server cannot start; the message says why."""
 
 
 @dataclass(frozen=True)
@@ -84,11 +89,7 @@ async def _database(settings: Settings) -> AsyncIterator[str]:
 
 
 class _Server(uvicorn.Server):
-    """A server whose signals are handled outside, and that tells when it listens."""
-
-    def __init__(self, config: uvicorn.Config, on_started: Callable[[int], None]) -> None:
-        super().__init__(config)
-        self._on_started = on_started
+    """A server that leaves signals to the process around it."""
 
     @override
     @contextmanager
@@ -97,29 +98,44 @@ class _Server(uvicorn.Server):
         # before the worker and the database have.
         yield
 
-    @override
-    async def startup(self, sockets: list[socket] | None = None) -> None:
-        await super().startup(sockets)
-        if self.started:
-            self._on_started(self.servers[0].sockets[0].getsockname()[1])
+
+@asynccontextmanager
+async def listening(settings: Settings, resources: Resources) -> AsyncIterator[int]:
+    """Serve beside the block, which is given the port.
+
+    Raises:
+        ServeError: the address cannot be listened on.
+    """
+    with _socket(settings) as bound:
+        server = _Server(_config(settings, resources))
+        serving = asyncio.create_task(server.serve(sockets=[bound]))
+        try:
+            yield bound.getsockname()[1]
+        finally:
+            server.should_exit = True
+            await serving
+
+
+def _socket(settings: Settings) -> socket:
+    family = AF_INET6 if ":" in settings.host else AF_INET
+    try:
+        return create_server((settings.host, settings.port), family=family, backlog=_BACKLOG)
+    except (OSError, gaierror) as error:
+        raise ServeError(
+            f"Cannot listen on {settings.host}:{settings.port}: {error.strerror}; choose another"
+            " --host or --port."
+        ) from error
 
 
 async def serve(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM, then stop everything in order."""
-    async with _until_signalled() as stopping, opened(settings) as process:
-
-        def announce(port: int) -> None:
-            _announce(settings, port, process.first_key)
-
-        server = _Server(_config(settings, process.resources), announce)
-        serving = asyncio.create_task(server.serve())
-        waiting = asyncio.create_task(stopping.wait())
-        await asyncio.wait({serving, waiting}, return_when=asyncio.FIRST_COMPLETED)
-        server.should_exit = True
-        await serving
-        waiting.cancel()
-        if not stopping.is_set():
-            raise SchemaError(f"Cannot listen on {settings.host}:{settings.port}; is it taken?")
+    async with (
+        _until_signalled() as stopping,
+        opened(settings) as process,
+        listening(settings, process.resources) as port,
+    ):
+        _announce(settings, port, process.first_key)
+        await stopping.wait()
 
 
 def _config(settings: Settings, resources: Resources) -> uvicorn.Config:

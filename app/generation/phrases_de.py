@@ -64,7 +64,7 @@ GERMAN = Phrases(
         r"|hoffe|freue mich|danke|bin (?:gespannt|dabei|da|wieder da|mir nicht sicher)|überlege"
         r"|habe (?:noch )?(?:eine|ein paar) (?:kurze )?fragen?)\b(?: \w+){0,6}"
         r"|ich brauche (?:\w+ )?(?:hilfe|rat)\b.*|mir geht(?: e|')?s? (?:es )?(?:\w+ )?(?:gut|super"
-        r"|schlecht|okay)\b.*|wie (?:geht|nett|schön|toll|cool)\b.*|einen schönen \w+.*"
+        r"|schlecht|okay)\b.*|wie (?:geht|nett|schön|toll|cool)\b.*|da bin ich\b.*|einen schönen \w+.*"
         r"|schönen \w+.*|mal (?:sehen|schauen).*|viel (?:spaß|erfolg|glück).*)[\s.!,)]*$"
     ),
     opening=pattern(

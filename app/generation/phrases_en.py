@@ -94,14 +94,16 @@ ENGLISH = Phrases(
         r"|the best|kind|amazing|so \w+)\b.*|talk (?:to you )?(?:soon|later).*|(?:have|enjoy) (?:a"
         r"|your) (?:\w+ )?(?:day|evening|night|weekend|one|time)\b.*|keep (?:it up|up the).*"
         r"|good (?:luck|job|for you|idea|point).*|my pleasure.*|you know.*"
-        r"|no,? thanks?.*)[\s.!,)]*$"
+        r"|no,? thanks?.*|(?:it's )?(?:just )?me again.*|it's me\b.*"
+        r"|I (?:have |already |also )*(?:tried|did|do|saw|heard|got|checked) (?:it|that|this)\b.*)[\s.!,)]*$"
     ),
     opening=pattern(
         r"^(?:(?:hi|hello|hey|oh|ah|well|so|ok(?:ay)?|yes|yeah|yep|no|and|also|but|btw|by the way"
         r"|actually|anyway|hmm+|um+|uh+|thanks|thank you|sure|great|right|haha|wow|plus"
         r"|as (?:you know|I (?:said|mentioned))(?: before)?|oh and|good (?:morning|afternoon"
         r"|evening))(?: (?:there|again|everyone|all|[A-Z]\w+))?[,!.:-]+\s+|(?:and|also|but|so|well"
-        r"|oh|ok(?:ay)?|by the way|actually)\s+(?=(?:so|I|my|I'\w+)\b))+"
+        r"|oh|ok(?:ay)?|by the way|actually)\s+(?=(?:so|I|my|we|our|I'\w+)\b)"
+        r"|(?:since|because|cause)\s+(?=(?:I|my)\b[^,]*$))+"
     ),
     asking=pattern(
         r"^(?:and |so |but )?(?:what(?!ever)|who|where|when(?= (?:is|are|do|does|did|will|can"

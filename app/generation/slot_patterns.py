@@ -135,7 +135,7 @@ _GERMAN = (
     (
         "residence",
         (
-            rf"\b(?:ich (?:bin|wohne)|bin ich)(?: [\wäöü.]+){{0,6}}? (?:nach|in die|in den) {_V}(?="
+            rf"\b(?:ich (?:bin|wohne)|bin ich)(?: [\w().,/-]+){{0,6}}? (?:nach|in die|in den) {_V}(?="
             rf" (?:um)?gezogen)"
         ),
     ),
@@ -215,7 +215,7 @@ _SPANISH = (
     (
         "residence",
         (
-            rf"\b(?:me (?:acabo de mudar|he mudado|mudé)|nos mudamos)(?: [\w]+){{0,3}}? a (?!una?"
+            rf"\b(?:me (?:acabo de mudar|he mudado|mudé)|nos mudamos)(?: [\w()/-]+){{0,4}}? a (?!una?"
             rf" ){_V}"
         ),
     ),
@@ -259,7 +259,7 @@ _FRENCH = (
         "residence",
         (
             rf"(?:\bj'ai|\bnous avons|\bje viens d[e'])(?: récemment| enfin| juste)? ?(?:déménagé"
-            rf"|emménagé|déménager)(?: [\w]+){{0,3}}? (?:à|en|au|aux) {_V}"
+            rf"|emménagé|déménager)(?: [\w()/-]+){{0,4}}? (?:à|en|au|aux) {_V}"
         ),
     ),
     ("residence-gone", rf"(?:\bje n'habite plus|\bje ne vis plus) (?:à|en|au|aux) {_V}"),

@@ -29,6 +29,7 @@ _STOPPED = re.compile(
 )
 _LITTLE = word_set(
     """
+    im ive too again wieder auch auf nuevo otra vez tambien nouveau aussi
     no not never cannot cant dont doesnt didnt do does did longer any anymore more stopped quit
     gave given giving up of off over my outgrew really actually now currently still also just much
     at all quite am is are be been was i the a an to user users very it with used from went that
@@ -42,6 +43,10 @@ _HAVE = word_set(
     """
     have has had got habe hatte tengo tenia ai avais
     """
+)
+# What follows says why or more; it is not what is affirmed or denied.
+_FURTHER = re.compile(
+    r"(?<=\w)[,;.!]\s|\s(?:because|since|weil|porque|parce|puisque)\s", re.IGNORECASE
 )
 _AND = re.compile(r"\s*,\s*(?:and|und|y|et|or)?\s*|\s+(?:and|und|y|et|or|oder|&)\s+", re.IGNORECASE)
 
@@ -57,8 +62,8 @@ class Stance:
 
 def stance(text: str, default: str = "en") -> Stance:
     """Return what the statement affirms or denies; `default` is its language where no word tells."""
-    plain = straight(undated(text))
-    tongue = language(plain, default)
+    plain = _FURTHER.split(straight(undated(text)), maxsplit=1)[0]
+    tongue = language(text, default)
     found = words(plain, tongue)
     denials = (
         negated(plain) + bool(_STOPPED.search(plain)) + any(word in _DISLIKE for word in found)
@@ -94,7 +99,7 @@ def without(fact: str, denied: Stance) -> str:
     "I like tea and coffee" without coffee is "I like tea".
     """
     parts = _AND.split(fact.rstrip(".!"))
-    if len(parts) < 2:
+    if len(parts) < 2 or any(not _is_member(part) for part in parts[1:]):
         return ""
     named = denied.about - {"+like", "+have"}
     kept = [part for part in parts if not named & _stems(part, denied.tongue)]
@@ -102,7 +107,17 @@ def without(fact: str, denied: Stance) -> str:
         return ""
     if kept[0] is not parts[0]:
         kept[0] = _lead(parts[0], named, denied.tongue) + kept[0]
-    return " and ".join([", ".join(kept[:-1]), kept[-1]]) if len(kept) > 1 else kept[0]
+    return " and ".join([", ".join(kept[:-1]), kept[-1]] if len(kept) > 1 else kept) + "."
+
+
+def _is_member(part: str) -> bool:
+    """Tell whether a part is a thing in a list, not a clause."""
+    found = fold(part).split()
+    return 0 < len(found) <= _LONGEST_MEMBER and not _CLAUSE & set(found)
+
+
+_LONGEST_MEMBER = 3
+_CLAUSE = word_set("i my it we ich mein es wir yo mi je mon but aber pero mais only nur solo not")
 
 
 def _stems(text: str, tongue: str) -> frozenset[str]:

@@ -35,7 +35,7 @@ _STANDS_FOR = {
 _FOLLOWS = {tongue: re.compile(text, re.IGNORECASE) for tongue, text in _STANDS_FOR.items()}
 _IS = r"(?:is|are|was|were|has|have|had|will|can|likes?|lives?|works?|starts?|turns?|\w{3,}ed)"
 _JOINS = {
-    "en": rf"(?:,? (?:and|but|so|plus)|,|;) (?=I(?:'\w+)? |my (?:[\w'-]+ ){{1,3}}{_IS}\b)",
+    "en": rf"(?:,? (?:and|but|so|plus)|,|;) (?=I(?:'\w+)? |(?-i:[A-Z])[a-z]+ {_IS}\b|my (?:[\w'-]+ ){{1,3}}{_IS}\b)",
     "de": r",? (?:und|aber|denn) (?=ich |mein\w* (?:[\w-]+ ){1,2}(?:ist|sind|heißt|hat|war|mag)\b)",
     "es": r",? (?:y|pero|además) (?=(?:yo|me|no me|vivo|trabajo|tengo|soy|prefiero|odio|no como)\b"
     r"|mi (?:[\w-]+ ){1,2}(?:es|son|se|tiene|está|vive)\b)",
@@ -80,8 +80,10 @@ def statements(text: str, tongue: str) -> Iterator[Said]:
     if asked is not None:
         yield from _forgotten_or_finished(asked)
         return
+    own = False
     for part in _clauses(_before_question(opened, phrases), tongue):
-        if _is_own(part, phrases):
+        own = _is_own(part, phrases) or (own and _is_added(part, phrases))
+        if own:
             yield Said(_finished(part), explicit=bool(phrases.always.search(straight(part))))
 
 
@@ -116,10 +118,23 @@ def _requested(text: str, phrases: Phrases, tongue: str) -> Said | None:
     forget = phrases.forget.match(plain)
     if forget:
         said = next(value for value in forget.groupdict().values() if value)
-        return Said(_THAT.sub("", said).strip(" .!?,"), forget=True)
+        return Said(_named(said), forget=True)
     return None
 
 
+def _named(said: str) -> str:
+    """Return the words that name what to forget, without "that", "about" and reasons after it."""
+    said = _THAT.sub("", said).strip(" .!?,")
+    about = _WHAT_ABOUT.match(said)
+    return _REASON.split(about["thing"] if about else said, maxsplit=1)[0].strip()
+
+
+_REASON = re.compile(r"\s*[,;]\s|\s-\s|\s(?:because|weil|porque|parce que)\s", re.IGNORECASE)
+_WHAT_ABOUT = re.compile(
+    r"^(?:alles,?\s*)?(?:was (?:ich|du)(?: dir)? )?über (?P<thing>.+?)"
+    r"(?: (?:gesagt|erzählt|weißt|gespeichert)\b.*)?$",
+    re.IGNORECASE,
+)
 _THAT = re.compile(r"^\s*(?:bitte\b,?\s*)?(?:,?\s*(?:dass|daß)\s+)?", re.IGNORECASE)
 
 
@@ -149,18 +164,23 @@ def _clauses(text: str, tongue: str) -> list[str]:
     parts, begin = [], 0
     for match in pattern.finditer(straight(text)):
         left, right = text[begin : match.start()], text[match.end() :]
-        if len(left.split()) >= _words_needed(left) and len(right.split()) >= 3:
+        if _stands_alone(left, PHRASES[tongue]) and len(right.split()) >= 3:
             parts.append(left)
             begin = match.end()
     return [*parts, text[begin:]]
 
 
-def _words_needed(left: str) -> int:
-    """Return how long a first clause must be: "my older sister" in "... and I went" is none."""
-    return 4 if _MY.match(left) else 3
+def _stands_alone(left: str, phrases: Phrases) -> bool:
+    """Tell whether a first clause is one; "my older sister" in "... and I went" is not."""
+    plain = straight(left)
+    return bool(phrases.first.search(plain)) and len(plain.split()) >= (
+        4 if _MY.match(plain) else 2
+    )
 
 
-_MY = re.compile(r"(?:my|mein\w*|mi|mis|mon|ma|mes)\b", re.IGNORECASE)
+_MY = re.compile(
+    r"(?:my|our|mein\w*|unser\w*|mi|mis|nuestr\w+|mon|ma|mes|notre|nos)\b", re.IGNORECASE
+)
 
 
 def _is_own(text: str, phrases: Phrases) -> bool:
@@ -178,6 +198,14 @@ def _is_own(text: str, phrases: Phrases) -> bool:
     if len(plain[: first.start()].split()) <= _EARLY and not _VAGUE.match(plain):
         return len(content(plain)) >= _least(plain, phrases)
     return score(plain) >= WORTH_KEEPING and not _VAGUE.match(plain)
+
+
+def _is_added(text: str, phrases: Phrases) -> bool:
+    """Tell whether a clause about others, joined to one's own, says something by itself."""
+    plain = straight(text)
+    if _QUESTION.search(plain) or phrases.talk.match(plain) or _VAGUE.match(plain):
+        return False
+    return bool(phrases.personal.search(plain) or phrases.preference.search(plain))
 
 
 def _least(text: str, phrases: Phrases) -> int:

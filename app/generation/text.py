@@ -12,6 +12,7 @@ _APOSTROPHES = re.compile("['\u2019\u02bc`\u00b4]")
 _STRAIGHT = str.maketrans("\u2018\u2019\u02bc`\u00b4\u2013\u2014\u00a0\u202f", "'''''--  ")
 # `+`, `#`, `%` and currency signs tell things apart ("C", "C++", "C#"); other signs do not.
 _SEPARATORS = re.compile(r"[^\w+#%$€£¥]+|_+")
+_LETTER = re.compile(r"\w")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff]")
 _CONTRACTIONS = (
@@ -72,7 +73,7 @@ def words(text: str, tongue: str = "") -> list[str]:
     """Return the folded words in their order."""
     if (tongue or language(text)) == "fr":
         text = _APOSTROPHES.sub(" ", text)
-    return fold(text).split()
+    return [word for word in fold(text).split() if _LETTER.search(word)]
 
 
 def stem(word: str, tongue: str) -> str:

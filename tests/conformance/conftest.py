@@ -1,0 +1,87 @@
+"""A running server with its own data, the official clients, and a bank per test."""
+
+import gc
+import shutil
+import tempfile
+from collections.abc import AsyncIterator, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.support.live import KEY, LiveServer, live_server
+from tests.support.official import PARENT, Bank, Client, at, platform_client, vertex_client
+
+_FOLDER = Path(__file__).parent
+# What the clients themselves do, and no more.
+_WARNINGS = (
+    "ignore:The vertexai.Client class is deprecated:FutureWarning",
+    "ignore:Using `@model_validator` with mode='after' on a classmethod:DeprecationWarning",
+)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark every test of this folder."""
+    for item in items:
+        if item.path.is_relative_to(_FOLDER):
+            item.add_marker(pytest.mark.conformance)
+            for warning in _WARNINGS:
+                item.add_marker(pytest.mark.filterwarnings(warning))
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator[LiveServer]:
+    """A server as users start it."""
+    # Short, since a Unix socket's path may have about 100 characters.
+    folder = Path(tempfile.mkdtemp(prefix="omb-"))
+    folder.chmod(0o755)
+    with live_server(folder) as found:
+        yield found
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def http(server: LiveServer) -> Iterator[httpx.Client]:
+    """Plain HTTP, for what the official clients do not show."""
+    with httpx.Client(
+        base_url=f"{server.url}/v1beta1/", headers={"Authorization": f"Bearer {KEY}"}
+    ) as found:
+        yield found
+
+
+@pytest.fixture(scope="session")
+def vertex(server: LiveServer) -> Client:
+    """The `vertexai` client."""
+    return vertex_client(**at(server.url))
+
+
+@pytest.fixture(scope="session")
+def platform(server: LiveServer) -> Client:
+    """The `agentplatform` client."""
+    return platform_client(**at(server.url))
+
+
+@pytest.fixture(scope="session")
+async def aio(server: LiveServer) -> AsyncIterator[Client]:
+    """The asynchronous half of a `vertexai` client."""
+    client = vertex_client(**at(server.url))
+    yield client.aio
+    await client.aio.aclose()
+    # Its transport would otherwise be found unclosed by whatever test runs next.
+    del client
+    gc.collect()
+
+
+@pytest.fixture
+def engine(http: httpx.Client) -> str:
+    """The full name of an engine without memories."""
+    answer = http.post(f"{PARENT}/reasoningEngines", json={})
+    assert answer.status_code == 200, answer.text
+    name: str = answer.json()["response"]["name"]
+    return name
+
+
+@pytest.fixture
+def bank(vertex: Client, engine: str) -> Bank:
+    """A bank without memories."""
+    return Bank(vertex, engine)

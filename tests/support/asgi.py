@@ -1,0 +1,81 @@
+"""Requests of any bytes, as a server hands them to the application: clients cannot send them all."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import unquote
+
+from fastapi import FastAPI
+from starlette.types import Message
+
+ADMIN = (b"authorization", b"Bearer test-admin-key")
+JSON = (b"content-type", b"application/json")
+Headers = Sequence[tuple[bytes, bytes]]
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A request."""
+
+    method: str
+    path: bytes
+    """As in the request line, percent signs included."""
+    query: bytes = b""
+    headers: Headers = (ADMIN, JSON)
+    body: bytes = b""
+
+
+@dataclass
+class Answer:
+    """What the application answered."""
+
+    status: int = 0
+    headers: dict[str, str] = field(default_factory=dict)
+    body: bytes = b""
+
+    @property
+    def json(self) -> Any:  # noqa: ANN401 - any JSON value
+        return json.loads(self.body)
+
+    @property
+    def reason(self) -> str:
+        """The reason of an error's ErrorInfo."""
+        reason: str = self.json["error"]["details"][0]["reason"]
+        return reason
+
+
+async def call(app: FastAPI, sent: Sent) -> Answer:
+    """Send a request to the application, without a client in between."""
+    scope = {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": sent.method,
+        "scheme": "http",
+        "path": unquote(sent.path.decode("latin-1")),
+        "raw_path": sent.path,
+        "query_string": sent.query,
+        "root_path": "",
+        "headers": list(sent.headers),
+        "client": ("127.0.0.1", 1),
+        "server": ("test", 80),
+    }
+    answer = Answer()
+    messages: list[Message] = [{"type": "http.request", "body": sent.body, "more_body": False}]
+
+    async def receive() -> Message:
+        return messages.pop() if messages else {"type": "http.disconnect"}
+
+    async def send(message: Message) -> None:
+        if message["type"] == "http.response.start":
+            answer.status = message["status"]
+            answer.headers = {
+                name.decode("latin-1").lower(): value.decode("latin-1")
+                for name, value in message["headers"]
+            }
+        else:
+            answer.body += message.get("body", b"")
+
+    await app(scope, receive, send)
+    return answer

@@ -1,0 +1,69 @@
+"""Operations put into the queue and read back, for the tests of claims and runner."""
+
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import select, update
+
+from app.core.clock import Clock
+from app.db.session import Database
+from app.operations import repository
+from app.operations.repository import NewOperation, Owned
+from app.operations.runner import JobFunction, Runner
+from app.operations.tables import OperationRow
+from app.settings import Settings
+
+ENGINE = 1
+KIND = "test.work"
+KEEP = timedelta(days=7)
+
+
+async def enqueue(
+    database: Database, clock: Clock, *, key: str = "key", engine: int = ENGINE, kind: str = KIND
+) -> str:
+    """Queue an operation and return its id."""
+    new = NewOperation(
+        engine_id=engine,
+        engine_name=f"projects/default/locations/local/reasoningEngines/{engine}",
+        kind=kind,
+        now=clock.now(),
+        keep=KEEP,
+        details={"@type": "test"},
+    )
+    async with database.transaction() as session:
+        await repository.insert(session, new.queued(key, {"asked": key}))
+    return new.operation_id
+
+
+async def stored(database: Database, operation_id: str) -> OperationRow:
+    """Return an operation as it is stored."""
+    async with database.snapshot() as session:
+        statement = select(OperationRow).where(OperationRow.operation_id == operation_id)
+        return (await session.execute(statement)).scalar_one()
+
+
+async def all_stored(database: Database) -> list[OperationRow]:
+    """Return every operation, oldest first."""
+    async with database.snapshot() as session:
+        statement = select(OperationRow).order_by(OperationRow.operation_id)
+        return list((await session.execute(statement)).scalars())
+
+
+async def overwrite(database: Database, operation_id: str, **values: object) -> None:
+    """Do to a row what another worker, or time, would have done."""
+    async with database.transaction() as session:
+        await session.execute(
+            update(OperationRow).where(OperationRow.operation_id == operation_id).values(**values)
+        )
+
+
+async def finish(database: Database, clock: Clock, owned: Owned) -> bool:
+    """End an operation with success, as a job does; say whether it was still the owner's."""
+    response: dict[str, Any] = {"@type": "done"}
+    async with database.transaction() as session:
+        return await repository.finish(session, owned, (clock.now(), KEEP), response, {})
+
+
+def runner_of(database: Database, clock: Clock, settings: Settings, work: JobFunction) -> Runner:
+    """Return a worker that knows one kind of work."""
+    return Runner(database, clock, settings, {KIND: work})
