@@ -18,7 +18,7 @@ from app.resources import Resources
 from app.retention.routes import router as retention
 from app.retrieval.routes import router as retrieval
 from app.revisions.routes import router as revisions
-from app.web import errors, health, metrics
+from app.web import docs, errors, health, metrics
 from app.web.auth import Authentication
 from app.web.body import JsonBody
 from app.web.middleware import RequestLog
@@ -30,6 +30,7 @@ from app.web.unserved import router as unserved
 _ROUTERS = (
     health.router,
     metrics.router,
+    docs.router,
     operations,
     retrieval,
     generation,
@@ -56,6 +57,7 @@ def create_app(resources: Resources) -> FastAPI:
         title="Open Memory Bank",
         version=version("open-memory-bank"),
         description=_DESCRIPTION,
+        docs_url=None,
         redoc_url=None,
         middleware=[
             Middleware(RequestLog),
@@ -76,6 +78,7 @@ def create_app(resources: Resources) -> FastAPI:
     errors.install(app)
     for router in _ROUTERS:
         app.include_router(router)
+    app.mount(docs.ASSETS_PATH, docs.assets())
     app.state.routes = [route for router in _ROUTERS for route in router.routes]
     app.openapi = lambda: openapi(app)  # type: ignore[method-assign]  # as FastAPI's guide has it
     return app

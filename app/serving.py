@@ -16,7 +16,7 @@ from app.access.service import AccessService
 from app.core.clock import Clock, SystemClock
 from app.db import migrate
 from app.db.embedded import embedded_postgres
-from app.db.engine import open_engine
+from app.db.engine import open_engine, plain_url
 from app.db.session import Database
 from app.engines.service import EngineService
 from app.llm.factory import open_embedder
@@ -79,7 +79,7 @@ async def _stopped(task: asyncio.Task[None]) -> None:
 @asynccontextmanager
 async def _database(settings: Settings) -> AsyncIterator[str]:
     if settings.database_url is not None:
-        url = settings.database_url.get_secret_value()
+        url = plain_url(settings.database_url.get_secret_value())
         await asyncio.to_thread(migrate.check, url)
         yield url
         return
@@ -155,7 +155,7 @@ async def work(settings: Settings) -> None:
     """Work until SIGINT or SIGTERM; for processes beside servers on an external database."""
     async with _until_signalled() as stopping:
         assert settings.database_url is not None
-        url = settings.database_url.get_secret_value()
+        url = plain_url(settings.database_url.get_secret_value())
         await asyncio.to_thread(migrate.check, url)
         async with open_resources(settings, url) as resources, working(resources):
             await resources.embedder.warm()

@@ -11,6 +11,11 @@ def driver_url(url: str) -> URL:
     return make_url(url).set(drivername="postgresql+psycopg")
 
 
+def plain_url(url: str) -> str:
+    """Return the URL as libpq reads it, whatever driver it names."""
+    return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
+
+
 def open_engine(url: str, settings: Settings) -> AsyncEngine:
     """Open a pool. No connection is made before the first use."""
     arguments: dict[str, object] = {

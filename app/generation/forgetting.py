@@ -17,8 +17,9 @@ _SLOTS = (
     (
         "residence",
         (
-            r"where (?:I|we) live|my home ?town|wo ich (?:wohne|lebe)|dónde vivo|donde vivo|où j'habite"
-            r"|my (?:home )?(?:address|residence|home)|meine(?:n)? wohnort|mi domicilio"
+            r"where (?:I|we) live|my home ?town|wo ich (?:wohne|lebe)|dónde vivo|donde vivo|où"
+            r" j'habite"
+            r"|my (?:residence|home)|meine(?:n)? wohnort|mi domicilio"
         ),
     ),
     (
@@ -55,8 +56,8 @@ def means(said: str, fact: str) -> bool:
     """Tell whether a request to forget `said` means the memory `fact`."""
     said = straight(said)
     kinds = {kind for kind, pattern in _SLOT_NAMES if pattern.search(said.strip())}
-    if kinds:
-        return any(slot.key in {(kind, "self") for kind in kinds} for slot in slots(fact))
+    if any(slot.key in {(kind, "self") for kind in kinds} for slot in slots(fact)):
+        return True
     named = _named(said)
     if not named or not names_something(said):
         return False
@@ -82,31 +83,8 @@ def _likings(tongue: str) -> frozenset[str]:
     return frozenset(stem(fold(word), tongue) for word in _LIKINGS)
 
 
-_LIKINGS = tuple(
-    [
-        "like",
-        "love",
-        "enjoy",
-        "prefer",
-        "preference",
-        "preferences",
-        "favourite",
-        "favorite",
-        "mag",
-        "liebe",
-        "gern",
-        "gerne",
-        "bevorzuge",
-        "vorliebe",
-        "gusta",
-        "gustan",
-        "encanta",
-        "prefiero",
-        "preferencia",
-        "aime",
-        "adore",
-        "préfère",
-        "préférence",
-    ]
-)
+_LIKINGS = word_set("""
+    like love enjoy prefer preference preferences favourite favorite mag liebe gern gerne
+    bevorzuge vorliebe gusta gustan encanta prefiero preferencia aime adore préfère préférence
+    """)
 _KIN = word_set("ex friend brother sister boss colleague")

@@ -64,8 +64,8 @@ class _Generation:
     async def run(self) -> None:
         """Extract, then plan and apply until nothing has changed in between."""
         candidates = await self._candidates()
-        await self.job.step()
         for attempt in range(1, _MAX_PLANS + 1):
+            await self.job.step()
             planned = await self._plan(candidates)
             vectors = await self._embedded([change.fact for change in planned.changes])
             try:

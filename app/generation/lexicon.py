@@ -25,7 +25,7 @@ _SPANISH = """
 yo mi mis mí me nosotros nuestro nuestra el la los las un una unos unas y es son soy estoy era no
 con en de del al por para que se lo le les su sus tengo tiene he ha hay pero también muy más ya
 cuando como donde quien este esta eso esto mucho prefiero quiero vivo trabajo gusta gustan encanta
-llamo ayer hoy mañana siempre nunca recuerda olvida favor fui voy porque desde hace hago odio
+llamo ayer hoy mañana siempre nunca recuerda olvida favor fui voy porque desde hace hago odio fumo
 """
 _FRENCH = """
 je j mon ma mes moi me nous notre nos le la les l un une des du de d et est sont suis étais ne n
@@ -89,10 +89,13 @@ def _plain(text: str) -> frozenset[str]:
     return frozenset(word.translate(table).replace("\0", "ss") for word in text.split())
 
 
-# Short words that several languages use and that would tell the wrong one.
+# Short English words that other languages use too and that would tell the wrong one.
 _SHARED = word_set("a me no he an y")
 LEXICONS = {
-    tongue: Lexicon(word_set(text) - _SHARED, _plain(text) - _plain(_LIGHT) - _plain(extra))
+    tongue: Lexicon(
+        word_set(text) - (_SHARED if tongue == "en" else frozenset()),
+        _plain(text) - _plain(_LIGHT) - _plain(extra),
+    )
     for tongue, text, extra in (
         ("en", _ENGLISH, "never not no always"),
         ("de", _GERMAN, "nicht kein keine keinen immer morgen heute gestern"),

@@ -59,8 +59,8 @@ def consolidate(
 ) -> list[Verdict]:
     """Return what shall happen; `neighbours` has one row per candidate, all of one scope.
 
-    A row holds the memories nearest to the candidate's fact; for a forget request a longer row finds
-    more of what is meant. Memories without a verdict stay. At most `max_deletes` are deleted.
+    A row holds the memories nearest to the candidate's fact; for a forget request a longer row
+    finds more of what is meant. Memories without a verdict stay. At most `max_deletes` are deleted.
     """
     entries = [_Entry(near.memory_id, read(near.fact)) for near in shown(neighbours).values()]
     bench = _Bench(entries, max_deletes)

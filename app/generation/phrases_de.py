@@ -9,7 +9,7 @@ GERMAN = Phrases(
         r"|hasse ich|bevorzug\w+|lieblings\w+|gern|gerne|lieber|am liebsten|ziehe\b.*\bvor"
         r"|gefällt mir|gefallen mir|schmeckt mir|schmecken mir|kann\b.*\bnicht (?:leiden|ausstehen)"
         r"|vegan\w*|vegetari\w+|(?:esse|trinke|rauche) (?:ich )?(?:\w+ )*(?:kein\w*|nicht|nie|nur)"
-        r"|keinen? \w+ mehr|nicht mehr|fan von|begeister\w+|stehe auf)\b"
+        r"|keinen? \w+ mehr|nicht mehr|fan von|rauche|begeister\w+|stehe auf)\b"
     ),
     personal=pattern(
         r"\b(?:ich (?:\w+ )?(?:heiße|heisse|wohne|lebe|arbeite|studiere|stamme|komme aus|spreche"
@@ -64,7 +64,8 @@ GERMAN = Phrases(
         r"|hoffe|freue mich|danke|bin (?:gespannt|dabei|da|wieder da|mir nicht sicher)|überlege"
         r"|habe (?:noch )?(?:eine|ein paar) (?:kurze )?fragen?)\b(?: \w+){0,6}"
         r"|ich brauche (?:\w+ )?(?:hilfe|rat)\b.*|mir geht(?: e|')?s? (?:es )?(?:\w+ )?(?:gut|super"
-        r"|schlecht|okay)\b.*|wie (?:geht|nett|schön|toll|cool)\b.*|da bin ich\b.*|einen schönen \w+.*"
+        r"|schlecht|okay)\b.*|wie (?:geht|nett|schön|toll|cool)\b.*|da bin ich\b.*|einen"
+        r" schönen \w+.*"
         r"|schönen \w+.*|mal (?:sehen|schauen).*|viel (?:spaß|erfolg|glück).*)[\s.!,)]*$"
     ),
     opening=pattern(

@@ -10,7 +10,8 @@ ENGLISH = Phrases(
         r"|keen on|fond of)|(?:don|didn)'?t (?:like|enjoy|care for|eat|drink|want)|(?:do"
         r"|did) not (?:like|enjoy|eat|drink)|no longer (?:like|enjoy|eat|drink|want)|rather (?:have"
         r"|not|use|take|go)|i usually|i always|i never|vegan|vegetarian|pescatarian|(?:stopped"
-        r"|gave up|quit) (?:\w+ing|\w+)|(?:works|suits) (?:best|better) for me|obsessed with"
+        r"|gave up|quit) (?:\w+ing|\w+)|(?:works|suits) (?:best|better) for me|smokes?|vape"
+        r"|obsessed with"
         r"|passion\w*|hooked on|go-to)\b"
     ),
     personal=pattern(
@@ -95,7 +96,8 @@ ENGLISH = Phrases(
         r"|your) (?:\w+ )?(?:day|evening|night|weekend|one|time)\b.*|keep (?:it up|up the).*"
         r"|good (?:luck|job|for you|idea|point).*|my pleasure.*|you know.*"
         r"|no,? thanks?.*|(?:it's )?(?:just )?me again.*|it's me\b.*"
-        r"|I (?:have |already |also )*(?:tried|did|do|saw|heard|got|checked) (?:it|that|this)\b.*)[\s.!,)]*$"
+        r"|I (?:have |already |also )*(?:tried|did|do|saw|heard|got|checked) (?:it|that"
+        r"|this)\b.*)[\s.!,)]*$"
     ),
     opening=pattern(
         r"^(?:(?:hi|hello|hey|oh|ah|well|so|ok(?:ay)?|yes|yeah|yep|no|and|also|but|btw|by the way"

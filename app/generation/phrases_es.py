@@ -11,12 +11,14 @@ SPANISH = Phrases(
         r"|vivimos|vamos|(?!qué\b|porqué\b|café\b|bebé\b|té\b|también\b|josé\b)\w{3,}é|dej[eé]"
         r"|cumplo|salgo|vengo|duermo|corro|leo|escribo|toco|cocino|evito|suelo|nací|crecí|aprendí"
         r"|conocí|conseguí|perdí|decidí|recibí|vendí)\b"
-        r"|^(?:(?:ahora|ya|hoy|siempre|nunca|no|me|lo|la|normalmente|tampoco|también) )*\w{3,}o(?= )"
+        r"|^(?:(?:ahora|ya|hoy|siempre|nunca|no|me|lo|la|normalmente|tampoco|también)"
+        r" )*\w{3,}o(?= )"
     ),
     preference=pattern(
         r"\b(?:prefer\w*|prefiero|preferid[oa]s?|favorit[oa]s?|(?:me|nos) (?:gustan?|gustaba\w*"
         r"|encantan?|fascinan?|apasionan?|molestan?|interesan?)|odio|detesto|adoro|amo|no soporto"
-        r"|no (?:como|bebo|tomo|quiero)\b|ya no|vegan[oa]|vegetarian[oa]|dejé de|he dejado de|suelo"
+        r"|no (?:como|bebo|tomo|quiero)\b|ya no|vegan[oa]|vegetarian[oa]|fumo|dejé de|he"
+        r" dejado de|suelo"
         r"|siempre (?:\w+o)|nunca (?:\w+o)|mejor para mí)\b"
     ),
     personal=pattern(

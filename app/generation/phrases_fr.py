@@ -6,7 +6,8 @@ FRENCH = Phrases(
     first=pattern(r"\b(?:je|mon|ma|mes|moi|me|nous|notre|nos|le mien|la mienne)\b|\b[jm]'(?=\w)"),
     preference=pattern(
         r"(?:\b(?:préf[éè]r\w*|favori\w*|passionn\w+|j'(?:aime\w*|adore|apprécie)|n'aime\w*|adore"
-        r"|déteste|je (?:ne )?supporte|horreur|me pla[iî]t|me plaisent|végétarien\w*|végane?|vegan"
+        r"|déteste|je (?:ne )?supporte|je fume|horreur|me pla[iî]t|me plaisent|végétarien\w*"
+        r"|végane?|vegan"
         r"|fan de|je (?:mange|bois) (?:pas|toujours|jamais|du|de)|ne (?:mange|bois|fume|prends|veux"
         r"|consomme) (?:pas|plus|jamais)|arrêté (?:de|d'|le|la|les)|plutôt|d'habitude)\b|\bn'aime)"
     ),
@@ -26,7 +27,8 @@ FRENCH = Phrases(
         r"|voyag\w+|rencontr\w+|mari[ée]\w*|fianc\w+|perdu\w*|gagn\w+|vend\w+|adopt\w+|mort\w*"
         r"|décédé\w*|réserv\w+|prév\w+|vais|allons|irai|irons|veux|voudrais|décid\w+|démission\w+"
         r"|promu\w*|embauch\w+|command\w+|pay\w+|bless\w+|appris|apprends|écri\w+|lu|vu|cour\w+"
-        r"|rendez-vous|réunion|voyage|mariage|examen|entretien|vacances|concert|fête|suis all[ée]\w*"
+        r"|rendez-vous|réunion|voyage|mariage|examen|entretien|vacances|concert|fête|suis"
+        r" all[ée]\w*"
         r"|sommes all[ée]\w*|était|étais|avais|né|née|opér\w+|parti\w*|pars|arrivé\w*|entraîn\w+"
         r"|prépar\w+)\b"
     ),

@@ -20,9 +20,9 @@ BARE_COSINE = 0.6
 
 # After these words a sentence only says more about what came before.
 _MORE = word_set("""
-    with and but in at on for since because from named called who which that when while by about after
-    before during every each to of mit und aber in im am bei seit weil von namens con y pero en desde
-    porque de que cuando avec et mais dans a au depuis parce qui quand chez
+    with and but in at on for since because from named called who which that when while by about
+    after before during every each to of mit und aber in im am bei seit weil von namens con y
+    pero en desde porque de que cuando avec et mais dans a au depuis parce qui quand chez
     """)
 _CHANGE = re.compile(
     r"\b(?:now|no longer|any ?more|instead|these days|switched|changed|from now on|jetzt|nicht mehr"
@@ -98,8 +98,8 @@ def _words_agree(new: str, old: str) -> bool:
 def overruled(new: Statement, old: Statement, cosine: float) -> str | None:
     """Return what remains of the old fact when the new one contradicts it.
 
-    None: they do not contradict. Empty: nothing remains. Else the old fact with only the contradicted
-    part changed, because it says other things too.
+    None: they do not contradict. Empty: nothing remains. Else the old fact with only the
+    contradicted part changed, because it says other things too.
     """
     for mine in new.slots:
         for other in old.slots:
@@ -152,7 +152,7 @@ def _bare_preferences(mine: Slot, other: Slot, cosine: float) -> bool:
 
 
 def _expendable(new: Statement, old: Statement) -> bool:
-    """Tell whether the denied fact can go whole: no list, no further sentence, no names of its own."""
+    """Tell whether the denied fact can go whole: it has no list, further sentence or other name."""
     if without(old.fact, new.stance) or re.search(r"[.!?]\s+\S", old.fact):
         return False
     return not names(old.fact) - names(new.fact)

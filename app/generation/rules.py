@@ -4,10 +4,11 @@ Use it so, with `merging` for the consolidation and `plan` for the changes:
 
     candidates = rules.extract(turns, topics=topics, now=clock.now(), time_zone=ZoneInfo("UTC"))
     neighbours = ...  # one row of shown memories per candidate, see `merging.consolidate`
-    changes = plan.plan(candidates, neighbours, merging.consolidate(candidates, neighbours))
+    verdicts = merging.consolidate(candidates, neighbours, max_deletes=5)
+    changes = plan.plan(candidates, neighbours, verdicts, max_deletes=5).changes
 
-Only what a user says is a source: not the model, not the system, not a block of context that a service
-put into the prompt. What is said keeps its language and wording.
+Only what a user says is a source: not the model, not the system, not a block of context that a
+service put into the prompt. What is said keeps its language and wording.
 """
 
 import re

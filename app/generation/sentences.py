@@ -31,7 +31,7 @@ _ABBREVIATIONS = re.compile(
     r"|evtl|ggf|nr|str|tel|hr|frl?|zb|dh|ua|sr(?:t?a)?|uds?|avd?a?|dra|mme|mlle|env|[a-hj-z])",
     re.IGNORECASE,
 )
-# The last of the marks are those of Chinese, Japanese, Arabic, Hindi and Urdu, by their code points.
+# The last of the marks are those of Chinese, Japanese, Arabic, Hindi and Urdu, by code point.
 _END = re.compile(
     r"[.!?\u2026]+[\"'\u201d\u2019\u00bb)\]]*(?=\s|\Z)|\n+|;(?=\s)"
     r"|[\u3002\uff01\uff1f\uff61\u061f\u0964\u06d4]+[\u300d\u300f\u201d\uff09]*"

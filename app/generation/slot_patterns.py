@@ -27,7 +27,8 @@ _ENGLISH = (
     (
         "residence",
         (
-            rf"{_I}{_ADV}(?:'m| am| is)?{_ADV} (?:lives?|reside[sd]?|living|based)(?: now)? (?:in|at"
+            rf"{_I}{_ADV}(?:'m| am| is)?{_ADV} (?:lives?|reside[sd]?|living|based)(?: now)?"
+            rf" (?:in|at"
             rf"|near) {_V}"
         ),
     ),
@@ -87,14 +88,17 @@ _ENGLISH = (
     (
         "diet",
         (
-            r"\b(?P<owner>I|the user|my \w+)(?:'m| am| is|'ve| have| has)?(?: \w+)? ?(?:now |become "
-            r"|became |went |turned |gone |a |an )*(?P<value>vegan|vegetarian|pescatarian|omnivore)\b"
+            r"\b(?P<owner>I|the user|my \w+)(?:'m| am| is|'ve| have| has)?(?: \w+)? ?(?:now "
+            r"|become "
+            r"|became |went |turned |gone |a |an )*(?P<value>vegan|vegetarian|pescatarian"
+            r"|omnivore)\b"
         ),
     ),
     (
         "marital",
         (
-            r"\b(?P<owner>I|the user|my \w+)(?:'m| am| is| got| just got)(?: now| recently| happily)?"
+            r"\b(?P<owner>I|the user|my \w+)(?:'m| am| is| got| just got)(?: now| recently|"
+            r" happily)?"
             r" (?P<value>single|married|divorced|engaged|widowed)\b"
         ),
     ),
@@ -102,7 +106,8 @@ _ENGLISH = (
         "attribute",
         (
             rf"\b(?P<owner>my|our|the user's|user's|(?-i:[A-Z])\w+'s) (?P<thing>[\w'-]+(?:"
-            rf" [\w'-]+){{0,4}}?)(?:'s| is| are| has| was)?(?: now| actually| currently)?(?: is| are|"
+            rf" [\w'-]+){{0,4}}?)(?:'s| is| are| has| was)?(?: now| actually| currently)?(?:"
+            rf" is| are|"
             rf" changed to| moved to| been (?:moved|changed|rescheduled) to| (?:moved|changed"
             rf"|rescheduled|postponed) to| called| named)(?: now| actually| currently| called|"
             rf" named)?(?P<not> not)? {_V}"
@@ -118,7 +123,8 @@ _ENGLISH = (
     (
         "over",
         (
-            rf"{_I}{_ADV}(?:'d)? (?:prefers?|choose|like) (?!to )(?P<value>[\w' -]{{2,40}}?) (?:over"
+            rf"{_I}{_ADV}(?:'d)? (?:prefers?|choose|like) (?!to )(?P<value>[\w' -]{{2,40}}?)"
+            rf" (?:over"
             rf"|to|rather than|instead of|(?:better|more) than) (?P<other>[\w' -]{{2,40}}?){_STOP}"
         ),
     ),
@@ -135,7 +141,8 @@ _GERMAN = (
     (
         "residence",
         (
-            rf"\b(?:ich (?:bin|wohne)|bin ich)(?: [\w().,/-]+){{0,6}}? (?:nach|in die|in den) {_V}(?="
+            rf"\b(?:ich (?:bin|wohne)|bin ich)(?: [\w().,/-]+){{0,6}}? (?:nach|in die|in den)"
+            rf" {_V}(?="
             rf" (?:um)?gezogen)"
         ),
     ),
@@ -144,7 +151,8 @@ _GERMAN = (
     (
         "employer",
         (
-            rf"\b(?:ich arbeite|arbeite ich)(?: (?:jetzt|nun|inzwischen|mittlerweile|aktuell|seit \w+"
+            rf"\b(?:ich arbeite|arbeite ich)(?: (?:jetzt|nun|inzwischen|mittlerweile|aktuell"
+            rf"|seit \w+"
             rf" \w+|seit \d+))* (?:bei|für) (?:der |dem |den )?{_V}"
         ),
     ),
@@ -176,7 +184,8 @@ _GERMAN = (
         "attribute",
         (
             rf"\b(?P<owner>meine?|unsere?) (?P<thing>(?:neue[rs]? )?[\wäöüß-]+(?: [\wäöüß-]+)?)"
-            rf" (?:ist|sind|heißt|lautet)(?: jetzt| nun| inzwischen| mittlerweile| aktuell)?(?P<not>"
+            rf" (?:ist|sind|heißt|lautet)(?: jetzt| nun| inzwischen| mittlerweile|"
+            rf" aktuell)?(?P<not>"
             rf" nicht(?: mehr)?)? {_V}"
         ),
     ),
@@ -190,7 +199,8 @@ _GERMAN = (
     (
         "over",
         (
-            rf"\b(?:ich (?:mag|trinke|esse|habe|nehme|fahre) )?(?:lieber )(?P<value>[\w -]{{2,40}}?)"
+            rf"\b(?:ich (?:mag|trinke|esse|habe|nehme|fahre) )?(?:lieber )(?P<value>[\w"
+            rf" -]{{2,40}}?)"
             rf" als (?P<other>[\w -]{{2,40}}?){_STOP}"
         ),
     ),
@@ -208,14 +218,16 @@ _SPANISH = (
     (
         "residence",
         (
-            rf"\b(?:yo )?(?:ahora |actualmente |ya )?(?<!no )(?:vivo|resido)(?: ahora| actualmente)?"
+            rf"\b(?:yo )?(?:ahora |actualmente |ya )?(?<!no )(?:vivo|resido)(?: ahora|"
+            rf" actualmente)?"
             rf" en {_V}"
         ),
     ),
     (
         "residence",
         (
-            rf"\b(?:me (?:acabo de mudar|he mudado|mudé)|nos mudamos)(?: [\w()/-]+){{0,4}}? a (?!una?"
+            rf"\b(?:me (?:acabo de mudar|he mudado|mudé)|nos mudamos)(?: [\w()/-]+){{0,4}}? a"
+            rf" (?!una?"
             rf" ){_V}"
         ),
     ),
@@ -291,7 +303,7 @@ PATTERNS = tuple(
     (kind, re.compile(text, re.IGNORECASE))
     for kind, text in _ENGLISH + _GERMAN + _SPANISH + _FRENCH
 )
-"""Pairs of a kind of slot (with `-gone` where the value is denied) and the pattern that fills it."""
+"""Pairs of a kind of slot (with `-gone` where the value is denied) and what fills it."""
 
 SPELLINGS = {"favorite": "favourite", "color": "colour", "cell": "phone", "mobile": "phone"}
 SINGLE = word_set(
@@ -299,34 +311,35 @@ SINGLE = word_set(
     name names age birthday birthdate address email mail phone number favourite profession
     occupation nationality timezone budget hometown height weight size diet username geburtstag
     adresse telefonnummer handynummer nummer beruf alter größe grosse gewicht nombre edad
-    cumpleaños cumpleanos direccion correo telefono numero favorito favorita profesion presupuesto
-    talla nom prenom anniversaire telephone preferee prefere favori favorite metier taille poids
+    cumpleaños cumpleanos direccion correo telefono numero favorito favorita profesion
+    presupuesto talla nom prenom anniversaire telephone preferee prefere favori favorite metier
+    taille poids
     """
 )
 MANY = word_set(
     """
-    friend friends brother brothers sister sisters son sons daughter daughters child children kid
-    kids cousin cousins aunt uncle neighbour neighbor colleague coworker niece nephew hobby
-    hobbies bruder schwester freund freundin sohn tochter kind tante onkel kollege hermano hermana
-    amigo amiga hijo hija primo tia tio frere soeur ami amie fils fille oncle
+    friend friends brother brothers sister sisters son sons daughter daughters child children
+    kid kids cousin cousins aunt uncle neighbour neighbor colleague coworker niece nephew hobby
+    hobbies bruder schwester freund freundin sohn tochter kind tante onkel kollege hermano
+    hermana amigo amiga hijo hija primo tia tio frere soeur ami amie fils fille oncle
     """
 )
 """People and things of which one usually has several: a second name does not replace the first."""
 COLOURS = word_set(
     """
     red blue green yellow black white purple orange pink brown grey gray turquoise rot blau grün
-    gelb schwarz weiß lila rosa braun rojo azul verde amarillo negro blanco morado rouge bleu vert
-    jaune noir blanc violet
+    gelb schwarz weiß lila rosa braun rojo azul verde amarillo negro blanco morado rouge bleu
+    vert jaune noir blanc violet
     """
 )
 COUNTRIES = word_set(
     """
-    germany france spain italy portugal austria switzerland england scotland ireland poland sweden
-    norway denmark finland netherlands belgium greece turkey ukraine russia china japan india
-    brazil mexico argentina canada australia usa us uk america egypt nigeria kenya korea thailand
-    vietnam indonesia europe asia africa california texas deutschland frankreich spanien italien
-    österreich schweiz osterreich polen schweden norwegen niederlande england alemania francia
-    españa espana italia suiza reino mexico argentina chile peru colombia allemagne france espagne
-    italie suisse belgique canada
+    germany france spain italy portugal austria switzerland england scotland ireland poland
+    sweden norway denmark finland netherlands belgium greece turkey ukraine russia china japan
+    india brazil mexico argentina canada australia usa us uk america egypt nigeria kenya korea
+    thailand vietnam indonesia europe asia africa california texas deutschland frankreich
+    spanien italien österreich schweiz osterreich polen schweden norwegen niederlande england
+    alemania francia españa espana italia suiza reino mexico argentina chile peru colombia
+    allemagne france espagne italie suisse belgique canada
     """
 )

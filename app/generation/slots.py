@@ -221,6 +221,7 @@ _PASSING = word_set(
     """
     now since year years month month week for currently recently actually anymore longer instead
     jetzt seit jahr jahren monat inzwisch mittlerweil ahora desde ano anos mes meses actual
-    maintenant depuis ans an moi last next ago new old curr recent actual day day mor yea mont wee
+    maintenant depuis ans an moi last next ago new old curr recent actual day day mor yea mont
+    wee
     """
 )

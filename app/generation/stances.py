@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from app.generation.lexicon import language, word_set
 from app.generation.text import fold, negated, stem, straight, undated, words
+from app.generation.tongues import PHRASES
 
 _LIKE = word_set(
     """
@@ -29,14 +30,16 @@ _STOPPED = re.compile(
 )
 _LITTLE = word_set(
     """
-    im ive too again wieder auch auf nuevo otra vez tambien nouveau aussi
-    no not never cannot cant dont doesnt didnt do does did longer any anymore more stopped quit
-    gave given giving up of off over my outgrew really actually now currently still also just much
-    at all quite am is are be been was i the a an to user users very it with used from went that
-    eat_ can nicht kein keine keinen keinem keiner mehr nie niemals ich bin ist habe aufgehort
-    hore auf zu jetzt wirklich sehr der die das den dem ein eine einen nunca jamas ya mas me yo el
-    la los las un una de he deje dejado ahora mucho muy que soy a al ne n pas plus jamais je j le
-    les l du des d ai arrete cesse suis tres beaucoup maintenant desormais
+    im ive last month week year ago today yesterday seit letzte letzten letztes monat woche jahr
+    mes ano semana hace mois annee semaine derniere dernier pasado pasada too again wieder auch
+    auf nuevo otra vez tambien nouveau aussi no not never cannot cant dont doesnt didnt do does
+    did longer any anymore more stopped quit gave given giving up of off over my outgrew really
+    actually now currently still also just much at all quite am is are be been was i the a an to
+    user users very it with used from went that eat_ can nicht kein keine keinen keinem keiner
+    mehr nie niemals ich bin ist habe aufgehort hore auf zu jetzt wirklich sehr der die das den
+    dem ein eine einen nunca jamas ya mas me yo el la los las un una de he deje dejado ahora
+    mucho muy que soy a al ne n pas plus jamais je j le les l du des d ai arrete cesse suis tres
+    beaucoup maintenant desormais
     """
 )
 _HAVE = word_set(
@@ -44,6 +47,10 @@ _HAVE = word_set(
     have has had got habe hatte tengo tenia ai avais
     """
 )
+_OWNED = re.compile(
+    r"(?:my|our|mein\w*|unser\w*|mis?|nuestr\w+|mon|ma|mes|notre|nos) (\w+)", re.IGNORECASE
+)
+_THE_USER = re.compile(r"(?:the )?user\b", re.IGNORECASE)
 # What follows says why or more; it is not what is affirmed or denied.
 _FURTHER = re.compile(
     r"(?<=\w)[,;.!]\s|\s(?:because|since|weil|porque|parce|puisque)\s", re.IGNORECASE
@@ -58,10 +65,11 @@ class Stance:
     about: frozenset[str]
     affirmed: bool
     tongue: str
+    subject: str
 
 
 def stance(text: str, default: str = "en") -> Stance:
-    """Return what the statement affirms or denies; `default` is its language where no word tells."""
+    """Return what the statement affirms or denies, in the language `default` if no word tells."""
     plain = _FURTHER.split(straight(undated(text)), maxsplit=1)[0]
     tongue = language(text, default)
     found = words(plain, tongue)
@@ -70,7 +78,18 @@ def stance(text: str, default: str = "en") -> Stance:
     )
     if re.search(r"\b(?:no longer|any ?more)\b", plain, re.IGNORECASE) and not negated(plain):
         denials += 1
-    return Stance(_about(found, tongue), denials % 2 == 0, tongue)
+    return Stance(_about(found, tongue), denials % 2 == 0, tongue, _subject(plain, tongue))
+
+
+def _subject(text: str, tongue: str) -> str:
+    """Return whom the statement is about: "self", a relation ("wife") or the first word."""
+    owned = _OWNED.match(text)
+    if owned:
+        return fold(owned[1])
+    phrases = PHRASES.get(tongue)
+    if tongue == "es" or _THE_USER.match(text) or (phrases and phrases.first.search(text)):
+        return "self"
+    return fold(text).split(" ", maxsplit=1)[0]
 
 
 def _about(found: list[str], tongue: str) -> frozenset[str]:
@@ -87,7 +106,7 @@ def _about(found: list[str], tongue: str) -> frozenset[str]:
 
 def denies(new: Stance, old: Stance) -> bool:
     """Tell whether the newer statement takes back the older one or a part of it."""
-    if new.tongue != old.tongue or new.affirmed == old.affirmed:
+    if (new.tongue, new.subject) != (old.tongue, old.subject) or new.affirmed == old.affirmed:
         return False
     named = new.about - {"+like", "+have"}
     return bool(named) and new.about <= old.about

@@ -35,11 +35,17 @@ _STANDS_FOR = {
 _FOLLOWS = {tongue: re.compile(text, re.IGNORECASE) for tongue, text in _STANDS_FOR.items()}
 _IS = r"(?:is|are|was|were|has|have|had|will|can|likes?|lives?|works?|starts?|turns?|\w{3,}ed)"
 _JOINS = {
-    "en": rf"(?:,? (?:and|but|so|plus)|,|;) (?=I(?:'\w+)? |(?-i:[A-Z])[a-z]+ {_IS}\b|my (?:[\w'-]+ ){{1,3}}{_IS}\b)",
+    "en": (
+        rf"(?:,? (?:and|but|so|plus)|,|;) (?=I(?:'\w+)? |(?-i:[A-Z])[a-z]+ {_IS}\b|my"
+        rf" (?:[\w'-]+ ){{1,3}}{_IS}\b)"
+    ),
     "de": r",? (?:und|aber|denn) (?=ich |mein\w* (?:[\w-]+ ){1,2}(?:ist|sind|heißt|hat|war|mag)\b)",
     "es": r",? (?:y|pero|además) (?=(?:yo|me|no me|vivo|trabajo|tengo|soy|prefiero|odio|no como)\b"
     r"|mi (?:[\w-]+ ){1,2}(?:es|son|se|tiene|está|vive)\b)",
-    "fr": r",? (?:et|mais|donc) (?=je |j'|(?:mon|ma|mes) (?:[\w-]+ ){1,2}(?:est|sont|s'|a|aime|vit)\b)",
+    "fr": (
+        r",? (?:et|mais|donc) (?=je |j'|(?:mon|ma|mes) (?:[\w-]+ ){1,2}(?:est|sont|s'|a|aime"
+        r"|vit)\b)"
+    ),
 }
 _JOINED = {tongue: re.compile(text, re.IGNORECASE) for tongue, text in _JOINS.items()}
 _ADDRESSED = re.compile(
@@ -55,6 +61,8 @@ _VAGUE = re.compile(
     r"^(?:it|that|this|these|those|there|which|das|dies\w*|es|eso|esto|ça|cela|c'est|ce)\b",
     re.IGNORECASE,
 )
+_LONGEST_ADDED = 200
+"""Characters of a sentence that is added to the fact before it."""
 _EARLY = 5
 """Words before "I" in a statement that is still the person's own ("Last year in May I moved")."""
 _MIN_LETTERS = 6
@@ -97,9 +105,11 @@ def _forgotten_or_finished(asked: Said) -> Iterator[Said]:
 def follows_on(text: str, tongue: str) -> bool:
     """Tell whether the sentence speaks of what the one before named ("His name is Rex.")."""
     pattern, phrases = _FOLLOWS.get(tongue), PHRASES.get(tongue)
-    if pattern is None or phrases is None or not pattern.match(straight(text)):
+    if pattern is None or phrases is None or len(text) > _LONGEST_ADDED:
         return False
-    if _QUESTION.search(text) or phrases.talk.search(straight(text)) or len(text) > 200:
+    if not pattern.match(straight(text)) or _QUESTION.search(text):
+        return False
+    if phrases.talk.search(straight(text)):
         return False
     return not phrases.first.search(straight(text)) and score(text) >= 0.75
 
@@ -192,6 +202,10 @@ def _is_own(text: str, phrases: Phrases) -> bool:
         return len(content(plain)) >= 2
     if phrases.request.match(plain):
         return False
+    return _is_told(plain, phrases)
+
+
+def _is_told(plain: str, phrases: Phrases) -> bool:
     first = phrases.first.search(plain)
     if first is None:
         return _is_reported(plain, phrases)

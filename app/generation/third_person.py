@@ -17,11 +17,11 @@ _VERBS = {
     "was": "was",
 }
 _UNCHANGED = word_set("""
-    will would can could may might must should shall cannot can't won't wouldn't couldn't shouldn't
-    didn't wasn't hadn't had did went got met saw came took made bought broke lost won sold left felt
-    found gave grew heard held kept knew led paid put read ran said sat sent spent stood taught thought
-    told understood woke wore wrote began became chose drove ate fell flew forgot built quit hurt cut
-    let set
+    will would can could may might must should shall cannot can't won't wouldn't couldn't
+    shouldn't didn't wasn't hadn't had did went got met saw came took made bought broke lost won
+    sold left felt found gave grew heard held kept knew led paid put read ran said sat sent
+    spent stood taught thought told understood woke wore wrote began became chose drove ate fell
+    flew forgot built quit hurt cut let set
     """)
 _ADVERB = (
     r"(?:(?:also|now|just|still|always|never|often|usually|recently|really|actually|currently|only"

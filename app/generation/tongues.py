@@ -10,11 +10,12 @@ from app.generation.phrases_fr import FRENCH
 
 PHRASES: dict[str, Phrases] = {"en": ENGLISH, "de": GERMAN, "es": SPANISH, "fr": FRENCH}
 
-# How a person says "I" or "my" in languages without `Phrases`; enough to keep the statement as it is.
+# How a person says "I" or "my" in languages without `Phrases`: enough to keep a statement as is.
 FIRST_ELSEWHERE = re.compile(
-    r"\b(?:io|mi piace|mi chiamo|vivo|amo|mi[oae]|miei|preferisco|abito|lavoro|sono|eu|meus?|minhas?|gosto|moro|prefiro|sou|ik"
+    r"\b(?:io|mi piace|mi chiamo|vivo|amo|mi[oae]|miei|preferisco|abito|lavoro|sono|eu|meus?"
+    r"|minhas?|gosto|moro|prefiro|sou|ik"
     r"|mijn|jestem|mam|mój|moj[ae]|lubię|mieszkam|wolę|benim?|bana|jag|min|mitt|mina|mig|jeg|mitt"
-    r"|я|мне|меня|мой|моя|моё|мои|у нас|мы|мій|моє|εγώ|μου|με λένε|είμαι|μένω|saya|aku|tôi|mimi)\b"
+    r"|я|мне|меня|мой|моя|моё|мои|мы|мій|моє|εγώ|μου|με λένε|είμαι|μένω|saya|aku|tôi|mimi)\b"
     r"|我|咱|私|僕|俺|わたし|ぼく|저는|나는|제가|내가|제 |우리|أنا|لدي|عندي|أحب|أعيش|أسكن|اسمي|أعمل"
     r"|אני|שלי|मैं|मेरा|मेरी|मेरे|मुझे|ฉัน|ผม|আমি|আমার|من |என்|నేను",
     re.IGNORECASE,

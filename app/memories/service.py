@@ -84,13 +84,13 @@ class MemoryService:
         now = self.clock.now()
         if memory_id is not None:
             check_chosen_id("memoryId", memory_id)
-        requested = _requested_expiry(request, now)
         vector = await embed_fact(self.embedder, request.fact)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self.operation(engine, "memories.create", "CreateMemory", now)
             if (known := await operations.replay(session, new, once)) is not None:
                 return known
+            requested = _requested_expiry(request, now)
             config = config_of(engine)
             creation = Creation(
                 memory_id=memory_id,
@@ -120,7 +120,6 @@ class MemoryService:
         """
         now = self.clock.now()
         changed = _changed_fields(request, mask)
-        requested = _requested_expiry(request, now)
         vector = await embed_fact(self.embedder, request.fact if "fact" in changed else None)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
@@ -130,6 +129,7 @@ class MemoryService:
             row = await repository.get(session, name, repository.is_live(now), for_update=True)
             check_etag(row, etag)
             _check_immutable(row, request)
+            requested = _requested_expiry(request, now)
             change = Change(
                 row=row,
                 content=_merged_content(row, request, changed),

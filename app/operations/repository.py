@@ -55,6 +55,38 @@ class NewOperation:
         return replace(self, details={**self.details, **details})
 
 
+async def answered(session: Session, engine_id: int, once: Once | None) -> OperationRow | None:
+    """Return the operation that answered this request before, if any; remembers nothing.
+
+    For the request that takes its own engine away: `replay` comes too late for its repetition.
+
+    Raises:
+        AlreadyExists: the id was used with another request.
+    """
+    if once is None:
+        return None
+    statement = select(RequestIdRow).where(_asked(engine_id, once))
+    known = (await session.execute(statement)).scalar_one_or_none()
+    return None if known is None else await _answer(session, known, once)
+
+
+def _asked(engine_id: int, once: Once) -> ColumnElement[bool]:
+    return and_(
+        RequestIdRow.engine_id == engine_id,
+        RequestIdRow.caller == once.caller,
+        RequestIdRow.request_id == once.request_id,
+    )
+
+
+async def _answer(session: Session, known: RequestIdRow, once: Once) -> OperationRow:
+    if known.request_hash != once.request_hash:
+        raise AlreadyExists(
+            "requestId: this id was used with another request; use a new one.",
+            Reason.REQUEST_ID_REUSED,
+        )
+    return await _get(session, known.operation_engine_id, known.operation_id)
+
+
 async def replay(
     session: Session, new: NewOperation, once: Once | None, within: int | None = None
 ) -> OperationRow | None:
@@ -69,11 +101,7 @@ async def replay(
     if once is None:
         return None
     engine_id = new.engine_id if within is None else within
-    mine = and_(
-        RequestIdRow.engine_id == engine_id,
-        RequestIdRow.caller == once.caller,
-        RequestIdRow.request_id == once.request_id,
-    )
+    mine = _asked(engine_id, once)
     await session.execute(delete(RequestIdRow).where(mine, RequestIdRow.remove_time <= new.now))
     inserted = await session.execute(
         upsert(RequestIdRow)
@@ -92,12 +120,7 @@ async def replay(
     if inserted.first() is not None:
         return None
     known = (await session.execute(select(RequestIdRow).where(mine))).scalar_one()
-    if known.request_hash != once.request_hash:
-        raise AlreadyExists(
-            "requestId: this id was used with another request; use a new one.",
-            Reason.REQUEST_ID_REUSED,
-        )
-    return await _get(session, known.operation_engine_id, known.operation_id)
+    return await _answer(session, known, once)
 
 
 async def insert(session: Session, new: NewOperation) -> OperationRow:

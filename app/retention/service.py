@@ -104,6 +104,8 @@ class RetentionService:
         service = self.memories
         now = service.clock.now()
         async with service.db.transaction() as session:
+            if (known := await operations.answered(session, name.engine, once)) is not None:
+                return known
             engine = await engines.get(session, name, Lock.EXCLUSIVE)
             new = service.operation(engine, DELETE_ENGINE, "DeleteReasoningEngine", now)
             if (known := await operations.replay(session, new, once)) is not None:

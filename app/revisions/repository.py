@@ -37,16 +37,21 @@ async def get(session: Session, name: RevisionName, now: datetime) -> RevisionRo
     Raises:
         NotFound: no such revision of this memory.
     """
+    row = await find(session, name, now)
+    if row is None:
+        raise NotFound.of(name)
+    return row
+
+
+async def find(session: Session, name: RevisionName, now: datetime) -> RevisionRow | None:
+    """Return a revision that has not expired, if there is one."""
     statement = select(RevisionRow).where(
         RevisionRow.engine_id == name.memory.engine.engine,
         RevisionRow.revision_id == name.revision,
         RevisionRow.memory_id == name.memory.memory,
         RevisionRow.expire_time > now,
     )
-    row = (await session.execute(statement)).scalar_one_or_none()
-    if row is None:
-        raise NotFound.of(name)
-    return row
+    return (await session.execute(statement)).scalar_one_or_none()
 
 
 async def latest_ids(

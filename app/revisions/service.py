@@ -107,8 +107,7 @@ class RevisionService:
         now = service.clock.now()
         target = RevisionName(name, _revision_id(request.target_revision_id))
         # The revision cannot change, so its fact may be embedded before the transaction.
-        revision = await self._restorable(target, now)
-        vector = await embed_fact(service.embedder, revision.fact)
+        vector = await embed_fact(service.embedder, await self._fact(target, now))
         async with service.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             new = service.operation(engine, "memories.rollback", "RollbackMemory", now)
@@ -117,6 +116,7 @@ class RevisionService:
             row = await memories.get(session, name, memories.is_known(now), for_update=True)
             check_etag(row, etag)
             revision = await repository.get(session, target, now)
+            _check_restorable(target, revision)
             change = Change(
                 row=row,
                 content={field: getattr(revision, field) for field in CONTENT_FIELDS},
@@ -130,17 +130,19 @@ class RevisionService:
             written = await ledger.change(session, writing, change)
             return await finish_with_memory(session, new, writing, written.row)
 
-    async def _restorable(self, target: RevisionName, now: datetime) -> RevisionRow:
+    async def _fact(self, target: RevisionName, now: datetime) -> str | None:
+        """Return the fact of a revision; none where there is no such revision."""
         async with self.memories.db.snapshot() as session:
-            await engines.get(session, target.memory.engine)
-            await memories.get(session, target.memory, memories.is_known(now))
-            revision = await repository.get(session, target, now)
-        if revision.action == Action.DELETED:
-            raise FailedPrecondition(
-                f"{target} records a deletion and holds nothing to restore; use an earlier one.",
-                Reason.REVISION_IS_DELETION,
-            )
-        return revision
+            revision = await repository.find(session, target, now)
+        return None if revision is None else revision.fact
+
+
+def _check_restorable(target: RevisionName, revision: RevisionRow) -> None:
+    if revision.action == Action.DELETED:
+        raise FailedPrecondition(
+            f"{target} records a deletion and holds nothing to restore; use an earlier one.",
+            Reason.REVISION_IS_DELETION,
+        )
 
 
 def _revision_id(text: str) -> int:

@@ -91,7 +91,9 @@ def _method_not_allowed(request: Request) -> JSONResponse:
     routes: Sequence[APIRoute] = request.app.state.routes
     path = request.scope["path"]
     allowed = ", ".join(
-        sorted({m for route in routes if route.path_regex.fullmatch(path) for m in route.methods})
+        sorted(
+            {m for route in routes if route.path_regex.fullmatch(path) for m in route.methods or ()}
+        )
     )
     message = f"{request.method} is not served on this path; use {allowed}."
     answer = render(InvalidArgument(message, Reason.METHOD_NOT_ALLOWED, http=405))

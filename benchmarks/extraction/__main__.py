@@ -1,9 +1,9 @@
 """Evidence kept against turns kept: `python -m benchmarks.extraction LOCOMO_FILE`.
 
-The file is in LoCoMo's shape: conversations of dated sessions, and questions that name the turns their
-answers rest on. Both speakers count as users. The turns of each conversation are ranked by
-`scoring.score`; the table says which share of the evidence turns is among the best 40 % and 70 %, and
-what `rules.extract` itself keeps.
+The file is in LoCoMo's shape: conversations of dated sessions, and questions that name the turns
+their answers rest on. Both speakers count as users. The turns of each conversation are ranked by
+`scoring.score`; the table says which share of the evidence turns is among the best 40 % and 70 %,
+and what `rules.extract` itself keeps.
 """
 
 import argparse
@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from app.generation import rules
-from app.generation.facts import MANAGED_TOPICS, Turn
+from app.generation.facts import Turn
 from app.generation.scoring import score
 
 SHARES = (0.4, 0.7)
@@ -37,7 +37,10 @@ def load(path: Path) -> Iterator[Conversation]:
     for sample in json.loads(path.read_text(encoding="utf-8")):
         turns = dict(_turns(sample["conversation"]))
         cited = [" ".join(map(str, question.get("evidence") or [])) for question in sample["qa"]]
-        found = [{f"D{int(s)}:{int(t)}" for s, t in _ID.findall(text)} & turns.keys() for text in cited]
+        found = [
+            {f"D{int(session)}:{int(turn)}" for session, turn in _ID.findall(text)} & turns.keys()
+            for text in cited
+        ]
         yield Conversation(str(sample["sample_id"]), turns, [ids for ids in found if ids])
 
 
@@ -45,9 +48,10 @@ def _turns(conversation: dict[str, Any]) -> Iterator[tuple[str, Turn]]:
     for name, session in conversation.items():
         if not re.fullmatch(r"session_\d+", name) or not isinstance(session, list):
             continue
-        said = datetime.strptime(conversation[f"{name}_date_time"].strip(), "%I:%M %p on %d %B, %Y")
+        when = f"{conversation[f'{name}_date_time'].strip()} +0000"
+        said = datetime.strptime(when, "%I:%M %p on %d %B, %Y %z")
         for turn in session:
-            yield turn["dia_id"], Turn("user", turn["text"], said.replace(tzinfo=UTC))
+            yield turn["dia_id"], Turn("user", turn["text"], said)
 
 
 def kept(conversation: Conversation, chosen: set[str]) -> tuple[int, int, int, int]:
@@ -72,20 +76,18 @@ def best(conversation: Conversation, share: float) -> set[str]:
 def extracted(conversation: Conversation) -> set[str]:
     """Return the ids of the turns from which the rules take at least one fact."""
     names = list(conversation.turns)
-    found = rules.extract(
-        list(conversation.turns.values()), topics=MANAGED_TOPICS, now=datetime(2024, 1, 1, tzinfo=UTC)
-    )
+    turns = list(conversation.turns.values())
+    found = rules.extract(turns, now=datetime(2024, 1, 1, tzinfo=UTC))
     return {names[candidate.turn] for candidate in found}
 
 
 def report(rows: Sequence[tuple[str, list[tuple[int, int, int, int]], list[int], int]]) -> None:
-    """Print one line per way to choose: turns kept, evidence turns kept, the same per question."""
+    """Print one line per way to choose."""
     print(f"{'chosen by':<22}{'turns kept':>12}{'evidence kept':>15}{'per question':>14}")
     for name, counts, chosen, total in rows:
         found, distinct, cited, citations = (sum(column) for column in zip(*counts, strict=True))
-        print(
-            f"{name:<22}{sum(chosen) / total:>12.3f}{found / distinct:>15.3f}{cited / citations:>14.3f}"
-        )
+        shares = (sum(chosen) / total, found / distinct, cited / citations)
+        print("{:<22}{:>12.3f}{:>15.3f}{:>14.3f}".format(name, *shares))
 
 
 def main() -> None:

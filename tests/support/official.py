@@ -4,9 +4,12 @@ Their modules warn when they are imported and when their types are first used, s
 inside fixtures and tests of `tests/conformance`, where those warnings are named.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
+
+import pytest
 
 from tests.support.live import KEY
 
@@ -143,3 +146,25 @@ def generated(operation: Any) -> Sequence[Any]:
 def actions(found: Sequence[Any]) -> list[str]:
     """Return what became of each generated memory."""
     return [one.action.value for one in found]
+
+
+@contextmanager
+def refused(code: int, status: str, naming: str = "") -> Iterator[None]:
+    """Expect the client to raise what an answer of 4xx becomes, naming what was wrong."""
+    from google.genai.errors import ClientError  # noqa: PLC0415 - see above
+
+    with pytest.raises(ClientError) as caught:
+        yield
+    assert (caught.value.code, caught.value.status) == (code, status), caught.value.message
+    assert caught.value.message
+    assert naming in caught.value.message
+
+
+def invalid(naming: str = "") -> Any:
+    """Expect INVALID_ARGUMENT."""
+    return refused(400, "INVALID_ARGUMENT", naming)
+
+
+def missing() -> Any:
+    """Expect NOT_FOUND."""
+    return refused(404, "NOT_FOUND")

@@ -64,6 +64,13 @@ async def finish(database: Database, clock: Clock, owned: Owned) -> bool:
         return await repository.finish(session, owned, (clock.now(), KEEP), response, {})
 
 
+async def cancel(database: Database, clock: Clock, operation_id: str) -> None:
+    """Ask for an operation's cancellation, as a client does."""
+    row = await stored(database, operation_id)
+    async with database.transaction() as session:
+        await repository.cancel(session, row, clock.now(), KEEP)
+
+
 def runner_of(database: Database, clock: Clock, settings: Settings, work: JobFunction) -> Runner:
     """Return a worker that knows one kind of work."""
     return Runner(database, clock, settings, {KIND: work})

@@ -146,7 +146,7 @@ async def test_only_the_owner_writes(database: Database, clock: FixedClock) -> N
     assert "lastError" not in row.details
 
 
-@pytest.mark.parametrize("seed", [1, 2, 3])
+@pytest.mark.parametrize("seed", [1])
 async def test_twelve_claimers_run_each_once_and_no_two_of_a_key(
     database: Database, clock: FixedClock, seed: int
 ) -> None:

@@ -1,0 +1,34 @@
+"""The documentation in a browser, with its scripts served from here: it needs no other host."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+from fastapi import APIRouter
+from fastapi.openapi.docs import get_swagger_ui_html
+from fastapi.responses import HTMLResponse
+from starlette.staticfiles import StaticFiles
+
+ASSETS_PATH = "/docs/assets"
+
+router = APIRouter(include_in_schema=False)
+
+
+def assets() -> StaticFiles:
+    """Return the scripts and styles of the documentation, out of the installed package."""
+    # Found without importing it, which would build an application of its own.
+    spec = find_spec("fastapi_offline")
+    assert spec is not None
+    assert spec.origin is not None
+    return StaticFiles(directory=Path(spec.origin).parent / "static")
+
+
+@router.get("/docs")
+async def get_docs() -> HTMLResponse:
+    """Show the OpenAPI document."""
+    return get_swagger_ui_html(
+        openapi_url="/openapi.json",
+        title="Open Memory Bank",
+        swagger_js_url=f"{ASSETS_PATH}/swagger-ui-bundle.js",
+        swagger_css_url=f"{ASSETS_PATH}/swagger-ui.css",
+        swagger_favicon_url=f"{ASSETS_PATH}/favicon.png",
+    )

@@ -1,0 +1,74 @@
+"""The Makefile tells what it offers, and why it cannot go on."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.packaging.checkout import ROOT, UNSET
+
+_PROMISED = {
+    *("help", "run", "setup", "test", "check", "lint", "unit", "conformance"),
+    *("migration", "openapi", "lock", "clean"),
+}
+
+
+def make(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = ["env", *UNSET, "make", *arguments]
+    return subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True)
+
+
+@pytest.fixture
+def bare_checkout(tmp_path: Path) -> Path:
+    for name in ("Makefile", "pyproject.toml", "requirements.lock", "requirements-dev.lock"):
+        shutil.copy(ROOT / name, tmp_path)
+    return tmp_path
+
+
+def test_make_alone_lists_every_target_in_one_line() -> None:
+    listed = make(ROOT).stdout
+    declared = re.findall(r"^\.PHONY: (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE)
+    assert re.findall(r"^make (\S+) +\S.*$", listed, re.MULTILINE) == declared
+    assert set(declared) >= _PROMISED
+
+
+@pytest.mark.parametrize("target", sorted(_PROMISED))
+def test_target_exists(bare_checkout: Path, target: str) -> None:
+    assert make(bare_checkout, "--dry-run", target).returncode == 0
+
+
+def test_without_a_python_one_sentence_tells_what_to_do(bare_checkout: Path) -> None:
+    ended = make(bare_checkout, "run", "PYTHON=/nonexistent/python3")
+    assert ended.returncode != 0
+    assert "There is no Python 3.11 or newer here" in ended.stderr
+    assert not (bare_checkout / ".venv").exists()
+
+
+def test_without_the_venv_module_one_sentence_tells_what_to_do(bare_checkout: Path) -> None:
+    python = bare_checkout / "python-without-venv"
+    python.write_text('#!/bin/sh\ncase "$*" in *venv*) exit 1;; esac\n')
+    python.chmod(0o755)
+    ended = make(bare_checkout, "run", f"PYTHON={python}")
+    assert ended.returncode != 0
+    assert f"{python} lacks its venv module: install it" in ended.stderr
+
+
+def test_migration_without_a_message_says_what_is_missing(bare_checkout: Path) -> None:
+    (bare_checkout / "Makefile").write_text(
+        (ROOT / "Makefile").read_text().replace("migration: setup", "migration:")
+    )
+    assert 'make migration m="add x"' in make(bare_checkout, "migration").stderr
+
+
+def test_ci_runs_make_test_from_the_root(tmp_path: Path) -> None:
+    (tmp_path / ".ci").mkdir()
+    shutil.copy(ROOT / ".ci" / "run", tmp_path / ".ci")
+    fake = tmp_path / "bin" / "make"
+    fake.parent.mkdir()
+    fake.write_text('#!/bin/sh\necho "$(pwd -P) $*"\n')
+    fake.chmod(0o755)
+    command = ["env", f"PATH={fake.parent}:/usr/bin:/bin", tmp_path / ".ci" / "run"]
+    ended = subprocess.run(command, cwd="/", check=True, capture_output=True, text=True)
+    assert ended.stdout == f"{tmp_path.resolve()} test\n"

@@ -1,0 +1,268 @@
+"""What becomes of an operation when its work succeeds, fails, or loses its lease."""
+
+import asyncio
+from datetime import timedelta
+
+import pytest
+from structlog.testing import capture_logs
+
+from app.core.clock import FixedClock
+from app.core.errors import (
+    Aborted,
+    DeadlineExceeded,
+    InvalidArgument,
+    Reason,
+    ResourceExhausted,
+    ServiceError,
+    Unavailable,
+)
+from app.db.session import Database
+from app.operations import repository
+from app.operations.runner import Job
+from app.operations.schemas import type_url
+from app.settings import Settings
+from tests.support.queue import KIND, all_stored, cancel, enqueue, overwrite, runner_of, stored
+
+SECRET = "My password is hunter2."
+TRIES = 4
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    short = {"worker_max_attempts": TRIES, "worker_retry_base_seconds": 10.0}
+    return settings.model_copy(update=short)
+
+
+async def succeed(job: Job) -> None:
+    async with job.db.transaction() as session:
+        await job.finish(session, {"@type": type_url("Done"), "count": 1}, {"noted": True})
+
+
+class Failing:
+    """Work that fails with an error as often as it is told, then succeeds."""
+
+    def __init__(self, error: Exception, times: int = 1_000) -> None:
+        self.error = error
+        self.left = times
+        self.runs = 0
+
+    async def __call__(self, job: Job) -> None:
+        self.runs += 1
+        if self.left == 0:
+            return await succeed(job)
+        self.left -= 1
+        raise self.error
+
+
+async def test_work_ends_its_operation(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    operation = await enqueue(database, clock)
+    clock.advance(timedelta(seconds=3))
+    assert await runner_of(database, clock, settings, succeed).run_pending() == 1
+    row = await stored(database, operation)
+    assert (row.state, row.request, row.owner, row.error) == ("SUCCEEDED", None, None, None)
+    assert row.response == {"@type": type_url("Done"), "count": 1}
+    assert row.details == {"@type": "test", "noted": True}
+    assert (row.update_time, row.remove_time) == (
+        clock.now(),
+        clock.now() + settings.operation_retention,
+    )
+
+
+@pytest.mark.parametrize("kind", [Unavailable, ResourceExhausted, DeadlineExceeded, Aborted])
+async def test_what_may_pass_is_tried_again_later(
+    database: Database, clock: FixedClock, settings: Settings, kind: type[ServiceError]
+) -> None:
+    operation = await enqueue(database, clock)
+    work = Failing(kind("The model is away.", Reason.MODEL_UNAVAILABLE), times=2)
+    runner = runner_of(database, clock, settings, work)
+    for attempt, longest in enumerate((10, 20), start=1):
+        assert await runner.run_pending() == 1
+        row = await stored(database, operation)
+        assert (row.state, row.attempts, row.owner) == ("PENDING", attempt, None)
+        assert row.details["lastError"] == "The model is away."
+        assert row.error is None
+        assert row.request == {"asked": "key"}
+        delay = row.due_time - clock.now()
+        assert timedelta(seconds=longest / 2) <= delay <= timedelta(seconds=longest)
+        assert await runner.run_pending() == 0
+        clock.advance(timedelta(seconds=longest))
+    assert await runner.run_pending() == 1
+    row = await stored(database, operation)
+    assert (row.state, row.attempts, work.runs) == ("SUCCEEDED", 3, 3)
+
+
+async def test_delays_have_a_longest(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    operation = await enqueue(database, clock)
+    short = settings.model_copy(update={"worker_retry_max_seconds": 4.0})
+    work = Failing(Unavailable("Away.", Reason.MODEL_UNAVAILABLE))
+    assert await runner_of(database, clock, short, work).run_pending() == 1
+    delay = (await stored(database, operation)).due_time - clock.now()
+    assert timedelta(seconds=2) <= delay <= timedelta(seconds=4)
+
+
+async def test_what_cannot_pass_fails_at_once(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    operation = await enqueue(database, clock)
+    error = InvalidArgument.of_field("scope", "is required.")
+    assert await runner_of(database, clock, settings, Failing(error)).run_pending() == 1
+    row = await stored(database, operation)
+    assert (row.state, row.error, row.response) == ("FAILED", error.as_operation_error(), None)
+    assert row.request is None
+
+
+async def test_the_last_attempt_fails_with_its_error(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    operation = await enqueue(database, clock)
+    error = Unavailable("The model is away.", Reason.MODEL_UNAVAILABLE)
+    work = Failing(error)
+    runner = runner_of(database, clock, settings, work)
+    for _ in range(TRIES + 2):
+        await runner.run_pending()
+        clock.advance(timedelta(minutes=10))
+    row = await stored(database, operation)
+    assert (row.state, row.attempts, work.runs) == ("FAILED", TRIES, TRIES)
+    assert row.error == error.as_operation_error()
+
+
+async def test_work_that_kills_its_workers_is_given_up(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    """No attempt could record an error, so only their number is known."""
+    operation = await enqueue(database, clock)
+    await overwrite(database, operation, attempts=TRIES)
+    work = Failing(AssertionError("must not run"))
+    assert await runner_of(database, clock, settings, work).run_pending() == 1
+    row = await stored(database, operation)
+    assert (row.state, work.runs) == ("FAILED", 0)
+    assert row.error is not None
+    assert row.error["code"] == 13
+    assert row.error["details"][0]["reason"] == Reason.ATTEMPTS_EXHAUSTED
+
+
+@pytest.mark.parametrize("error", [ValueError(SECRET), KeyError(SECRET)])
+async def test_an_unexpected_error_tells_nothing_of_its_text(
+    database: Database, clock: FixedClock, settings: Settings, error: Exception
+) -> None:
+    operation = await enqueue(database, clock)
+    with capture_logs() as logs:
+        await runner_of(database, clock, settings, Failing(error)).run_pending()
+    row = await stored(database, operation)
+    assert row.state == "FAILED"
+    assert row.error is not None
+    assert row.error["code"] == 13
+    assert row.error["details"][0]["reason"] == Reason.INTERNAL
+    assert "hunter2" not in f"{row.error} {row.details} {logs}"
+    assert type(error).__name__ in str(logs)
+
+
+async def test_an_unknown_kind_fails_and_the_next_one_runs(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    unknown = await enqueue(database, clock, key="a", kind="from.the.future")
+    known = await enqueue(database, clock, key="b")
+    assert await runner_of(database, clock, settings, succeed).run_pending() == 2
+    assert (await stored(database, unknown)).state == "FAILED"
+    assert (await stored(database, known)).state == "SUCCEEDED"
+
+
+async def test_effects_of_a_lost_lease_roll_back(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    operation = await enqueue(database, clock)
+
+    async def lose_then_finish(job: Job) -> None:
+        effect = repository.NewOperation(1, "effect", KIND, clock.now(), timedelta(1), {})
+        await overwrite(database, operation, owner="thief")
+        async with job.db.transaction() as session:
+            await repository.insert_done(session, effect, {})
+            await job.finish(session, {}, {})
+
+    with capture_logs() as logs:
+        await runner_of(database, clock, settings, lose_then_finish).run_pending()
+    (row,) = await all_stored(database)
+    assert (row.operation_id, row.state, row.owner) == (operation, "RUNNING", "thief")
+    assert "operation.lease_lost" in [entry["event"] for entry in logs]
+
+
+async def test_work_stops_when_its_lease_is_lost(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    operation = await enqueue(database, clock)
+    ends: list[str] = []
+
+    async def sleep(job: Job) -> None:
+        await overwrite(database, operation, owner="thief")
+        try:
+            await asyncio.sleep(30)
+        except asyncio.CancelledError:
+            ends.append(job.claim.owned.operation_id)
+            raise
+
+    short = settings.model_copy(update={"worker_lease_seconds": 0.15})
+    async with asyncio.timeout(5):
+        await runner_of(database, clock, short, sleep).run_pending()
+    row = await stored(database, operation)
+    assert ends == [operation]
+    assert (row.state, row.owner, row.attempts) == ("RUNNING", "thief", 1)
+
+
+async def test_work_longer_than_its_lease_is_not_taken_over(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    operation = await enqueue(database, clock)
+    short = settings.model_copy(update={"worker_lease_seconds": 0.3})
+    working = asyncio.Event()
+
+    async def long(job: Job) -> None:
+        working.set()
+        await asyncio.sleep(1)
+        await succeed(job)
+
+    first = asyncio.create_task(runner_of(database, clock, short, long).run_pending())
+    await working.wait()
+    thief = Failing(AssertionError("must not run"))
+    while not first.done():
+        assert await runner_of(database, clock, short, thief).run_pending() == 0
+        await asyncio.sleep(0.05)
+    row = await stored(database, operation)
+    assert (await first, row.state, row.attempts) == (1, "SUCCEEDED", 1)
+
+
+async def test_cancelling_what_waits_ends_it(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    operation = await enqueue(database, clock)
+    await cancel(database, clock, operation)
+    work = Failing(AssertionError("must not run"))
+    assert await runner_of(database, clock, settings, work).run_pending() == 0
+    row = await stored(database, operation)
+    assert (row.state, row.request, work.runs) == ("CANCELLED", None, 0)
+    assert row.error is not None
+    assert (row.error["code"], row.error["details"][0]["reason"]) == (1, Reason.OPERATION_CANCELLED)
+
+
+async def test_cancelling_what_runs_stops_it_at_its_next_step(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    operation = await enqueue(database, clock)
+    steps: list[str] = []
+
+    async def work(job: Job) -> None:
+        await job.step()
+        steps.append("one")
+        await cancel(database, clock, operation)
+        assert (await stored(database, operation)).state == "RUNNING"
+        await job.step()
+        steps.append("two")
+
+    await runner_of(database, clock, settings, work).run_pending()
+    row = await stored(database, operation)
+    assert (row.state, row.response, steps) == ("CANCELLED", None, ["one"])
+    assert row.error is not None
+    assert row.error["details"][0]["reason"] == Reason.OPERATION_CANCELLED

@@ -1,0 +1,62 @@
+"""Periodic work with several schedulers: one run per slot."""
+
+import asyncio
+import time
+from datetime import timedelta
+
+from app.core.clock import FixedClock
+from app.db.session import Database
+from app.operations import repository
+from app.resources import Resources
+from app.retention.service import RetentionService
+from app.worker import SWEEP, sweep_once
+from tests.support.queue import all_stored, enqueue, overwrite
+
+# Slots of a year: no test crosses from one to the next.
+_LONG = timedelta(days=365)
+
+
+async def take(database: Database, interval: timedelta, name: str = "tick") -> bool:
+    async with database.transaction() as session:
+        return await repository.take_tick(session, name, interval)
+
+
+async def test_one_of_many_takes_a_slot(database: Database) -> None:
+    taken = await asyncio.gather(*(take(database, _LONG) for _ in range(12)))
+    assert sum(taken) == 1
+    assert await take(database, _LONG, "another")
+
+
+async def test_each_slot_is_taken_once(database: Database) -> None:
+    interval = timedelta(seconds=0.2)
+    taken = 0
+    began = time.monotonic()
+
+    async def scheduler() -> None:
+        nonlocal taken
+        while time.monotonic() < began + 1:
+            taken += await take(database, interval)
+            await asyncio.sleep(0.01)
+
+    await asyncio.gather(scheduler(), scheduler())
+    # A second holds five whole slots, and parts of one more at either end.
+    slots = (time.monotonic() - began) / interval.total_seconds()
+    assert 4 <= taken <= slots + 1
+
+
+async def test_two_schedulers_sweep_once_per_slot(
+    resources: Resources, database: Database, clock: FixedClock
+) -> None:
+    yearly = resources.settings.model_copy(update={"sweep_interval_seconds": 365 * 86_400.0})
+    old = await enqueue(database, clock)
+    await overwrite(database, old, state="SUCCEEDED", remove_time=clock.now())
+    here, there = (
+        Resources(yearly, clock, resources.db, resources.database_url, resources.embedder)
+        for _ in range(2)
+    )
+    await asyncio.gather(sweep_once(here), sweep_once(there))
+    assert await all_stored(database) == []
+    await overwrite(database, await enqueue(database, clock), remove_time=clock.now())
+    await asyncio.gather(sweep_once(here), sweep_once(there))
+    assert len(await all_stored(database)) == 1
+    assert not await RetentionService.of(here).take_tick(SWEEP)

@@ -1,0 +1,206 @@
+"""The loop of a worker: how it wakes, how much it runs at once, how it stops."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from datetime import timedelta
+
+import pytest
+from sqlalchemy import text
+
+from app.core.clock import FixedClock
+from app.db.listen import listen
+from app.db.session import Database
+from app.operations import claims, repository
+from app.operations.runner import Job, Runner
+from app.settings import Settings
+from tests.support.queue import all_stored, enqueue, overwrite, runner_of, stored
+
+SLOW_POLL = {"worker_poll_seconds": 60.0}
+_SOON_SECONDS = 10
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    quick = {"worker_poll_seconds": 0.02, "shutdown_grace_seconds": 0.2}
+    return settings.model_copy(update=quick)
+
+
+async def succeed(job: Job) -> None:
+    async with job.db.transaction() as session:
+        await job.finish(session, {}, {})
+
+
+@asynccontextmanager
+async def running(runner: Runner) -> AsyncIterator[None]:
+    """Run the worker during the block, then stop it as a process that ends does."""
+    task = asyncio.create_task(runner.run())
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def eventually(database: Database, operation: str, state: str) -> None:
+    async with asyncio.timeout(_SOON_SECONDS):
+        while (await stored(database, operation)).state != state:
+            await asyncio.sleep(0.01)
+
+
+async def sessions_listening(database: Database) -> list[int]:
+    statement = "select pid from pg_stat_activity where query ilike 'listen%'"
+    async with database.snapshot() as session:
+        return list((await session.execute(text(statement))).scalars())
+
+
+async def until_listening(database: Database, holds: Callable[[list[int]], bool]) -> list[int]:
+    async with asyncio.timeout(_SOON_SECONDS):
+        while not holds(found := await sessions_listening(database)):
+            await asyncio.sleep(0.01)
+    return found
+
+
+@asynccontextmanager
+async def listening(url: str, runner: Runner) -> AsyncIterator[None]:
+    task = asyncio.create_task(listen(url, repository.CHANNEL, runner.wake))
+    try:
+        yield
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+
+
+async def test_polling_alone_finds_work(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    async with running(runner_of(database, clock, settings, succeed)):
+        await asyncio.sleep(0.05)
+        await eventually(database, await enqueue(database, clock), "SUCCEEDED")
+
+
+async def test_a_notice_wakes_a_worker_between_polls(
+    database: Database, database_url: str, clock: FixedClock, settings: Settings
+) -> None:
+    runner = runner_of(database, clock, settings.model_copy(update=SLOW_POLL), succeed)
+    async with running(runner), listening(database_url, runner):
+        await until_listening(database, bool)
+        for _ in range(3):
+            await eventually(database, await enqueue(database, clock), "SUCCEEDED")
+
+
+async def test_without_a_notice_a_worker_sleeps_until_its_poll(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    """Shows that the test above would fail if nothing was notified."""
+    runner = runner_of(database, clock, settings.model_copy(update=SLOW_POLL), succeed)
+    async with running(runner):
+        await asyncio.sleep(0.1)
+        operation = await enqueue(database, clock)
+        await asyncio.sleep(0.3)
+        assert (await stored(database, operation)).state == "PENDING"
+
+
+async def test_a_listener_whose_connection_is_cut_listens_again(
+    database: Database, database_url: str, clock: FixedClock, settings: Settings
+) -> None:
+    runner = runner_of(database, clock, settings.model_copy(update=SLOW_POLL), succeed)
+    async with running(runner), listening(database_url, runner):
+        (cut,) = await until_listening(database, bool)
+        async with database.transaction() as session:
+            await session.execute(text("select pg_terminate_backend(:pid)"), {"pid": cut})
+        await until_listening(database, lambda found: bool(found) and cut not in found)
+        await eventually(database, await enqueue(database, clock), "SUCCEEDED")
+
+
+async def test_as_many_run_at_once_as_the_setting_says(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    together: list[int] = []
+    now = 0
+
+    async def work(job: Job) -> None:
+        nonlocal now
+        now += 1
+        together.append(now)
+        await asyncio.sleep(0.1)
+        now -= 1
+        await succeed(job)
+
+    made = [await enqueue(database, clock, key=f"key-{number}") for number in range(7)]
+    two = settings.model_copy(update={"worker_concurrency": 2})
+    async with running(runner_of(database, clock, two, work)):
+        for operation in made:
+            await eventually(database, operation, "SUCCEEDED")
+    assert max(together) == 2
+
+
+async def test_a_stopped_worker_lets_work_end_within_the_grace_period(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    async def work(job: Job) -> None:
+        await asyncio.sleep(0.3)
+        await succeed(job)
+
+    kind = settings.model_copy(update={"shutdown_grace_seconds": 5.0})
+    operation = await enqueue(database, clock)
+    async with running(runner_of(database, clock, kind, work)):
+        await eventually(database, operation, "RUNNING")
+        waiting = await enqueue(database, clock)
+    assert (await stored(database, operation)).state == "SUCCEEDED"
+    assert (await stored(database, waiting)).state == "PENDING"
+
+
+async def test_a_stopped_worker_gives_back_what_does_not_end(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    ends: list[str] = []
+
+    async def work(_: Job) -> None:
+        try:
+            await asyncio.sleep(60)
+        finally:
+            ends.append("stopped")
+
+    operation = await enqueue(database, clock)
+    async with running(runner_of(database, clock, settings, work)):
+        await eventually(database, operation, "RUNNING")
+    row = await stored(database, operation)
+    assert (row.state, row.owner, row.lease_until, row.attempts) == ("PENDING", None, None, 0)
+    assert ends == ["stopped"]
+    assert await runner_of(database, clock, settings, succeed).run_pending() == 1
+
+
+async def test_the_only_worker_takes_back_what_died_with_its_process(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    """At the start of the embedded database nobody waits for the leases of the dead."""
+    dead = [await enqueue(database, clock, key=key) for key in "ab"]
+    for operation in dead:
+        later = clock.now() + timedelta(days=1)
+        lost = {"state": "RUNNING", "owner": "dead", "lease_until": later, "attempts": 1}
+        await overwrite(database, operation, **lost)
+    assert await runner_of(database, clock, settings, succeed).run_pending() == 0
+    async with database.transaction() as session:
+        await claims.release_all(session)
+    assert await runner_of(database, clock, settings, succeed).run_pending() == 2
+    assert [(row.state, row.attempts) for row in await all_stored(database)] == [
+        ("SUCCEEDED", 2)
+    ] * 2
+
+
+async def test_a_worker_outlives_a_database_that_goes_away(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    async with running(runner_of(database, clock, settings, succeed)):
+        await asyncio.sleep(0.1)
+        async with database.transaction() as session:
+            await session.execute(
+                text(
+                    "select pg_terminate_backend(pid) from pg_stat_activity"
+                    " where pid <> pg_backend_pid() and datname = current_database()"
+                )
+            )
+        await eventually(database, await enqueue(database, clock), "SUCCEEDED")
