@@ -17,6 +17,8 @@ RUN python -m venv --without-pip /opt/venv \
 COPY README.md LICENSE ./
 COPY app app
 COPY migrations migrations
+# What `memory-bank demo` shows.
+COPY tests/data/conversations tests/data/conversations
 RUN /opt/build/bin/python -m hatchling build --target wheel --directory /opt/wheel \
  && /opt/build/bin/uv pip install --compile-bytecode --python /opt/venv/bin/python \
     --no-deps /opt/wheel/*.whl

@@ -59,6 +59,7 @@ def create_app(resources: Resources) -> FastAPI:
         description=_DESCRIPTION,
         docs_url=None,
         redoc_url=None,
+        redirect_slashes=False,
         middleware=[
             Middleware(RequestLog),
             Middleware(CanonicalPath),

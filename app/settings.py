@@ -36,9 +36,7 @@ class Settings(BaseSettings):
     # Where it runs
     host: str = Field("127.0.0.1", description="Address the server listens on.")
     port: int = Field(8000, ge=0, le=65_535, description="Port; 0 picks a free one.")
-    data_dir: Path = Field(
-        Path(".data"), description="Folder of the embedded Postgres and of derived model files."
-    )
+    data_dir: Path = Field(Path(".data"), description="Folder of the embedded Postgres.")
     log_format: LogFormat = Field(LogFormat.CONSOLE, description="`console` or `json`.")
     log_level: str = Field("INFO", description="Least level of log lines that are written.")
 

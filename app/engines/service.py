@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Any
 
 from app.core.clock import Clock
-from app.core.errors import Aborted, Reason
+from app.core.errors import Aborted, InvalidArgument, Reason
 from app.core.fieldmask import check, parse_mask
 from app.core.ids import new_id
 from app.core.names import WILDCARD, EngineName, LocationName
@@ -64,9 +64,13 @@ class EngineService:
     async def create(
         self, location: LocationName, request: ReasoningEngineRequest, once: Once | None
     ) -> OperationRow:
-        """Create an engine; the operation is done."""
+        """Create an engine; the operation is done.
+
+        Raises:
+            InvalidArgument: the path names a project but any location, or the other way round.
+        """
         now = self.clock.now()
-        parent = DEFAULT_LOCATION if location.project == WILDCARD else location
+        parent = _parent_of_new(location)
         name = EngineName(parent.project, parent.location, new_id(now))
         new = self._operation(name, "engines.create", "CreateReasoningEngineOperationMetadata", now)
         async with self.db.transaction() as session:
@@ -138,6 +142,15 @@ class EngineService:
             keep=self.settings.operation_retention,
             details={"@type": type_url(details)},
         )
+
+
+def _parent_of_new(location: LocationName) -> LocationName:
+    named = WILDCARD not in {location.project, location.location}
+    if not named and location.project != location.location:
+        raise InvalidArgument.of_field(
+            "parent", f"must name a project and a location; {WILDCARD} is for lists."
+        )
+    return location if named else DEFAULT_LOCATION
 
 
 def _new_values(name: EngineName, request: ReasoningEngineRequest, now: datetime) -> dict[str, Any]:

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, Field, StrictInt, model_validator
 
 from app.core.filtering.metadata import MetadataFilter, MetadataOperator
 from app.core.names import EngineName, MemoryName
@@ -173,7 +173,7 @@ class UpdateMemoryRequest(MemoryFields):
 class RollbackMemoryRequest(WireModel):
     """Which revision to restore."""
 
-    target_revision_id: str = Field(
+    target_revision_id: str | StrictInt = Field(
         description="The id of a revision of the memory, or its full name."
     )
 

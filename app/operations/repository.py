@@ -331,7 +331,8 @@ async def remove_old(session: Session, now: datetime, limit: int) -> int:
 async def take_tick(session: Session, name: str, interval: timedelta) -> bool:
     """Take the present slot of a periodic task; false where another process has it.
 
-    Slots are cut by the clock of the database, the only one that all processes share.
+    Slots are cut by the clock of the database, the only one that all processes share; it is read
+    once per statement, so that what is compared is what is stored.
     """
     seconds = interval.total_seconds()
     await session.execute(
@@ -340,7 +341,7 @@ async def take_tick(session: Session, name: str, interval: timedelta) -> bool:
         .on_conflict_do_nothing()
     )
     slot = func.to_timestamp(
-        func.floor(func.extract("epoch", func.clock_timestamp()) / seconds) * seconds
+        func.floor(func.extract("epoch", func.statement_timestamp()) / seconds) * seconds
     )
     statement = (
         update(TickRow)

@@ -70,15 +70,15 @@ class OperationService:
     async def wait(self, name: OperationName, at_most: timedelta | None) -> Operation:
         """Return the operation once it is done, or as it is after `at_most`."""
         limit = self.longest_wait if at_most is None else min(at_most, self.longest_wait)
-        try:
-            async with asyncio.timeout(limit.total_seconds()):
-                while True:
-                    found = await self.get(name)
-                    if found.done:
-                        return found
-                    await asyncio.sleep(_WAIT_POLL_SECONDS)
-        except TimeoutError:
-            return await self.get(name)
+        loop = asyncio.get_running_loop()
+        # Not `asyncio.timeout`: it would break off a statement, and with it the connection.
+        deadline = loop.time() + limit.total_seconds()
+        while True:
+            found = await self.get(name)
+            left = deadline - loop.time()
+            if found.done or left <= 0:
+                return found
+            await asyncio.sleep(min(_WAIT_POLL_SECONDS, left))
 
     async def cancel(self, name: OperationName) -> None:
         """Cancel what waits, ask what runs to stop; what has ended stays as it is."""

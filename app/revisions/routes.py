@@ -24,7 +24,7 @@ _COLLECTION = _MEMORY + "/revisions"
 _ALL = ENGINE + f"/memories/{ALL_MEMORIES}/revisions"
 
 
-def _revision(
+async def _revision(
     memory: MemoryPath, revision: Annotated[str, Path(description="Id of the revision.")]
 ) -> RevisionName:
     return RevisionName(memory, parse_revision_id(revision))

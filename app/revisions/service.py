@@ -105,7 +105,7 @@ class RevisionService:
         """
         service = self.memories
         now = service.clock.now()
-        target = RevisionName(name, _revision_id(request.target_revision_id))
+        target = RevisionName(name, _revision_id(str(request.target_revision_id)))
         # The revision cannot change, so its fact may be embedded before the transaction.
         vector = await embed_fact(service.embedder, await self._fact(target, now))
         async with service.db.transaction() as session:

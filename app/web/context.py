@@ -23,7 +23,7 @@ class RequestContext:
     caller: Caller
 
 
-def _resources(request: Request) -> Resources:
+async def _resources(request: Request) -> Resources:
     resources: Resources = request.app.state.resources
     return resources
 
@@ -31,7 +31,7 @@ def _resources(request: Request) -> Resources:
 ProcessResources = Annotated[Resources, Depends(_resources)]
 
 
-def _context(request: Request, resources: ProcessResources) -> RequestContext:
+async def _context(request: Request, resources: ProcessResources) -> RequestContext:
     caller: Caller = request.state.caller
     return RequestContext(resources, caller)
 
@@ -59,7 +59,7 @@ class MutationContext(RequestContext):
         )
 
 
-def _mutation(
+async def _mutation(
     request: Request,
     context: Context,
     request_id: Annotated[
@@ -78,10 +78,11 @@ def _mutation(
         raise InvalidArgument.of_field(
             "requestId", "differs from the Idempotency-Key header; send one of them."
         )
-    chosen = request_id or idempotency_key
-    if chosen is not None and len(chosen) > MAX_REQUEST_ID_CHARS:
+    # An empty id is what generated clients send for none.
+    chosen = request_id or idempotency_key or None
+    if chosen is not None and not (chosen.isprintable() and len(chosen) <= MAX_REQUEST_ID_CHARS):
         raise InvalidArgument.of_field(
-            "requestId", f"must have at most {MAX_REQUEST_ID_CHARS} characters."
+            "requestId", f"must have at most {MAX_REQUEST_ID_CHARS} printable characters."
         )
     return MutationContext(
         context.resources, context.caller, chosen, request.method, request.url.path

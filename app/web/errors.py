@@ -80,30 +80,34 @@ async def _http_exception(request: Request, error: Exception) -> JSONResponse:
     """Render what the framework itself refuses: unknown paths and methods."""
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
-        return _method_not_allowed(request)
+        return _method_not_allowed(request, (error.headers or {}).get("Allow"))
     if error.status_code == 404:
         return render(NotFound("No such path.", Reason.PATH_NOT_FOUND))
     return render(InvalidArgument("The body cannot be read.", Reason.BODY_NOT_JSON))
 
 
-def _method_not_allowed(request: Request) -> JSONResponse:
-    """Name every method of the path; the framework knows those of its first route only."""
+def _method_not_allowed(request: Request, found: str | None) -> JSONResponse:
+    """Name every method of the path; the framework has `found` those of its first route only."""
     routes: Sequence[APIRoute] = request.app.state.routes
     path = request.scope["path"]
-    allowed = ", ".join(
-        sorted(
-            {m for route in routes if route.path_regex.fullmatch(path) for m in route.methods or ()}
-        )
-    )
+    fitting = [route.methods or () for route in routes if route.path_regex.fullmatch(path)]
+    # Files, and the document of the API, are not among our routes.
+    allowed = ", ".join(sorted(set().union(*fitting))) or found or "GET, HEAD"
     message = f"{request.method} is not served on this path; use {allowed}."
     answer = render(InvalidArgument(message, Reason.METHOD_NOT_ALLOWED, http=405))
     answer.headers["Allow"] = allowed
     return answer
 
 
+# An answer must not grow with a request that is wrong all over.
+MAX_VIOLATIONS = 20
+_MAX_NAME_CHARS = 80
+
+
 def invalid_fields(found: Sequence[Any]) -> InvalidArgument:
-    """Name every field that a model refused, in wire spelling, never with its value."""
-    violations = [FieldViolation(_path(item["loc"]), _description(item)) for item in found]
+    """Name the fields that a model refused, in wire spelling, never with their values."""
+    named = found[:MAX_VIOLATIONS]
+    violations = [FieldViolation(_path(item["loc"]), _description(item)) for item in named]
     listed = "; ".join(f"{v.field}: {v.description}" for v in violations[:3])
     return InvalidArgument(listed, Reason.FIELD_INVALID, violations=violations)
 
@@ -112,7 +116,11 @@ def _path(location: Sequence[str | int]) -> str:
     """Write `("body", "events", 0, "content")` as `events[0].content`."""
     path = ""
     for part in location[1:]:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else str(part)
+        if isinstance(part, int):
+            path += f"[{part}]"
+        else:
+            # A name that is not one of ours may be of any length.
+            path += f".{part[:_MAX_NAME_CHARS]}" if path else part[:_MAX_NAME_CHARS]
     return path or "body"
 
 

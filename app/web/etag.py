@@ -7,7 +7,7 @@ from fastapi import Depends, Header
 from app.core.errors import InvalidArgument
 
 
-def _if_match(
+async def _if_match(
     if_match: Annotated[
         str | None, Header(description="The etag that was read; a stale one is 409 ABORTED.")
     ] = None,

@@ -20,28 +20,28 @@ _MemoryPart = Annotated[str, Path(description="Id of the memory.")]
 _OperationPart = Annotated[str, Path(description="Id of the operation.")]
 
 
-def _location(project: _ProjectPart, location: _LocationPart) -> LocationName:
-    return LocationName(project, location)
+async def _location(project: _ProjectPart, location: _LocationPart) -> LocationName:
+    return LocationName.parse(f"projects/{project}/locations/{location}")
 
 
 LocationPath = Annotated[LocationName, Depends(_location)]
 
 
-def _engine(location: LocationPath, engine: _EnginePart) -> EngineName:
+async def _engine(location: LocationPath, engine: _EnginePart) -> EngineName:
     return EngineName(location.project, location.location, parse_engine_id(engine))
 
 
 EnginePath = Annotated[EngineName, Depends(_engine)]
 
 
-def _memory(engine: EnginePath, memory: _MemoryPart) -> MemoryName:
+async def _memory(engine: EnginePath, memory: _MemoryPart) -> MemoryName:
     return MemoryName(engine, parse_text_id("memories", memory))
 
 
 MemoryPath = Annotated[MemoryName, Depends(_memory)]
 
 
-def _operation(engine: EnginePath, operation: _OperationPart) -> OperationName:
+async def _operation(engine: EnginePath, operation: _OperationPart) -> OperationName:
     return OperationName(engine, parse_text_id("operations", operation))
 
 

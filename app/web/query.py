@@ -10,6 +10,7 @@ from pydantic.alias_generators import to_camel
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from app.core.errors import FieldViolation, InvalidArgument, Reason
+from app.web.errors import MAX_VIOLATIONS
 
 _STANDARD = frozenset({"alt", "$alt", "key", "prettyPrint", "$prettyPrint", "$.xgafv", "quotaUser"})
 """What generated clients of the API may add to any request; without effect here."""
@@ -52,7 +53,9 @@ async def refuse_unknown(request: Request) -> None:
         raise InvalidArgument(
             f"{_shown(unknown[0])} {description}",
             Reason.FIELD_INVALID,
-            violations=[FieldViolation(_shown(name), description) for name in unknown],
+            violations=[
+                FieldViolation(_shown(name), description) for name in unknown[:MAX_VIOLATIONS]
+            ],
         )
 
 

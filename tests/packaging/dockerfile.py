@@ -57,9 +57,9 @@ def read_stages() -> list[Stage]:
             name, _, default = instruction.text.partition("=")
             arguments[name] = default
         elif instruction.keyword == "FROM":
-            base, *name = re.split(r"\s+AS\s+", instruction.text)
+            base, _, name = instruction.text.partition(" AS ")
             base = re.sub(r"\$\{(\w+)\}", lambda found: arguments[found[1]], base)
-            stages.append(Stage(name[0] if name else "", base))
+            stages.append(Stage(name, base))
         else:
             stages[-1].instructions.append(instruction)
     return stages

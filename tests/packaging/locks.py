@@ -1,4 +1,4 @@
-"""What the lock files name: one entry a distribution, with its version and hashes."""
+"""What the lock files name: distributions, each version of one with its hashes."""
 
 import re
 from dataclasses import dataclass

@@ -19,14 +19,16 @@ def _pyproject() -> dict[str, Any]:
 
 
 def _unmet(requirements: list[str], lock: str) -> list[str]:
-    locked = {entry.name: entry.version for entry in read_lock(lock)}
-    unmet = []
-    for text in requirements:
-        requirement = Requirement(text)
-        version = locked.get(canonicalize_name(requirement.name))
-        if version is None or not requirement.specifier.contains(version):
-            unmet.append(text)
-    return unmet
+    # Of some there are several versions, each for other versions of Python.
+    versions: dict[str, list[str]] = {}
+    for entry in read_lock(lock):
+        versions.setdefault(entry.name, []).append(entry.version)
+
+    def is_met(requirement: Requirement) -> bool:
+        found = versions.get(canonicalize_name(requirement.name), [])
+        return bool(found) and all(requirement.specifier.contains(version) for version in found)
+
+    return [text for text in requirements if not is_met(Requirement(text))]
 
 
 @pytest.mark.parametrize("name", [_RUNTIME, _DEVELOPMENT])

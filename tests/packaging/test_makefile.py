@@ -69,6 +69,6 @@ def test_ci_runs_make_test_from_the_root(tmp_path: Path) -> None:
     fake.parent.mkdir()
     fake.write_text('#!/bin/sh\necho "$(pwd -P) $*"\n')
     fake.chmod(0o755)
-    command = ["env", f"PATH={fake.parent}:/usr/bin:/bin", tmp_path / ".ci" / "run"]
+    command = ["env", f"PATH={fake.parent}:/usr/bin:/bin", str(tmp_path / ".ci" / "run")]
     ended = subprocess.run(command, cwd="/", check=True, capture_output=True, text=True)
     assert ended.stdout == f"{tmp_path.resolve()} test\n"

@@ -57,7 +57,7 @@ def wire(moment: datetime) -> str:
     return format_timestamp(moment)
 
 
-async def configure(client: httpx.AsyncClient, **config: Any) -> None:
+async def configure(client: httpx.AsyncClient, **config: object) -> None:
     """Replace the configuration of the first engine's bank."""
     body = {"contextSpec": {"memoryBankConfig": config}}
     ok(await client.patch(ENGINE_URL, params={"updateMask": "context_spec"}, json=body))
@@ -74,25 +74,25 @@ async def count(database: Database, *tables: type[Base]) -> tuple[int, ...]:
         )
 
 
-async def listed(client: httpx.AsyncClient, **params: Any) -> list[str]:
+async def listed(client: httpx.AsyncClient, **params: str | int) -> list[str]:
     """Return the facts of a page of memories, in its order."""
     page = ok(await client.get("/memories", params=params))
     return [memory["fact"] for memory in page["memories"]]
 
 
-async def retrieve(client: httpx.AsyncClient, **body: Any) -> list[Json]:
+async def retrieve(client: httpx.AsyncClient, **body: object) -> list[Json]:
     """Retrieve memories of the usual user, or of the `scope` that is given."""
     answer = ok(await client.post("/memories:retrieve", json={"scope": USER, **body}))
     found: list[Json] = answer["retrievedMemories"]
     return found
 
 
-async def retrieved(client: httpx.AsyncClient, **body: Any) -> list[str]:
+async def retrieved(client: httpx.AsyncClient, **body: object) -> list[str]:
     """Return the facts that a retrieval finds, in its order."""
     return [one["memory"]["fact"] for one in await retrieve(client, **body)]
 
 
-async def history(client: httpx.AsyncClient, path: str, **params: Any) -> list[Json]:
+async def history(client: httpx.AsyncClient, path: str, **params: str | int) -> list[Json]:
     """Return the revisions of a memory, or with the path `/memories/-` of all."""
     page = ok(await client.get(f"{path}/revisions", params=params))
     found: list[Json] = page["memoryRevisions"]

@@ -261,11 +261,17 @@ def requests(draw: st.DrawFn) -> Sent:
     if draw(st.integers(0, 8)) == 0:
         name = draw(
             st.sampled_from(
-                [b"if-match", b"idempotency-key", b"x-request-id", b"content-length",
-                 b"content-type", b"accept", b"x-goog-api-key", b"authorization"]  # fmt: skip
+                [
+                    b"if-match",
+                    b"idempotency-key",
+                    b"x-request-id",
+                    b"content-length",
+                    b"content-type",
+                    b"accept",
+                    b"x-goog-api-key",
+                    b"authorization",
+                ]  # fmt: skip
             )
         )
         headers.insert(0, (name, draw(st.binary(max_size=200))))
-    return Sent(
-        method, draw(_paths(path)), draw(_queries(names)), headers, draw(_bodies(template))
-    )
+    return Sent(method, draw(_paths(path)), draw(_queries(names)), headers, draw(_bodies(template)))

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager, suppress
 from datetime import timedelta
 
 import pytest
-from sqlalchemy import text
+from sqlalchemy import func, text
 
 from app.core.clock import FixedClock
 from app.db.listen import listen
@@ -45,7 +45,7 @@ async def running(runner: Runner) -> AsyncIterator[None]:
 
 async def eventually(database: Database, operation: str, state: str) -> None:
     async with asyncio.timeout(_SOON_SECONDS):
-        while (await stored(database, operation)).state != state:
+        while (await stored(database, operation)).state != state:  # noqa: ASYNC110 - in Postgres
             await asyncio.sleep(0.01)
 
 
@@ -57,7 +57,7 @@ async def sessions_listening(database: Database) -> list[int]:
 
 async def until_listening(database: Database, holds: Callable[[list[int]], bool]) -> list[int]:
     async with asyncio.timeout(_SOON_SECONDS):
-        while not holds(found := await sessions_listening(database)):
+        while not holds(found := await sessions_listening(database)):  # noqa: ASYNC110 - as above
             await asyncio.sleep(0.01)
     return found
 
@@ -179,7 +179,7 @@ async def test_the_only_worker_takes_back_what_died_with_its_process(
     """At the start of the embedded database nobody waits for the leases of the dead."""
     dead = [await enqueue(database, clock, key=key) for key in "ab"]
     for operation in dead:
-        later = clock.now() + timedelta(days=1)
+        later = func.clock_timestamp() + timedelta(days=1)
         lost = {"state": "RUNNING", "owner": "dead", "lease_until": later, "attempts": 1}
         await overwrite(database, operation, **lost)
     assert await runner_of(database, clock, settings, succeed).run_pending() == 0

@@ -1,0 +1,160 @@
+"""DELETE of a memory: wire specification, section 6.3; decisions, section 2; issue, section 2."""
+
+from datetime import timedelta
+
+import httpx
+from sqlalchemy import select
+
+from app.core.clock import FixedClock
+from app.db.session import Database
+from app.memories.tables import MemoryRow, MemoryVectorRow, RevisionLabelRow, RevisionRow
+from app.operations.tables import OperationRow
+from app.settings import Settings
+from tests.support.bank import (
+    ENGINE,
+    GONE,
+    count,
+    history,
+    id_of,
+    listed,
+    ok,
+    refusal,
+    retrieved,
+    roll_back,
+)
+from tests.support.operations import create_memory, path_of
+
+DERIVED = (MemoryRow, MemoryVectorRow, RevisionRow, RevisionLabelRow)
+
+
+async def _with_history(client: httpx.AsyncClient, fact: str) -> str:
+    """Create a memory of three revisions, two of them with a label."""
+    labels = {"revisionLabels": {"source": "mail"}}
+    path = path_of((await create_memory(client, fact, **labels))["name"])
+    ok(await client.patch(path, json={"fact": f"{fact}!", **labels}))
+    ok(await client.patch(path, json={"fact": f"{fact}!!"}))
+    return path
+
+
+async def test_delete_answers_an_operation_with_empty(client: httpx.AsyncClient) -> None:
+    path = path_of((await create_memory(client, "x"))["name"])
+    operation = ok(await client.delete(path))
+    times = {"createTime": "2026-01-15T12:00:00Z", "updateTime": "2026-01-15T12:00:00Z"}
+    assert operation == {
+        "name": operation["name"],
+        "metadata": {
+            "@type": "type.googleapis.com/google.cloud.aiplatform.v1beta1"
+            ".DeleteMemoryOperationMetadata",
+            "genericMetadata": times,
+        },
+        "done": True,
+        "response": {"@type": "type.googleapis.com/google.protobuf.Empty"},
+    }
+    assert operation["name"].startswith(f"{ENGINE}/operations/")
+
+
+async def test_a_deleted_memory_is_in_no_read(client: httpx.AsyncClient) -> None:
+    path = path_of((await create_memory(client, "x"))["name"])
+    ok(await client.delete(path))
+    assert refusal(await client.get(path)) == GONE
+    assert await listed(client) == []
+    assert await retrieved(client) == []
+    assert await retrieved(client, similaritySearchParams={"searchQuery": "x"}) == []
+    assert refusal(await client.patch(path, json={"fact": "y"})) == GONE
+    assert refusal(await client.delete(path)) == GONE
+    assert refusal(await client.delete("/memories/never")) == GONE
+
+
+async def test_a_tombstone_keeps_its_revisions_but_no_vector(
+    client: httpx.AsyncClient, database: Database
+) -> None:
+    path = await _with_history(client, "x")
+    ok(await client.delete(path))
+    assert await count(database, *DERIVED) == (1, 0, 4, 2)
+    newest, *others = await history(client, path)
+    assert (newest["action"], newest.get("fact")) == ("DELETED", None)
+    assert [one["fact"] for one in others] == ["x!!", "x!", "x"]
+    for revision in (newest, *others):
+        assert ok(await client.get(path_of(revision["name"]))) == revision
+
+
+async def test_permanent_removes_every_derived_row_and_counts_them(
+    client: httpx.AsyncClient, database: Database
+) -> None:
+    kept = await _with_history(client, "kept")
+    erased = await _with_history(client, "erased")
+    operation = ok(await client.delete(erased, params={"permanent": "true"}))
+    assert operation["done"]
+    assert operation["response"] == {"@type": "type.googleapis.com/google.protobuf.Empty"}
+    assert operation["metadata"]["erased"] == {
+        "memories": 1,
+        "vectors": 1,
+        "revisions": 3,
+        "labels": 2,
+    }
+    assert await count(database, *DERIVED) == (1, 1, 3, 2)
+    assert await listed(client) == ["kept!!"]
+    assert len(await history(client, kept)) == 3
+
+
+async def test_permanent_leaves_no_way_back(client: httpx.AsyncClient) -> None:
+    path = await _with_history(client, "x")
+    revision = (await history(client, path))[-1]
+    ok(await client.delete(path, params={"permanent": True}))
+    assert refusal(await client.get(f"{path}/revisions")) == GONE
+    assert refusal(await client.get(path_of(revision["name"]))) == GONE
+    assert refusal(await roll_back(client, path, id_of(revision))) == GONE
+    assert refusal(await client.delete(path, params={"permanent": True})) == GONE
+    assert await history(client, "/memories/-") == []
+
+
+async def test_permanent_takes_a_tombstone_too(
+    client: httpx.AsyncClient, database: Database
+) -> None:
+    path = await _with_history(client, "x")
+    ok(await client.delete(path))
+    operation = ok(await client.delete(path, params={"permanent": True}))
+    assert operation["metadata"]["erased"] == {
+        "memories": 1,
+        "vectors": 0,
+        "revisions": 4,
+        "labels": 2,
+    }
+    assert await count(database, *DERIVED) == (0, 0, 0, 0)
+
+
+async def test_the_text_of_an_erased_memory_is_nowhere(
+    client: httpx.AsyncClient, database: Database
+) -> None:
+    # Section 3 of the decisions: an erased memory does not live on in operations.
+    body = {"fact": "a secret", "scope": {"user_id": "42"}}
+    created = ok(await client.post("/memories", json=body, params={"requestId": "r"}))
+    path = path_of(created["response"]["name"])
+    ok(await client.delete(path, params={"permanent": True}))
+    assert "secret" not in (await client.get(path_of(created["name"]))).text
+    assert "secret" not in (await client.get("/operations")).text
+    async with database.snapshot() as session:
+        rows = (await session.execute(select(OperationRow))).scalars().all()
+    assert rows
+    assert not [row for row in rows if "secret" in f"{row.request}{row.response}{row.details}"]
+
+
+async def test_permanent_false_is_a_plain_deletion(client: httpx.AsyncClient) -> None:
+    path = await _with_history(client, "x")
+    ok(await client.delete(path, params={"permanent": "false"}))
+    assert len(await history(client, path)) == 4
+
+
+async def test_a_deletion_without_revisions_says_so(
+    client: httpx.AsyncClient, clock: FixedClock, settings: Settings
+) -> None:
+    # Section 3 of the decisions: no row, so no undo; the operation's metadata says so.
+    url = f"http://test/v1beta1/{ENGINE}"
+    body = {"contextSpec": {"memoryBankConfig": {"disableMemoryRevisions": True}}}
+    ok(await client.patch(url, params={"updateMask": "context_spec"}, json=body))
+    path = path_of((await create_memory(client, "x"))["name"])
+    operation = ok(await client.delete(path))
+    assert operation["metadata"]["revisionsDisabled"] is True
+    assert await history(client, path) == []
+    clock.advance(settings.recovery_window - timedelta(seconds=1))
+    assert await history(client, path) == []

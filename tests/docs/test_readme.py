@@ -1,0 +1,27 @@
+"""The README is true: its settings are the settings, its commands exist."""
+
+import re
+from pathlib import Path
+
+from typer.main import get_command
+
+from app.cli import app
+from tests.support.settings_table import settings_table
+
+README = (Path(__file__).parents[2] / "README.md").read_text()
+
+
+def test_the_table_of_settings_is_current() -> None:
+    assert settings_table() in README, "python -m tests.support.settings_table prints it"
+
+
+def test_the_table_of_commands_names_every_command() -> None:
+    listed = set(re.findall(r"^\| `memory-bank (\w+)` \|", README, re.MULTILINE))
+    command = get_command(app)
+    assert listed == set(command.commands)  # type: ignore[attr-defined]  # it is a group
+
+
+def test_the_first_screen_has_the_two_commands() -> None:
+    first_screen = "\n".join(README.splitlines()[:20])
+    assert "make run" in first_screen
+    assert "make test" in first_screen

@@ -1,0 +1,191 @@
+"""The service and its database killed with -9 at random moments while clients write."""
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.db.postgres_files import open_private, try_lock
+from tests.support import live
+from tests.support.live import LiveServer
+from tests.support.traffic import ENGINE, Acknowledged, Traffic, open_client, read_all
+
+KILLS = 20
+# Some kills take the database alone: the service must start it again and go on.
+DATABASE_KILLS = 5
+_LONGEST_LIFE_SECONDS = 0.6
+_SOON_SECONDS = 20
+
+
+@pytest.fixture
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    folder = tmp_path_factory.mktemp("crash")
+    for parent in (folder, *folder.parents[:2]):
+        parent.chmod(0o755)
+    yield folder
+
+
+def start(data_dir: Path, port: int) -> LiveServer:
+    # Retries come soon, so that the test need not wait for them.
+    return live.start(
+        data_dir,
+        port,
+        MEMORY_BANK_EMBEDDER="hash",
+        MEMORY_BANK_WORKER_RETRY_BASE_SECONDS="0.1",
+        MEMORY_BANK_WORKER_MAX_ATTEMPTS="50",
+        MEMORY_BANK_LOG_LEVEL="WARNING",
+    )
+
+
+def kill_database(data_dir: Path) -> None:
+    lines = (data_dir / "postgres" / "cluster" / "postmaster.pid").read_text().splitlines()
+    os.kill(int(lines[0]), signal.SIGKILL)
+
+
+def until_ready(server: LiveServer) -> None:
+    deadline = time.monotonic() + _SOON_SECONDS
+    while httpx.get(f"{server.url}/readyz").status_code != 200:
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def no_server(data_dir: Path) -> bool:
+    """Tell whether no process of the database lives: each would hold the lock."""
+    lock = open_private(data_dir / "postgres" / "server.lock")
+    try:
+        return try_lock(lock)
+    finally:
+        os.close(lock)
+
+
+def test_nothing_acknowledged_is_lost_or_done_twice(data_dir: Path) -> None:
+    seed = random.SystemRandom().randrange(2**32)
+    print(f"seed {seed}")
+    chance = random.Random(seed)
+    kinds = ["database"] * DATABASE_KILLS + ["service"] * (KILLS - DATABASE_KILLS)
+    chance.shuffle(kinds)
+    port = live.free_port()
+    server = start(data_dir, port)
+    with Traffic(server.url, writers=2, generators=2) as traffic:
+        try:
+            for kind in kinds:
+                time.sleep(chance.random() * _LONGEST_LIFE_SECONDS)
+                if kind == "database":
+                    kill_database(data_dir)
+                    continue
+                server.process.kill()
+                server.process.wait()
+                server = start(data_dir, port)
+            until_ready(server)
+        except BaseException:
+            server.process.kill()
+            raise
+    try:
+        with open_client(server.url) as client:
+            check(client, traffic.acknowledged)
+    finally:
+        live.stop(server)
+
+
+def check(client: httpx.Client, acknowledged: Acknowledged) -> None:
+    """Compare what the service holds with what it has answered."""
+    assert acknowledged.failures >= KILLS - DATABASE_KILLS
+    assert len(acknowledged.memories) > KILLS
+    assert len(acknowledged.generations) > KILLS
+    done = {name: ended(client, name) for name in acknowledged.generations}
+    memories = read_all(client, "/memories", "memories")
+    revisions = read_all(client, "/memories/-/revisions", "memoryRevisions")
+    check_writes(acknowledged, memories, revisions)
+    check_generations(acknowledged, done, revisions)
+    # Every fact was asked for once, so none may be there twice, answered or not.
+    assert max(Counter(memory["fact"] for memory in memories).values()) == 1
+    written = len(acknowledged.memories) + sum(map(len, acknowledged.generations.values()))
+    assert len(memories) == written
+
+
+def ended(client: httpx.Client, name: str) -> dict[str, Any]:
+    deadline = time.monotonic() + _SOON_SECONDS
+    while True:
+        answer = client.get(ENGINE + name.partition(ENGINE.removeprefix("/v1beta1"))[2])
+        assert answer.status_code == 200, (name, answer.text)
+        operation: dict[str, Any] = answer.json()
+        if operation["done"]:
+            return operation
+        assert time.monotonic() < deadline, operation
+        time.sleep(0.05)
+
+
+def check_writes(
+    acknowledged: Acknowledged, memories: list[dict[str, Any]], revisions: list[dict[str, Any]]
+) -> None:
+    """Each created memory has its last fact, and one revision for each that it was given."""
+    found = {memory["name"]: memory["fact"] for memory in memories}
+    history: dict[str, list[str]] = {}
+    for revision in reversed(revisions):
+        history.setdefault(revision["name"].partition("/revisions/")[0], []).append(
+            revision["fact"]
+        )
+    for name, facts in acknowledged.memories.items():
+        assert (name, found.get(name)) == (name, facts[-1])
+        assert (name, history.get(name)) == (name, facts)
+
+
+def check_generations(
+    acknowledged: Acknowledged, done: dict[str, dict[str, Any]], revisions: list[dict[str, Any]]
+) -> None:
+    """Each operation has succeeded, and made each of its memories in one revision."""
+    made: dict[str, list[tuple[str, str]]] = {}
+    for revision in revisions:
+        made.setdefault(revision["operation"], []).append((revision["fact"], revision["action"]))
+    for name, facts in acknowledged.generations.items():
+        assert "error" not in done[name], done[name]
+        generated = done[name]["response"]["generatedMemories"]
+        assert [one["action"] for one in generated] == ["CREATED"] * len(facts)
+        assert sorted(made.get(name, [])) == sorted((fact, "CREATED") for fact in facts)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.skipif(sys.platform == "win32", reason="process groups are those of POSIX")
+def test_a_signal_to_the_whole_group_leaves_no_process(
+    data_dir: Path, number: signal.Signals
+) -> None:
+    """As a terminal does it: Ctrl-C reaches the database and the worker as well as the service."""
+    port = live.free_port()
+    command = [sys.executable, "-m", "app.cli", "serve", "--port", str(port)]
+    variables = {**os.environ, "MEMORY_BANK_ADMIN_KEY": live.KEY, "MEMORY_BANK_EMBEDDER": "hash"}
+    process = subprocess.Popen(
+        [*command, "--data-dir", str(data_dir)],
+        env=variables,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    server = LiveServer(port, process)
+    deadline = time.monotonic() + _SOON_SECONDS
+    while not answers(server):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+    with Traffic(server.url, writers=1, generators=1):
+        pass
+    os.killpg(process.pid, number)
+    assert process.wait(timeout=_SOON_SECONDS) == 0
+    assert no_server(data_dir)
+    with pytest.raises(ProcessLookupError):
+        os.killpg(process.pid, 0)
+
+
+def answers(server: LiveServer) -> bool:
+    try:
+        return httpx.get(f"{server.url}/readyz").status_code == 200
+    except httpx.TransportError:
+        return False

@@ -1,0 +1,37 @@
+"""The README's table of settings, from the settings themselves.
+
+`python -m tests.support.settings_table` prints it.
+"""
+
+from enum import Enum
+from pathlib import Path
+
+from app.settings import Settings
+
+_HEAD = "| Setting | Default | What it does |\n| --- | --- | --- |\n"
+
+
+def settings_table() -> str:
+    rows = [
+        f"| `MEMORY_BANK_{name.upper()}` | {_shown(field.default)} | {field.description} |"
+        for name, field in Settings.model_fields.items()
+    ]
+    return _HEAD + "\n".join(rows) + "\n"
+
+
+def _shown(default: object) -> str:
+    match default:
+        case None:
+            return ""
+        case bool():
+            return f"`{str(default).lower()}`"
+        case Enum():
+            return f"`{default.value}`"
+        case Path():
+            return f"`{default}`"
+        case _:
+            return f"`{default}`"
+
+
+if __name__ == "__main__":
+    print(settings_table())
