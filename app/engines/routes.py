@@ -54,10 +54,11 @@ async def get_engine(context: Context, name: EnginePath) -> ReasoningEngine:
 async def update_engine(
     context: Mutation,
     name: EnginePath,
-    body: ReasoningEngineRequest,
+    body: ReasoningEngineRequest | None = None,
     update_mask: UpdateMask = None,
 ) -> Operation:
     """Change the masked fields; without a mask, the fields that are sent."""
-    once = context.once({"body": body.wire(), "mask": update_mask})
-    row = await EngineService.of(context.resources).update(name, body, update_mask, once)
+    request = body or ReasoningEngineRequest()
+    once = context.once({"body": request.wire(), "mask": update_mask})
+    row = await EngineService.of(context.resources).update(name, request, update_mask, once)
     return Operation.from_row(row)

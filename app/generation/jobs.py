@@ -16,11 +16,8 @@ from app.engines import repository as engines
 from app.engines.config import CustomizationConfig, customization_for
 from app.engines.repository import Lock
 from app.engines.schemas import config_of
-from app.generation import merging, rules
-from app.generation.facts import Candidate, Neighbour
 from app.generation.plan import Plan, PlannedChange, plan
 from app.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrategy
-from app.generation.topics import effective
 from app.generation.turns import (
     configured_topics,
     metadata_column,
@@ -40,6 +37,9 @@ from app.operations.schemas import type_url
 from app.resources import Resources
 from app.retrieval import repository as retrieval
 from app.retrieval.repository import ScopeQuery
+from app.rules import extraction, merging
+from app.rules.facts import Candidate, Neighbour
+from app.rules.topics import effective
 
 _MAX_PLANS = 3
 """How often a job plans before it leaves the scope to whoever keeps changing it."""
@@ -81,7 +81,7 @@ class _Generation:
         request = self.request
         if request.direct_memories_source is not None:
             given = request.direct_memories_source.direct_memories
-            return rules.direct([(one.fact, topics_of(one.topics)) for one in given])
+            return extraction.direct([(one.fact, topics_of(one.topics)) for one in given])
         async with self.job.db.snapshot() as session:
             engine = await engines.get(session, self.engine)
         config = customization_for(config_of(engine), request.scope or {})
@@ -89,7 +89,7 @@ class _Generation:
 
     def _extract(self, config: CustomizationConfig) -> list[Candidate]:
         assert self.request.direct_contents_source is not None
-        return rules.extract(
+        return extraction.extract(
             [turn_of(event) for event in self.request.direct_contents_source.events],
             now=self.job.clock.now(),
             topics=effective(configured_topics(config), topics_of(self.request.allowed_topics)),
@@ -160,7 +160,7 @@ class _Generation:
                     self.job.clock.now(),
                     self.request,
                 ),
-                author=rules.ENGINE,
+                author=extraction.ENGINE,
             )
             writer = Writer(session, engine, writing, self.request)
             generated = [
@@ -176,7 +176,7 @@ class _Generation:
         source = self.request.direct_contents_source
         skipped = skipped_files(source.events) if source is not None else 0
         return {
-            "author": rules.ENGINE,
+            "author": extraction.ENGINE,
             "candidateCount": candidates,
             **({"skippedFileCount": skipped} if skipped else {}),
             **({} if writing.keeps_revisions else {"revisionsDisabled": True}),

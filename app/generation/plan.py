@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from app.generation.facts import Action, Candidate, Neighbour, Topic, Verdict, shown
-from app.generation.text import key
+from app.rules.facts import Action, Candidate, Neighbour, Topic, Verdict, shown
+from app.rules.text import key
 
 Changed = Literal["CREATED", "UPDATED", "DELETED"]
 

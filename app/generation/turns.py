@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.engines.config import CustomizationConfig, MemoryTopic, MemoryTopicId
-from app.generation.facts import MANAGED_TOPICS, Topic, Turn
 from app.generation.schemas import ContentEvent, GenerateMemoriesRequest
+from app.rules.facts import MANAGED_TOPICS, Topic, Turn
 
 
 def turn_of(event: ContentEvent) -> Turn:

@@ -72,7 +72,7 @@ async def get_memory(context: Context, name: MemoryPath) -> Memory:
 async def update_memory(
     context: Mutation,
     name: MemoryPath,
-    body: UpdateMemoryRequest,
+    body: UpdateMemoryRequest | None = None,
     if_match: IfMatch = None,
     update_mask: UpdateMask = None,
     memory_id: Annotated[
@@ -81,12 +81,14 @@ async def update_memory(
 ) -> Operation:
     """Change the masked fields; without a mask, the fields that are sent."""
     del memory_id
-    if if_match and body.etag and if_match != body.etag:
+    # The Python client sends no body where a mask names only fields to clear.
+    request = body or UpdateMemoryRequest()
+    if if_match and request.etag and if_match != request.etag:
         raise InvalidArgument.of_field("etag", "differs from If-Match; send one of them.")
-    etag = if_match or body.etag
-    once = context.once({"body": body.wire(), "mask": update_mask, "etag": etag})
+    etag = if_match or request.etag
+    once = context.once({"body": request.wire(), "mask": update_mask, "etag": etag})
     service = MemoryService.of(context.resources)
-    row = await service.update(name, body, update_mask, etag, once)
+    row = await service.update(name, request, update_mask, etag, once)
     return await OperationService.of(context.resources).render(row)
 
 

@@ -223,7 +223,11 @@ async def remove(session: Session, row: OperationRow) -> None:
 
 
 async def cancel(session: Session, row: OperationRow, now: datetime, keep: timedelta) -> None:
-    """Cancel at once what waits; ask what runs to stop at its next step; leave the rest."""
+    """Cancel at once what waits; ask what runs to stop at its next step; leave the rest.
+
+    An operation without a request is not cancelled: it only tidies up after an effect that its
+    first answer has made visible, such as a deleted engine.
+    """
     mine = and_(
         OperationRow.engine_id == row.engine_id, OperationRow.operation_id == row.operation_id
     )
@@ -235,7 +239,7 @@ async def cancel(session: Session, row: OperationRow, now: datetime, keep: timed
     error = Cancelled("The operation was cancelled.", Reason.OPERATION_CANCELLED)
     await session.execute(
         update(OperationRow)
-        .where(mine, OperationRow.state == State.PENDING)
+        .where(mine, OperationRow.state == State.PENDING, OperationRow.request.is_not(None))
         .values(**_ended(State.CANCELLED, now, keep), error=error.as_operation_error())
     )
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, and_, exists, select
+from sqlalchemy.dialects.postgresql import distinct_on
 
 from app.core.errors import NotFound
 from app.core.names import MemoryName, RevisionName
@@ -60,7 +61,7 @@ async def latest_ids(
     """Return the id of the newest revision of each memory that has one."""
     statement = (
         select(RevisionRow.memory_id, RevisionRow.revision_id)
-        .distinct(RevisionRow.memory_id)
+        .ext(distinct_on(RevisionRow.memory_id))
         .where(
             RevisionRow.engine_id == engine_id,
             RevisionRow.memory_id.in_(memory_ids),

@@ -80,19 +80,19 @@ async def _http_exception(request: Request, error: Exception) -> JSONResponse:
     """Render what the framework itself refuses: unknown paths and methods."""
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
-        return _method_not_allowed(request, (error.headers or {}).get("Allow"))
+        return _method_not_allowed(request)
     if error.status_code == 404:
         return render(NotFound("No such path.", Reason.PATH_NOT_FOUND))
     return render(InvalidArgument("The body cannot be read.", Reason.BODY_NOT_JSON))
 
 
-def _method_not_allowed(request: Request, found: str | None) -> JSONResponse:
-    """Name every method of the path; the framework has `found` those of its first route only."""
+def _method_not_allowed(request: Request) -> JSONResponse:
+    """Name every method of the path; the framework knows those of its first route only."""
     routes: Sequence[APIRoute] = request.app.state.routes
     path = request.scope["path"]
     fitting = [route.methods or () for route in routes if route.path_regex.fullmatch(path)]
     # Files, and the document of the API, are not among our routes.
-    allowed = ", ".join(sorted(set().union(*fitting))) or found or "GET, HEAD"
+    allowed = ", ".join(sorted(set().union(*fitting))) or "GET, HEAD"
     message = f"{request.method} is not served on this path; use {allowed}."
     answer = render(InvalidArgument(message, Reason.METHOD_NOT_ALLOWED, http=405))
     answer.headers["Allow"] = allowed

@@ -3,7 +3,7 @@
 The file is in LoCoMo's shape: conversations of dated sessions, and questions that name the turns
 their answers rest on. Both speakers count as users. The turns of each conversation are ranked by
 `scoring.score`; the table says which share of the evidence turns is among the best 40 % and 70 %,
-and what `rules.extract` itself keeps.
+and what `extraction.extract` itself keeps.
 """
 
 import argparse
@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from app.generation import rules
-from app.generation.facts import Turn
-from app.generation.scoring import score
+from app.rules import extraction
+from app.rules.facts import Turn
+from app.rules.scoring import score
 
 SHARES = (0.4, 0.7)
 _ID = re.compile(r"D:?\s*(\d+):0*(\d+)")
@@ -77,7 +77,7 @@ def extracted(conversation: Conversation) -> set[str]:
     """Return the ids of the turns from which the rules take at least one fact."""
     names = list(conversation.turns)
     turns = list(conversation.turns.values())
-    found = rules.extract(turns, now=datetime(2024, 1, 1, tzinfo=UTC))
+    found = extraction.extract(turns, now=datetime(2024, 1, 1, tzinfo=UTC))
     return {names[candidate.turn] for candidate in found}
 
 
@@ -103,7 +103,7 @@ def main() -> None:
         rows.append((f"score, best {share:.0%}", counts, [len(ids) for ids in chosen], total))
     chosen = [extracted(conversation) for conversation in conversations]
     counts = [kept(*pair) for pair in zip(conversations, chosen, strict=True)]
-    rows.append(("rules.extract", counts, [len(ids) for ids in chosen], total))
+    rows.append(("extraction.extract", counts, [len(ids) for ids in chosen], total))
     report(rows)
 
 

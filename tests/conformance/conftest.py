@@ -17,6 +17,7 @@ _FOLDER = Path(__file__).parent
 _WARNINGS = (
     "ignore:The vertexai.Client class is deprecated:FutureWarning",
     "ignore:Using `@model_validator` with mode='after' on a classmethod:DeprecationWarning",
+    "ignore:Inheritance class AiohttpClientSession from ClientSession:DeprecationWarning",
 )
 
 

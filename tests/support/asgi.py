@@ -1,4 +1,4 @@
-"""Requests of any bytes, as a server hands them to the application: clients cannot send them all."""
+"""Requests of any bytes, as a server hands them to the application."""
 
 import json
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class Answer:
     body: bytes = b""
 
     @property
-    def json(self) -> Any:  # noqa: ANN401 - any JSON value
+    def json(self) -> Any:
         return json.loads(self.body)
 
     @property

@@ -4,7 +4,7 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Self
 
 import httpx
 
@@ -29,6 +29,10 @@ class Acknowledged:
     """Requests that had to be sent again."""
 
 
+class _GaveUp(Exception):
+    """The test has failed elsewhere: nothing will answer any more."""
+
+
 class Traffic:
     """Writers in threads of their own. A request without an answer is sent again, with its id."""
 
@@ -36,6 +40,7 @@ class Traffic:
         self.acknowledged = Acknowledged()
         self._url = url
         self._ends = threading.Event()
+        self._gives_up = threading.Event()
         self._lock = threading.Lock()
         self._errors: list[BaseException] = []
         work = [self._write] * writers + [self._generate] * generators
@@ -44,23 +49,27 @@ class Traffic:
             for number, one in enumerate(work)
         ]
 
-    def __enter__(self) -> "Traffic":
+    def __enter__(self) -> Self:
         for thread in self._threads:
             thread.start()
         return self
 
-    def __exit__(self, *_: object) -> None:
-        """Let each writer end with an answer to its last request."""
+    def __exit__(self, kind: object, *_: object) -> None:
+        """Let each writer end with an answer to its last request, unless the block failed."""
         self._ends.set()
+        if kind is not None:
+            self._gives_up.set()
         for thread in self._threads:
             thread.join()
-        if self._errors:
+        if self._errors and kind is None:
             raise self._errors[0]
 
     def _run(self, work: Callable[[httpx.Client, int], None], number: int) -> None:
         try:
             with open_client(self._url) as client:
                 work(client, number)
+        except _GaveUp:
+            return
         except BaseException as error:  # noqa: BLE001 - raised again where the threads end
             self._errors.append(error)
 
@@ -107,7 +116,7 @@ class Traffic:
     def _send(
         self, client: httpx.Client, method: str, path: str, request_id: str, body: object
     ) -> dict[str, Any]:
-        while True:
+        while not self._gives_up.is_set():
             try:
                 query = {"requestId": request_id}
                 answer = client.request(method, ENGINE + path, params=query, json=body)
@@ -123,6 +132,7 @@ class Traffic:
             with self._lock:
                 self.acknowledged.failures += 1
             time.sleep(_PAUSE_SECONDS)
+        raise _GaveUp
 
 
 def open_client(url: str) -> httpx.Client:

@@ -1,0 +1,1 @@
+"""The built-in engine that needs no model: extraction and consolidation, as pure functions."""

@@ -1,0 +1,166 @@
+"""The built-in engine that needs no model: which facts a conversation says about its user.
+
+Use it so, with `merging` for the consolidation and `plan` for the changes:
+
+    candidates = extraction.extract(turns, topics=topics, now=clock.now(), time_zone=UTC)
+    neighbours = ...  # one row of shown memories per candidate, see `merging.consolidate`
+    verdicts = merging.consolidate(candidates, neighbours, max_deletes=5)
+    changes = plan.plan(candidates, neighbours, verdicts, max_deletes=5).changes
+
+Only what a user says is a source: not the model, not the system, not a block of context that a
+service put into the prompt. What is said keeps its language and wording.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, tzinfo
+
+from app.rules.dates import resolve
+from app.rules.facts import MANAGED_TOPICS, Candidate, Topic, Turn
+from app.rules.forgetting import names_something
+from app.rules.lexicon import language
+from app.rules.sentences import Sentence, own_words, sentences
+from app.rules.statements import Said, follows_on, statements
+from app.rules.text import clean, key, resolved
+from app.rules.third_person import third_person as in_third_person
+from app.rules.topics import classify
+
+ENGINE = "builtin-rules/1"
+USER_ROLES = frozenset({"", "user"})
+"""A turn without a role is the user's."""
+MAX_FACT = 2_000
+"""Characters of one fact; a longer sentence without an end is pasted text, not a statement."""
+
+
+@dataclass(frozen=True)
+class _Settings:
+    """What one extraction works with."""
+
+    topics: tuple[Topic, ...]
+    now: datetime
+    time_zone: tzinfo
+    third_person: bool
+    tongue: str
+
+
+def extract(
+    turns: Sequence[Turn],
+    *,
+    now: datetime,
+    topics: Sequence[Topic] = MANAGED_TOPICS,
+    time_zone: tzinfo = UTC,
+    third_person: bool = False,
+) -> list[Candidate]:
+    """Return the facts and the requests to forget in the order they were said.
+
+    Each rests on its `source`, found verbatim in the text of its turn. Relative dates are counted
+    from the time of their turn, else from `now`, in the time zone.
+    """
+    theirs = [(n, turn) for n, turn in enumerate(turns) if turn.role.strip().lower() in USER_ROLES]
+    settings = _Settings(
+        tuple(topics), now, time_zone, third_person, _main_language(turn for _, turn in theirs)
+    )
+    found = [candidate for n, turn in theirs for candidate in _from_turn(n, turn, settings)]
+    return _without_repeats(found)
+
+
+def direct(facts: Sequence[tuple[str, Sequence[Topic]]]) -> list[Candidate]:
+    """Return facts that were given as such, with the topics that came with them."""
+    return [
+        Candidate(clean(fact).strip(), tuple(topics), turn=position)
+        for position, (fact, topics) in enumerate(facts)
+    ]
+
+
+def _main_language(turns: Iterable[Turn]) -> str:
+    """Return the language most turns are in, for the sentences whose words do not tell."""
+    counts = Counter(filter(None, (language(turn.text) for turn in turns)))
+    return counts.most_common(1)[0][0] if counts else ""
+
+
+def _from_turn(position: int, turn: Turn, settings: _Settings) -> Iterator[Candidate]:
+    own = own_words(turn.text)
+    tongue = language(own, settings.tongue)
+    last: Candidate | None = None
+    end = 0
+    for sentence in sentences(own):
+        if last is not None and _belongs_to(last, sentence, end, tongue):
+            last = _extended(last, turn, sentence, settings)
+            yield last
+            last = None
+            continue
+        if last is not None:
+            yield last
+        last, end = None, sentence.start + len(sentence.text)
+        found = list(_from_sentence(position, turn, sentence, (tongue, settings)))
+        yield from found[:-1]
+        last = found[-1] if found else None
+    if last is not None:
+        yield last
+
+
+def _belongs_to(last: Candidate, sentence: Sentence, end: int, tongue: str) -> bool:
+    """Tell whether the sentence only has its meaning together with the fact before it."""
+    near = 0 <= sentence.start - end <= 2
+    return near and not last.forget and not sentence.quoted and follows_on(sentence.text, tongue)
+
+
+def _extended(last: Candidate, turn: Turn, sentence: Sentence, settings: _Settings) -> Candidate:
+    begin = turn.text.index(last.source)
+    source = turn.text[begin : sentence.start + len(sentence.text)]
+    added, by_now = _dated(clean(sentence.text), turn, settings)
+    return replace(
+        last,
+        fact=f"{last.fact} {added}",
+        source=source,
+        dated_by_now=last.dated_by_now or by_now,
+    )
+
+
+def _from_sentence(
+    position: int, turn: Turn, sentence: Sentence, context: tuple[str, _Settings]
+) -> Iterator[Candidate]:
+    """Yield what one sentence says."""
+    turn_tongue, settings = context
+    source = turn.text[sentence.start : sentence.start + len(sentence.text)]
+    if sentence.quoted or len(source) > MAX_FACT:
+        return
+    tongue = language(sentence.text, turn_tongue)
+    for said in statements(clean(sentence.text), tongue):
+        if said.forget:
+            if names_something(said.text):
+                yield Candidate(said.text, (), source, position, forget=True)
+            continue
+        candidate = _candidate(said, turn, tongue, settings)
+        if candidate is not None:
+            yield replace(candidate, source=source, turn=position)
+
+
+def _candidate(said: Said, turn: Turn, tongue: str, settings: _Settings) -> Candidate | None:
+    """Return the fact with its topics, or None when it falls under none of those wanted."""
+    topics = classify(said.text, settings.topics, tongue=tongue, explicit=said.explicit)
+    if not topics:
+        return None
+    fact, by_now = _dated(said.text, turn, settings, tongue)
+    if settings.third_person and tongue == "en":
+        fact = in_third_person(fact)
+    return Candidate(fact, topics, dated_by_now=by_now)
+
+
+def _dated(text: str, turn: Turn, settings: _Settings, tongue: str = "") -> tuple[str, bool]:
+    """Return the text with its dates, and whether they were counted from the clock."""
+    said_on = (turn.time or settings.now).astimezone(settings.time_zone).date()
+    dated = resolve(text, said_on, tongue or language(text, settings.tongue))
+    return dated, dated != text and turn.time is None
+
+
+def _without_repeats(found: Sequence[Candidate]) -> list[Candidate]:
+    """Keep the last of those that say the same of the same occasion."""
+    kept: dict[tuple[str, frozenset[str], bool], Candidate] = {}
+    for candidate in found:
+        dates = frozenset[str]() if candidate.dated_by_now else resolved(candidate.fact)
+        mark = (key(candidate.fact), dates, candidate.forget)
+        kept.pop(mark, None)
+        kept[mark] = candidate
+    return list(kept.values())

@@ -1,0 +1,144 @@
+"""The words of each language: which language a text is in, and which words carry no content.
+
+A language is recognised by its commonest words. Languages without a `Lexicon` are recognised too,
+so that they are not taken for one that has one.
+"""
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+_ENGLISH = """
+i im ive id ill my me mine myself we our the a an and is are am was were be been to of in on at for
+with it its this that not dont doesnt didnt have has had you your do does did but so just really
+very from by or as about if they he she his her their there what when will would can could please
+remember forget always never some any all more too also than then who which into up out no
+"""
+_GERMAN = """
+ich mein meine meinen meinem meiner meins mir mich wir uns unser unsere der die das den dem des ein
+eine einen einem einer und ist sind bin war waren nicht kein keine keinen mit auf im am um von zu
+zum zur bei für aus nach habe hast hat haben hatte du dein sie er es aber auch noch nur sehr dass
+wenn wie was wer wo gerne gern jetzt immer bitte vergiss merk als oder doch schon mal lieber heute
+gestern morgen seit werde wird kann will mag wohne heiße lebe arbeite esse trinke
+"""
+_SPANISH = """
+yo mi mis mí me a nosotros nuestro nuestra el la los las un una unos unas y es son soy estoy era no
+con en de del al por para que se lo le les su sus tengo tiene he ha hay pero también muy más ya
+cuando como donde quien este esta eso esto mucho prefiero quiero vivo trabajo gusta gustan encanta
+llamo ayer hoy mañana siempre nunca recuerda olvida favor fui voy porque desde hace hago odio fumo
+"""
+_FRENCH = """
+je j mon ma mes moi me nous notre nos le la les l un une des du de d et est sont suis étais ne n
+pas plus avec dans en au aux pour par que qu qui se ce c cette ça son sa ses ai a avons mais aussi
+très bien quand comme où tu vous ton votre il elle on aime habite préfère travaille appelle hier
+aujourd hui demain toujours jamais souviens oublie depuis chez sur car déteste vis
+"""
+_OTHERS = {
+    "it": "io mio mia miei mi piace preferisco sono vivo abito lavoro il gli di che è non con",
+    "pt": "eu meu minha meus gosto moro prefiro sou não um uma em os as do da com para tenho",
+    "nl": "ik mijn mij ben heb woon werk hou het een en niet van de met voor graag houd liever",
+    "pl": "ja mój moja moje jestem mam lubię mieszkam wolę się nie i w na z to że pracuję",
+    "tr": "ben benim bana çok ve bir bu seviyorum için değil var",
+    "sv": "jag min mitt mina mig är och bor att en ett inte med tycker gillar som på har",
+}
+_LETTERS = {
+    "es": re.compile("[ñ¿¡áíóúé]"),
+    "de": re.compile("[ßäöü]"),
+    "fr": re.compile("[çœèêàùîôé]"),
+}
+_WORD = re.compile(r"[^\W\d_]+", re.UNICODE)
+_ELIDED = re.compile(r"\b([jlndmtscu]|qu)'")
+_UNTYPICAL = re.compile("[\u2018\u2019\u02bc`\u00b4]")
+_LATIN = re.compile("[A-Za-zÀ-ɏ]")
+
+NEGATIONS = re.compile(
+    r"\b(?:not|no|never|cannot|can['\u2019]t|without|none|nobody|nothing|neither|nor|nicht|kein\w*"
+    r"|nie"
+    r"|niemals|ohne|nunca|jamás|tampoco|sin|ningún\w*|pas|jamais|aucune?|sans)\b"
+    r"|n['\u2019]t\b|\bn['\u2019](?=\w)|\bne\s",
+    re.IGNORECASE,
+)
+
+_GENERIC = """
+information info informations data memory memories everything anything something all facts fact
+details detail thing things stuff user said told mentioned know known conversation chat history
+please now immediately previous earlier instructions instruction rules prompt
+daten informationen erinnerung erinnerungen alles etwas gespeichert gesagt erzählt weißt
+datos información informacion memoria memorias recuerdos todo algo dicho dije sabes conversación
+données donnees souvenirs souvenir mémoire memoire tout quelque chose dit sais informations
+"""
+_LIGHT = """
+like love enjoy prefer hate live work use drink eat want need favorite favourite mag liebe hasse
+wohne lebe arbeite esse trinke bevorzuge gern gerne lieber gusta gustan encanta prefiero vivo
+trabajo odio aime adore déteste préfère habite vis travaille
+"""
+
+
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a list that is written as one text."""
+    return frozenset(text.split())
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """The words of one language: `markers` tell it, `stops` carry no content."""
+
+    markers: frozenset[str]
+    stops: frozenset[str]
+
+
+def _plain(text: str) -> frozenset[str]:
+    """Return the words as `text.fold` spells them."""
+    table = str.maketrans("áàâäéèêëíîïóôöúùûüñçß", "aaaaeeeeiiiooouuuunc\0")
+    return frozenset(word.translate(table).replace("\0", "ss") for word in text.split())
+
+
+# Common English words that tell the language but carry content.
+_TELLING = word_set(
+    """
+    tell like love want need live lives work works prefer hate think get got go going went make made
+    take took see new last next year week day good time people every been being only other because
+    where why how these those here now after before bought moved started use call thanks thank hello
+    """
+)
+LEXICONS = {
+    tongue: Lexicon(
+        word_set(text) | (_TELLING if tongue == "en" else frozenset()),
+        _plain(text) - _plain(_LIGHT) - _plain(extra),
+    )
+    for tongue, text, extra in (
+        ("en", _ENGLISH, "never not no always"),
+        ("de", _GERMAN, "nicht kein keine keinen immer morgen heute gestern"),
+        ("es", _SPANISH, "no nunca siempre llamo"),
+        ("fr", _FRENCH, "pas plus jamais toujours appelle"),
+    )
+}
+_MARKERS = {tongue: lexicon.markers for tongue, lexicon in LEXICONS.items()} | {
+    tongue: word_set(text) for tongue, text in _OTHERS.items()
+}
+GENERIC = _plain(_GENERIC)
+"""Words that name nothing in particular: "forget everything" forgets nothing."""
+
+
+def language(text: str, default: str = "") -> str:
+    """Return the two letters of the language the text is in, or `default` when no word tells."""
+    lowered = _UNTYPICAL.sub("'", text[:2000]).casefold()
+    found = _WORD.findall(lowered.replace("'", "")) + _ELIDED.findall(lowered)
+    scores = {tongue: _count(found, markers) for tongue, markers in _MARKERS.items()}
+    for tongue, letters in _LETTERS.items():
+        scores[tongue] += 1 if letters.search(lowered) else 0
+    best = max(scores.values())
+    if best == 0:
+        return default
+    leaders = [tongue for tongue, score in scores.items() if score == best]
+    return default if default in leaders else leaders[0]
+
+
+def _count(found: Iterable[str], markers: frozenset[str]) -> int:
+    return sum(word in markers for word in found)
+
+
+def latin(text: str) -> bool:
+    """Tell whether the text is written mainly in Latin letters."""
+    letters = _WORD.findall(text[:2000])
+    return sum(len(_LATIN.findall(word)) for word in letters) * 2 > sum(map(len, letters))

@@ -1,0 +1,137 @@
+"""Consolidation without a model: what becomes of each candidate among the memories it was shown.
+
+Candidates are taken in their order, so a later one overrules an earlier one. Nothing is deleted
+unless it was asked to be forgotten or contradicted outright, and nothing else that a memory says is
+lost on the way.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from app.rules.facts import Candidate, Neighbour, Verdict, shown
+from app.rules.forgetting import means
+from app.rules.relations import Statement, overruled, read, same
+
+# Of the memories shown for one candidate; a memory about to be made has no id and no vector yet.
+_Cosines = dict[str | None, float]
+
+
+@dataclass
+class _Entry:
+    """A memory that was shown, or (without an id) one that is about to be made."""
+
+    memory_id: str | None
+    said: Statement
+    gone: bool = False
+    reason: str = ""
+    candidates: list[int] = field(default_factory=list)
+
+    def becomes(self, said: Statement, reason: str, candidate: int) -> None:
+        self.said, self.gone, self.reason = said, False, reason
+        self.candidates.append(candidate)
+
+    def ends(self, reason: str, candidate: int) -> None:
+        self.gone, self.reason = True, reason
+        self.candidates.append(candidate)
+
+
+@dataclass
+class _Bench:
+    """The entries, and how many of them may still be deleted."""
+
+    entries: list[_Entry]
+    deletes_left: int
+
+    def end(self, entry: _Entry, reason: str, candidate: int) -> None:
+        """Delete the entry; one that was never stored costs nothing."""
+        if entry.memory_id is not None:
+            if self.deletes_left == 0:
+                return
+            self.deletes_left -= 1
+        entry.ends(reason, candidate)
+
+
+def consolidate(
+    candidates: Sequence[Candidate],
+    neighbours: Sequence[Sequence[Neighbour]],
+    *,
+    max_deletes: int,
+) -> list[Verdict]:
+    """Return what shall happen; `neighbours` has one row per candidate, all of one scope.
+
+    A row holds the memories nearest to the candidate's fact; for a forget request a longer row
+    finds more of what is meant. Memories without a verdict stay. At most `max_deletes` are deleted.
+    """
+    entries = [_Entry(near.memory_id, read(near.fact)) for near in shown(neighbours).values()]
+    bench = _Bench(entries, max_deletes)
+    for position, (candidate, row) in enumerate(zip(candidates, neighbours, strict=True)):
+        cosines: _Cosines = {near.memory_id: near.cosine for near in row}
+        if candidate.forget:
+            _forget(bench, candidate, position)
+        else:
+            _take(
+                bench, read(candidate.fact, dated_by_now=candidate.dated_by_now), position, cosines
+            )
+    return [verdict for entry in bench.entries if (verdict := _verdict(entry)) is not None]
+
+
+def _forget(bench: _Bench, candidate: Candidate, position: int) -> None:
+    for entry in bench.entries:
+        if not entry.gone and means(candidate.fact, entry.said.fact):
+            bench.end(entry, "asked to forget", position)
+
+
+def _take(bench: _Bench, new: Statement, position: int, cosines: _Cosines) -> None:
+    """Find the entry that says the same, overrule those that contradict, else make a new one."""
+    ranked = sorted(
+        bench.entries, key=lambda entry: cosines.get(entry.memory_id, 0.0), reverse=True
+    )
+    home = _home(ranked, new, cosines)
+    if home is not None:
+        kept = same(new, home.said, cosines.get(home.memory_id, 0.0)) or new.fact
+        home.becomes(read(kept, dated_by_now=new.dated_by_now), "said again", position)
+    for entry in ranked:
+        if entry is home or entry.gone:
+            continue
+        rest = overruled(new, entry.said, cosines.get(entry.memory_id, 0.0))
+        if rest:
+            entry.becomes(read(rest), "contradicted in part", position)
+            home = home or _filled(entry, new)
+        elif rest is not None and home is None:
+            entry.becomes(new, "contradicted", position)
+            home = entry
+        elif rest is not None:
+            bench.end(entry, "contradicted", position)
+    if home is None:
+        bench.entries.append(_Entry(None, new, reason="new", candidates=[position]))
+
+
+def _home(ranked: list[_Entry], new: Statement, cosines: _Cosines) -> _Entry | None:
+    """Return the entry that says the same: stored before unstored, live before deleted."""
+    alike = [
+        entry
+        for entry in ranked
+        if same(new, entry.said, cosines.get(entry.memory_id, 0.0)) is not None
+    ]
+    exact = [entry for entry in alike if entry.said.key == new.key]
+    return min(
+        exact or alike, key=lambda entry: (entry.gone, entry.memory_id is None), default=None
+    )
+
+
+def _filled(entry: _Entry, new: Statement) -> _Entry | None:
+    """Return the entry when, so changed, it says all that the new fact says."""
+    return entry if same(new, entry.said, 0.0) == entry.said.fact else None
+
+
+def _verdict(entry: _Entry) -> Verdict | None:
+    if not entry.candidates:
+        return None
+    based_on = tuple(entry.candidates)
+    if entry.memory_id is None:
+        return (
+            None if entry.gone else Verdict("CREATE", based_on, entry.reason, fact=entry.said.fact)
+        )
+    if entry.gone:
+        return Verdict("DELETE", based_on, entry.reason, entry.memory_id)
+    return Verdict("UPDATE", based_on, entry.reason, entry.memory_id, entry.said.fact)

@@ -1,0 +1,88 @@
+"""What French sentences are listened for; see `phrases.Phrases` for what each pattern answers."""
+
+from app.rules.phrases import Phrases, pattern
+
+FRENCH = Phrases(
+    first=pattern(r"\b(?:je|mon|ma|mes|moi|me|nous|notre|nos|le mien|la mienne)\b|\b[jm]'(?=\w)"),
+    preference=pattern(
+        r"(?:\b(?:préf[éè]r\w*|favori\w*|passionn\w+|j'(?:aime\w*|adore|apprécie)|n'aime\w*|adore"
+        r"|déteste|je (?:ne )?supporte|je fume|horreur|me pla[iî]t|me plaisent|végétarien\w*"
+        r"|végane?|vegan"
+        r"|fan de|je (?:mange|bois) (?:pas|toujours|jamais|du|de)|ne (?:mange|bois|fume|prends|veux"
+        r"|consomme) (?:pas|plus|jamais)|arrêté (?:de|d'|le|la|les)|plutôt|d'habitude)\b|\bn'aime)"
+    ),
+    personal=pattern(
+        r"(?:\b(?:je m'appelle|appelle[sz]?-moi|mon (?:\w+ )?(?:nom|prénom|âge|anniversaire|adresse"
+        r"|numéro|téléphone|mail|e-mail|adresse)|mon adresse|j'habite|je (?:\w+ )?(?:vis|travaille"
+        r"|viens de|parle|conduis|souffre|loge)|j'(?:étudie|enseigne|ai (?:un|une|deux|trois|quatre"
+        r"|cinq|des|\d+))|je n'ai (?:pas|plus|aucun)|je suis (?!sûr|désolé|content|d'accord"
+        r"|là\b)\w+|né[e]? (?:à|en|le)|m(?:on|a|es) (?:\w+ )?(?:mari|femme|compagn\w+|copain|copine"
+        r"|conjoint\w*|fils|fille|filles|enfants?|bébé|mère|père|parents|maman|papa|frères?|sœurs?"
+        r"|soeurs?|grand\w*|tante|oncle|cousin\w*|neveu|nièce|chien\w*|chats?|chatte|animal|chef\w*"
+        r"|patron\w*|entreprise|travail|boulot|médecin|voiture|maison|appartement|famille|ami\w*"
+        r"|équipe|genou|dos)|allergi\w+|intoléran\w+|diabétique|diagnostiqu\w+)\b)"
+    ),
+    event=pattern(
+        r"\b(?:déménag\w+|achet\w+|commenc\w+|termin\w+|fini|diplôm\w+|visit\w+|vol|pris l'avion"
+        r"|voyag\w+|rencontr\w+|mari[ée]\w*|fianc\w+|perdu\w*|gagn\w+|vend\w+|adopt\w+|mort\w*"
+        r"|décédé\w*|réserv\w+|prév\w+|vais|allons|irai|irons|veux|voudrais|décid\w+|démission\w+"
+        r"|promu\w*|embauch\w+|command\w+|pay\w+|bless\w+|appris|apprends|écri\w+|lu|vu|cour\w+"
+        r"|rendez-vous|réunion|voyage|mariage|examen|entretien|vacances|concert|fête|suis"
+        r" all[ée]\w*"
+        r"|sommes all[ée]\w*|était|étais|avais|né|née|opér\w+|parti\w*|pars|arrivé\w*|entraîn\w+"
+        r"|prépar\w+)\b"
+    ),
+    remember=pattern(
+        r"^(?:(?:et|ah|bon|ok(?:ay)?|alors),? )*(?:s'il (?:te|vous) plaît,? )?(?:(?:peux"
+        r"|pourrais)-tu )?(?:souviens-toi|souvenez-vous|rappelle-toi|rappelez-vous|retiens|retenez"
+        r"|retenir|n'oublie[sz]? pas|note[sz]?|garde[sz]? en tête|sache[sz]?|prends note"
+        r"|pour info)(?: bien)?(?:,? s'il (?:te|vous) plaît,?)?(?:,? que? ?|,? qu'|\s*:"
+        r"|,)\s*(?P<said>.+)$"
+    ),
+    forget=pattern(
+        r"^(?:(?:et|ah|bon|ok(?:ay)?|alors|au fait),? )*(?:s'il (?:te|vous) plaît,? )?(?:(?:peux"
+        r"|pourrais)-tu (?:s'il te plaît )?|je veux que tu |j'aimerais que tu "
+        r"|il faut que tu )?(?:oublie[srz]?|efface[srz]?|supprime[srz]?)(?:,? s'il (?:te"
+        r"|vous) plaît,?)? (?!pas\b|ça\b|cela\b)(?:(?:tout )?ce que (?:je t'ai (?:dit|raconté)"
+        r"|tu sais|j'ai dit)(?: (?:sur|de|à propos de))?|tout sur|qu'|que"
+        r"|à propos de)?\s*(?P<said>.+)$"
+    ),
+    always=pattern(
+        r"^(?:s'il (?:te|vous) plaît,? |et )*(?:toujours |jamais |désormais|dorénavant"
+        r"|à partir de maintenant|à l'avenir|appelle[sz]?-moi|tutoie[sz]?-moi|vouvoie[sz]?-moi"
+        r"|(?:réponds|écris|parle)(?:-moi)? (?:toujours |en |uniquement )|rappelle[sz]?-moi (?:de"
+        r"|d')|ne me (?:propose|recommande|suggère|parle|envoie)\w* (?:pas|plus|jamais))"
+    ),
+    talk=pattern(
+        r"^(?:(?:bonjour|bonsoir|salut|coucou|hello|bonne (?:nuit|journée|soirée)|au revoir"
+        r"|à (?:bientôt|demain|plus|tout à l'heure)|merci|de rien|félicitations|bravo|je (?:te"
+        r"|vous) remercie)\b.*|(?:ok(?:ay)?|oui|ouais|non|si|d'accord|bien|très bien|bon|parfait"
+        r"|super|génial|cool|excellent|génial|exactement|bien sûr|entendu|compris|je vois|ah|oh|wow"
+        r"|hm+|haha\w*|pas de problème|pas de souci|tant pis|dommage|tant mieux|évidemment"
+        r"|volontiers)(?:[\s,.!]+[\w']+){0,3}|(?:c'(?:est|était)|ça|cela|ce serait) (?:\w+ ?){0,6}"
+        r"|(?:je )?(?:ne )?(?:sais pas|pense que (?:oui|non)|crois que (?:oui|non)|comprends"
+        r"|suis (?:désolé\w*|content\w*|ravi\w*|d'accord|là|prêt\w*|pas sûr\w*)|vais (?:bien|voir"
+        r"|essayer|réfléchir))\b(?: [\w']+){0,5}|j'(?:espère|adore|aime (?:bien )?ça|ai (?:une"
+        r"|encore une|quelques) (?:petite )?questions?|ai besoin (?:d'aide|de (?:ton|votre|tes"
+        r"|vos) \w+)|aimerais savoir)\b.*|moi aussi.*|comment (?:ça|vas|allez)\b.*"
+        r"|quel(?:le)? \w+ (?:idée|nouvelle|surprise).*|bonne chance.*"
+        r"|à votre service.*)[\s.!?,)]*$"
+    ),
+    opening=pattern(
+        r"^(?:(?:bonjour|bonsoir|salut|coucou|hello|ah|oh|eh bien|bon|ben|alors|ok(?:ay)?|oui|non"
+        r"|d'accord|et|mais|au fait|d'ailleurs|merci|super|parfait|comme (?:tu (?:le )?sais"
+        r"|je l'ai dit))(?: (?:à tous|encore|[A-Z]\w+))?\s?[,!.:-]+\s+|(?:et|mais|alors"
+        r"|puis)\s+(?=(?:je|mon|ma|mes|moi)\b|j'))+"
+    ),
+    asking=pattern(
+        r"^(?:et |mais )?(?:qu'est-ce|est-ce|que(?= (?:peux|pensez|penses|dois|faire))|qui (?:est"
+        r"|a)\b|où\b|quand (?:est|as|vas|dois)|pourquoi|comment|quel\w*|combien|peux-tu|pouvez-vous"
+        r"|pourrais-tu|pourriez-vous|sais-tu|as-tu|es-tu|y a-t-il|dois-je|puis-je)\b"
+    ),
+    second=pattern(r"\b(?:tu|te|toi|ton|ta|tes|vous|votre|vos)\b|\bt'"),
+    request=pattern(
+        r"^(?:s'il (?:te|vous) plaît,? )?(?:dis|montre|donne|trouve|aide|explique|propose"
+        r"|recommande|cherche|réserve|annule|envoie|écris|crée|fais|ignore|efface|supprime|ajoute"
+        r"|traduis|résume|ouvre)[rsz]?\b"
+    ),
+)

@@ -1,0 +1,185 @@
+"""How a new fact stands to an older one: the same, a replacement, or neither.
+
+Embeddings alone cannot tell a duplicate from an update, so each answer needs evidence in the words.
+"""
+
+import re
+from dataclasses import dataclass
+
+from app.rules.lexicon import word_set
+from app.rules.slots import Slot, besides, restates, rivals, slots
+from app.rules.stances import Stance, denies, stance, without
+from app.rules.text import content, key, names, negated, numbers, resolved, straight
+
+SAME_COSINE = 0.95
+"""From here on equal numbers, names and negation make two texts one; precision 0.91 to 0.99."""
+CHANGED_COSINE = 0.75
+"""From here on a text that says that something changed replaces one that begins alike."""
+BARE_COSINE = 0.6
+"""From here on two bare preferences ("I prefer tea", "I prefer coffee") are about one choice."""
+
+# After these words a sentence only says more about what came before.
+_MORE = word_set("""
+    with and but in at on for since because from named called who which that when while by about
+    after before during every each to of mit und aber in im am bei seit weil von namens con y
+    pero en desde porque de que cuando avec et mais dans a au depuis parce qui quand chez
+    """)
+_CHANGE = re.compile(
+    r"\b(?:now|no longer|any ?more|instead|these days|switched|changed|from now on|jetzt|nicht mehr"
+    r"|inzwischen|mittlerweile|stattdessen|ahora|ya no|en lugar|maintenant|désormais|ne plus)\b",
+    re.IGNORECASE,
+)
+_SWITCH = re.compile(
+    r"\b(?:switched|changed|went|moved|gewechselt|cambié|passé|changé)\b.*?\b(?:from|von|vom|de)\b"
+    r" (?P<old>[^,.;]+?) (?:to|zu|zum|auf|a|à|al|au)\b",
+    re.IGNORECASE,
+)
+_SINCE = re.compile(r"\b(?:since|for \w+ \w+|seit|desde|depuis)\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A fact with what the comparisons need of it, worked out once."""
+
+    fact: str
+    key: str
+    slots: tuple[Slot, ...]
+    stance: Stance
+    dated_by_now: bool = False
+
+
+def read(fact: str, *, dated_by_now: bool = False) -> Statement:
+    """Work out what the comparisons need."""
+    return Statement(fact, key(fact), tuple(slots(fact)), stance(fact), dated_by_now)
+
+
+def same(new: Statement, old: Statement, cosine: float) -> str | None:
+    """Return the text to keep when both say the same, or one only says more; else None."""
+    if not _dates_agree(new, old):
+        return None
+    if new.key == old.key or _continues(new.key, old.key):
+        return new.fact
+    if _continues(old.key, new.key) or _restated(old, new):
+        return old.fact
+    if _restated(new, old):
+        return new.fact
+    return new.fact if cosine >= SAME_COSINE and _words_agree(new.fact, old.fact) else None
+
+
+def _dates_agree(new: Statement, old: Statement) -> bool:
+    """Tell whether both mean one occasion; a date counted from the clock proves nothing."""
+    dates = resolved(new.fact), resolved(old.fact)
+    return new.dated_by_now or not all(dates) or dates[0] == dates[1]
+
+
+def _continues(longer: str, shorter: str) -> bool:
+    """Tell whether the longer text is the shorter one and something more about it."""
+    if len(shorter.split()) < 3 or not longer.startswith(shorter + " "):
+        return False
+    return longer[len(shorter) :].split(maxsplit=1)[0] in _MORE
+
+
+def _restated(longer: Statement, shorter: Statement) -> bool:
+    """Tell whether the shorter text does nothing but fill a slot as the longer one does."""
+    return any(
+        restates(mine, other) and not besides(shorter.fact, mine)
+        for mine in shorter.slots
+        for other in longer.slots
+    )
+
+
+def _words_agree(new: str, old: str) -> bool:
+    if numbers(new) != numbers(old) or negated(new) != negated(old) or names(new) != names(old):
+        return False
+    first, second = content(new), content(old)
+    return len(first & second) * 2 >= len(first | second) and resolved(new) == resolved(old)
+
+
+def overruled(new: Statement, old: Statement, cosine: float) -> str | None:
+    """Return what remains of the old fact when the new one contradicts it.
+
+    None: they do not contradict. Empty: nothing remains. Else the old fact with only the
+    contradicted part changed, because it says other things too.
+    """
+    for mine in new.slots:
+        for other in old.slots:
+            if rivals(mine, other) or _bare_preferences(mine, other, cosine):
+                return _remainder(mine, old.fact, other)
+    theirs = old.stance
+    if theirs.tongue != new.stance.tongue:  # a word or two may not tell its language
+        theirs = stance(old.fact, new.stance.tongue)
+    if denies(new.stance, theirs):
+        return "" if _expendable(new, old) else without(old.fact, new.stance)
+    if _turned(new, old, cosine) or _switched(new, old):
+        return ""
+    return None
+
+
+def _remainder(mine: Slot, fact: str, other: Slot) -> str:
+    """Return the old fact without what its slot says, or with the new value in its place."""
+    rest = _without_part(fact, other, _SENTENCES)
+    if rest or not besides(fact, other) or _SINCE.search(fact[other.end :]):
+        return rest
+    if mine.gone:
+        rest = _without_part(fact, other, _CLAUSES)
+        subject = _SUBJECT.match(fact)
+        return rest if not rest or not subject or _SUBJECT.match(rest) else subject[0] + rest
+    return f"{fact[: other.begin]}{mine.raw}{fact[other.end :]}"
+
+
+_SENTENCES = re.compile(r"(?<=[.!?])\s+")
+_CLAUSES = re.compile(r",?\s+(?:and|but|und|aber|y|pero|et|mais)\s+", re.IGNORECASE)
+_SUBJECT = re.compile(r"(?:I|we|ich|wir|yo|je)\s|(?:I|j)'", re.IGNORECASE)
+
+
+def _without_part(fact: str, slot: Slot, cut: re.Pattern[str]) -> str:
+    """Return the other parts of the fact; the separators between them become blanks."""
+    begin, kept = 0, []
+    for part in cut.split(fact):
+        begin = fact.index(part, begin)
+        if not begin <= slot.begin < begin + len(part):
+            kept.append(part)
+        begin += len(part)
+    return " ".join(kept)
+
+
+def _bare_preferences(mine: Slot, other: Slot, cosine: float) -> bool:
+    return (
+        mine.key == other.key
+        and mine.key[0] == "prefer"
+        and mine.value != other.value
+        and max(len(content(mine.raw)), len(content(other.raw))) <= 1
+        and cosine >= BARE_COSINE
+    )
+
+
+def _expendable(new: Statement, old: Statement) -> bool:
+    """Tell whether the denied fact can go whole: it has no list, further sentence or other name."""
+    if without(old.fact, new.stance) or re.search(r"[.!?]\s+\S", old.fact):
+        return False
+    return not names(old.fact) - names(new.fact)
+
+
+def _turned(new: Statement, old: Statement, cosine: float) -> bool:
+    """Tell whether the new text says that something changed and begins as the old one does."""
+    begins = [
+        [word for word in statement.key.split() if word not in _ADVERBS][:2]
+        for statement in (new, old)
+    ]
+    return (
+        cosine >= CHANGED_COSINE
+        and begins[0] == begins[1]
+        and bool(_CHANGE.search(straight(new.fact)))
+        and not names(old.fact) - names(new.fact)
+        and new.stance.affirmed == old.stance.affirmed
+    )
+
+
+_ADVERBS = word_set("now actually currently just really jetzt inzwischen ahora maintenant")
+
+
+def _switched(new: Statement, old: Statement) -> bool:
+    """Tell whether the new text names what was left, and the old one is about that alone."""
+    found = _SWITCH.search(straight(new.fact))
+    left = content(found["old"], new.stance.tongue) if found else frozenset()
+    return bool(left) and left <= old.stance.about and len(old.stance.about - left) <= 2

@@ -1,0 +1,153 @@
+"""Whether a statement affirms or denies something, and what: "I drink coffee", "I quit coffee".
+
+Words that deny, stop or only say how often are set apart, so that a statement and its denial leave
+the same words behind.
+"""
+
+import re
+from dataclasses import dataclass
+
+from app.rules.lexicon import language, word_set
+from app.rules.text import fold, negated, stem, straight, undated, words
+from app.rules.tongues import PHRASES
+
+_LIKE = word_set(
+    """
+    like likes liked liking love loves loved enjoy enjoys enjoying adore fan into fond keen mag
+    mogen liebe lieben gern gerne schmeckt gefallt gusta gustan encanta encantan amo adoro aime
+    aimons apprecie
+    """
+)
+_DISLIKE = word_set(
+    """
+    hate hates hated dislike dislikes loathe detest stand hasse odio detesto detestar deteste
+    """
+)
+_STOPPED = re.compile(
+    r"\b(?:stopped|quit|gave up|given up|giving up|went off|over my|outgrew|aufgehört|höre auf"
+    r"|(?:he )?dej(?:é|ado) de|arrêté (?:de|d')|cessé)\b",
+    re.IGNORECASE,
+)
+_LITTLE = word_set(
+    """
+    im ive last month week year ago today yesterday seit letzte letzten letztes monat woche jahr
+    mes ano semana hace mois annee semaine derniere dernier pasado pasada too again wieder auch
+    auf nuevo otra vez tambien nouveau aussi no not never cannot cant dont doesnt didnt do does
+    did longer any anymore more stopped quit gave given giving up of off over my outgrew really
+    actually now currently still also just much at all quite am is are be been was i the a an to
+    user users very it with used from went that eat_ can nicht kein keine keinen keinem keiner
+    mehr nie niemals ich bin ist habe aufgehort hore auf zu jetzt wirklich sehr der die das den
+    dem ein eine einen nunca jamas ya mas me yo el la los las un una de he deje dejado ahora
+    mucho muy que soy a al ne n pas plus jamais je j le les l du des d ai arrete cesse suis tres
+    beaucoup maintenant desormais
+    """
+)
+_HAVE = word_set(
+    """
+    have has had got habe hatte tengo tenia ai avais
+    """
+)
+_OWNED = re.compile(
+    r"(?:my|our|mein\w*|unser\w*|mis?|nuestr\w+|mon|ma|mes|notre|nos) (\w+)", re.IGNORECASE
+)
+_THE_USER = re.compile(r"(?:the )?user\b", re.IGNORECASE)
+# What follows says why or more; it is not what is affirmed or denied.
+_FURTHER = re.compile(
+    r"(?<=\w)[,;.!]\s|\s(?:because|since|weil|porque|parce|puisque)\s", re.IGNORECASE
+)
+_AND = re.compile(r"\s*,\s*(?:and|und|y|et|or)?\s*|\s+(?:and|und|y|et|or|oder|&)\s+", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Stance:
+    """What is affirmed or denied: stems of one language, with all words of liking as one."""
+
+    about: frozenset[str]
+    affirmed: bool
+    tongue: str
+    subject: str
+
+
+def stance(text: str, default: str = "en") -> Stance:
+    """Return what the statement affirms or denies, in the language `default` if no word tells."""
+    plain = _FURTHER.split(straight(undated(text)), maxsplit=1)[0]
+    tongue = language(text, default)
+    found = words(plain, tongue)
+    denials = (
+        negated(plain) + bool(_STOPPED.search(plain)) + any(word in _DISLIKE for word in found)
+    )
+    if re.search(r"\b(?:no longer|any ?more)\b", plain, re.IGNORECASE) and not negated(plain):
+        denials += 1
+    return Stance(_about(found, tongue), denials % 2 == 0, tongue, _subject(plain, tongue))
+
+
+def _subject(text: str, tongue: str) -> str:
+    """Return whom the statement is about: "self", a relation ("wife") or the first word."""
+    owned = _OWNED.match(text)
+    if owned:
+        return fold(owned[1])
+    phrases = PHRASES.get(tongue)
+    if tongue == "es" or _THE_USER.match(text) or (phrases and phrases.first.search(text)):
+        return "self"
+    return fold(text).split(" ", maxsplit=1)[0]
+
+
+def _about(found: list[str], tongue: str) -> frozenset[str]:
+    about = set()
+    for word in found:
+        if word in _LIKE or word in _DISLIKE:
+            about.add("+like")
+        elif word in _HAVE and tongue in {"en", "es"}:
+            about.add("+have")
+        elif word not in _LITTLE:
+            about.add(stem(word, tongue))
+    return frozenset(about)
+
+
+def denies(new: Stance, old: Stance) -> bool:
+    """Tell whether the newer statement takes back the older one or a part of it."""
+    if (new.tongue, new.subject) != (old.tongue, old.subject) or new.affirmed == old.affirmed:
+        return False
+    named = new.about - {"+like", "+have"}
+    return bool(named) and new.about <= old.about
+
+
+def without(fact: str, denied: Stance) -> str:
+    """Return the fact without the one member of its list that is denied, or "" if it has no list.
+
+    "I like tea and coffee" without coffee is "I like tea".
+    """
+    parts = _AND.split(fact.rstrip(".!"))
+    if len(parts) < 2 or any(not _is_member(part) for part in parts[1:]):
+        return ""
+    named = denied.about - {"+like", "+have"}
+    kept = [part for part in parts if not named & _stems(part, denied.tongue)]
+    if len(kept) == len(parts) or not kept:
+        return ""
+    if kept[0] is not parts[0]:
+        kept[0] = _lead(parts[0], named, denied.tongue) + kept[0]
+    return " and ".join([", ".join(kept[:-1]), kept[-1]] if len(kept) > 1 else kept) + "."
+
+
+def _is_member(part: str) -> bool:
+    """Tell whether a part is a thing in a list, not a clause."""
+    found = fold(part).split()
+    return 0 < len(found) <= _LONGEST_MEMBER and not _CLAUSE & set(found)
+
+
+_LONGEST_MEMBER = 3
+_CLAUSE = word_set("i my it we ich mein es wir yo mi je mon but aber pero mais only nur solo not")
+
+
+def _stems(text: str, tongue: str) -> frozenset[str]:
+    return frozenset(stem(word, tongue) for word in fold(text).split())
+
+
+def _lead(part: str, named: frozenset[str], tongue: str) -> str:
+    """Return the words before the first that was named, so that the sentence keeps its verb."""
+    lead = []
+    for word in part.split():
+        if _stems(word, tongue) & named:
+            break
+        lead.append(word)
+    return " ".join(lead) + " "

@@ -1,0 +1,256 @@
+"""What one sentence states about the person who says it, if anything."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.rules.lexicon import latin
+from app.rules.phrases import Phrases
+from app.rules.scoring import WORTH_KEEPING, score
+from app.rules.text import content, straight
+from app.rules.tongues import FIRST_ELSEWHERE, GREETING_ELSEWHERE, PHRASES
+
+
+@dataclass(frozen=True)
+class Said:
+    """A statement, or (`forget`) the words that name what to forget.
+
+    `explicit` says that the person asked for it to be kept in mind.
+    """
+
+    text: str
+    explicit: bool = False
+    forget: bool = False
+
+
+_BULLET = re.compile(r"^(?:[-*\u2022\u00b7>+]+|\(?\d{1,2}[.)])\s+")
+_QUESTION = re.compile(r"(?:[?\uff1f\u061f]|\u304b\u3002?|\u5417\u3002?|\u5462\u3002?)[\s\"')]*$")
+_STANDS_FOR = {
+    "en": r"(?:he|she|it|they|his|her|its|their)(?:'s|'re)? (?!was (?:so|really|very|great|fun)|is"
+    r" so)",
+    "de": r"(?:er|sie|es|sein\w*|ihr\w*) ",
+    "es": r"(?:él|ella|ellos|ellas|su|sus|se llama) ",
+    "fr": r"(?:il|elle|ils|elles|son|sa|ses|leur) ",
+}
+_FOLLOWS = {tongue: re.compile(text, re.IGNORECASE) for tongue, text in _STANDS_FOR.items()}
+_IS = r"(?:is|are|was|were|has|have|had|will|can|likes?|lives?|works?|starts?|turns?|\w{3,}ed)"
+_JOINS = {
+    "en": (
+        rf"(?:,? (?:and|but|so|plus)|,|;) (?=I(?:'\w+)? |(?-i:[A-Z])[a-z]+ {_IS}\b|my"
+        rf" (?:[\w'-]+ ){{1,3}}{_IS}\b)"
+    ),
+    "de": r",? (?:und|aber|denn) (?=ich |mein\w* (?:[\w-]+ ){1,2}(?:ist|sind|heißt|hat|war|mag)\b)",
+    "es": r",? (?:y|pero|además) (?=(?:yo|me|no me|vivo|trabajo|tengo|soy|prefiero|odio|no como)\b"
+    r"|mi (?:[\w-]+ ){1,2}(?:es|son|se|tiene|está|vive)\b)",
+    "fr": (
+        r",? (?:et|mais|donc) (?=je |j'|(?:mon|ma|mes) (?:[\w-]+ ){1,2}(?:est|sont|s'|a|aime"
+        r"|vit)\b)"
+    ),
+}
+_JOINED = {tongue: re.compile(text, re.IGNORECASE) for tongue, text in _JOINS.items()}
+_ADDRESSED = re.compile(
+    r"\b(?:ignore|disregard|bypass|override|overrule)\b.{0,40}\b(?:instructions?|rules?|prompts?"
+    r"|guidelines?|policy|policies|safety)\b|\b(?:system|developer) (?:prompt|message|override"
+    r"|mode)\b"
+    r"|\b(?:ignorier\w*|vergiss)\b.{0,40}\b(?:anweisung\w*|regeln)\b"
+    r"|\bignora\w*\b.{0,40}\b(?:instrucciones"
+    r"|reglas)\b|\bignore[sz]?\b.{0,40}\b(?:instructions|règles|consignes)\b",
+    re.IGNORECASE,
+)
+_VAGUE = re.compile(
+    r"^(?:it|that|this|these|those|there|which|das|dies\w*|es|eso|esto|ça|cela|c'est|ce)\b",
+    re.IGNORECASE,
+)
+_LONGEST_ADDED = 200
+"""Characters of a sentence that is added to the fact before it."""
+_EARLY = 5
+"""Words before "I" in a statement that is still the person's own ("Last year in May I moved")."""
+_MIN_LETTERS = 6
+_MIN_LETTERS_UNKNOWN = 30
+
+
+def statements(text: str, tongue: str) -> Iterator[Said]:
+    """Yield what the sentence states; nothing for talk, questions and commands."""
+    plain = _BULLET.sub("", text.strip())
+    phrases = PHRASES.get(tongue)
+    if phrases is None:
+        if _is_statement_elsewhere(plain):
+            yield Said(plain)
+        return
+    asked = _requested(plain, phrases, tongue)
+    if asked is not None:
+        yield from _forgotten_or_finished(asked)
+        return
+    if _ADDRESSED.search(plain):
+        return
+    opened = _without_opening(plain, phrases)
+    asked = _requested(opened, phrases, tongue) if opened != plain else None
+    if asked is not None:
+        yield from _forgotten_or_finished(asked)
+        return
+    own = False
+    for part in _clauses(_before_question(opened, phrases), tongue):
+        own = _is_own(part, phrases) or (own and _is_added(part, phrases))
+        if own:
+            yield Said(_finished(part), explicit=bool(phrases.always.search(straight(part))))
+
+
+def _forgotten_or_finished(asked: Said) -> Iterator[Said]:
+    if asked.forget:
+        yield asked
+    elif content(asked.text) and not _ADDRESSED.search(asked.text):
+        yield Said(_finished(asked.text), explicit=True)
+
+
+def follows_on(text: str, tongue: str) -> bool:
+    """Tell whether the sentence speaks of what the one before named ("His name is Rex.")."""
+    pattern, phrases = _FOLLOWS.get(tongue), PHRASES.get(tongue)
+    if pattern is None or phrases is None or len(text) > _LONGEST_ADDED:
+        return False
+    if not pattern.match(straight(text)) or _QUESTION.search(text):
+        return False
+    if phrases.talk.search(straight(text)):
+        return False
+    return not phrases.first.search(straight(text)) and score(text) >= 0.75
+
+
+def _requested(text: str, phrases: Phrases, tongue: str) -> Said | None:
+    """Return what the sentence asks to remember or to forget, if it asks for one of them."""
+    plain = straight(text)
+    remember = phrases.remember.match(plain)
+    if remember:
+        begin = (
+            0
+            if tongue == "de" and "dass" in plain[: remember.start("said")]
+            else remember.start("said")
+        )
+        return Said(text[begin:].strip(), explicit=True)
+    forget = phrases.forget.match(plain)
+    if forget:
+        said = next(value for value in forget.groupdict().values() if value)
+        return Said(_named(said), forget=True)
+    return None
+
+
+def _named(said: str) -> str:
+    """Return the words that name what to forget, without "that", "about" and reasons after it."""
+    said = _THAT.sub("", said).strip(" .!?,")
+    about = _WHAT_ABOUT.match(said)
+    return _REASON.split(about["thing"] if about else said, maxsplit=1)[0].strip()
+
+
+_REASON = re.compile(r"\s*[,;]\s|\s-\s|\s(?:because|weil|porque|parce que)\s", re.IGNORECASE)
+_WHAT_ABOUT = re.compile(
+    r"^(?:alles,?\s*)?(?:was (?:ich|du)(?: dir)? )?über (?P<thing>.+?)"
+    r"(?: (?:gesagt|erzählt|weißt|gespeichert)\b.*)?$",
+    re.IGNORECASE,
+)
+_THAT = re.compile(r"^\s*(?:bitte\b,?\s*)?(?:,?\s*(?:dass|daß)\s+)?", re.IGNORECASE)
+
+
+def _without_opening(text: str, phrases: Phrases) -> str:
+    opening = phrases.opening.match(straight(text))
+    return text[opening.end() :] if opening else text
+
+
+def _before_question(text: str, phrases: Phrases) -> str:
+    """Return the statement that leads to a question ("I eat no nuts, what can I order?")."""
+    plain = straight(text)
+    if not _QUESTION.search(plain):
+        return text
+    cuts = [
+        match.start()
+        for match in re.finditer(r"\s*[,;:-]\s+(?:and |so |but |und |also |y |et |donc )?", plain)
+        if phrases.asking.match(plain[match.end() :])
+    ]
+    return text[: cuts[0]] if cuts else text
+
+
+def _clauses(text: str, tongue: str) -> list[str]:
+    """Split where a new clause has its own "I" or "my", so that each can change by itself."""
+    pattern = _JOINED.get(tongue)
+    if pattern is None:
+        return [text]
+    parts, begin = [], 0
+    for match in pattern.finditer(straight(text)):
+        left, right = text[begin : match.start()], text[match.end() :]
+        if _stands_alone(left, PHRASES[tongue]) and len(right.split()) >= 3:
+            parts.append(left)
+            begin = match.end()
+    return [*parts, text[begin:]]
+
+
+def _stands_alone(left: str, phrases: Phrases) -> bool:
+    """Tell whether a first clause is one; "my older sister" in "... and I went" is not."""
+    plain = straight(left)
+    return bool(phrases.first.search(plain)) and len(plain.split()) >= (
+        4 if _MY.match(plain) else 2
+    )
+
+
+_MY = re.compile(
+    r"(?:my|our|mein\w*|unser\w*|mi|mis|nuestr\w+|mon|ma|mes|notre|nos)\b", re.IGNORECASE
+)
+
+
+def _is_own(text: str, phrases: Phrases) -> bool:
+    """Tell whether the clause is a statement worth keeping, not talk, a question or a command."""
+    plain = straight(text).strip()
+    if _QUESTION.search(plain) or phrases.asking.match(plain) or phrases.talk.match(plain):
+        return False
+    if phrases.always.search(plain):
+        return len(content(plain)) >= 2
+    if phrases.request.match(plain):
+        return False
+    return _is_told(plain, phrases)
+
+
+def _is_told(plain: str, phrases: Phrases) -> bool:
+    first = phrases.first.search(plain)
+    if first is None:
+        return _is_reported(plain, phrases)
+    if len(plain[: first.start()].split()) <= _EARLY and not _VAGUE.match(plain):
+        return len(content(plain)) >= _least(plain, phrases)
+    return score(plain) >= WORTH_KEEPING and not _VAGUE.match(plain)
+
+
+def _is_added(text: str, phrases: Phrases) -> bool:
+    """Tell whether a clause about others, joined to one's own, says something by itself."""
+    plain = straight(text)
+    if _QUESTION.search(plain) or phrases.talk.match(plain) or _VAGUE.match(plain):
+        return False
+    return bool(phrases.personal.search(plain) or phrases.preference.search(plain))
+
+
+def _least(text: str, phrases: Phrases) -> int:
+    told = phrases.preference.search(text) or phrases.personal.search(text)
+    return 1 if told else 2
+
+
+def _is_reported(text: str, phrases: Phrases) -> bool:
+    """Tell whether a statement without "I" names something exact about other people or things."""
+    if phrases.second.search(text) or _VAGUE.match(text) or len(text.split()) < 4:
+        return False
+    return score(text) >= WORTH_KEEPING + 1.0
+
+
+def _is_statement_elsewhere(text: str) -> bool:
+    """Tell the same, with caution, for a language whose words are not known."""
+    if _QUESTION.search(text) or GREETING_ELSEWHERE.match(text) or _ADDRESSED.search(text):
+        return False
+    letters = sum(character.isalpha() for character in text)
+    if FIRST_ELSEWHERE.search(text):
+        return letters >= _MIN_LETTERS or (letters >= 4 and not latin(text))
+    if latin(text):
+        return letters >= _MIN_LETTERS_UNKNOWN and bool(re.search(r"\d", text))
+    return letters >= _MIN_LETTERS_UNKNOWN // 2
+
+
+def _finished(text: str) -> str:
+    """Return the clause as a sentence of its own: a capital first, a full stop last."""
+    text = text.strip().rstrip(" .!,;:\u2026-").strip()
+    if not text or not latin(text):
+        return text
+    return (
+        text[0].upper() + text[1:] + ("" if text.endswith(("?", ")")) and "(" not in text else ".")
+    )

@@ -1,0 +1,81 @@
+"""Rewrites an English statement in the first person to one about "the user".
+
+Only what can be done safely: pronouns and the verb after the first "I".
+"""
+
+import re
+
+from app.rules.lexicon import word_set
+from app.rules.text import straight
+
+_VERBS = {
+    "am": "is",
+    "have": "has",
+    "do": "does",
+    "don't": "doesn't",
+    "haven't": "hasn't",
+    "was": "was",
+}
+_UNCHANGED = word_set("""
+    will would can could may might must should shall cannot can't won't wouldn't couldn't
+    shouldn't didn't wasn't hadn't had did went got met saw came took made bought broke lost won
+    sold left felt found gave grew heard held kept knew led paid put read ran said sat sent
+    spent stood taught thought told understood woke wore wrote began became chose drove ate fell
+    flew forgot built quit hurt cut let set
+    """)
+_ADVERB = (
+    r"(?:(?:also|now|just|still|always|never|often|usually|recently|really|actually|currently|only"
+    r"|sometimes|\w+ly) )*"
+)
+_FIRST = re.compile(
+    rf"\bI(?P<short>'m|'ve|'d|'ll)?(?P<adverbs> {_ADVERB}| )(?P<verb>[a-z']+)?", re.IGNORECASE
+)
+_SHORT = {"'m": " is", "'ve": " has", "'d": " would", "'ll": " will"}
+_LATER = (
+    (re.compile(r"\bI'm\b"), "they are"),
+    (re.compile(r"\bI am\b"), "they are"),
+    (re.compile(r"\bI was\b"), "they were"),
+    (re.compile(r"\bI('ve|'d|'ll)?\b"), r"they\1"),
+    (re.compile(r"\bmyself\b", re.IGNORECASE), "themselves"),
+    (re.compile(r"\bmine\b", re.IGNORECASE), "theirs"),
+    (re.compile(r"\bmy\b", re.IGNORECASE), "their"),
+    (re.compile(r"\bme\b", re.IGNORECASE), "them"),
+)
+_MY = re.compile(r"\Amy\b", re.IGNORECASE)
+
+
+def third_person(fact: str) -> str:
+    """Return the statement about "the user"; one with neither "I" nor "my" comes back unchanged."""
+    plain = straight(fact)
+    if _MY.match(plain):
+        return "The user's" + _later(plain[2:])
+    first = _FIRST.search(plain)
+    if first is None:
+        return _later(plain) if plain != _later(plain) else fact
+    subject = "The user" if first.start() == 0 else "the user"
+    return _later(plain[: first.start()]) + subject + _verb(first) + _later(plain[first.end() :])
+
+
+def _verb(first: re.Match[str]) -> str:
+    verb = first["verb"] or ""
+    if first["short"]:
+        return _SHORT[first["short"].lower()] + first["adverbs"] + verb
+    return first["adverbs"] + _conjugated(verb)
+
+
+def _conjugated(verb: str) -> str:
+    if verb in _VERBS or verb in _UNCHANGED or not verb:
+        return _VERBS.get(verb, verb)
+    if verb.endswith("ed") and len(verb) > 4:
+        return verb
+    if verb.endswith(("s", "sh", "ch", "x", "z", "o")):
+        return verb + "es"
+    if verb.endswith("y") and verb[-2:-1] not in set("aeiou"):
+        return verb[:-1] + "ies"
+    return verb + "s"
+
+
+def _later(text: str) -> str:
+    for pattern, other in _LATER:
+        text = pattern.sub(other, text)
+    return text

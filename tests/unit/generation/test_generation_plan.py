@@ -1,0 +1,73 @@
+"""Verdicts to changes."""
+
+from app.generation.plan import PlannedChange, plan
+from app.rules.facts import PERSONAL, PREFERENCES, Candidate, Neighbour, Verdict
+
+TEA = Candidate("I like tea.", (PREFERENCES,))
+ROME = Candidate("I live in Rome.")
+SHOWN = [[Neighbour("m1", 4, "I like coffee.", 0.5, (PERSONAL,))], []]
+
+
+def planned(*verdicts: Verdict, max_deletes: int = 5) -> tuple[list[PlannedChange], int]:
+    found = plan([TEA, ROME], SHOWN, verdicts, max_deletes=max_deletes)
+    return list(found.changes), len(found.refused)
+
+
+def test_each_kind_of_change() -> None:
+    changes, refused = planned(
+        Verdict("CREATE", (1,), "new", fact="I live in Rome."),
+        Verdict("UPDATE", (0, 1), "said again", "m1", "I like tea."),
+    )
+    assert refused == 0
+    assert changes == [
+        PlannedChange("CREATED", None, None, "I live in Rome.", (), ("I live in Rome.",), "new"),
+        PlannedChange(
+            "UPDATED",
+            "m1",
+            4,
+            "I like tea.",
+            (PREFERENCES,),
+            ("I like tea.", "I live in Rome."),
+            "said again",
+        ),
+    ]
+
+
+def test_an_update_without_topics_keeps_those_of_the_memory() -> None:
+    changes, _ = planned(Verdict("UPDATE", (1,), "", "m1", "x"))
+    assert changes[0].topics == (PERSONAL,)
+
+
+def test_a_deletion_tells_what_was_deleted() -> None:
+    changes, _ = planned(Verdict("DELETE", (0,), "asked to forget", "m1"))
+    assert (changes[0].action, changes[0].fact, changes[0].topics) == (
+        "DELETED",
+        "I like coffee.",
+        (PERSONAL,),
+    )
+
+
+def test_verdicts_that_name_nothing_shown_are_refused() -> None:
+    assert planned(
+        Verdict("UPDATE", (0,), "", "m9", "x"),
+        Verdict("DELETE", (0,), "", "m9"),
+        Verdict("DELETE", (0,), ""),
+        Verdict("CREATE", (0,), "", "m1", "x"),
+        Verdict("CREATE", (7,), "", fact="x"),
+        Verdict("CREATE", (0,), "", fact=" "),
+        Verdict("UPDATE", (0,), "", "m1", ""),
+    ) == ([], 7)
+
+
+def test_a_memory_changes_once_and_a_text_is_created_once() -> None:
+    changes, refused = planned(
+        Verdict("UPDATE", (0,), "", "m1", "x"),
+        Verdict("DELETE", (0,), "", "m1"),
+        Verdict("CREATE", (1,), "", fact="I live in Rome."),
+        Verdict("CREATE", (1,), "", fact="i live in ROME"),
+    )
+    assert (len(changes), refused) == (2, 2)
+
+
+def test_deletions_are_capped() -> None:
+    assert planned(Verdict("DELETE", (0,), "", "m1"), max_deletes=0) == ([], 1)

@@ -1,0 +1,47 @@
+"""Sentences and what is not the writer's own."""
+
+import pytest
+
+from app.rules.sentences import own_words, sentences
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I met Dr. Smith. He left!", ["I met Dr. Smith.", "He left!"]),
+        ("It cost $3.50... and broke. Ok", ["It cost $3.50... and broke.", "Ok"]),
+        ("See https://a.b/c.d?x=1. Fine", ["See https://a.b/c.d?x=1.", "Fine"]),
+        ("I came at 3 p.m. today. Late.", ["I came at 3 p.m. today.", "Late."]),
+        ("Ich komme am 3. Mai. Gut.", ["Ich komme am 3. Mai.", "Gut."]),
+        ("I turned 30. My wife is 28.", ["I turned 30.", "My wife is 28."]),
+        ("1. I like tea\n2. I like milk", ["1. I like tea", "2. I like milk"]),
+        ("我住在北京。我喜欢茶", ["我住在北京。", "我喜欢茶"]),
+        ("أنا هنا؟ نعم", ["أنا هنا؟", "نعم"]),
+        ("मैं यहाँ हूँ। ठीक", ["मैं यहाँ हूँ।", "ठीक"]),
+        (" \n ", []),
+    ],
+)
+def test_where_sentences_end(text: str, expected: list[str]) -> None:
+    found = list(sentences(text))
+    assert [one.text for one in found] == expected
+    assert all(text[one.start :].startswith(one.text) for one in found)
+
+
+def test_sentences_inside_quotation_marks_are_told() -> None:
+    found = sentences('He said: "Go home. Stay there." I left.')
+    assert [(one.text, one.quoted) for one in found] == [
+        ('He said: "Go home.', False),
+        ('Stay there."', True),
+        ("I left.", False),
+    ]
+
+
+def test_blocks_are_blanked_in_place() -> None:
+    text = "I <PAST_CONVERSATIONS>x\ny</PAST_CONVERSATIONS> am"
+    blanked = own_words(text)
+    assert (len(blanked), blanked.split(), blanked.count("\n")) == (len(text), ["I", "am"], 1)
+
+
+def test_a_long_text_takes_no_time() -> None:
+    for text in ("\n" * 300_000, " " * 300_000, "```" * 50_000, "<system " * 50_000, '"' * 200_000):
+        list(sentences(own_words(text)))
