@@ -72,7 +72,7 @@ define NEW_MIGRATION
 import os, tempfile
 from pathlib import Path
 from app.db import migrate
-from app.db.embedded import EmbeddedPostgres
+from app.postgres.embedded import EmbeddedPostgres
 from app.settings import Settings
 
 with tempfile.TemporaryDirectory() as folder:

@@ -10,9 +10,9 @@ import typer
 from pydantic import ValidationError
 
 from app.db import migrate
-from app.db.embedded import PostgresStartError
 from app.db.migrate import SchemaError
 from app.logs import configure_logs
+from app.postgres.embedded import PostgresStartError
 from app.settings import Settings
 
 app = typer.Typer(

@@ -15,13 +15,13 @@ from typing_extensions import override
 from app.access.service import AccessService
 from app.core.clock import Clock, SystemClock
 from app.db import migrate
-from app.db.embedded import embedded_postgres
 from app.db.engine import open_engine, plain_url
 from app.db.session import Database
 from app.engines.service import EngineService
 from app.llm.factory import open_embedder
 from app.main import create_app
 from app.operations import claims
+from app.postgres.embedded import embedded_postgres
 from app.resources import Resources, open_resources
 from app.settings import Settings
 from app.worker import working

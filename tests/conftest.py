@@ -17,7 +17,6 @@ from fastapi import FastAPI
 from app.access.service import AccessService
 from app.core.clock import FixedClock
 from app.db import migrate
-from app.db.embedded import EmbeddedPostgres
 from app.db.engine import open_engine
 from app.db.session import Database
 from app.engines.service import EngineService
@@ -25,9 +24,12 @@ from app.llm.scripted import ScriptedEmbedder
 from app.main import create_app
 from app.metadata import metadata
 from app.operations.runner import Runner
+from app.postgres.embedded import EmbeddedPostgres
 from app.resources import Resources
 from app.settings import Settings
 from app.worker import make_runner
+
+pytest_plugins = ["tests.architecture.statements_plugin"]
 
 ADMIN_KEY = "test-admin-key"
 START = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)

@@ -1,1 +1,1 @@
-"""Postgres: engine, transactions, column types, and the embedded server."""
+"""Postgres from the service's side: the pool, transactions, column types, filters, migrations."""

@@ -65,9 +65,10 @@ class _Generation:
         """Extract, then plan and apply until nothing has changed in between."""
         candidates = await self._candidates()
         for attempt in range(1, _MAX_PLANS + 1):
-            await self.job.step()
             planned = await self._plan(candidates)
             vectors = await self._embedded([change.fact for change in planned.changes])
+            # Thinking is what takes long: whoever cancels meanwhile must find nothing written.
+            await self.job.step()
             try:
                 await self._apply(planned, vectors, len(candidates))
             except Aborted:
@@ -100,7 +101,7 @@ class _Generation:
     async def _plan(self, candidates: Sequence[Candidate]) -> Plan:
         """Decide what becomes of each candidate among the memories of the scope."""
         if self.request.disable_consolidation:
-            kept = [one for one in candidates if not one.forget]
+            kept = [one for one in candidates if one.fact and not one.forget]
             return Plan(tuple(_created(one) for one in kept))
         vectors = await self._embedded([one.fact for one in candidates])
         neighbours = await self._neighbours(candidates, vectors)

@@ -99,16 +99,9 @@ class RevisionFields(WireModel):
     disable_memory_revisions: bool | None = None
 
     @model_validator(mode="after")
-    def _has_one_life(self) -> Self:
-        given = (
-            self.revision_expire_time is not None,
-            self.revision_ttl is not None,
-            bool(self.disable_memory_revisions),
-        )
-        if sum(given) > 1:
-            raise ValueError(
-                "must have at most one of revisionExpireTime, revisionTtl, disableMemoryRevisions"
-            )
+    def _has_one_revision_life(self) -> Self:
+        if self.revision_expire_time is not None and self.revision_ttl is not None:
+            raise ValueError("must have at most one of revisionExpireTime and revisionTtl")
         return self
 
 
@@ -132,6 +125,16 @@ class MemoryFields(RevisionFields):
     def _has_one_expiry(self) -> Self:
         if self.ttl is not None and self.expire_time is not None:
             raise ValueError("must have at most one of ttl and expireTime")
+        return self
+
+    @model_validator(mode="after")
+    def _has_a_revision_or_none(self) -> Self:
+        # Generations are recorded with both, and then make no revision.
+        has_life = self.revision_expire_time is not None or self.revision_ttl is not None
+        if has_life and self.disable_memory_revisions:
+            raise ValueError(
+                "must have at most one of revisionExpireTime, revisionTtl, disableMemoryRevisions"
+            )
         return self
 
     def content(self) -> dict[str, Any]:

@@ -4,8 +4,8 @@
 `tests/architecture/test_statements.py` judges what was recorded, after all other tests.
 """
 
+import os
 import sys
-from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -14,7 +14,15 @@ import psycopg
 import pytest
 from psycopg import sql
 
-_APP = str(Path(__file__).parents[2] / "app")
+_ROOT = Path(__file__).parents[2]
+_APP = f"{_ROOT / 'app'}{os.sep}"
+_TESTS = f"{_ROOT / 'tests'}{os.sep}"
+_CURSORS: tuple[type[Any], ...] = (
+    psycopg.AsyncCursor,
+    psycopg.AsyncServerCursor,
+    psycopg.Cursor,
+    psycopg.ServerCursor,
+)
 _LAST = "test_statements.py"
 
 recorded: dict[str, set[str]] = {}
@@ -23,9 +31,10 @@ recorded: dict[str, set[str]] = {}
 
 def pytest_configure() -> None:
     """Put a recorder before each method of the driver that takes a statement."""
-    for cursor in (psycopg.AsyncCursor, psycopg.Cursor):
-        for name in ("execute", "executemany", "stream"):
-            _wrap(cursor, name)
+    for cursor in _CURSORS:
+        for name in ("execute", "executemany", "stream", "copy"):
+            if name in vars(cursor):
+                _wrap(cursor, name)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -37,12 +46,9 @@ def _wrap(cursor: type[Any], name: str) -> None:
     original = getattr(cursor, name)
 
     # Not a coroutine function, so that the stack still holds who called.
-    def recording(
-        self: object, query: object, *arguments: object, **options: object
-    ) -> AsyncIterator[Any] | Iterator[Any]:
+    def recording(self: object, query: object, *arguments: object, **options: object) -> object:
         _record(query)
-        found: AsyncIterator[Any] | Iterator[Any]
-        found = original(self, query, *arguments, **options)
+        found: object = original(self, query, *arguments, **options)
         return found
 
     setattr(cursor, name, recording)
@@ -61,5 +67,13 @@ def _text(query: object) -> str:
 
 
 def _sender(frame: FrameType | None) -> str | None:
-    """Return `module.function` of the innermost function of the service on the stack."""
-    ...
+    """Return `module.function` of the innermost function of ours, unless it is a test's."""
+    while frame is not None:
+        file = frame.f_code.co_filename
+        if file.startswith(_TESTS):
+            return None
+        if file.startswith(_APP):
+            function = frame.f_code.co_qualname.partition(".<locals>")[0]
+            return f"{frame.f_globals['__name__']}.{function}"
+        frame = frame.f_back
+    return None

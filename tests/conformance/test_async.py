@@ -144,16 +144,18 @@ async def test_a_generation_is_not_waited_for(aio: Client, engine: str) -> None:
         scope=USER,
         config={"wait_for_completion": False},
     )
-    poll = memories._get_generate_memories_operation
-    async with asyncio.timeout(30):
-        while not (found := await poll(operation_name=operation.name)).done:
-            await asyncio.sleep(0.05)
+    await to_its_end(http, operation.name)
+    found = await memories._get_generate_memories_operation(operation_name=operation.name)
     assert actions(generated(found)) == ["CREATED"]
 
 
 @pytest.mark.parametrize(
     "how",
-    [{}, {"similarity_search_params": {"search_query": "tea"}}, {"config": {"filter": 'fact=~".*"'}}],
+    [
+        {},
+        {"similarity_search_params": {"search_query": "tea"}},
+        {"config": {"filter": 'fact=~".*"'}},
+    ],
     ids=["plain", "similarity", "filter"],
 )
 async def test_memories_are_retrieved(aio: Client, engine: str, how: dict[str, Any]) -> None:
@@ -194,7 +196,7 @@ async def test_refusals_are_raised(aio: Client, engine: str) -> None:
 
 
 async def test_a_wrong_key_is_unauthenticated(server: LiveServer, engine: str) -> None:
-    client = vertex_client(**at(server.url, token="wrong"))  # noqa: S106 - it is wrong
+    client = vertex_client(**at(server.url, token="wrong"))
     try:
         with refused(401, "UNAUTHENTICATED"):
             await client.aio.agent_engines.memories.list(name=engine)

@@ -186,9 +186,7 @@ def test_an_update_of_the_name_leaves_the_configuration(vertex: Client) -> None:
 
 
 BAD = {
-    "two lives": {
-        "ttl_config": {"default_ttl": "1s", "granular_ttl_config": {"create_ttl": "1s"}}
-    },
+    "two lives": {"ttl_config": {"default_ttl": "1s", "granular_ttl_config": {"create_ttl": "1s"}}},
     "no duration": {"ttl_config": {"default_ttl": "an hour"}},
     "a negative duration": {"ttl_config": {"default_ttl": "-5s"}},
     "no whole minutes": {
@@ -204,9 +202,7 @@ BAD = {
         }
     },
     "two defaults": {"customization_configs": [{}, {}]},
-    "no id of a schema": {
-        "structured_memory_configs": [{"schema_configs": [{"id": "Not_An_Id"}]}]
-    },
+    "no id of a schema": {"structured_memory_configs": [{"schema_configs": [{"id": "Not_An_Id"}]}]},
     "an array": {
         "structured_memory_configs": [
             {"schema_configs": [{"id": "a", "memory_schema": {"type": "ARRAY"}}]}

@@ -196,7 +196,8 @@ def test_a_missing_role_is_the_users(bank: Bank) -> None:
 
 def test_what_the_model_says_is_not_about_the_user(bank: Bank) -> None:
     operation = bank.memories.generate(
-        name=bank.name, direct_contents_source=says("I live in a data centre.", role="model"),
+        name=bank.name,
+        direct_contents_source=says("I live in a data centre.", role="model"),
         scope=USER,
     )
     assert generated(operation) == []
@@ -295,9 +296,7 @@ def test_a_scope_is_required(bank: Bank) -> None:
 @pytest.mark.parametrize("scope", [{}, {"user_id": "*"}, {str(n): "v" for n in range(6)}])
 def test_a_bad_scope_is_refused(bank: Bank, scope: dict[str, str]) -> None:
     with invalid("scope"):
-        bank.memories.generate(
-            name=bank.name, direct_memories_source=facts("x"), scope=scope
-        )
+        bank.memories.generate(name=bank.name, direct_memories_source=facts("x"), scope=scope)
 
 
 def test_generation_for_an_unknown_engine_is_missing(bank: Bank) -> None:

@@ -49,13 +49,14 @@ def test_a_request_sets_the_life_of_its_revisions(bank: Bank) -> None:
 def test_a_request_may_keep_no_revisions(bank: Bank) -> None:
     (made,) = bank.remember("I live in Zurich", disable_memory_revisions=True)
     assert bank.revisions(made.memory.name) == []
+    without: dict[str, Any] = {"disable_memory_revisions": True, "revision_expire_time": LATER}
+    (made,) = bank.remember("My dog is called Rex.", **without)
+    assert bank.revisions(made.memory.name) == []
 
 
 def test_two_lives_of_revisions_are_refused(bank: Bank) -> None:
     with invalid("revisionTtl"):
         bank.remember("x", revision_ttl="1s", revision_expire_time=LATER)
-    with invalid("revisionTtl"):
-        bank.remember("x", revision_ttl="1s", disable_memory_revisions=True)
 
 
 def test_labels_are_on_the_revisions_of_created_updated_and_deleted(bank: Bank) -> None:
@@ -102,7 +103,7 @@ def test_the_default_strategy_overwrites(bank: Bank) -> None:
 
 
 def test_an_exact_match_of_metadata_may_be_required(bank: Bank) -> None:
-    strategy = {"metadata_merge_strategy": "REQUIRE_EXACT_MATCH"}
+    strategy: dict[str, Any] = {"metadata_merge_strategy": "REQUIRE_EXACT_MATCH"}
     (first,) = bank.remember("I live in Zurich", metadata=_metadata(a="1"))
     (other,) = bank.remember("I live in Zurich", metadata=_metadata(a="2"), **strategy)
     assert other.action.value == "CREATED"

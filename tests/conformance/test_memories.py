@@ -140,7 +140,7 @@ def test_a_new_memory_is_there_at_once(bank: Bank) -> None:
 
 
 def test_facts_keep_every_character(bank: Bank) -> None:
-    fact = "Ich mag Käse 🧀, \"quotes\", \\ and\nlines\t– 日本語 *"
+    fact = 'Ich mag Käse 🧀, "quotes", \\ and\nlines\t日本語 *'
     assert bank.create(fact).fact == fact
 
 
@@ -209,6 +209,10 @@ CONFIGS: dict[str, tuple[str, dict[str, Any]]] = {
     "two lives of the revision": (
         "revisionTtl",
         {"revision_ttl": "1s", "revision_expire_time": LATER},
+    ),
+    "a life of no revision": (
+        "revisionTtl",
+        {"revision_ttl": "1s", "disable_memory_revisions": True},
     ),
     "a past expiry": ("expireTime", {"expire_time": datetime(2020, 1, 1, tzinfo=UTC)}),
     "an empty value of metadata": ("metadata.a", {"metadata": {"a": {}}}),

@@ -83,20 +83,19 @@ def test_a_bad_order_is_refused(bank: Bank, order: str) -> None:
         bank.listed(order_by=order)
 
 
+MANAGED = "topics.managed_memory_topic: USER_PREFERENCES"
+CUSTOM = 'topics.custom_memory_topic_label: "my jargon"'
 FILTERS: dict[str, list[str]] = {
     r'scope="{\"user_id\": \"ann\"}"': [NUTS, TEA],
     r'scope="{\"app_name\": \"x y\", \"user_id\": \"bob\"}"': [HELLO, TRIP],
     r'scope="{\"user_id\": \"bob\"}"': [],
     r'scope="{\"user_id\": \"Ann\"}"': [],
     'scope.user_id="ann"': [NUTS, TEA],
-    "topics.managed_memory_topic: USER_PREFERENCES": [TEA],
+    MANAGED: [TEA],
     'topics.managed_memory_topic = "USER_PREFERENCES"': [TEA],
     'topics.managed_memory_topic: "KEY_CONVERSATION_DETAILS"': [NUTS],
-    'topics.custom_memory_topic_label: "my jargon"': [TRIP],
-    'topics.managed_memory_topic: USER_PREFERENCES OR topics.custom_memory_topic_label:"my jargon"': [
-        TRIP,
-        TEA,
-    ],
+    CUSTOM: [TRIP],
+    f"{MANAGED} OR {CUSTOM}": [TRIP, TEA],
     'fact="I like tea."': [TEA],
     'fact = "i like tea."': [],
     r'fact="I say \"hello\"."': [HELLO],
@@ -174,7 +173,7 @@ def test_a_token_belongs_to_its_question(filled: Bank, http: httpx.Client) -> No
     with invalid("pageToken"):
         filled.listed(page_token=token, filter='fact="x"')
     with invalid("pageToken"):
-        filled.listed(page_token="nonsense")  # noqa: S106 - a page's
+        filled.listed(page_token="nonsense")
 
 
 def test_a_negative_page_is_refused(bank: Bank) -> None:

@@ -116,9 +116,7 @@ def test_a_done_operation_is_deleted_without_its_effect(bank: Bank, http: httpx.
 
 
 @pytest.mark.parametrize("timeout", ["soon", "10"])
-def test_a_bad_timeout_of_a_wait_is_refused(
-    bank: Bank, http: httpx.Client, timeout: str
-) -> None:
+def test_a_bad_timeout_of_a_wait_is_refused(bank: Bank, http: httpx.Client, timeout: str) -> None:
     operation = bank.memories.create(name=bank.name, fact="f", scope=USER)
     answer = http.post(f"{operation.name}:wait", params={"timeout": timeout})
     assert answer.status_code == 400

@@ -57,9 +57,7 @@ async def aio_platform(server: LiveServer) -> AsyncIterator[Client]:
 
 
 def _create(platform: Client, engine: str, fact: str = "I like tea.", **config: Any) -> Any:
-    made = platform.memory_banks.memories.create(
-        name=engine, fact=fact, scope=USER, config=config
-    )
+    made = platform.memory_banks.memories.create(name=engine, fact=fact, scope=USER, config=config)
     return made.response
 
 

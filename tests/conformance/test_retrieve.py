@@ -107,9 +107,7 @@ def _pager(bank: Bank, size: int | None = None, token: str | None = None) -> Any
     return bank.memories.retrieve(name=bank.name, scope=USER, simple_retrieval_params=params)
 
 
-def test_pages_are_asked_for_with_a_size_and_a_token(
-    filled: Bank, http: httpx.Client
-) -> None:
+def test_pages_are_asked_for_with_a_size_and_a_token(filled: Bank, http: httpx.Client) -> None:
     path = f"{filled.name}/memories:retrieve"
     seen, token = [], ""
     for _ in range(3):

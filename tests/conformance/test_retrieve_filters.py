@@ -45,17 +45,16 @@ def filled(bank: Bank) -> Bank:
     return bank
 
 
+MANAGED = "topics.managed_memory_topic: USER_PREFERENCES"
+CUSTOM = 'topics.custom_memory_topic_label:"my health"'
 TEXTS: dict[str, list[str]] = {
     f'fact="{TEA}"': [TEA],
     'fact=~".*allergies.*"': [NUTS],
     'fact =~ "I (like|travel) .*"': [TRAIN, TEA],
     'topics.managed_memory_topic = "USER_PREFERENCES"': [TEA],
-    "topics.managed_memory_topic: USER_PREFERENCES": [TEA],
-    'topics.custom_memory_topic_label: "my health"': [NUTS],
-    'topics.custom_memory_topic_label:"my health" OR topics.managed_memory_topic:USER_PREFERENCES': [
-        NUTS,
-        TEA,
-    ],
+    MANAGED: [TEA],
+    CUSTOM: [NUTS],
+    f"{CUSTOM} OR {MANAGED}": [NUTS, TEA],
     'create_time > "2020-01-01T00:00:00Z"': [TRAIN, NUTS, TEA],
     'create_time >= "2020-01-01T00:00:00.000001+00:00" AND fact=~".*tea.*"': [TEA],
     "update_time < 1577836800000000": [],
@@ -69,9 +68,7 @@ def test_a_filter_binds_either_kind_of_retrieval(
 ) -> None:
     config = {"filter": text}
     assert filled.retrieved_facts(config=config) == expected
-    found = filled.retrieved_facts(
-        similarity_search_params={"search_query": "tea"}, config=config
-    )
+    found = filled.retrieved_facts(similarity_search_params={"search_query": "tea"}, config=config)
     assert sorted(found) == sorted(expected)
     page = filled.memories.retrieve(
         name=filled.name,
@@ -135,13 +132,7 @@ GROUPS: dict[str, tuple[list[list[dict[str, Any]]], list[str]]] = {
         [TEA],
     ),
     "no moment is later than its own second": (
-        [
-            [
-                _one(
-                    "when", {"timestamp_value": WHEN.replace(microsecond=0)}, op="GREATER_THAN"
-                )
-            ]
-        ],
+        [[_one("when", {"timestamp_value": WHEN.replace(microsecond=0)}, op="GREATER_THAN")]],
         [],
     ),
     "a negated filter": ([[_one("src", {"string_value": "a"}, negate=True)]], [TRAIN, NUTS]),

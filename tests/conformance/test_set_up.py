@@ -112,7 +112,7 @@ def test_a_base_url_of_one_call_is_followed(server: LiveServer, engine: str) -> 
 
 def test_a_wrong_key_is_unauthenticated(server: LiveServer, engine: str) -> None:
     with refused(401, "UNAUTHENTICATED"):
-        _lists(vertex_client(**at(server.url, token="wrong")), engine)  # noqa: S106 - it is wrong
+        _lists(vertex_client(**at(server.url, token="wrong")), engine)
     with refused(401, "UNAUTHENTICATED"):
         vertex_client(
             api_key="wrong", http_options={"base_url": server.url}

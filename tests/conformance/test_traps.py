@@ -12,8 +12,8 @@ from tests.support.official import USER, Bank, Client, facts, invalid
 
 
 def test_1_nested_fields_in_snake_case(http: httpx.Client, engine: str) -> None:
-    config = {"ttl_config": {"granular_ttl_config": {"create_ttl": "60s"}}}
-    body = {"context_spec": {"memory_bank_config": config}}
+    config: dict[str, Any] = {"ttl_config": {"granular_ttl_config": {"create_ttl": "60s"}}}
+    body: dict[str, Any] = {"context_spec": {"memory_bank_config": config}}
     assert http.patch(engine, json=body).status_code == 200
     memory = {"fact": "f", "scope": USER, "topics": [{"managed_memory_topic": "USER_PREFERENCES"}]}
     made = http.post(f"{engine}/memories", json=memory).json()["response"]

@@ -14,11 +14,11 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from app.db import postgres_server
-from app.db.embedded import EmbeddedPostgres, PostgresStartError, embedded_postgres
-from app.db.postgres_files import find_binaries, open_private, try_lock
-from app.db.postgres_home import open_home
-from app.db.postgres_process import launch
+from app.postgres import server as postgres_server
+from app.postgres.embedded import EmbeddedPostgres, PostgresStartError, embedded_postgres
+from app.postgres.files import find_binaries, open_private, try_lock
+from app.postgres.home import open_home
+from app.postgres.process import launch
 from app.settings import Settings
 
 _SECRET = "the-text-of-a-memory"
@@ -31,7 +31,7 @@ _OWNER = """
 import json, sys
 from pathlib import Path
 import psycopg
-from app.db.embedded import EmbeddedPostgres
+from app.postgres.embedded import EmbeddedPostgres
 from app.settings import Settings
 
 server = EmbeddedPostgres(Settings(data_dir=Path(sys.argv[1])), copies=Path(sys.argv[2]))

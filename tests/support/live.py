@@ -65,7 +65,7 @@ def stop(server: LiveServer) -> None:
 
 @contextmanager
 def live_server(data_dir: Path, **environment: str) -> Iterator[LiveServer]:
-    server = start(data_dir, **environment)
+    server = start(data_dir, None, **environment)
     try:
         yield server
     finally:

@@ -133,13 +133,12 @@ class Replay:
     async def _query(self, url: str) -> dict[str, str]:
         """Return the parameters, with a token that belongs to them."""
         query = dict(self.request.query)
+        if "scope=" in query.get("filter", ""):
+            body = {"fact": "f", "scope": {"user_id": "123"}}
+            for _ in range(2):
+                await self._post("POST", url, body)
         if query.pop("pageToken", None) is None:
             return query
-        if "scope=" in query.get("filter", ""):
-            engine = url.removesuffix("/memories")
-            for _ in range(2):
-                body = {"fact": "f", "scope": {"user_id": "123"}}
-                await self._post("POST", f"{engine}/memories", body)
         first = (await self.client.get(url, params=query)).json()
         return {**query, "pageToken": first["nextPageToken"]}
 

@@ -4,6 +4,7 @@ from typing import Any
 
 import httpx
 import pytest
+from fastapi import FastAPI
 
 from app.core.errors import Reason
 from tests.support.asgi import Sent, call
@@ -176,8 +177,6 @@ async def test_an_id_that_no_memory_can_have_is_not_found(
 
 
 @pytest.mark.parametrize("path", [b"/%00", b"/v1/reasoningEngines/1/memories/a%00b", b"/\xff", b""])
-async def test_a_path_of_any_bytes_is_answered(client: httpx.AsyncClient, path: bytes) -> None:
-    transport = client._transport
-    assert isinstance(transport, httpx.ASGITransport)
-    answer = await call(transport.app, Sent("GET", path))
+async def test_a_path_of_any_bytes_is_answered(app: FastAPI, path: bytes) -> None:
+    answer = await call(app, Sent("GET", path))
     assert (answer.status, answer.reason) == (404, Reason.PATH_NOT_FOUND)

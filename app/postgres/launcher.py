@@ -1,6 +1,6 @@
 """Becomes another program, with fewer rights and tied to the life of its parent. Run as a script.
 
-    python -I -S _launch.py PARENT UID GID DEATH_SIGNAL FOLDER PROGRAM [ARGUMENT ...]
+    python -I -S launcher.py PARENT UID GID DEATH_SIGNAL FOLDER PROGRAM [ARGUMENT ...]
 
 A script of its own, because the code between fork and exec must not run inside a process with
 threads. It is started with the rights of the parent, so it may lie where the later user cannot

@@ -22,14 +22,14 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
-from app.db.postgres_files import (
+from app.postgres.files import (
     binaries_for,
     is_root,
     open_private,
     postgres_program,
     try_lock,
 )
-from app.db.postgres_process import Account, PostgresStartError, can_run
+from app.postgres.process import Account, PostgresStartError, can_run
 
 if sys.platform != "win32":
     import pwd

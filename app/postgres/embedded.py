@@ -13,10 +13,10 @@ from threading import Lock
 from types import TracebackType
 from typing import Self
 
-from app.db.postgres_home import PostgresHome, open_home
-from app.db.postgres_process import PostgresStartError
-from app.db.postgres_server import url_of
-from app.db.postgres_supervisor import Supervisor
+from app.postgres.home import PostgresHome, open_home
+from app.postgres.process import PostgresStartError
+from app.postgres.server import url_of
+from app.postgres.supervisor import Supervisor
 from app.settings import Settings
 
 __all__ = ["EmbeddedPostgres", "PostgresStartError", "embedded_postgres"]

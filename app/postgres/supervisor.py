@@ -14,10 +14,10 @@ from concurrent.futures import Future
 
 import psycopg
 
-from app.db import postgres_server as server
-from app.db.postgres_files import failure_in_log, open_log
-from app.db.postgres_home import PostgresHome
-from app.db.postgres_process import PostgresStartError, ask_to_stop, launch
+from app.postgres import server
+from app.postgres.files import failure_in_log, open_log
+from app.postgres.home import PostgresHome
+from app.postgres.process import PostgresStartError, ask_to_stop, launch
 
 _POLL_SECONDS = 0.02
 # A server whose service was killed is on its way down when we look; after this it is asked, too.

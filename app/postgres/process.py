@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-_LAUNCHER = Path(__file__).with_name("_launch.py")
+_LAUNCHER = Path(__file__).with_name("launcher.py")
 _PROBE_SECONDS = 10
 
 

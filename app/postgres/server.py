@@ -15,8 +15,8 @@ from urllib.parse import quote
 
 import psycopg
 
-from app.db.postgres_files import open_private, postgres_program, try_lock
-from app.db.postgres_home import PostgresHome
+from app.postgres.files import open_private, postgres_program, try_lock
+from app.postgres.home import PostgresHome
 
 DATABASE = "memory_bank"
 _ROLE = "memory_bank"

@@ -10,7 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from app.db.postgres_process import Account, PostgresStartError, can_run
+from app.postgres.process import Account, PostgresStartError, can_run
 
 if sys.platform == "win32":
     import msvcrt

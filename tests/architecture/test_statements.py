@@ -1,0 +1,52 @@
+"""Runs last: no statement of the whole suite reaches across engines, but for those listed here.
+
+Source: decisions, section 3.
+"""
+
+from importlib import import_module
+
+import httpx
+import pytest
+
+from tests.architecture.statements_plugin import recorded
+from tests.architecture.tenancy import is_judged, unconfined
+from tests.support.operations import create_memory
+
+ALLOWED = {
+    "app.engines.repository.list_page": "the administrator's listing of engines",
+    "app.operations.claims.claim": "a worker takes work of any engine",
+    "app.operations.claims.release_all": "the start of the only worker",
+    "app.operations.repository.remove_old": "a sweep",
+    "app.retention.repository.list_gone": "a sweep",
+    "app.retention.repository.remove_expired_revisions": "a sweep",
+}
+"""Who may cross engines, and why: workers and sweeps, and who may see every engine."""
+
+
+async def test_no_statement_crosses_engines(client: httpx.AsyncClient) -> None:
+    await create_memory(client, "I like tea.")
+    senders = {sender for found in recorded.values() for sender in found}
+    assert "app.memories.repository.insert_memories" in senders, "the recorder is not at work"
+    crossing = [
+        f"{sender} reaches {', '.join(tables)}: {' '.join(statement.split())}"
+        for statement, found in recorded.items()
+        if is_judged(statement) and (tables := unconfined(statement))
+        for sender in found - ALLOWED.keys()
+    ]
+    assert not crossing, "\n".join(crossing)
+
+
+def test_definitions_come_from_the_database_folder_alone() -> None:
+    senders = {
+        sender
+        for statement, found in recorded.items()
+        if not is_judged(statement)
+        for sender in found
+    }
+    assert {sender for sender in senders if not sender.startswith("app.db.")} == set()
+
+
+@pytest.mark.parametrize("name", ALLOWED)
+def test_the_list_names_what_exists(name: str) -> None:
+    module, _, function = name.rpartition(".")
+    assert callable(getattr(import_module(module), function))
