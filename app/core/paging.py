@@ -10,6 +10,7 @@ import hashlib
 import json
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NoReturn, TypeVar, cast, overload
 
@@ -32,6 +33,14 @@ Query = str | Mapping[str, object]
 _A = TypeVar("_A", bound=KeyPart)
 _B = TypeVar("_B", bound=KeyPart)
 _C = TypeVar("_C", bound=KeyPart)
+
+
+@dataclass(frozen=True)
+class PageRequest:
+    """Which page of a list is asked for: its size, and the token of the page before."""
+
+    size: int | None = None
+    token: str | None = None
 
 
 def clamp_page_size(

@@ -10,7 +10,7 @@ from app.engines.service import EngineService
 from app.operations.schemas import Operation
 from app.web.context import Context, Mutation
 from app.web.names import EnginePath, LocationPath
-from app.web.paging import Filter, PageSize, PageToken, UpdateMask
+from app.web.paging import Filter, Page, UpdateMask
 from app.web.paths import ENGINE, PREFIX
 from app.web.routing import Router
 
@@ -34,13 +34,12 @@ async def create_engine(
 async def list_engines(
     context: Context,
     location: LocationPath,
+    page: Page,
     filter: Filter = None,  # noqa: A002 - the name on the wire
-    page_size: PageSize = None,
-    page_token: PageToken = None,
 ) -> ListReasoningEnginesResponse:
     """List the engines of a location, newest first; filter by `display_name`, `labels.k`, times."""
     service = EngineService.of(context.resources)
-    return await service.list_page(location, filter, page_size, page_token)
+    return await service.list_page(location, filter, page)
 
 
 @router.get(ENGINE, summary="Get an engine", operation_id="getReasoningEngine")

@@ -10,7 +10,7 @@ from app.core.fieldmask import check, parse_mask
 from app.core.ids import new_id
 from app.core.names import WILDCARD, EngineName, LocationName
 from app.core.once import Once
-from app.core.paging import clamp_page_size, decode_token, encode_token, typed_key
+from app.core.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
 from app.db.filters import read_filter
 from app.db.session import Database
 from app.engines import repository
@@ -112,18 +112,17 @@ class EngineService:
         self,
         location: LocationName,
         filter_text: str | None,
-        page_size: int | None,
-        page_token: str | None,
+        page: PageRequest,
     ) -> ListReasoningEnginesResponse:
         """Return a page of engines, newest first."""
-        limit = clamp_page_size(page_size)
+        limit = clamp_page_size(page.size)
         clause = read_filter(
             filter_text,
             repository.FILTER_FIELDS,
             regex_max_chars=self.settings.filter_regex_max_chars,
         )
         query = {"list": "engines", "parent": str(location), "filter": filter_text}
-        after = typed_key(decode_token(page_token, query), datetime, int) if page_token else None
+        after = typed_key(decode_token(page.token, query), datetime, int) if page.token else None
         seconds = self.settings.filter_timeout_seconds if clause.uses_regex else None
         async with self.db.snapshot(statement_seconds=seconds) as session:
             rows = await repository.list_page(session, location, clause.condition, limit + 1, after)

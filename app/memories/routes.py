@@ -20,7 +20,7 @@ from app.operations.service import OperationService
 from app.web.context import Context, Mutation
 from app.web.etag import IfMatch
 from app.web.names import EnginePath, MemoryPath
-from app.web.paging import Filter, OrderBy, PageSize, PageToken, UpdateMask
+from app.web.paging import Filter, OrderBy, Page, UpdateMask
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
@@ -49,14 +49,13 @@ async def create_memory(
 async def list_memories(
     context: Context,
     engine: EnginePath,
+    page: Page,
     filter: Filter = None,  # noqa: A002 - the name on the wire
     order_by: OrderBy = None,
-    page_size: PageSize = None,
-    page_token: PageToken = None,
 ) -> ListMemoriesResponse:
     """List memories of all scopes, newest first unless ordered otherwise."""
     service = MemoryService.of(context.resources)
-    return await service.list_page(engine, filter, order_by, (page_size, page_token))
+    return await service.list_page(engine, filter, order_by, page)
 
 
 @router.get(_ONE, summary="Get a memory", operation_id="getMemory")

@@ -10,7 +10,7 @@ from app.core.errors import Aborted, InvalidArgument, Reason
 from app.core.fieldmask import check, parse_mask
 from app.core.names import EngineName, MemoryName, check_chosen_id
 from app.core.once import Once
-from app.core.paging import clamp_page_size, decode_token, encode_token, typed_key
+from app.core.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
 from app.db.filters import read_filter
 from app.db.session import Database, Session
 from app.engines import repository as engines
@@ -175,11 +175,11 @@ class MemoryService:
         name: EngineName,
         filter_text: str | None,
         order_by: str | None,
-        page: tuple[int | None, str | None],
+        page: PageRequest,
     ) -> ListMemoriesResponse:
-        """Return a page of live memories; `page` is its size and token."""
+        """Return a page of live memories."""
         now = self.clock.now()
-        limit = clamp_page_size(page[0])
+        limit = clamp_page_size(page.size)
         order = _order(order_by)
         clause = read_filter(
             filter_text,
@@ -188,7 +188,7 @@ class MemoryService:
         )
         query = {"list": "memories", "engine": name.engine, "filter": filter_text}
         query["order"] = f"{order.field} {order.is_descending}"
-        after = typed_key(decode_token(page[1], query), datetime, str) if page[1] else None
+        after = typed_key(decode_token(page.token, query), datetime, str) if page.token else None
         seconds = self.settings.filter_timeout_seconds if clause.uses_regex else None
         async with self.db.snapshot(statement_seconds=seconds) as session:
             engine = name_of(await engines.get(session, name))

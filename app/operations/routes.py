@@ -8,7 +8,7 @@ from app.operations.schemas import ListOperationsResponse, Operation
 from app.operations.service import OperationService
 from app.web.context import Context
 from app.web.names import EnginePath, OperationPath
-from app.web.paging import PageSize, PageToken
+from app.web.paging import Page
 from app.web.paths import ENGINE
 from app.web.routing import Router
 from app.wire.base import Empty
@@ -22,10 +22,10 @@ _ONE = _COLLECTION + "/{operation}"
 
 @router.get(_COLLECTION, summary="List operations", operation_id="listOperations")
 async def list_operations(
-    context: Context, engine: EnginePath, page_size: PageSize = None, page_token: PageToken = None
+    context: Context, engine: EnginePath, page: Page
 ) -> ListOperationsResponse:
     """List the operations of an engine, newest first."""
-    return await OperationService.of(context.resources).list_page(engine, page_size, page_token)
+    return await OperationService.of(context.resources).list_page(engine, page)
 
 
 @router.get(_ONE, summary="Get an operation", operation_id="getOperation")

@@ -9,7 +9,7 @@ from typing import Any
 from app.core.clock import Clock
 from app.core.errors import FailedPrecondition, Reason
 from app.core.names import EngineName, OperationName
-from app.core.paging import clamp_page_size, decode_token, encode_token, typed_key
+from app.core.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
 from app.db.session import Database, Session
 from app.operations import repository
 from app.operations.schemas import ListOperationsResponse, Operation, State
@@ -53,13 +53,11 @@ class OperationService:
         async with self.db.snapshot() as session:
             return await self._render(session, row)
 
-    async def list_page(
-        self, engine: EngineName, page_size: int | None, page_token: str | None
-    ) -> ListOperationsResponse:
+    async def list_page(self, engine: EngineName, page: PageRequest) -> ListOperationsResponse:
         """Return a page of an engine's operations, newest first, without their responses' text."""
-        limit = clamp_page_size(page_size)
+        limit = clamp_page_size(page.size)
         query = {"list": "operations", "engine": engine.engine}
-        after = typed_key(decode_token(page_token, query), str)[0] if page_token else None
+        after = typed_key(decode_token(page.token, query), str)[0] if page.token else None
         async with self.db.snapshot() as session:
             rows = await repository.list_page(session, engine, limit + 1, after)
         more = encode_token(query, [rows[limit - 1].operation_id]) if len(rows) > limit else None

@@ -13,7 +13,7 @@ from app.revisions.service import ALL_MEMORIES, RevisionService
 from app.web.context import Context, Mutation
 from app.web.etag import IfMatch
 from app.web.names import EnginePath, MemoryPath
-from app.web.paging import Filter, PageSize, PageToken
+from app.web.paging import Filter, Page
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
@@ -34,27 +34,25 @@ async def _revision(
 async def list_all_revisions(
     context: Context,
     engine: EnginePath,
+    page: Page,
     filter: Filter = None,  # noqa: A002 - the name on the wire
-    page_size: PageSize = None,
-    page_token: PageToken = None,
 ) -> ListMemoryRevisionsResponse:
     """List revisions of every memory of an engine, newest first; filter by `labels.key="value"`."""
     service = RevisionService.of(context.resources)
     parent = MemoryName(engine, ALL_MEMORIES)
-    return await service.list_page(parent, filter, (page_size, page_token))
+    return await service.list_page(parent, filter, page)
 
 
 @router.get(_COLLECTION, summary="List a memory's revisions", operation_id="listMemoryRevisions")
 async def list_revisions(
     context: Context,
     memory: MemoryPath,
+    page: Page,
     filter: Filter = None,  # noqa: A002 - the name on the wire
-    page_size: PageSize = None,
-    page_token: PageToken = None,
 ) -> ListMemoryRevisionsResponse:
     """List the revisions of a memory, newest first; also of one deleted in the last 48 hours."""
     service = RevisionService.of(context.resources)
-    return await service.list_page(memory, filter, (page_size, page_token))
+    return await service.list_page(memory, filter, page)
 
 
 @router.get(_COLLECTION + "/{revision}", summary="Get a revision", operation_id="getMemoryRevision")

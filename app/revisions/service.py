@@ -6,7 +6,7 @@ from datetime import datetime
 from app.core.errors import FailedPrecondition, InvalidArgument, Reason
 from app.core.names import MemoryName, RevisionName, parse_revision_id
 from app.core.once import Once
-from app.core.paging import clamp_page_size, decode_token, encode_token, typed_key
+from app.core.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
 from app.db.filters import read_filter
 from app.engines import repository as engines
 from app.engines.repository import Lock
@@ -40,11 +40,11 @@ class RevisionService:
         return cls(MemoryService.of(resources))
 
     async def list_page(
-        self, parent: MemoryName, filter_text: str | None, page: tuple[int | None, str | None]
+        self, parent: MemoryName, filter_text: str | None, page: PageRequest
     ) -> ListMemoryRevisionsResponse:
         """Return a page of the revisions of a memory, or of all with the id `-`, newest first."""
         now = self.memories.clock.now()
-        limit = clamp_page_size(page[0])
+        limit = clamp_page_size(page.size)
         settings = self.memories.settings
         clause = read_filter(
             filter_text,
@@ -57,7 +57,7 @@ class RevisionService:
             "memory": parent.memory,
             "filter": filter_text,
         }
-        before = typed_key(decode_token(page[1], query), int)[0] if page[1] else None
+        before = typed_key(decode_token(page.token, query), int)[0] if page.token else None
         seconds = settings.filter_timeout_seconds if clause.uses_regex else None
         async with self.memories.db.snapshot(statement_seconds=seconds) as session:
             engine = name_of(await engines.get(session, parent.engine))

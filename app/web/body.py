@@ -31,8 +31,8 @@ class JsonBody:
         except ServiceError as error:
             await render(error)(scope, receive, send)
             return
-        # Declares an undeclared body, so that the framework reads it as what it was checked to be.
-        MutableHeaders(scope=scope).setdefault("content-type", "application/json")
+        # The framework shall read it as what it was checked to be, however that was declared.
+        MutableHeaders(scope=scope)["content-type"] = "application/json"
         await self._app(scope, _replay(body, receive), send)
 
     async def _read(self, headers: Headers, receive: Receive) -> bytes:

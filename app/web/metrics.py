@@ -1,7 +1,10 @@
 """Prometheus metrics of the process. Labels name routes and kinds, never resources."""
 
 from fastapi import APIRouter, Response
+from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, Histogram, generate_latest
+
+from app.web.errors import ERROR_RESPONSES
 
 router = APIRouter()
 
@@ -12,7 +15,14 @@ REQUEST_SECONDS = Histogram(
 )
 
 
-@router.get("/metrics", summary="Prometheus metrics", operation_id="getMetrics", tags=["service"])
+@router.get(
+    "/metrics",
+    summary="Prometheus metrics",
+    operation_id="getMetrics",
+    tags=["service"],
+    response_class=PlainTextResponse,
+    responses={401: ERROR_RESPONSES[401]},
+)
 async def get_metrics() -> Response:
     """Return the metrics of this process in the Prometheus text format."""
     return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)

@@ -12,25 +12,28 @@ COLUMN = "engine_id"
 TENANT_TABLES = frozenset(table.name for table in metadata.sorted_tables if COLUMN in table.columns)
 
 _PLACEHOLDER = re.compile(r"%\(\w+\)[sbt]|%[sbt]|\$\d+")
+_VERB = re.compile(
+    r"\s*\(?\s*(with|select|insert|update|delete|merge|table|values)\b", re.IGNORECASE
+)
 _JUDGED = (exp.Select, exp.SetOperation, exp.Update, exp.Delete, exp.Insert, exp.Merge)
 
 
 def is_judged(statement: str) -> bool:
     """Tell whether a statement reads or writes rows; the rest defines or configures."""
-    return isinstance(parse(statement), _JUDGED)
+    return bool(_VERB.match(statement))
 
 
-def parse(statement: str) -> exp.Expr:
+def _parse(statement: str) -> exp.Expr:
     """Return the tree of a statement as the driver takes it; a value stands for each parameter."""
     text = _PLACEHOLDER.sub("'?'", statement).replace("%%", "%")
-    found = sqlglot.parse_one(text, dialect="postgres")
-    assert isinstance(found, exp.Expr)
+    found: exp.Expr = sqlglot.parse_one(text, dialect="postgres")
+    assert isinstance(found, _JUDGED), f"what is this? {statement}"
     return found
 
 
 def unconfined(statement: str) -> list[str]:
     """Return the tables of tenants that the statement reaches without naming one engine."""
-    return sorted(set(_unconfined(parse(statement), frozenset())))
+    return sorted(set(_unconfined(_parse(statement), frozenset())))
 
 
 def _unconfined(query: exp.Expr, outer: frozenset[str]) -> Iterator[str]:

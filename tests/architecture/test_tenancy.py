@@ -29,7 +29,7 @@ def test_the_tables_of_tenants_are_known() -> None:
         "delete from memories where engine_id = 1 and memory_id in ('a') returning memory_id",
         "insert into memories (engine_id, fact) values (%(a)s, %(b)s) on conflict do nothing",
         (
-            "with new as (insert into memories (engine_id, fact) values (1, 'a') returning engine_id)"
+            "with new as (insert into memories (engine_id, fact) values (1, 'a') returning *)"
             " insert into memory_revisions (engine_id, fact) select new.engine_id, 'a' from new"
         ),
         "select * from ticks",

@@ -7,6 +7,7 @@ import asyncio
 from collections.abc import AsyncIterable
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.support.live import LiveServer
@@ -23,6 +24,7 @@ from tests.support.official import (
     missing,
     refused,
     says,
+    to_its_end,
     vertex_client,
 )
 
@@ -136,7 +138,7 @@ async def test_a_conversation_becomes_memories(aio: Client, engine: str) -> None
     assert actions(generated(operation)) == ["CREATED"]
 
 
-async def test_a_generation_is_not_waited_for(aio: Client, engine: str) -> None:
+async def test_a_generation_is_not_waited_for(aio: Client, http: httpx.Client, engine: str) -> None:
     memories = aio.agent_engines.memories
     operation = await memories.generate(
         name=engine,
@@ -144,7 +146,7 @@ async def test_a_generation_is_not_waited_for(aio: Client, engine: str) -> None:
         scope=USER,
         config={"wait_for_completion": False},
     )
-    await to_its_end(http, operation.name)
+    await asyncio.to_thread(to_its_end, http, operation.name)
     found = await memories._get_generate_memories_operation(operation_name=operation.name)
     assert actions(generated(found)) == ["CREATED"]
 

@@ -18,6 +18,7 @@ from tests.support.official import (
     last_part,
     missing,
     refused,
+    to_its_end,
 )
 
 
@@ -219,8 +220,7 @@ def test_force_in_the_query_deletes_an_engine_with_its_memories(
 def test_the_operation_of_a_deletion_ends(bank: Bank, http: httpx.Client) -> None:
     bank.create("I like tea.")
     operation = bank.client.agent_engines.delete(name=bank.name, force=True)
-    ended = http.post(f"{operation.name}:wait", params={"timeout": "10s"}).json()
-    assert ended["done"] is True
+    ended = to_its_end(http, operation.name)
     assert ended["response"] == {"@type": "type.googleapis.com/google.protobuf.Empty"}
 
 

@@ -128,7 +128,8 @@ def test_parameters_of_the_query_are_read_in_both_spellings(bank: Bank, http: ht
     spellings: list[dict[str, str | int]] = [
         {"pageSize": 1, "orderBy": "create_time"},
         {"page_size": 1, "order_by": "create_time"},
-    ):
+    ]
+    for params in spellings:
         answer = http.get(path, params=params).json()
         assert [one["fact"] for one in answer["memories"]] == ["a"]
 

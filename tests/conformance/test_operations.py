@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.official import USER, Bank, Client, facts, last_part, missing
+from tests.support.official import USER, Bank, Client, facts, last_part, missing, to_its_end
 
 
 def _start(bank: Bank, *texts: str) -> Any:
@@ -19,13 +19,6 @@ def _start(bank: Bank, *texts: str) -> Any:
         scope=USER,
         config={"wait_for_completion": False},
     )
-
-
-def _wait(http: httpx.Client, name: str) -> dict[str, Any]:
-    answer = http.post(f"{name}:wait", params={"timeout": "10s"})
-    assert answer.status_code == 200, answer.text
-    found: dict[str, Any] = answer.json()
-    return found
 
 
 def test_the_operation_of_a_memory_is_read_by_its_name(bank: Bank) -> None:
@@ -75,16 +68,14 @@ def test_an_operation_belongs_to_its_engine(bank: Bank, vertex: Client) -> None:
 
 def test_a_running_generation_ends(bank: Bank, http: httpx.Client) -> None:
     operation = _start(bank, "I live in Zurich")
-    ended = _wait(http, operation.name)
-    assert ended["done"] is True
-    assert "error" not in ended
+    ended = to_its_end(http, operation.name)
     assert ended["name"] == operation.name
     assert len(ended["response"]["generatedMemories"]) == 1
 
 
 def test_generations_of_one_scope_run_one_after_another(bank: Bank, http: httpx.Client) -> None:
     started = [_start(bank, "I live in Zurich") for _ in range(5)]
-    ended = [_wait(http, operation.name) for operation in started]
+    ended = [to_its_end(http, operation.name) for operation in started]
     found = [one["response"]["generatedMemories"][0]["action"] for one in ended]
     assert found == ["CREATED", *["UPDATED"] * 4]
     assert bank.listed_facts() == ["I live in Zurich"]

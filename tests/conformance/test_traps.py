@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.official import USER, Bank, Client, facts, invalid
+from tests.support.official import USER, Bank, Client, facts, invalid, to_its_end
 
 
 def test_1_nested_fields_in_snake_case(http: httpx.Client, engine: str) -> None:
@@ -105,9 +105,7 @@ def test_12_no_operation_is_left_undone(http: httpx.Client, bank: Bank) -> None:
             config={"wait_for_completion": False},
         )
     for one in http.get(f"{bank.name}/operations").json()["operations"]:
-        ended = http.post(f"{one['name']}:wait", params={"timeout": "20s"}).json()
-        assert ended["done"] is True
-        assert "error" not in ended
+        to_its_end(http, one["name"])
 
 
 SHAPES: dict[str, dict[str, Any]] = {

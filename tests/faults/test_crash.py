@@ -47,12 +47,22 @@ def start(data_dir: Path, port: int) -> LiveServer:
 
 def kill_database(data_dir: Path) -> None:
     """Kill the first process of the database, be it serving or still starting."""
-    file = data_dir / "postgres" / "cluster" / "postmaster.pid"
     deadline = time.monotonic() + _SOON_SECONDS
-    while not (file.exists() and (lines := file.read_text().splitlines())):
+    while (found := database_process(data_dir)) is None:
         assert time.monotonic() < deadline
         time.sleep(0.01)
-    os.kill(int(lines[0]), signal.SIGKILL)
+    os.kill(found, signal.SIGKILL)
+
+
+def database_process(data_dir: Path) -> int | None:
+    """Return the number in the file that a server keeps, unless the server is dead."""
+    file = data_dir / "postgres" / "cluster" / "postmaster.pid"
+    try:
+        number = int(file.read_text().splitlines()[0])
+        os.kill(number, 0)
+    except (FileNotFoundError, IndexError, ProcessLookupError):
+        return None
+    return number
 
 
 def until_ready(server: LiveServer) -> None:
@@ -94,6 +104,7 @@ def test_nothing_acknowledged_is_lost_or_done_twice(data_dir: Path) -> None:
             until_ready(server)
         except BaseException:
             server.process.kill()
+            server.process.wait()
             raise
     try:
         with open_client(server.url) as client:

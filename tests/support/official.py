@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.support.live import KEY
@@ -141,6 +142,16 @@ def generated(operation: Any) -> Sequence[Any]:
     assert operation.done
     assert operation.error is None
     return operation.response.generated_memories or []
+
+
+def to_its_end(http: httpx.Client, name: str) -> dict[str, Any]:
+    """Wait for an operation and return it as it lies on the wire."""
+    answer = http.post(f"{name}:wait", params={"timeout": "30s"}, timeout=60)
+    assert answer.status_code == 200, answer.text
+    found: dict[str, Any] = answer.json()
+    assert found["done"] is True
+    assert "error" not in found
+    return found
 
 
 def actions(found: Sequence[Any]) -> list[str]:

@@ -85,27 +85,24 @@ class Replay:
 
     async def _seed(self) -> dict[str, str]:
         """Make the resources that the path names; return their ids by kind."""
-        names = self.request.names
         made = [await self._engine(f"{_ROOT}/reasoningEngines") for _ in range(5)]
-        if "engine" not in names:
-            return {}
         ids = {"engine": made[-1]}
-        engine = f"{_ROOT}/reasoningEngines/{made[-1]}"
-        if self.request.route == "DELETE E":
-            return ids
-        if self.request.route == "POST E/memories":
-            # The id that the request chooses must be free.
-            return ids
+        # An engine is deleted without force only when it is empty, and a chosen id has to be free.
+        if self.request.route not in {"DELETE E", "POST E/memories"}:
+            ids |= await self._children(f"{_ROOT}/reasoningEngines/{made[-1]}")
+        return {kind: text for kind, text in ids.items() if kind in self.request.names}
+
+    async def _children(self, engine: str) -> dict[str, str]:
+        """Make memories; return the ids of the last one, its operation and its revision."""
         for _ in range(2):
             await self._memory(engine, None)
-        operation = await self._memory(engine, names.get("memory"))
+        operation = await self._memory(engine, self.request.names.get("memory"))
         memory = operation["response"]["name"].rpartition("/")[2]
-        if "memory" in names:
-            ids["memory"] = memory
-        if "operation" in names:
-            ids["operation"] = operation["name"].rpartition("/")[2]
-        if "revision" in names:
-            ids["revision"] = await self._revision(f"{engine}/memories/{memory}")
+        ids = {
+            "memory": memory,
+            "operation": operation["name"].rpartition("/")[2],
+            "revision": await self._revision(f"{engine}/memories/{memory}"),
+        }
         if "(404)" in self.request.call:
             await self._post("DELETE", f"{engine}/memories/{memory}", None)
         return ids

@@ -3,7 +3,7 @@
 import httpx
 
 from app.operations.runner import Runner
-from tests.support.bank import BAD, GONE, Json, field_of, ok, refusal
+from tests.support.bank import GONE, Json, field_of, ok, refusal
 from tests.support.generation import given, said
 from tests.support.operations import USER
 
@@ -50,7 +50,7 @@ _BAD: list[tuple[Json, str]] = [
     ({**SCOPED, "revisionLabels": {"k" * 65: "v"}}, "revisionLabels"),
     ({**SCOPED, "revisionTtl": "0s"}, "revisionTtl"),
     ({**SCOPED, "revisionExpireTime": "2020-01-01T00:00:00Z"}, "revisionExpireTime"),
-    ({**SCOPED, "revisionTtl": "60s", "disableMemoryRevisions": True}, "body"),
+    ({**SCOPED, "revisionTtl": "60s", "revisionExpireTime": "2126-01-01T00:00:00Z"}, "body"),
     ({**SCOPED, "unknown": 1}, "unknown"),
 ]
 
@@ -60,7 +60,7 @@ async def test_a_wrong_request_is_refused_by_its_field(
 ) -> None:
     for body, named in _BAD:
         answer = await client.post("/memories:generate", json=body)
-        assert refusal(answer) == BAD, body
+        assert answer.status_code == 400, str(body)[:200]
         assert (str(body)[:200], field_of(answer)) == (str(body)[:200], named)
     assert await runner.run_pending() == 0
     assert ok(await client.get("/operations"))["operations"] == []

@@ -1,0 +1,155 @@
+"""Probes and metrics."""
+
+import re
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from sqlalchemy import text
+from typing_extensions import override
+
+from app.core.clock import FixedClock
+from app.core.errors import Reason
+from app.db.engine import open_engine
+from app.db.session import Database
+from app.llm.scripted import ScriptedEmbedder
+from app.main import create_app
+from app.resources import Resources
+from app.settings import Settings
+from tests.support.engines import FIRST
+from tests.support.errors import refusal
+from tests.support.operations import create_memory, path_of
+
+_HEALTH, _READY, _METRICS = (f"http://test/{name}" for name in ("healthz", "readyz", "metrics"))
+_NOT_READY = (503, "UNAVAILABLE", Reason.NOT_READY)
+_NOWHERE = "postgresql://nobody@127.0.0.1:1/nothing"
+
+
+class _Loading(ScriptedEmbedder):
+    """An embedder whose model is still being read."""
+
+    @property
+    @override
+    def ready(self) -> bool:
+        return False
+
+
+def _checks(answer: httpx.Response) -> dict[str, str]:
+    assert refusal(answer) == _NOT_READY
+    assert answer.headers["retry-after"] == "1"
+    checks: dict[str, str] = answer.json()["error"]["details"][0]["metadata"]
+    return checks
+
+
+def _client(app: FastAPI) -> httpx.AsyncClient:
+    return httpx.AsyncClient(transport=httpx.ASGITransport(app=app))
+
+
+async def test_a_process_that_can_answer_is_healthy(client: httpx.AsyncClient) -> None:
+    answer = await client.get(_HEALTH)
+    assert (answer.status_code, answer.json()["status"]) == (200, "ok")
+
+
+async def test_what_is_ready_says_of_what_it_consists(client: httpx.AsyncClient) -> None:
+    answer = await client.get(_READY)
+    assert answer.status_code == 200
+    assert answer.json() == {
+        "status": "ok",
+        "checks": {"database": "ok", "schema": "ok", "embedder": "ok", "model": "scripted/1"},
+    }
+
+
+async def test_nothing_is_ready_while_the_model_loads(resources: Resources) -> None:
+    loading = Resources(
+        resources.settings, resources.clock, resources.db, resources.database_url, _Loading()
+    )
+    async with _client(create_app(loading)) as client:
+        assert _checks(await client.get(_READY)) == {
+            "database": "ok",
+            "schema": "ok",
+            "embedder": "loading",
+        }
+        assert (await client.get(_HEALTH)).status_code == 200
+
+
+async def test_nothing_is_ready_on_another_schema(
+    client: httpx.AsyncClient, database: Database
+) -> None:
+    async with database.transaction() as session:
+        found = await session.execute(text("select version_num from alembic_version"))
+        current = found.scalar_one()
+        await session.execute(text("update alembic_version set version_num = 'other'"))
+    try:
+        assert _checks(await client.get(_READY))["schema"] == "not migrated"
+    finally:
+        async with database.transaction() as session:
+            statement = text("update alembic_version set version_num = :current")
+            await session.execute(statement, {"current": current})
+    assert (await client.get(_READY)).status_code == 200
+
+
+@pytest.fixture
+async def unreachable(
+    settings: Settings, clock: FixedClock, embedder: ScriptedEmbedder
+) -> AsyncIterator[httpx.AsyncClient]:
+    """A client of a service whose database is not there."""
+    database = Database(open_engine(_NOWHERE, settings))
+    resources = Resources(settings, clock, database, _NOWHERE, embedder)
+    async with _client(create_app(resources)) as client:
+        yield client
+    await database.close()
+
+
+async def test_nothing_is_ready_without_a_database(unreachable: httpx.AsyncClient) -> None:
+    assert _checks(await unreachable.get(_READY)) == {
+        "database": "unavailable",
+        "embedder": "ok",
+    }
+    assert (await unreachable.get(_HEALTH)).status_code == 200
+
+
+async def test_no_key_can_be_checked_without_a_database(unreachable: httpx.AsyncClient) -> None:
+    answer = await unreachable.get(FIRST, headers={"x-goog-api-key": "k"})
+    assert refusal(answer) == (503, "UNAVAILABLE", Reason.DATABASE_UNAVAILABLE)
+    assert answer.headers["retry-after"] == "1"
+    retry = answer.json()["error"]["details"][1]
+    assert retry == {"@type": "type.googleapis.com/google.rpc.RetryInfo", "retryDelay": "1s"}
+
+
+def _counts(metrics: str, needle: str) -> float:
+    """Return how many requests were counted under labels that hold the needle."""
+    lines = re.findall(
+        r"^memory_bank_request_seconds_count\{(.*)\} ([0-9.]+)$", metrics, re.MULTILINE
+    )
+    return sum(float(count) for labels, count in lines if needle in labels)
+
+
+async def test_metrics_count_requests_by_route_and_name_no_resource(
+    client: httpx.AsyncClient,
+) -> None:
+    one = (
+        'method="GET",route="/v1beta1/projects/{project}/locations/{location}'
+        '/reasoningEngines/{engine}/memories/{memory}",status="200"'
+    )
+    before = (await client.get(_METRICS)).text
+    memory = await create_memory(client, "I keep a zebrafish-4711.", {"user_id": "user-4711"})
+    for _ in range(3):
+        await client.get(path_of(memory["name"]))
+    await client.get("/memories/unknown-4711")
+    await client.get("http://test/v1/nothing-4711")
+    await client.request("BREW-4711", FIRST)
+    answer = await client.get(_METRICS)
+    after = answer.text
+    assert answer.headers["content-type"].startswith("text/plain; version=")
+    assert _counts(after, one) - _counts(before, one) == 3
+    assert (
+        _counts(after, one.replace("200", "404")) - _counts(before, one.replace("200", "404")) == 1
+    )
+    assert _counts(after, 'route="none",status="404"') > _counts(
+        before, 'route="none",status="404"'
+    )
+    assert _counts(after, 'method="other"') - _counts(before, 'method="other"') == 1
+    assert "4711" not in after
+    assert memory["name"].rpartition("/")[2] not in after
+    assert "process_cpu_seconds_total" in after
