@@ -337,9 +337,13 @@ def _new_expiry(
     now: datetime,
     requested: datetime | None,
 ) -> datetime | None:
-    """Return the expiry after an update; a mask that names it without a value takes it away."""
+    """Return the expiry after an update.
+
+    A mask that names it without a value takes the present one away; the bank's default, where
+    there is one, then counts as for any update.
+    """
     if changed & _EXPIRY_FIELDS:
-        return requested
+        return memory_expiry(config, Cause.UPDATE, now, requested, None)
     return memory_expiry(config, Cause.UPDATE, now, None, row.expire_time)
 
 

@@ -1,7 +1,6 @@
 """Prometheus metrics of the process. Labels name routes and kinds, never resources."""
 
 from fastapi import APIRouter, Response
-from fastapi.responses import PlainTextResponse
 from prometheus_client import CONTENT_TYPE_LATEST, Histogram, generate_latest
 
 from app.web.errors import ERROR_RESPONSES
@@ -20,8 +19,11 @@ REQUEST_SECONDS = Histogram(
     summary="Prometheus metrics",
     operation_id="getMetrics",
     tags=["service"],
-    response_class=PlainTextResponse,
-    responses={401: ERROR_RESPONSES[401]},
+    response_class=Response,
+    responses={
+        200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
+        401: ERROR_RESPONSES[401],
+    },
 )
 async def get_metrics() -> Response:
     """Return the metrics of this process in the Prometheus text format."""

@@ -1,6 +1,8 @@
 """The README is true: its settings are the settings, its commands exist."""
 
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 from typer.main import get_command
@@ -25,3 +27,9 @@ def test_the_first_screen_has_the_two_commands() -> None:
     first_screen = "\n".join(README.splitlines()[:20])
     assert "make run" in first_screen
     assert "make test" in first_screen
+
+
+def test_the_sample_of_the_demo_is_what_the_demo_prints() -> None:
+    command = [sys.executable, "-m", "app.cli", "demo"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
+    assert done.stdout.strip() in README

@@ -1,5 +1,6 @@
 """POST {E}/memories: wire specification, sections 2.1, 2.2, 5.1 and 5.2; decisions, section 2."""
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 
@@ -295,3 +296,24 @@ async def test_a_refused_creation_leaves_nothing(client: httpx.AsyncClient) -> N
     answer = await client.post("/memories", json={"fact": "x", "scope": USER, "ttl": "x"})
     assert refusal(answer) == BAD
     assert await listed(client) == []
+
+
+async def test_of_two_creations_of_one_id_one_wins(client: httpx.AsyncClient) -> None:
+    answers = await asyncio.gather(*(_create_chosen(client, fact=str(n)) for n in range(4)))
+    assert sorted(answer.status_code for answer in answers) == [200, 409, 409, 409]
+    assert len(await history(client, "/memories/mine")) == 1
+
+
+async def test_the_text_of_a_memory_is_in_no_error(client: httpx.AsyncClient) -> None:
+    # Section 5 of the decisions.
+    secret = "s3cret " * 2000
+    for body in (
+        {"fact": secret, "scope": USER},
+        {"fact": "x", "scope": USER, "metadata": {"k": {"stringValue": secret}}},
+        {"fact": "x", "scope": {"user_id": "s3cret*"}},
+        {"fact": "x", "scope": USER, "displayName": secret},
+        {"fact": ["s3cret"], "scope": USER},
+    ):
+        answer = await client.post("/memories", json=body)
+        assert refusal(answer) == BAD
+        assert "s3cret" not in answer.text
