@@ -21,6 +21,7 @@ from app.revisions.routes import router as revisions
 from app.web import docs, errors, health, metrics
 from app.web.auth import Authentication
 from app.web.body import JsonBody
+from app.web.document import tidied
 from app.web.middleware import RequestLog
 from app.web.paths import CanonicalPath
 from app.web.query import QueryNames
@@ -86,15 +87,10 @@ def create_app(resources: Resources) -> FastAPI:
 
 
 def openapi(app: FastAPI) -> dict[str, Any]:
-    """Return the document of the API, without answers that only the framework would give."""
+    """Return the document of the API."""
     if app.openapi_schema is None:
         found = get_openapi(
             title=app.title, version=app.version, description=app.description, routes=app.routes
         )
-        for path in found["paths"].values():
-            for operation in path.values():
-                operation["responses"].pop("422", None)
-        for name in ("HTTPValidationError", "ValidationError"):
-            found["components"]["schemas"].pop(name, None)
-        app.openapi_schema = found
+        app.openapi_schema = tidied(found)
     return app.openapi_schema

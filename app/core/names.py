@@ -18,10 +18,11 @@ WILDCARD = "-"
 """Stands for any project or location, and for any memory in `memories/-/revisions` (AIP-159)."""
 
 # One spelling per id: no sign, no leading zero, ASCII digits only.
-_INT64_ID = re.compile(r"[1-9][0-9]{0,18}")
-_CHOSEN_ID = re.compile(r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?")
+INT64_ID = r"[1-9][0-9]{0,18}"
+CHOSEN_ID = r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?"
 # Chosen ids and those made by the server, which start with a digit.
-_STORED_ID = re.compile(r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?")
+STORED_ID = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+_INT64_ID, _CHOSEN_ID, _STORED_ID = map(re.compile, (INT64_ID, CHOSEN_ID, STORED_ID))
 # The parent is opaque, but has to be storable and printable.
 _PARENT_ID = re.compile(r"[^/\x00-\x1f\x7f\ud800-\udfff]{1,256}")
 _SHOWN_CHARS = 80

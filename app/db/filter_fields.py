@@ -3,7 +3,7 @@ r"""The kinds of fields that filters compare: what each accepts, and its conditi
 | Kind | Operators |
 | --- | --- |
 | text | `=` `!=`; `:` the text holds the value; `:*` is not empty; `=~` `!~` all the text |
-| moment | `=` `!=` `<` `<=` `>` `>=` with RFC 3339 or whole microseconds since 1970 |
+| moment | `=` `!=` `<` `<=` `>` `>=` with ISO 8601 (default UTC) or microseconds since 1970 |
 | enum | `=` `:` `!=` with a known name |
 | map entry (`labels.k`) | `=` `:` `!=`, `=~` `!~`; `:*` the key is there |
 | map (`labels`) | `:` has this key |
@@ -48,6 +48,9 @@ _COMPARISONS: dict[Operator, Callable[[Column, ColumnElement[Any]], Condition]] 
 }
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _MICROSECONDS = re.compile(r"-?[0-9]{1,18}")
+_NO_OFFSET = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?"
+)
 _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
@@ -252,12 +255,15 @@ def _moment(comparison: Comparison) -> datetime:
     try:
         if _MICROSECONDS.fullmatch(text):
             return _EPOCH + timedelta(microseconds=int(text))
+        # Dates and moments without an offset are those of UTC.
+        if _NO_OFFSET.fullmatch(text):
+            return datetime.fromisoformat(text).replace(tzinfo=UTC)
         return parse_timestamp(text)
     except (ValueError, OverflowError):
         raise _invalid_value(
             comparison,
-            'must be a moment with an offset, like "2030-01-02T03:04:05Z", or whole microseconds '
-            "since 1970, in the years 1 to 9999.",
+            'must be an ISO 8601 moment, like "2030-01-02T03:04:05Z" or "2030-01-02", or whole '
+            "microseconds since 1970, in the years 1 to 9999.",
         ) from None
 
 

@@ -8,10 +8,10 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated, Any, Self
 
-from pydantic import AliasChoices, Field, model_validator
+from pydantic import AliasChoices, ConfigDict, Field, model_validator
 
 from app.core.names import MAX_ID_CHARS
-from app.wire.base import WireModel
+from app.wire.base import EXACTLY_ONE, WireModel
 from app.wire.content import Content
 from app.wire.scalars import PositiveDuration, one_of
 
@@ -34,6 +34,8 @@ ManagedTopicField = Annotated[ManagedTopic, one_of(ManagedTopic)]
 
 class MemoryTopicId(WireModel):
     """The name of a topic: one of a custom label and a managed topic."""
+
+    model_config = ConfigDict(json_schema_extra=EXACTLY_ONE)
 
     custom_memory_topic_label: str | None = Field(None, max_length=256)
     managed_memory_topic: ManagedTopicField | None = None
@@ -60,6 +62,8 @@ class ManagedMemoryTopic(WireModel):
 
 class MemoryTopic(WireModel):
     """A topic that memories may be about."""
+
+    model_config = ConfigDict(json_schema_extra=EXACTLY_ONE)
 
     custom_memory_topic: CustomMemoryTopic | None = None
     managed_memory_topic: ManagedMemoryTopic | None = None

@@ -2,7 +2,7 @@
 
 from typing import ClassVar
 
-from pydantic import Field
+from pydantic import ConfigDict, Field
 
 from app.core.names import EngineName
 from app.engines.config import MemoryBankConfig
@@ -29,6 +29,17 @@ class EncryptionSpec(WireModel):
 
 class ReasoningEngineRequest(WireModel):
     """An engine as callers send it. Fields that only answers have are ignored."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "displayName": "Travel agent",
+                    "contextSpec": {"memoryBankConfig": {"ttlConfig": {"defaultTtl": "2592000s"}}},
+                }
+            ]
+        }
+    )
 
     ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time"})
 

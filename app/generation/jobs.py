@@ -80,12 +80,14 @@ class _Generation:
     async def _candidates(self) -> list[Candidate]:
         """Return what is to be remembered or forgotten, off the event loop."""
         request = self.request
-        if request.direct_memories_source is not None:
-            given = request.direct_memories_source.direct_memories
-            return extraction.direct([(one.fact, topics_of(one.topics)) for one in given])
         async with self.job.db.snapshot() as session:
             engine = await engines.get(session, self.engine)
         config = customization_for(config_of(engine), request.scope or {})
+        if config.disable_natural_language_memories:
+            return []
+        if request.direct_memories_source is not None:
+            given = request.direct_memories_source.direct_memories
+            return extraction.direct([(one.fact, topics_of(one.topics)) for one in given])
         return await asyncio.to_thread(self._extract, config)
 
     def _extract(self, config: CustomizationConfig) -> list[Candidate]:
@@ -101,7 +103,7 @@ class _Generation:
     async def _plan(self, candidates: Sequence[Candidate]) -> Plan:
         """Decide what becomes of each candidate among the memories of the scope."""
         if self.request.disable_consolidation:
-            kept = [one for one in candidates if one.fact and not one.forget]
+            kept = [one for one in candidates if not one.forget]
             return Plan(tuple(_created(one) for one in kept))
         vectors = await self._embedded([one.fact for one in candidates])
         neighbours = await self._neighbours(candidates, vectors)

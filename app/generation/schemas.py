@@ -4,10 +4,10 @@ from enum import StrEnum
 from typing import Annotated, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from app.engines.config import MemoryTopicId
-from app.memories.schemas import MAX_FACT_CHARS, Metadata, RevisionFields, Scope
+from app.memories.schemas import Fact, Metadata, RevisionFields, Scope
 from app.wire.base import WireModel
 from app.wire.content import Content
 from app.wire.scalars import Timestamp, one_of
@@ -42,7 +42,7 @@ class DirectContentsSource(WireModel):
 class DirectMemory(WireModel):
     """A fact in the request."""
 
-    fact: str = Field(min_length=1, max_length=MAX_FACT_CHARS)
+    fact: Fact
     topics: list[MemoryTopicId] | None = None
 
 
@@ -70,6 +70,31 @@ def _check_time_zone(name: str) -> str:
 
 class GenerateMemoriesRequest(RevisionFields):
     """From what to generate memories, for which scope, and how."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [
+                {"required": ["directContentsSource", "scope"]},
+                {"required": ["directMemoriesSource", "scope"]},
+                {"required": ["vertexSessionSource"]},
+            ],
+            "examples": [
+                {
+                    "scope": {"user_id": "42"},
+                    "directContentsSource": {
+                        "events": [
+                            {
+                                "content": {
+                                    "role": "user",
+                                    "parts": [{"text": "I prefer a window seat."}],
+                                }
+                            }
+                        ]
+                    },
+                }
+            ],
+        }
+    )
 
     direct_contents_source: DirectContentsSource | None = None
     direct_memories_source: DirectMemoriesSource | None = None

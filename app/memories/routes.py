@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import Query
 
 from app.core.errors import InvalidArgument
+from app.core.names import CHOSEN_ID
 from app.engines import repository as engines
 from app.engines.schemas import name_of
 from app.memories import repository
@@ -36,7 +37,12 @@ async def create_memory(
     engine: EnginePath,
     body: CreateMemoryRequest,
     memory_id: Annotated[
-        str | None, Query(alias="memoryId", description="Id of the new memory; else one is made.")
+        str | None,
+        Query(
+            alias="memoryId",
+            description="Id of the new memory; else one is made.",
+            json_schema_extra={"pattern": f"^{CHOSEN_ID}$"},
+        ),
     ] = None,
 ) -> Operation:
     """Store a memory as it is given: no extraction, no consolidation."""

@@ -8,13 +8,20 @@ import json
 from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import AfterValidator, Field, StrictInt, model_validator
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    StrictInt,
+    WithJsonSchema,
+    model_validator,
+)
 
 from app.core.filtering.metadata import MetadataFilter, MetadataOperator
 from app.core.names import EngineName, MemoryName
 from app.engines.config import MemoryTopicId, MemoryType, MemoryTypeField
 from app.memories.tables import MemoryRow, RevisionRow
-from app.wire.base import WireModel
+from app.wire.base import EXACTLY_ONE, WireModel
 from app.wire.labels import Labels
 from app.wire.scalars import PositiveDuration, Timestamp, one_of
 
@@ -41,9 +48,37 @@ def _check_scope(scope: dict[str, str]) -> dict[str, str]:
 Scope = Annotated[
     dict[str, str],
     AfterValidator(_check_scope),
-    Field(description="Exact key of the collection.", examples=[{"user_id": "42"}]),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "minProperties": 1,
+            "maxProperties": MAX_SCOPE_PAIRS,
+            "propertyNames": {"minLength": 1},
+            "additionalProperties": {"type": "string", "pattern": "^[^*]*$"},
+            "description": "Exact key of the collection.",
+            "examples": [{"user_id": "42"}],
+        }
+    ),
 ]
 """The exact key of a collection of memories: order-free, case-sensitive."""
+
+
+def _check_fact(fact: str) -> str:
+    if not fact.strip():
+        raise ValueError("must not be blank")
+    return fact
+
+
+Fact = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=MAX_FACT_CHARS,
+        examples=["I prefer a window seat."],
+        json_schema_extra={"pattern": r"\S"},
+    ),
+    AfterValidator(_check_fact),
+]
 
 
 def scope_hash(scope: Mapping[str, str]) -> bytes:
@@ -54,6 +89,8 @@ def scope_hash(scope: Mapping[str, str]) -> bytes:
 
 class MemoryMetadataValue(WireModel):
     """A value of the user's metadata: exactly one of four kinds."""
+
+    model_config = ConfigDict(json_schema_extra=EXACTLY_ONE)
 
     string_value: str | None = Field(None, max_length=MAX_METADATA_VALUE_CHARS)
     double_value: float | None = None
@@ -80,7 +117,17 @@ def _check_metadata(
     return metadata
 
 
-Metadata = Annotated[dict[str, MemoryMetadataValue], AfterValidator(_check_metadata)]
+Metadata = Annotated[
+    dict[str, MemoryMetadataValue],
+    AfterValidator(_check_metadata),
+    Field(
+        json_schema_extra={
+            "maxProperties": MAX_METADATA_KEYS,
+            "propertyNames": {"minLength": 1, "maxLength": MAX_METADATA_KEY_CHARS},
+            "examples": [{"source": {"stringValue": "chat"}}],
+        }
+    ),
+]
 
 
 class StructuredContent(WireModel):
@@ -108,9 +155,7 @@ class RevisionFields(WireModel):
 class MemoryFields(RevisionFields):
     """What callers may set of a memory, at its creation or later."""
 
-    fact: str | None = Field(
-        None, min_length=1, max_length=MAX_FACT_CHARS, examples=["I prefer a window seat."]
-    )
+    fact: Fact | None = None
     display_name: str | None = Field(None, max_length=_MAX_TEXT_CHARS)
     description: str | None = Field(None, max_length=_MAX_TEXT_CHARS)
     topics: list[MemoryTopicId] | None = None
@@ -153,6 +198,20 @@ class MemoryFields(RevisionFields):
 class CreateMemoryRequest(MemoryFields):
     """A memory as its creator sends it. Fields that only answers have are ignored."""
 
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [{"required": ["fact"]}, {"required": ["structuredContent"]}],
+            "examples": [
+                {
+                    "fact": "I prefer a window seat.",
+                    "scope": {"user_id": "42"},
+                    "topics": [{"managedMemoryTopic": "USER_PREFERENCES"}],
+                    "ttl": "2592000s",
+                }
+            ],
+        }
+    )
+
     ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time", "etag"})
 
     scope: Scope
@@ -167,6 +226,8 @@ class CreateMemoryRequest(MemoryFields):
 class UpdateMemoryRequest(MemoryFields):
     """The fields to change. The scope may be repeated as it is."""
 
+    model_config = ConfigDict(json_schema_extra={"examples": [{"fact": "I prefer an aisle seat."}]})
+
     ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time"})
 
     scope: Scope | None = None
@@ -175,6 +236,10 @@ class UpdateMemoryRequest(MemoryFields):
 
 class RollbackMemoryRequest(WireModel):
     """Which revision to restore."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"targetRevisionId": "176847840000012345"}]}
+    )
 
     target_revision_id: str | StrictInt = Field(
         description="The id of a revision of the memory, or its full name."

@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from app.memories.schemas import FilterGroups
 from app.wire.base import WireModel
@@ -10,6 +10,13 @@ from app.wire.base import WireModel
 
 class PurgeMemoriesRequest(WireModel):
     """Which memories to delete; without `force` they are only counted."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [{"required": ["filter"]}, {"required": ["filterGroups"]}],
+            "examples": [{"filter": 'scope.user_id="42"', "force": False}],
+        }
+    )
 
     filter: str | None = Field(None, description="An AIP-160 filter.")
     filter_groups: FilterGroups | None = None

@@ -2,7 +2,7 @@
 
 from typing import Self
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
 from app.engines.config import MemoryTypeField
 from app.memories.schemas import MAX_FACT_CHARS, FilterGroups, Memory, Scope
@@ -27,6 +27,20 @@ class SimpleRetrievalParams(WireModel):
 
 class RetrieveMemoriesRequest(WireModel):
     """Which memories of a scope to return."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "scope": {"user_id": "42"},
+                    "similaritySearchParams": {
+                        "searchQuery": "Where does the user like to sit?",
+                        "topK": 3,
+                    },
+                }
+            ]
+        }
+    )
 
     scope: Scope
     similarity_search_params: SimilaritySearchParams | None = None

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from fastapi import Depends, Path
+from fastapi import Depends
 
 from app.core.names import MemoryName, RevisionName, parse_revision_id
 from app.memories.schemas import RollbackMemoryRequest
@@ -12,7 +12,7 @@ from app.revisions.schemas import ListMemoryRevisionsResponse, MemoryRevision
 from app.revisions.service import ALL_MEMORIES, RevisionService
 from app.web.context import Context, Mutation
 from app.web.etag import IfMatch
-from app.web.names import EnginePath, MemoryPath
+from app.web.names import EnginePath, MemoryPath, RevisionPart
 from app.web.paging import Filter, Page
 from app.web.paths import ENGINE
 from app.web.routing import Router
@@ -24,9 +24,7 @@ _COLLECTION = _MEMORY + "/revisions"
 _ALL = ENGINE + f"/memories/{ALL_MEMORIES}/revisions"
 
 
-async def _revision(
-    memory: MemoryPath, revision: Annotated[str, Path(description="Id of the revision.")]
-) -> RevisionName:
+async def _revision(memory: MemoryPath, revision: RevisionPart) -> RevisionName:
     return RevisionName(memory, parse_revision_id(revision))
 
 

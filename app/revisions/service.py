@@ -105,7 +105,7 @@ class RevisionService:
         """
         service = self.memories
         now = service.clock.now()
-        target = RevisionName(name, _revision_id(str(request.target_revision_id)))
+        target = RevisionName(name, _revision_id(name, str(request.target_revision_id)))
         # The revision cannot change, so its fact may be embedded before the transaction.
         vector = await embed_fact(service.embedder, await self._fact(target, now))
         async with service.db.transaction() as session:
@@ -145,12 +145,14 @@ def _check_restorable(target: RevisionName, revision: RevisionRow) -> None:
         )
 
 
-def _revision_id(text: str) -> int:
+def _revision_id(memory: MemoryName, text: str) -> int:
     """Read a revision's id, given alone or as the last part of its full name."""
-    identity = text.rpartition("/")[2]
-    if not identity.isdecimal():
+    parent, _, identity = text.rpartition("/")
+    is_of_memory = not parent or parent.endswith(f"/memories/{memory.memory}/revisions")
+    if not identity.isdecimal() or not is_of_memory:
         raise InvalidArgument.of_field(
-            "targetRevisionId", "must be the id of a revision, a whole number, or its full name."
+            "targetRevisionId",
+            "must be the id of a revision of this memory, a number, or its full name.",
         )
     return parse_revision_id(identity)
 

@@ -95,7 +95,8 @@ ENGLISH = Phrases(
         r"|the best|kind|amazing|so \w+)\b.*|talk (?:to you )?(?:soon|later).*|(?:have|enjoy) (?:a"
         r"|your) (?:\w+ )?(?:day|evening|night|weekend|one|time)\b.*|keep (?:it up|up the).*"
         r"|good (?:luck|job|for you|idea|point).*|my pleasure.*|you know.*"
-        r"|no,? thanks?.*|(?:it's )?(?:just )?me again.*|it's me\b.*"
+        r"|(?:so |I'm )?sorry(?:[\s,]+(?:I (?:was|am) wrong|my (?:mistake|bad|fault)"
+        r"|about (?:that|it|this)))?|no,? thanks?.*|(?:it's )?(?:just )?me again.*|it's me\b.*"
         r"|I (?:have |already |also )*(?:tried|did|do|saw|heard|got|checked) (?:it|that"
         r"|this)\b.*)[\s.!,)]*$"
     ),

@@ -68,6 +68,7 @@ async def _mutation(
             alias="requestId",
             description="The same id and request within 24 hours is done once: the first answer"
             " is given again. With another request: 409.",
+            json_schema_extra={"maxLength": MAX_REQUEST_ID_CHARS},
         ),
     ] = None,
     idempotency_key: Annotated[

@@ -1,7 +1,5 @@
 """Liveness and readiness, for probes. The only routes without a key."""
 
-from typing import Any
-
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
@@ -14,8 +12,6 @@ from app.web.errors import ERROR_RESPONSES
 router = APIRouter(tags=["service"])
 
 _READY = "ok"
-_PUBLIC: dict[str, Any] = {"security": []}
-"""Overrides in the API's document what holds for every other route."""
 
 
 class Health(BaseModel):
@@ -25,18 +21,19 @@ class Health(BaseModel):
     checks: dict[str, str] = Field(default_factory=dict, examples=[{"database": _READY}])
 
 
-@router.get("/healthz", summary="Liveness", operation_id="getHealth", openapi_extra=_PUBLIC)
+@router.head("/healthz", include_in_schema=False)
+@router.get("/healthz", summary="Liveness", operation_id="getHealth")
 async def get_health() -> Health:
     """Answer as long as the process can."""
     return Health(status=_READY)
 
 
+@router.head("/readyz", include_in_schema=False)
 @router.get(
     "/readyz",
     summary="Readiness",
     operation_id="getReadiness",
     responses={503: ERROR_RESPONSES[503]},
-    openapi_extra=_PUBLIC,
 )
 async def get_readiness(resources: ProcessResources) -> Health:
     """Answer 200 when the database, its schema and the embedder can be used, else 503."""

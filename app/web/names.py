@@ -1,10 +1,12 @@
 """Path parameters as resource names."""
 
-from typing import Annotated
+from typing import Annotated, Any
 
 from fastapi import Depends, Path
 
 from app.core.names import (
+    INT64_ID,
+    STORED_ID,
     EngineName,
     LocationName,
     MemoryName,
@@ -13,11 +15,29 @@ from app.core.names import (
     parse_text_id,
 )
 
-_ProjectPart = Annotated[str, Path(description="Project; any text.", examples=["default"])]
-_LocationPart = Annotated[str, Path(description="Location; any text.", examples=["local"])]
-_EnginePart = Annotated[str, Path(description="Id of the engine.", examples=["1"])]
-_MemoryPart = Annotated[str, Path(description="Id of the memory.")]
-_OperationPart = Annotated[str, Path(description="Id of the operation.")]
+# What follows is for the API's document only: other ids have a message of their own, and are 404.
+_PARENT_SCHEMA: dict[str, Any] = {"pattern": r"^[^/\u0000-\u001f\u007f]{1,256}$"}
+_INT64_SCHEMA: dict[str, Any] = {"pattern": f"^{INT64_ID}$"}
+_TEXT_SCHEMA: dict[str, Any] = {"pattern": f"^{STORED_ID}$"}
+
+_ProjectPart = Annotated[
+    str,
+    Path(description="Project; any text.", examples=["default"], json_schema_extra=_PARENT_SCHEMA),
+]
+_LocationPart = Annotated[
+    str,
+    Path(description="Location; any text.", examples=["local"], json_schema_extra=_PARENT_SCHEMA),
+]
+_EnginePart = Annotated[
+    str, Path(description="Id of the engine.", examples=["1"], json_schema_extra=_INT64_SCHEMA)
+]
+_MemoryPart = Annotated[str, Path(description="Id of the memory.", json_schema_extra=_TEXT_SCHEMA)]
+_OperationPart = Annotated[
+    str, Path(description="Id of the operation.", json_schema_extra=_TEXT_SCHEMA)
+]
+RevisionPart = Annotated[
+    str, Path(description="Id of the revision.", json_schema_extra=_INT64_SCHEMA)
+]
 
 
 async def _location(project: _ProjectPart, location: _LocationPart) -> LocationName:

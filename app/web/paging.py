@@ -11,7 +11,9 @@ async def _page(
     page_size: Annotated[
         int | None,
         Query(
-            alias="pageSize", description="Rows of a page; 0 means the default, larger is coerced."
+            alias="pageSize",
+            description="Rows of a page; 0 means the default, larger is coerced.",
+            json_schema_extra={"minimum": 0},
         ),
     ] = None,
     page_token: Annotated[
@@ -22,11 +24,23 @@ async def _page(
 
 
 Page = Annotated[PageRequest, Depends(_page)]
-Filter = Annotated[str | None, Query(description="An AIP-160 filter.")]
+Filter = Annotated[
+    str | None,
+    Query(description="An AIP-160 filter.", examples=['create_time>"2026-01-01T00:00:00Z"']),
+]
 OrderBy = Annotated[
-    str | None, Query(alias="orderBy", description="A field, ascending unless followed by ` desc`.")
+    str | None,
+    Query(
+        alias="orderBy",
+        description="A field, ascending unless followed by ` desc`.",
+        examples=["update_time desc"],
+    ),
 ]
 UpdateMask = Annotated[
     str | None,
-    Query(alias="updateMask", description="Fields to change, separated by commas; `*` is all."),
+    Query(
+        alias="updateMask",
+        description="Fields to change, separated by commas; `*` is all.",
+        examples=["fact,display_name"],
+    ),
 ]

@@ -5,6 +5,9 @@ from typing import Any, ClassVar
 from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic.alias_generators import to_camel
 
+EXACTLY_ONE: dict[str, Any] = {"minProperties": 1, "maxProperties": 1}
+"""What the API's document says of a message that has exactly one of its fields."""
+
 
 class WireModel(BaseModel):
     """A message of the API. Immutable.

@@ -2,7 +2,7 @@
 
 from typing import Annotated
 
-from pydantic import AfterValidator
+from pydantic import AfterValidator, WithJsonSchema
 
 MAX_LABELS = 64
 MAX_LABEL_CHARS = 64
@@ -20,4 +20,12 @@ def _check(labels: dict[str, str]) -> dict[str, str]:
     return labels
 
 
-Labels = Annotated[dict[str, str], AfterValidator(_check)]
+_SCHEMA = {
+    "type": "object",
+    "maxProperties": MAX_LABELS,
+    "propertyNames": {"minLength": 1, "maxLength": MAX_LABEL_CHARS},
+    "additionalProperties": {"type": "string", "maxLength": MAX_LABEL_CHARS},
+    "examples": [{"team": "travel"}],
+}
+
+Labels = Annotated[dict[str, str], AfterValidator(_check), WithJsonSchema(_SCHEMA)]

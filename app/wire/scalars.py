@@ -179,14 +179,20 @@ def _write_base64(data: bytes) -> str:
 def one_of(kind: type[_E]) -> BeforeValidator:
     """Make the validator of an enum field; an unknown value is refused, naming the known ones.
 
+    A number stands for the member at its place, as in the API's definition: generated clients
+    send enums so. Source: proto3 JSON mapping, "parsers accept both enum names and integers".
+
     Used as `Annotated[Kind, one_of(Kind)]`. A field of an answer that must bear values of later
     versions is declared as `str` instead.
     """
-    names = ", ".join(member.value for member in kind)
+    members = list(kind)
+    names = ", ".join(members)
 
     def read(value: object) -> object:
-        if isinstance(value, str) and value in kind.__members__.values():
+        if isinstance(value, str) and value in members:
             return kind(value)
+        if isinstance(value, int) and not isinstance(value, bool) and 0 <= value < len(members):
+            return members[value]
         raise ValueError(f"must be one of {names}")
 
     return BeforeValidator(read)

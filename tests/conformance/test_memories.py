@@ -144,6 +144,21 @@ def test_facts_keep_every_character(bank: Bank) -> None:
     assert bank.create(fact).fact == fact
 
 
+def test_a_scope_keeps_every_character(bank: Bank) -> None:
+    scope = {"user id": 'Zoë / 日本 "1"', "k.with-dots": ""}
+    made = bank.create("f", scope)
+    assert made.scope == scope
+    assert bank.retrieved_facts(scope) == ["f"]
+
+
+def test_the_context_of_a_memory_is_kept(platform: Client, http: httpx.Client, engine: str) -> None:
+    body = {"fact": "f", "scope": USER, "context": "Said at breakfast."}
+    name = http.post(f"{engine}/memories", json=body).json()["response"]["name"]
+    assert platform.memory_banks.memories.get(name=name).context == "Said at breakfast."
+    (revision,) = platform.memory_banks.memories.revisions.list(name=name)
+    assert revision.context == "Said at breakfast."
+
+
 def test_the_type_of_the_client_is_taken_as_well_as_a_dict(bank: Bank) -> None:
     from vertexai._genai import types  # noqa: PLC0415 - warns when it is imported
 
@@ -266,7 +281,7 @@ def test_a_memory_is_not_found_under_another_engine(bank: Bank, vertex: Client) 
 
 
 def test_an_expired_memory_is_gone_from_every_read(bank: Bank) -> None:
-    made = bank.create("I like tea.", ttl="0.2s")
+    made = bank.create("I like tea.", ttl="0.2s", wait_for_completion=False)
     kept = bank.create("I live in Rome.")
     time.sleep(0.25)
     with missing():

@@ -52,6 +52,17 @@ def test_an_operation_is_also_found_under_its_memory(bank: Bank, http: httpx.Cli
     assert http.get(under).json()["name"] == operation.name
 
 
+def test_the_operation_of_a_memory_that_is_gone_is_still_read(
+    bank: Bank, http: httpx.Client
+) -> None:
+    operation = bank.memories.create(name=bank.name, fact="f", scope=USER)
+    http.delete(operation.response.name, params={"permanent": "true"})
+    found = bank.memories._get_memory_operation(operation_name=operation.name)
+    assert found.done is True
+    assert found.response.name == operation.response.name
+    assert found.response.fact is None
+
+
 def test_an_unknown_operation_is_missing(bank: Bank) -> None:
     with missing():
         bank.memories._get_memory_operation(operation_name=f"{bank.name}/operations/404")

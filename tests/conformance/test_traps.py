@@ -36,6 +36,7 @@ def test_3_iterating_a_retrieval_never_ends_in_an_error(bank: Bank, count: int) 
     for number in range(count):
         bank.create(f"Fact {number}.", disable_memory_revisions=True)
     assert len(bank.retrieve()) == min(count, 100)
+    assert len(bank.listed()) == count
 
 
 def test_4_the_count_of_a_purge_is_readable(bank: Bank) -> None:

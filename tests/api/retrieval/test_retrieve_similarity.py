@@ -57,10 +57,13 @@ async def test_top_k_is_3_by_default_and_coerced_to_100(client: httpx.AsyncClien
 
 
 async def test_equal_distances_keep_one_order(client: httpx.AsyncClient) -> None:
-    memories = await _create(client, *(["near"] * 6))
-    body = {"similaritySearchParams": {"searchQuery": QUERY, "topK": 4}}
-    orders = [[one["memory"]["name"] for one in await retrieve(client, **body)] for _ in range(3)]
-    assert orders == [sorted(memory["name"] for memory in memories)[:4]] * 3
+    for chosen in ("d", "a", "f", "c", "e", "b"):
+        body = {"fact": "near", "scope": USER}
+        ok(await client.post("/memories", params={"memoryId": chosen}, json=body))
+    search = {"similaritySearchParams": {"searchQuery": QUERY, "topK": 4}}
+    for _ in range(3):
+        found = await retrieve(client, **search)
+        assert [id_of(one["memory"]) for one in found] == ["a", "b", "c", "d"]
 
 
 async def test_an_update_of_the_fact_changes_its_distance(client: httpx.AsyncClient) -> None:

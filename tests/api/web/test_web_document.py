@@ -1,0 +1,106 @@
+"""The document of the API: complete, with examples that work, and as it is committed."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from app.operations.runner import Runner
+from tests.support.operations import create_memory, path_of
+
+_COMMITTED = Path(__file__).parents[3] / "openapi" / "openapi.json"
+_PREFIX = "/v1beta1/projects/{project}/locations/{location}/reasoningEngines"
+
+
+def _operations(app: FastAPI) -> list[dict[str, Any]]:
+    return [found for path in app.openapi()["paths"].values() for found in path.values()]
+
+
+def _example(app: FastAPI, path: str, method: str = "post") -> Any:
+    """Return the example of a request's body."""
+    document = app.openapi()
+    body = document["paths"][_PREFIX + path][method]["requestBody"]
+    reference = body["content"]["application/json"]["schema"]["$ref"]
+    return document["components"]["schemas"][reference.rpartition("/")[2]]["examples"][0]
+
+
+async def test_the_committed_document_is_that_of_the_code(
+    app: FastAPI, client: httpx.AsyncClient
+) -> None:
+    committed = json.loads(_COMMITTED.read_text())
+    assert committed == app.openapi(), "run `make openapi`"
+    assert (await client.get("http://test/openapi.json")).json() == committed
+
+
+def test_every_operation_has_a_name_of_its_own_a_summary_and_a_description(app: FastAPI) -> None:
+    operations = _operations(app)
+    names = [operation["operationId"] for operation in operations]
+    assert len(set(names)) == len(names)
+    assert all(name.isalnum() and name[0].islower() for name in names)
+    for operation in operations:
+        assert operation["summary"]
+        assert operation["description"]
+        assert operation["tags"]
+
+
+def test_every_operation_but_the_probes_needs_a_key(app: FastAPI) -> None:
+    for operation in _operations(app):
+        is_public = operation["operationId"] in {"getHealth", "getReadiness"}
+        assert (operation["security"] == []) == is_public
+        assert ("401" in operation["responses"]) != is_public
+
+
+def test_every_parameter_is_described(app: FastAPI) -> None:
+    for operation in _operations(app):
+        for parameter in operation.get("parameters", ()):
+            assert parameter.get("description"), (operation["operationId"], parameter["name"])
+
+
+def test_the_document_has_nothing_of_the_framework_in_it(app: FastAPI) -> None:
+    text = json.dumps(app.openapi())
+    assert "HTTPValidationError" not in text
+    assert '"422"' not in text
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", ""),
+        ("PATCH", "/{engine}"),
+        ("POST", "/{engine}/memories"),
+        ("PATCH", "/{engine}/memories/{memory}"),
+        ("POST", "/{engine}/memories:retrieve"),
+        ("POST", "/{engine}/memories:generate"),
+        ("POST", "/{engine}/memories:purge"),
+    ],
+)
+async def test_the_example_of_a_body_works(
+    app: FastAPI, client: httpx.AsyncClient, runner: Runner, method: str, path: str
+) -> None:
+    memory = await create_memory(client, "I like tea.")
+    identity = memory["name"].rpartition("/")[2]
+    parts = {"project": "default", "location": "local", "engine": "1", "memory": identity}
+    body = _example(app, path, method.lower())
+    answer = await client.request(
+        method, "http://test" + (_PREFIX + path).format(**parts), json=body
+    )
+    assert answer.status_code == 200, answer.text
+    await runner.run_pending()
+    operation = answer.json()
+    if "metadata" in operation:
+        done = (await client.get(f"http://test/v1/{operation['name']}")).json()
+        assert "error" not in done
+
+
+async def test_the_example_of_a_rollback_has_the_form_of_a_revision(
+    app: FastAPI, client: httpx.AsyncClient
+) -> None:
+    memory = await create_memory(client, "I like tea.")
+    history = await client.get(f"{path_of(memory['name'])}/revisions")
+    real = history.json()["memoryRevisions"][0]["name"].rpartition("/")[2]
+    example = _example(app, "/{engine}/memories/{memory}:rollback")["targetRevisionId"]
+    assert example.isdecimal()
+    assert len(example) == len(real)

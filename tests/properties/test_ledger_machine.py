@@ -1,0 +1,350 @@
+"""Any sequence of changes, by any path and at any time, keeps the ledger equal to its model."""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+from hypothesis import strategies as st
+from hypothesis.stateful import (
+    RuleBasedStateMachine,
+    initialize,
+    invariant,
+    rule,
+    run_state_machine_as_test,
+)
+
+from app.settings import Settings
+from tests.support.ledger_bench import Bench
+from tests.support.ledger_check import check_all
+from tests.support.ledger_model import Bank, Ledger, Memory, Revising
+
+EXAMPLES = 20
+STEPS = 20
+HOUR = timedelta(hours=1)
+DAY = timedelta(days=1)
+JUMPS = [HOUR, 47 * HOUR, 2 * DAY, 2 * DAY - timedelta(microseconds=1), 5 * DAY, 366 * DAY]
+FACTS = [
+    "I like tea.",
+    "I like coffee.",
+    "I live in Paris.",
+    "I live in London.",
+    "My dog is called Rex.",
+]
+TALKS = [
+    ["I live in Paris.", "I like tea."],
+    ["I moved to London."],
+    ["Please forget that I like tea."],
+    ["Forget where I live."],
+    ["Thanks, bye!"],
+]
+BANKS = [
+    Bank(),
+    Bank(default_ttl=3 * DAY),
+    Bank(create_ttl=DAY, generate_created_ttl=2 * DAY, generate_updated_ttl=5 * DAY),
+    Bank(revision_ttl=2 * DAY),
+    Bank(keeps_revisions=False),
+]
+REVISING = [
+    Revising(),
+    Revising(labels={"source": "a"}),
+    Revising(labels={"source": "b", "run": "1"}),
+    Revising(ttl=DAY),
+    Revising(keep=False),
+]
+
+facts = st.sampled_from(FACTS)
+lives = st.sampled_from([None, None, DAY, 10 * DAY])
+scopes = st.sampled_from(["ann", "bob"])
+revisings = st.sampled_from(REVISING)
+picks = st.integers(0, 11)
+
+
+class LedgerMachine(RuleBasedStateMachine):
+    """Sends each change to the service and to the model, and compares what both hold."""
+
+    bench: Bench
+
+    @initialize(bank=st.sampled_from(BANKS))
+    def open_bank(self, bank: Bank) -> None:
+        self.bench.empty()
+        self.ledger = Ledger(bank)
+        body = {"contextSpec": {"memoryBankConfig": wire_bank(bank)}}
+        answer = self.bench.ask("POST", "reasoningEngines", body)
+        self.engine = answer.json()["response"]["name"]
+
+    @property
+    def now(self) -> datetime:
+        return self.bench.clock.now()
+
+    @rule(
+        chosen=st.sampled_from([None, None, "one", "two"]),
+        fact=st.one_of(st.none(), facts),
+        scope=scopes,
+        ttl=lives,
+        revising=revisings,
+    )
+    def create(
+        self,
+        chosen: str | None,
+        fact: str | None,
+        scope: str,
+        ttl: timedelta | None,
+        revising: Revising,
+    ) -> None:
+        body = {"scope": {"user": scope}, **wire_ttl(ttl), **wire_revising(revising)}
+        content = {"data": {"a": 1}, "schemaId": "s"}
+        body |= {"fact": fact} if fact else {"structuredContent": content}
+        query = {"memoryId": chosen} if chosen else {}
+        answer = self.bench.ask("POST", f"{self.engine}/memories", body, **query)
+        if chosen in self.ledger.memories and self.ledger.memories[chosen].is_known(self.now):
+            assert answer.status_code == 409
+            return
+        assert answer.status_code == 200, answer.text
+        name = answer.json()["response"]["name"].rpartition("/")[2]
+        assert chosen is None or name == chosen
+        self.ledger.create(name, self.born(scope, fact), revising, ttl)
+
+    @rule(
+        pick=picks,
+        fact=st.one_of(st.none(), facts),
+        title=st.sampled_from([None, "A title"]),
+        expiry=st.sampled_from([(False, None), (False, None), (True, None), (True, 4 * DAY)]),
+        revising=revisings,
+    )
+    def update(
+        self,
+        pick: int,
+        fact: str | None,
+        title: str | None,
+        expiry: tuple[bool, timedelta | None],
+        revising: Revising,
+    ) -> None:
+        """Change fact or title; `ttl` in the mask without a value takes the expiry away."""
+        name = self.pick(pick)
+        mask = ["display_name"] + ["fact"] * bool(fact) + ["ttl"] * expiry[0]
+        body = {"displayName": title, **({"fact": fact} if fact else {})}
+        body |= {**wire_ttl(expiry[1]), **wire_revising(revising)}
+        query = {"updateMask": ",".join(mask)}
+        answer = self.bench.ask("PATCH", f"{self.engine}/memories/{name}", body, **query)
+        if not self.is_live(name):
+            assert answer.status_code == 404
+            return
+        assert answer.status_code == 200, answer.text
+        content = (fact or self.ledger.memories[name].fact, title)
+        self.ledger.update(name, self.now, content, revising, expiry)
+
+    @rule(pick=picks, permanent=st.sampled_from([False, False, True]))
+    def delete(self, pick: int, *, permanent: bool) -> None:
+        name = self.pick(pick)
+        query = {"permanent": "true"} if permanent else {}
+        answer = self.bench.ask("DELETE", f"{self.engine}/memories/{name}", **query)
+        found = self.ledger.memories.get(name)
+        if found is None or not (found.is_known(self.now) if permanent else self.is_live(name)):
+            assert answer.status_code == 404
+        elif permanent:
+            assert answer.json()["metadata"]["erased"]["revisions"] == len(found.revisions)
+            self.ledger.erase(name)
+        else:
+            assert answer.status_code == 200, answer.text
+            self.ledger.delete(name, self.now)
+
+    @rule(pick=picks, back=st.integers(0, 4))
+    def roll_back(self, pick: int, back: int) -> None:
+        """Restore one of the newest revisions, of a live memory or of a tombstone."""
+        name = self.pick(pick)
+        version, revision_id = self.revision(name, back)
+        body = {"targetRevisionId": revision_id}
+        answer = self.bench.ask("POST", f"{self.engine}/memories/{name}:rollback", body)
+        found = self.ledger.memories.get(name)
+        if found is None or not found.can_read(version, self.now):
+            assert answer.status_code == 404
+        elif found.revisions[version].action == "DELETED":
+            assert answer.json()["error"]["status"] == "FAILED_PRECONDITION"
+        else:
+            assert answer.status_code == 200, answer.text
+            self.ledger.roll_back(name, self.now, version)
+
+    @rule(scope=scopes, given=st.lists(facts, min_size=1, max_size=3), revising=revisings)
+    def generate_apart(self, scope: str, given: list[str], revising: Revising) -> None:
+        """Without consolidation each fact becomes a memory, whatever is there."""
+        source = {"directMemories": [{"fact": fact} for fact in given]}
+        body = {"directMemoriesSource": source, "disableConsolidation": True}
+        made = self.generated(scope, body, revising)
+        assert [(action, fact) for _, action, fact in made] == [("CREATED", one) for one in given]
+        self.follow(scope, made, revising)
+
+    @rule(scope=scopes, given=st.lists(facts, min_size=1, max_size=3), revising=revisings)
+    def generate_direct(self, scope: str, given: list[str], revising: Revising) -> None:
+        """A fact that is there word by word is never there twice."""
+        here = [one.fact for one in self.ledger.live(self.now).values() if one.scope == scope]
+        body = {"directMemoriesSource": {"directMemories": [{"fact": one} for one in given]}}
+        made = self.generated(scope, body, revising)
+        assert not {fact for _, action, fact in made if action == "CREATED"} & set(here)
+        assert {fact for _, action, fact in made if action != "DELETED"} <= {*given, *here}
+        self.follow(scope, made, revising)
+
+    @rule(scope=scopes, talk=st.sampled_from(TALKS), revising=revisings)
+    def generate_from_talk(self, scope: str, talk: list[str], revising: Revising) -> None:
+        events = [{"content": {"role": "user", "parts": [{"text": text}]}} for text in talk]
+        made = self.generated(scope, {"directContentsSource": {"events": events}}, revising)
+        self.follow(scope, made, revising)
+
+    @rule(
+        fact=facts,
+        scope=st.one_of(st.none(), scopes),
+        force=st.sampled_from([True, True, False]),
+        permanent=st.booleans(),
+    )
+    def purge(self, fact: str, scope: str | None, *, force: bool, permanent: bool) -> None:
+        wanted = f'fact="{fact}"'
+        if scope is not None:
+            wanted = f'scope.user="{scope}"'
+        body = {"filter": wanted, "force": force, "permanent": permanent}
+        answer = self.bench.ask("POST", f"{self.engine}/memories:purge", body)
+        assert answer.status_code == 200, answer.text
+        chosen = [
+            name
+            for name, one in self.ledger.live(self.now).items()
+            if (one.fact == fact if scope is None else one.scope == scope)
+        ]
+        assert answer.json()["response"]["purgeCount"] == len(chosen)
+        for name in chosen if force else []:
+            if permanent:
+                self.ledger.erase(name)
+            else:
+                self.ledger.delete(name, self.now)
+
+    @rule(jump=st.sampled_from(JUMPS))
+    def advance(self, jump: timedelta) -> None:
+        self.bench.clock.advance(jump)
+
+    @rule()
+    def sweep(self) -> None:
+        self.bench.sweep()
+        self.ledger.sweep(self.now)
+
+    @invariant()
+    def the_service_holds_what_the_model_holds(self) -> None:
+        if hasattr(self, "ledger"):
+            check_all(self.bench, self.engine, self.ledger)
+
+    def born(self, scope: str, fact: str | None) -> Memory:
+        return Memory(scope, fact, None, created=self.now, updated=self.now, expires=None)
+
+    def pick(self, number: int) -> str:
+        """Return a memory of the model, whatever its state; a name of none where there is none."""
+        names = sorted(self.ledger.memories)
+        return names[number % len(names)] if names else "none"
+
+    def is_live(self, name: str) -> bool:
+        return name in self.ledger.live(self.now)
+
+    def revision(self, name: str, back: int) -> tuple[int, str]:
+        """Return a stored revision by its place from the newest: its version and its id."""
+        rows = self.bench.rows(
+            "select version, revision_id from memory_revisions"
+            f" where memory_id = '{name}' order by version desc"
+        )
+        if not rows:
+            return 0, "1"
+        row = rows[back % len(rows)]
+        return row["version"], str(row["revision_id"])
+
+    def generated(
+        self, scope: str, body: dict[str, Any], revising: Revising
+    ) -> list[tuple[str, str, str]]:
+        """Run a generation; return the memories it touched, how, and their facts by now."""
+        body = {"scope": {"user": scope}, **body, **wire_revising(revising)}
+        answer = self.bench.ask("POST", f"{self.engine}/memories:generate", body)
+        assert answer.status_code == 200, answer.text
+        self.bench.work()
+        operation = self.bench.ask("GET", answer.json()["name"]).json()
+        assert operation.get("done"), operation
+        stored = {
+            row["memory_id"]: row["fact"] for row in self.bench.rows("select * from memories")
+        }
+        found = []
+        for one in operation["response"].get("generatedMemories", []):
+            name = one["memory"]["name"].rpartition("/")[2]
+            known = self.ledger.memories.get(name)
+            has_history = known and any(r.expires > self.now for r in known.revisions.values())
+            assert ("previousRevision" in one) == bool(has_history)
+            found.append((name, one["action"], stored[name]))
+        return found
+
+    def follow(self, scope: str, made: list[tuple[str, str, str]], revising: Revising) -> None:
+        """Do in the model what a generation says it has done, where it may do so."""
+        for name, action, fact in made:
+            if action == "CREATED":
+                self.ledger.generated(name, self.born(scope, fact), revising)
+                continue
+            assert self.is_live(name)
+            assert self.ledger.memories[name].scope == scope
+            if action == "UPDATED":
+                self.ledger.regenerated(name, self.now, fact, revising)
+            else:
+                assert action == "DELETED"
+                self.ledger.delete(name, self.now, revising)
+
+
+def wire_ttl(ttl: timedelta | None) -> dict[str, str]:
+    return {"ttl": seconds(ttl)} if ttl else {}
+
+
+def wire_revising(revising: Revising) -> dict[str, Any]:
+    body: dict[str, Any] = {"revisionLabels": revising.labels} if revising.labels else {}
+    if revising.ttl:
+        body["revisionTtl"] = seconds(revising.ttl)
+    if not revising.keep:
+        body["disableMemoryRevisions"] = True
+    return body
+
+
+def wire_bank(bank: Bank) -> dict[str, Any]:
+    granular = {
+        "createTtl": bank.create_ttl,
+        "generateCreatedTtl": bank.generate_created_ttl,
+        "generateUpdatedTtl": bank.generate_updated_ttl,
+    }
+    lives: dict[str, Any] = {
+        "defaultTtl": bank.default_ttl and seconds(bank.default_ttl),
+        "memoryRevisionDefaultTtl": bank.revision_ttl and seconds(bank.revision_ttl),
+    }
+    if bank.create_ttl:
+        lives["granularTtlConfig"] = {
+            name: seconds(value) for name, value in granular.items() if value
+        }
+    return {
+        "ttlConfig": {name: value for name, value in lives.items() if value},
+        "disableMemoryRevisions": not bank.keeps_revisions,
+    }
+
+
+def seconds(length: timedelta) -> str:
+    return f"{int(length.total_seconds())}s"
+
+
+@pytest.fixture
+def bench(database_url: str, data_dir: Path) -> Iterator[Bench]:
+    found = Bench(database_url, Settings(data_dir=data_dir))
+    yield found
+    found.close()
+
+
+def test_the_ledger_keeps_to_its_model(bench: Bench) -> None:
+    class Machine(LedgerMachine):
+        pass
+
+    Machine.bench = bench
+    run_state_machine_as_test(
+        Machine,
+        settings=settings(
+            max_examples=EXAMPLES,
+            stateful_step_count=STEPS,
+            deadline=None,
+            suppress_health_check=list(HealthCheck),
+        ),
+    )
