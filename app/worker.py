@@ -9,6 +9,7 @@ import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
 from app.core.errors import ServiceError
+from app.core.failures import describe
 from app.db.listen import listen
 from app.generation import jobs as generation
 from app.generation.service import GENERATE
@@ -20,6 +21,7 @@ from app.retention.service import DELETE_ENGINE, RetentionService
 
 log = structlog.get_logger()
 
+_RESTART_SECONDS = 1.0
 SWEEP = "retention.sweep"
 """The name of the sweeps' tick."""
 
@@ -39,7 +41,7 @@ async def working(resources: Resources) -> AsyncIterator[None]:
     runner = make_runner(resources)
     scheduler = _scheduler(resources)
     tasks = [
-        asyncio.create_task(runner.run()),
+        asyncio.create_task(_kept_running(runner)),
         *_listening(resources, runner.wake),
     ]
     scheduler.start()
@@ -52,6 +54,16 @@ async def working(resources: Resources) -> AsyncIterator[None]:
         for task in tasks:
             with suppress(asyncio.CancelledError):
                 await task
+
+
+async def _kept_running(runner: Runner) -> None:
+    """Run the runner, again should it ever end with an error: clients wait for what it does."""
+    while True:
+        try:
+            await runner.run()
+        except Exception as error:  # noqa: BLE001 - nothing may end the worker but its process
+            log.critical("worker.restarted", error=describe(error))
+            await asyncio.sleep(_RESTART_SECONDS)
 
 
 def _listening(resources: Resources, wake: Callable[[], None]) -> list[asyncio.Task[None]]:

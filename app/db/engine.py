@@ -35,5 +35,7 @@ def open_engine(url: str, settings: Settings) -> AsyncEngine:
         # A restarted server leaves dead connections in the pool; the first request after it
         # must not pay for them.
         pool_pre_ping=True,
+        # Parameters are the text of memories; they are in no message, whoever may log it.
+        hide_parameters=True,
         connect_args=arguments,
     )

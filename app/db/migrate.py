@@ -14,6 +14,8 @@ from sqlalchemy.pool import NullPool
 import migrations
 from app.db.engine import driver_url
 
+# Any constant does; it only has to be the same in every release.
+_EXTENSION_LOCK = 7_260_110_422
 _FILE_TEMPLATE = "%(year)d%(month).2d%(day).2d_%(hour).2d%(minute).2d_%(slug)s"
 
 
@@ -113,5 +115,7 @@ def _create_extension(connection: Connection) -> None:
     ).first()
     if offered is None:
         raise SchemaError("This Postgres has no `vector` extension; install pgvector >= 0.7 there.")
+    # `if not exists` does not keep two processes from trying at the same moment.
+    connection.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": _EXTENSION_LOCK})
     connection.execute(text("create extension if not exists vector"))
     connection.commit()

@@ -24,11 +24,13 @@ from app.core.guard import transaction_open
 Session = AsyncSession
 
 _RETRY_SECONDS = 1.0
-_CONFLICTS = frozenset({"40001", "40P01", "55P03"})
+# A unique violation that no statement foresaw is two processes that made the same id at once.
+_CONFLICTS = frozenset({"40001", "40P01", "55P03", "23505"})
 _TOO_SLOW = "57014"
 _BAD_REGEX = "2201B"
-# Connection trouble, shutdown, and no room for another connection.
-_AWAY_PREFIXES = ("08", "57P", "53")
+# Connection trouble, shutdown, no room, failing disks, idle time-outs, and a failover's read-only
+# hours: all pass.
+_AWAY_PREFIXES = ("08", "57P", "53", "58", "25P03", "25006")
 
 
 class Database:

@@ -48,6 +48,20 @@ async def get(session: Session, name: EngineName, lock: Lock = Lock.NONE) -> Eng
     return row
 
 
+async def is_live(session: Session, engine_id: int) -> bool:
+    """Say whether there is an engine with this id that is not deleted."""
+    statement = select(EngineRow.engine_id).where(
+        EngineRow.engine_id == engine_id, EngineRow.delete_time.is_(None)
+    )
+    return (await session.execute(statement)).first() is not None
+
+
+async def list_deleted(session: Session, limit: int) -> Sequence[int]:
+    """Return engines that are hidden but not removed yet, of any project; a sweep's."""
+    statement = select(EngineRow.engine_id).where(EngineRow.delete_time.is_not(None))
+    return (await session.execute(statement.limit(limit))).scalars().all()
+
+
 async def insert_engine(session: Session, values: dict[str, Any]) -> EngineRow:
     """Insert an engine.
 

@@ -107,14 +107,8 @@ async def create(session: Session, writing: Writing, new: Creation) -> Written:
     Raises:
         AlreadyExists: the chosen id is taken, maybe by a deleted memory that can be recovered.
     """
-    memory_id = new.memory_id or str(new_id(writing.now))
-    if new.memory_id is not None:
-        # An expired memory is gone for every reader, so it must not hold its id.
-        gone = repository.is_gone(writing.now)
-        await repository.erase(session, writing.engine.engine, [memory_id], gone)
     values = {
         "engine_id": writing.engine.engine,
-        "memory_id": memory_id,
         "version": 1,
         "scope": dict(new.scope),
         "scope_hash": scope_hash(new.scope),
@@ -124,16 +118,31 @@ async def create(session: Session, writing: Writing, new: Creation) -> Written:
         "update_time": writing.now,
         "expire_time": new.expire_time,
     }
-    rows = await repository.insert_memories(session, [values])
-    if not rows:
+    row = await _insert(session, writing, new.memory_id, values)
+    await _put_vector(session, writing, row, new.vector)
+    revision = _revision(writing, row, Action.CREATED, extracted=new.extracted)
+    return Written(row, await _append(session, writing, revision))
+
+
+async def _insert(
+    session: Session, writing: Writing, chosen_id: str | None, values: Mapping[str, Any]
+) -> MemoryRow:
+    if chosen_id is None:
+        while True:
+            made = {**values, "memory_id": str(new_id(writing.now))}
+            if (row := await repository.insert_memory(session, made)) is not None:
+                return row
+    # An expired memory is gone for every reader, so it must not hold its id.
+    gone = repository.is_gone(writing.now)
+    await repository.erase(session, writing.engine.engine, [chosen_id], gone)
+    row = await repository.insert_memory(session, {**values, "memory_id": chosen_id})
+    if row is None:
         raise AlreadyExists(
-            f"{MemoryName(writing.engine, memory_id)} exists, or was deleted and can still be"
+            f"{MemoryName(writing.engine, chosen_id)} exists, or was deleted and can still be"
             " recovered; use another memoryId.",
             Reason.ID_TAKEN,
         )
-    await _put_vector(session, writing, rows[0], new.vector)
-    revision = _revision(writing, rows[0], Action.CREATED, extracted=new.extracted)
-    return Written(rows[0], await _append(session, writing, revision))
+    return row
 
 
 async def change(session: Session, writing: Writing, wanted: Change) -> Written:

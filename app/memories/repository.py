@@ -160,10 +160,10 @@ async def find_revision(
 # Written by the ledger alone -------------------------------------------------------------------
 
 
-async def insert_memories(session: Session, rows: Sequence[Mapping[str, Any]]) -> list[MemoryRow]:
-    """Insert memories whose ids are free; return those that were inserted."""
-    statement = insert(MemoryRow).on_conflict_do_nothing().returning(MemoryRow)
-    return list((await session.execute(statement, [dict(row) for row in rows])).scalars())
+async def insert_memory(session: Session, values: Mapping[str, Any]) -> MemoryRow | None:
+    """Insert a memory, unless its id is taken."""
+    statement = insert(MemoryRow).values(dict(values)).on_conflict_do_nothing()
+    return (await session.execute(statement.returning(MemoryRow))).scalar_one_or_none()
 
 
 async def update_memory(
@@ -277,6 +277,8 @@ async def erase(
     locked = (
         select(MemoryRow.memory_id)
         .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id.in_(memory_ids), only)
+        # In one order everywhere, so that two who lock several cannot lock each other out.
+        .order_by(MemoryRow.memory_id)
         .with_for_update()
     )
     ids = list((await session.execute(locked)).scalars())

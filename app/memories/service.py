@@ -39,6 +39,7 @@ from app.operations.schemas import EMPTY, type_url
 from app.operations.tables import OperationRow
 from app.resources import Resources
 from app.settings import Settings
+from app.wire.scalars import format_timestamp
 
 _EXPIRY_FIELDS = frozenset({"ttl", "expire_time"})
 # Columns by the name that a mask gives them.
@@ -206,12 +207,13 @@ class MemoryService:
     async def read_response(self, session: Session, stored: Mapping[str, Any]) -> dict[str, Any]:
         """Fill the response of an operation: the memory as the operation left it.
 
-        Where that is no longer known (erased, expired, or no revision kept), only its name stays.
+        Where that is no longer known (erased, expired, its engine deleted, or no revision kept),
+        only its name stays.
         """
         now = self.clock.now()
         name = MemoryName.parse(stored["name"])
         row = await repository.find(session, name, repository.is_known(now))
-        if row is None:
+        if row is None or not await engines.is_live(session, name.engine.engine):
             return dict(stored)
         memory = Memory.from_row(name.engine, row)
         if memory.etag != stored["etag"]:
@@ -220,7 +222,9 @@ class MemoryService:
             if revision is None:
                 return dict(stored)
             memory = Memory.from_revision(memory, revision)
-        return {**stored, **memory.wire()}
+        wire = memory.wire()
+        # Erased and made anew under the same id, it is another memory.
+        return {**stored, **wire} if wire["updateTime"] == stored["updateTime"] else dict(stored)
 
     def operation(self, engine: EngineRow, kind: str, method: str, now: datetime) -> NewOperation:
         """Start the operation of a request on an engine's memories."""
@@ -277,6 +281,7 @@ async def finish_with_memory(
     response = {
         "@type": type_url("Memory"),
         "name": str(MemoryName(writing.engine, row.memory_id)),
+        "updateTime": format_timestamp(row.update_time),
         "etag": str(row.version),
     }
     return await operations.insert_done(session, noting_revisions(new, writing), response)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, exists, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, exists, func, literal_column, or_, select, update
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import aliased
 
@@ -16,6 +16,10 @@ from app.db.session import Session
 from app.operations.repository import Owned
 from app.operations.schemas import State
 from app.operations.tables import OperationRow
+
+# Written into the statement, not bound: a generic plan must know them to use the partial indexes.
+_PENDING: ColumnElement[str] = literal_column(f"'{State.PENDING}'")
+_RUNNING: ColumnElement[str] = literal_column(f"'{State.RUNNING}'")
 
 
 @dataclass(frozen=True)
@@ -26,7 +30,6 @@ class Claim:
     engine_name: str
     kind: str
     request: dict[str, Any]
-    details: dict[str, Any]
     attempts: int
 
 
@@ -41,12 +44,12 @@ async def claim(session: Session, owner: str, now: datetime, lease: timedelta) -
     key_is_free = ~exists().where(
         other.engine_id == OperationRow.engine_id,
         other.key == OperationRow.key,
-        other.state == State.RUNNING,
+        other.state == _RUNNING,
         other.operation_id != OperationRow.operation_id,
     )
-    is_due = and_(OperationRow.state == State.PENDING, OperationRow.due_time <= now)
+    is_due = and_(OperationRow.state == _PENDING, OperationRow.due_time <= now)
     is_abandoned = and_(
-        OperationRow.state == State.RUNNING, OperationRow.lease_until < func.clock_timestamp()
+        OperationRow.state == _RUNNING, OperationRow.lease_until < func.clock_timestamp()
     )
     oldest = (
         select(OperationRow.engine_id, OperationRow.operation_id)
@@ -87,7 +90,6 @@ def _claim_of(row: OperationRow) -> Claim:
         engine_name=row.engine_name,
         kind=row.kind,
         request=row.request or {},
-        details=row.details,
         attempts=row.attempts,
     )
 

@@ -162,32 +162,26 @@ async def _insert(
     return (await session.execute(statement)).scalar_one()
 
 
-async def get(session: Session, name: OperationName) -> OperationRow:
-    """Return an operation.
+async def get(session: Session, name: OperationName, *, for_update: bool = False) -> OperationRow:
+    """Return an operation that is under this project, location and engine.
 
     Raises:
         NotFound: no such operation.
     """
-    row = await find(session, name)
-    if row is None:
+    row = await _find(session, name.engine.engine, name.operation, for_update=for_update)
+    if row is None or not (name.engine.is_wildcard or row.engine_name == str(name.engine)):
         raise NotFound.of(name)
     return row
 
 
-async def find(session: Session, name: OperationName) -> OperationRow | None:
-    """Return an operation, if there is one under this project, location and engine."""
-    row = await _find(session, name.engine.engine, name.operation)
-    return row if row is not None and _is_under(row, name) else None
-
-
-def _is_under(row: OperationRow, name: OperationName) -> bool:
-    return name.engine.is_wildcard or row.engine_name == str(name.engine)
-
-
-async def _find(session: Session, engine_id: int, operation_id: str) -> OperationRow | None:
+async def _find(
+    session: Session, engine_id: int, operation_id: str, *, for_update: bool = False
+) -> OperationRow | None:
     statement = select(OperationRow).where(
         OperationRow.engine_id == engine_id, OperationRow.operation_id == operation_id
     )
+    if for_update:
+        statement = statement.with_for_update()
     return (await session.execute(statement)).scalar_one_or_none()
 
 
@@ -225,22 +219,28 @@ async def remove(session: Session, row: OperationRow) -> None:
 async def cancel(session: Session, row: OperationRow, now: datetime, keep: timedelta) -> None:
     """Cancel at once what waits; ask what runs to stop at its next step; leave the rest.
 
+    The caller has locked the row, so that no worker claims it in between.
+
     An operation without a request is not cancelled: it only tidies up after an effect that its
     first answer has made visible, such as a deleted engine.
     """
-    mine = and_(
-        OperationRow.engine_id == row.engine_id, OperationRow.operation_id == row.operation_id
-    )
+    if row.state == State.RUNNING:
+        values: dict[str, Any] = {"cancel_requested": True}
+    elif row.state == State.PENDING and row.request is not None:
+        error = Cancelled("The operation was cancelled.", Reason.OPERATION_CANCELLED)
+        values = {
+            **_ended(State.CANCELLED, now, keep),
+            "error": error.as_operation_error(),
+        }
+    else:
+        return
     await session.execute(
         update(OperationRow)
-        .where(mine, OperationRow.state == State.RUNNING)
-        .values(cancel_requested=True)
-    )
-    error = Cancelled("The operation was cancelled.", Reason.OPERATION_CANCELLED)
-    await session.execute(
-        update(OperationRow)
-        .where(mine, OperationRow.state == State.PENDING, OperationRow.request.is_not(None))
-        .values(**_ended(State.CANCELLED, now, keep), error=error.as_operation_error())
+        .where(
+            OperationRow.engine_id == row.engine_id,
+            OperationRow.operation_id == row.operation_id,
+        )
+        .values(values)
     )
 
 

@@ -124,8 +124,8 @@ class Runner:
             self._wake.clear()
             try:
                 claim = await self._claim()
-            except ServiceError as error:
-                log.warning("worker.claim_failed", reason=error.reason)
+            except Exception as error:  # noqa: BLE001 - a worker outlives whatever befalls its database
+                log.warning("worker.claim_failed", error=describe(error))
                 claim = None
             if claim is not None:
                 return claim
@@ -190,8 +190,8 @@ class Runner:
             try:
                 async with self._db.transaction() as session:
                     kept = await claims.renew(session, claim.owned, self._lease)
-            except ServiceError as error:
-                log.warning("operation.renew_failed", reason=error.reason)
+            except Exception as error:  # noqa: BLE001 - the next renewal may succeed
+                log.warning("operation.renew_failed", error=describe(error))
                 continue
             if kept is None:
                 work.cancel()
@@ -225,8 +225,8 @@ class Runner:
         """Write an outcome; when even that fails, the lease runs out and another takes over."""
         try:
             await writing
-        except ServiceError as error:
-            log.warning("operation.outcome_not_recorded", reason=error.reason)
+        except Exception as error:  # noqa: BLE001 - as the docstring has it
+            log.warning("operation.outcome_not_recorded", error=describe(error))
 
 
 def _as_service_error(error: Exception) -> ServiceError:

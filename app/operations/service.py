@@ -16,7 +16,9 @@ from app.operations.schemas import ListOperationsResponse, Operation, State
 from app.operations.tables import OperationRow
 from app.resources import Resources, ResponseReader
 
-_WAIT_POLL_SECONDS = 0.1
+# A wait looks soon, and then ever more seldom: most operations are short, and waiters are many.
+_FIRST_LOOK_SECONDS = 0.05
+_LONGEST_PAUSE_SECONDS = 1.0
 
 
 @dataclass(frozen=True)
@@ -71,17 +73,19 @@ class OperationService:
         loop = asyncio.get_running_loop()
         # Not `asyncio.timeout`: it would break off a statement, and with it the connection.
         deadline = loop.time() + limit.total_seconds()
+        pause = _FIRST_LOOK_SECONDS
         while True:
             found = await self.get(name)
             left = deadline - loop.time()
             if found.done or left <= 0:
                 return found
-            await asyncio.sleep(min(_WAIT_POLL_SECONDS, left))
+            await asyncio.sleep(min(pause, left))
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     async def cancel(self, name: OperationName) -> None:
         """Cancel what waits, ask what runs to stop; what has ended stays as it is."""
         async with self.db.transaction() as session:
-            row = await repository.get(session, name)
+            row = await repository.get(session, name, for_update=True)
             await repository.cancel(session, row, self.clock.now(), self.keep)
 
     async def delete(self, name: OperationName) -> None:
@@ -91,7 +95,7 @@ class OperationService:
             FailedPrecondition: it has not ended.
         """
         async with self.db.transaction() as session:
-            row = await repository.get(session, name)
+            row = await repository.get(session, name, for_update=True)
             if not State(row.state).is_final:
                 raise FailedPrecondition(
                     f"{name} has not ended; cancel it first.", Reason.OPERATION_RUNNING

@@ -21,8 +21,12 @@ class OperationRow(Base):
             unique=True,
             postgresql_where=text("state = 'RUNNING'"),
         ),
-        Index("ix_operations_due", "due_time", postgresql_where=text("state = 'PENDING'")),
-        Index("ix_operations_lease", "lease_until", postgresql_where=text("state = 'RUNNING'")),
+        # In the order of claims, so that a long queue costs a claim no more than a short one.
+        Index(
+            "ix_operations_unfinished",
+            "operation_id",
+            postgresql_where=text("state = 'PENDING' or state = 'RUNNING'"),
+        ),
         Index("ix_operations_remove_time", "remove_time"),
     )
 

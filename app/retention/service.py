@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from app.core.errors import FailedPrecondition, Reason
+from app.core.errors import FailedPrecondition, Reason, ServiceError
 from app.core.names import EngineName
 from app.core.once import Once
 from app.db.filter_fields import Condition
@@ -120,13 +120,20 @@ class RetentionService:
     async def sweep(self) -> None:
         """Free what nothing can read any more, in batches of one transaction each."""
         now = self.memories.clock.now()
-        removed = {
-            "memories": await self._in_batches(self._remove_gone, now),
-            "revisions": await self._in_batches(repository.remove_expired_revisions, now),
-            "operations": await self._in_batches(operations.remove_old, now),
-        }
-        if any(removed.values()):
-            log.info("sweep", **removed)
+        for name, remove in (
+            ("memories", self._remove_gone),
+            ("revisions", repository.remove_expired_revisions),
+            ("operations", operations.remove_old),
+            ("engines", self._remove_deleted_engines),
+        ):
+            # One that fails must not keep the others from freeing their space.
+            try:
+                removed = await self._in_batches(remove, now)
+            except ServiceError as error:
+                log.warning("sweep.failed", what=name, reason=error.reason)
+                continue
+            if removed:
+                log.info("sweep.removed", what=name, rows=removed)
 
     async def take_tick(self, name: str) -> bool:
         """Take the present slot of a periodic task for this process."""
@@ -147,9 +154,32 @@ class RetentionService:
                 return total
 
     @staticmethod
+    async def _remove_deleted_engines(session: Session, now: datetime, limit: int) -> int:
+        """Go on with the removal of hidden engines, whatever became of their operations."""
+        del now
+        hidden = await engines.list_deleted(session, 1)
+        for engine_id in hidden:
+            await remove_engine_batch(session, engine_id, limit)
+        # As many as asked for means that there may be more to do.
+        return limit if hidden else 0
+
+    @staticmethod
     async def _remove_gone(session: Session, now: datetime, limit: int) -> int:
         count = 0
         for engine_id, ids in (await repository.list_gone(session, now, limit)).items():
             erased = await ledger.erase_gone(session, engine_id, ids, now)
             count += erased.memories
         return count
+
+
+async def remove_engine_batch(session: Session, engine_id: int, limit: int) -> bool:
+    """Remove up to `limit` memories of a hidden engine; with none left, the engine itself.
+
+    Takes part in the caller's transaction. Returns whether the engine is gone.
+    """
+    ids = await repository.list_ids(session, engine_id, limit)
+    if ids:
+        await ledger.erase(session, engine_id, ids)
+        return False
+    await engines.remove(session, engine_id)
+    return True

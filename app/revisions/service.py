@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from app.core.errors import FailedPrecondition, InvalidArgument, Reason
+from app.core.errors import FailedPrecondition, InvalidArgument, NotFound, Reason
 from app.core.names import MemoryName, RevisionName, parse_revision_id
 from app.core.once import Once
 from app.core.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
@@ -148,8 +148,9 @@ def _check_restorable(target: RevisionName, revision: RevisionRow) -> None:
 def _revision_id(memory: MemoryName, text: str) -> int:
     """Read a revision's id, given alone or as the last part of its full name."""
     parent, _, identity = text.rpartition("/")
-    is_of_memory = not parent or parent.endswith(f"/memories/{memory.memory}/revisions")
-    if not identity.isdecimal() or not is_of_memory:
+    if parent and not parent.endswith(f"/memories/{memory.memory}/revisions"):
+        raise NotFound.of(f"This revision of {memory}")
+    if not identity.isdecimal():
         raise InvalidArgument.of_field(
             "targetRevisionId",
             "must be the id of a revision of this memory, a number, or its full name.",

@@ -18,22 +18,30 @@ _SNAKE_NAME = re.compile(rb"(?:^|&)[a-z]+_")
 
 
 class QueryNames:
-    """ASGI middleware: writes snake_case names of parameters in camelCase, as the routes do."""
+    """ASGI middleware: writes snake_case names of parameters in camelCase, as the routes do.
+
+    What is not ASCII is read as UTF-8, percent-encoded or not; the framework would take bytes that
+    are not for Latin-1.
+    """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Pass the request on with the names that the routes know."""
-        if scope["type"] == "http" and _SNAKE_NAME.search(scope["query_string"]):
+        if scope["type"] == "http" and not _is_canonical(scope["query_string"]):
             # In place, since the middleware around this one reads the route from the same scope.
-            scope["query_string"] = _in_camel_case(scope["query_string"])
+            scope["query_string"] = _canonical(scope["query_string"])
         await self._app(scope, receive, send)
 
 
-def _in_camel_case(query: bytes) -> bytes:
-    pairs = parse_qsl(query.decode("latin-1"), keep_blank_values=True)
-    return urlencode([(to_camel(name), value) for name, value in pairs]).encode("latin-1")
+def _is_canonical(query: bytes) -> bool:
+    return query.isascii() and _SNAKE_NAME.search(query) is None
+
+
+def _canonical(query: bytes) -> bytes:
+    pairs = parse_qsl(query.decode("utf-8", "replace"), keep_blank_values=True)
+    return urlencode([(to_camel(name), value) for name, value in pairs]).encode()
 
 
 async def refuse_unknown(request: Request) -> None:

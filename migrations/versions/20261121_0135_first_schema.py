@@ -125,21 +125,14 @@ def upgrade() -> None:
         sa.Column("lease_until", sa.DateTime(timezone=True), nullable=True),
         sa.PrimaryKeyConstraint("engine_id", "operation_id", name=op.f("pk_operations")),
     )
-    op.create_index(
-        "ix_operations_due",
-        "operations",
-        ["due_time"],
-        unique=False,
-        postgresql_where=sa.text("state = 'PENDING'"),
-    )
-    op.create_index(
-        "ix_operations_lease",
-        "operations",
-        ["lease_until"],
-        unique=False,
-        postgresql_where=sa.text("state = 'RUNNING'"),
-    )
     op.create_index("ix_operations_remove_time", "operations", ["remove_time"], unique=False)
+    op.create_index(
+        "ix_operations_unfinished",
+        "operations",
+        ["operation_id"],
+        unique=False,
+        postgresql_where=sa.text("state = 'PENDING' or state = 'RUNNING'"),
+    )
     op.create_index(
         "uq_operations_running_key",
         "operations",
@@ -254,44 +247,15 @@ def upgrade() -> None:
 
 
 def downgrade() -> None:
-    op.drop_index("ix_revision_labels_revision", table_name="revision_labels")
-    op.drop_table("revision_labels")
-    op.drop_index("ix_memory_vectors_scope", table_name="memory_vectors")
-    op.drop_table("memory_vectors")
-    op.drop_index("ix_memory_revisions_expire_time", table_name="memory_revisions")
-    op.drop_table("memory_revisions")
-    op.drop_table("ticks")
-    op.drop_index("ix_request_ids_remove_time", table_name="request_ids")
-    op.drop_table("request_ids")
-    op.drop_index(
-        "uq_operations_running_key",
-        table_name="operations",
-        postgresql_where=sa.text("state = 'RUNNING'"),
-    )
-    op.drop_index("ix_operations_remove_time", table_name="operations")
-    op.drop_index(
-        "ix_operations_lease",
-        table_name="operations",
-        postgresql_where=sa.text("state = 'RUNNING'"),
-    )
-    op.drop_index(
-        "ix_operations_due", table_name="operations", postgresql_where=sa.text("state = 'PENDING'")
-    )
-    op.drop_table("operations")
-    op.drop_index("ix_memories_update_time", table_name="memories")
-    op.drop_index("ix_memories_scope", table_name="memories")
-    op.drop_index(
-        "ix_memories_recover_until",
-        table_name="memories",
-        postgresql_where=sa.text("recover_until is not null"),
-    )
-    op.drop_index(
-        "ix_memories_expire_time",
-        table_name="memories",
-        postgresql_where=sa.text("expire_time is not null"),
-    )
-    op.drop_index("ix_memories_create_time", table_name="memories")
-    op.drop_table("memories")
-    op.drop_index("ix_engines_location", table_name="engines")
-    op.drop_table("engines")
-    op.drop_table("api_keys")
+    for table in (
+        "revision_labels",
+        "memory_vectors",
+        "memory_revisions",
+        "ticks",
+        "request_ids",
+        "operations",
+        "memories",
+        "engines",
+        "api_keys",
+    ):
+        op.drop_table(table)

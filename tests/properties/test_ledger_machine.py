@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
+from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import (
     RuleBasedStateMachine,
@@ -21,11 +21,20 @@ from tests.support.ledger_bench import Bench
 from tests.support.ledger_check import check_all
 from tests.support.ledger_model import Bank, Ledger, Memory, Revising
 
-EXAMPLES = 20
+EXAMPLES = 200
 STEPS = 20
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
-JUMPS = [HOUR, 47 * HOUR, 2 * DAY, 2 * DAY - timedelta(microseconds=1), 5 * DAY, 366 * DAY]
+JUMPS = [
+    HOUR,
+    2 * HOUR,
+    DAY,
+    47 * HOUR,
+    2 * DAY,
+    2 * DAY - timedelta(microseconds=1),
+    5 * DAY,
+    366 * DAY,
+]
 FACTS = [
     "I like tea.",
     "I like coffee.",
@@ -59,6 +68,7 @@ facts = st.sampled_from(FACTS)
 lives = st.sampled_from([None, None, DAY, 10 * DAY])
 scopes = st.sampled_from(["ann", "bob"])
 revisings = st.sampled_from(REVISING)
+ANY = 9
 picks = st.integers(0, 11)
 
 
@@ -151,10 +161,10 @@ class LedgerMachine(RuleBasedStateMachine):
             assert answer.status_code == 200, answer.text
             self.ledger.delete(name, self.now)
 
-    @rule(pick=picks, back=st.integers(0, 4))
-    def roll_back(self, pick: int, back: int) -> None:
+    @rule(pick=picks, back=st.integers(0, 4), recover=st.booleans())
+    def roll_back(self, pick: int, back: int, *, recover: bool) -> None:
         """Restore one of the newest revisions, of a live memory or of a tombstone."""
-        name = self.pick(pick)
+        name = self.pick_deleted(pick) if recover else self.pick(pick)
         version, revision_id = self.revision(name, back)
         body = {"targetRevisionId": revision_id}
         answer = self.bench.ask("POST", f"{self.engine}/memories/{name}:rollback", body)
@@ -235,9 +245,17 @@ class LedgerMachine(RuleBasedStateMachine):
         return Memory(scope, fact, None, created=self.now, updated=self.now, expires=None)
 
     def pick(self, number: int) -> str:
-        """Return a memory of the model, whatever its state; a name of none where there is none."""
-        names = sorted(self.ledger.memories)
+        """Return a memory: the first numbers mean live ones, the last ones any of the model's."""
+        live = sorted(self.ledger.live(self.now))
+        names = live if live and number < ANY else sorted(self.ledger.memories)
         return names[number % len(names)] if names else "none"
+
+    def pick_deleted(self, number: int) -> str:
+        """Return a memory: the first numbers mean tombstones."""
+        names = sorted(
+            name for name, one in self.ledger.memories.items() if one.is_tombstone(self.now)
+        )
+        return names[number % len(names)] if names and number < ANY else self.pick(number)
 
     def is_live(self, name: str) -> bool:
         return name in self.ledger.live(self.now)
@@ -345,6 +363,7 @@ def test_the_ledger_keeps_to_its_model(bench: Bench) -> None:
             max_examples=EXAMPLES,
             stateful_step_count=STEPS,
             deadline=None,
+            phases=[Phase.explicit, Phase.reuse, Phase.generate, Phase.shrink],
             suppress_health_check=list(HealthCheck),
         ),
     )

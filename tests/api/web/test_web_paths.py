@@ -133,7 +133,7 @@ async def test_a_trailing_slash_is_another_path(client: httpx.AsyncClient, path:
         ("PATCH", "http://test/v1/memoryBanks", "GET, POST"),
         ("POST", f"{FIRST}/memories/x/revisions", "GET"),
         ("DELETE", f"{FIRST}/memories/x/operations", None),
-        ("POST", "http://test/healthz", "GET"),
+        ("POST", "http://test/healthz", "GET, HEAD"),
         ("POST", "http://test/metrics", "GET"),
         ("POST", "http://test/docs", "GET"),
         ("POST", "http://test/openapi.json", "GET, HEAD"),

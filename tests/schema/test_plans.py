@@ -1,0 +1,175 @@
+"""Reads of a scope stay as cheap in a bank of a hundred thousand memories as in a small one.
+
+The statements are those that the service sends, taken on their way and explained.
+"""
+
+import re
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+from sqlalchemy import event
+
+from app.access.service import AccessService
+from app.core.clock import FixedClock
+from app.db import migrate
+from app.db.engine import open_engine
+from app.db.session import Database
+from app.llm.scripted import ScriptedEmbedder
+from app.main import create_app
+from app.resources import Resources
+from app.settings import Settings
+from tests.conftest import ADMIN_KEY, START
+from tests.support.seeding import DIMENSIONS, ENGINES, MEMORIES, SCOPES, seed
+
+ENGINE = "http://test/v1/reasoningEngines/7"
+SCOPE = {"user_id": "42"}
+_TABLES = {"memories", "memory_vectors", "memory_revisions", "revision_labels"}
+_SEED_SECONDS = 40
+
+Statement = tuple[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def url(seeded_database_url: str) -> str:
+    migrate.upgrade(seeded_database_url)
+    took = seed(seeded_database_url, START.isoformat(), ScriptedEmbedder.model_id)
+    print(f"seeded {ENGINES * SCOPES * MEMORIES} memories in {took:.1f} s")
+    assert took < _SEED_SECONDS
+    return seeded_database_url
+
+
+@asynccontextmanager
+async def serving(
+    url: str, settings: Settings
+) -> AsyncIterator[tuple[httpx.AsyncClient, Database]]:
+    database = Database(open_engine(url, settings))
+    clock, embedder = FixedClock(START), ScriptedEmbedder(DIMENSIONS)
+    await AccessService(database, clock).ensure_first_key(ADMIN_KEY)
+    app = create_app(Resources(settings, clock, database, url, embedder))
+    headers = {"Authorization": f"Bearer {ADMIN_KEY}"}
+    transport = httpx.ASGITransport(app=app)
+    async with httpx.AsyncClient(transport=transport, headers=headers) as client:
+        yield client, database
+    await database.close()
+
+
+async def statements_of(
+    url: str, settings: Settings, request: tuple[str, str, dict[str, Any]]
+) -> tuple[list[Statement], dict[str, Any]]:
+    """Send a request; return the statements on memories that it led to, and its answer."""
+    method, path, content = request
+    path = path.format(memory=a_memory(url))
+    found: list[Statement] = []
+
+    def note(*arguments: Any) -> None:
+        found.append((arguments[2], arguments[3]))
+
+    async with serving(url, settings) as (client, database):
+        event.listen(database.engine.sync_engine, "before_cursor_execute", note)
+        if method == "POST":
+            answer = await client.post(ENGINE + path, json=content)
+        else:
+            answer = await client.get(ENGINE + path, params=content)
+    assert answer.status_code == 200, answer.text
+    return [one for one in found if "memor" in one[0]], answer.json()
+
+
+def a_memory(url: str) -> str:
+    statement = b"select memory_id from memories where engine_id = 7 order by memory_id limit 1"
+    with psycopg.connect(url) as connection:
+        ((found,),) = connection.execute(statement).fetchall()
+    return str(found)
+
+
+def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    yield plan
+    for inner in plan.get("Plans", []):
+        yield from nodes(inner)
+
+
+def explained(url: str, statement: Statement) -> dict[str, Any]:
+    """Run a statement once more and return its plan, with what it read."""
+    text, values = statement
+    with psycopg.connect(url) as connection:
+        explain = "explain (analyze, buffers, format json) " + text
+        (row,) = connection.execute(explain.encode(), values).fetchall()
+    plan: dict[str, Any] = row[0][0]["Plan"]
+    return plan
+
+
+def explained_for_any_values(url: str, statement: Statement) -> dict[str, Any]:
+    """Return the plan that a prepared statement may get once it has run a few times."""
+    numbers: dict[str, int] = {}
+
+    def numbered(found: re.Match[str]) -> str:
+        return f"${numbers.setdefault(found[1], len(numbers) + 1)}"
+
+    text = re.sub(r"%\((\w+)\)s", numbered, statement[0]).replace("%%", "%")
+    with psycopg.connect(url) as connection:
+        explain = f"explain (generic_plan, format json) {text}"
+        (row,) = connection.execute(explain.encode()).fetchall()
+    plan: dict[str, Any] = row[0][0]["Plan"]
+    return plan
+
+
+def indexes(plan: dict[str, Any]) -> set[str]:
+    """Return the indexes that a plan uses; none of the tables may be read whole."""
+    for node in nodes(plan):
+        assert node["Node Type"] != "Seq Scan" or node["Relation Name"] not in _TABLES, plan
+    return {node["Index Name"] for node in nodes(plan) if "Index Name" in node}
+
+
+SIMILAR = {"scope": SCOPE, "similaritySearchParams": {"searchQuery": "What do I like?"}}
+CASES: dict[str, tuple[tuple[str, str, dict[str, Any]], set[str], int]] = {
+    "similarity": (
+        ("POST", "/memories:retrieve", SIMILAR),
+        {"ix_memory_vectors_scope", "ix_memories_scope"},
+        600,
+    ),
+    "newest": (("POST", "/memories:retrieve", {"scope": SCOPE}), {"ix_memories_scope"}, 150),
+    "list": (("GET", "/memories", {"pageSize": "50"}), {"ix_memories_create_time"}, 150),
+    "list ascending": (
+        ("GET", "/memories", {"pageSize": "50", "orderBy": "update_time"}),
+        {"ix_memories_update_time"},
+        150,
+    ),
+    "list of a scope": (
+        ("GET", "/memories", {"filter": 'scope="{\\"user_id\\": \\"42\\"}"'}),
+        {"ix_memories_scope"},
+        150,
+    ),
+    "get": (("GET", "/memories/{memory}", {}), {"pk_memories"}, 10),
+    "revisions": (
+        ("GET", "/memories/{memory}/revisions", {}),
+        {"uq_memory_revisions_engine_id_memory_id_version"},
+        20,
+    ),
+    "revisions by label": (
+        ("GET", "/memories/-/revisions", {"filter": 'labels.run="42"', "pageSize": "50"}),
+        {"pk_revision_labels"},
+        900,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+async def test_a_read_uses_its_index(url: str, settings: Settings, case: str) -> None:
+    request, wanted, most = CASES[case]
+    statements, answer = await statements_of(url, settings, request)
+    assert answer
+    used: set[str] = set()
+    used_for_any: set[str] = set()
+    read = 0
+    for statement in statements:
+        plan = explained(url, statement)
+        read += plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
+        used |= indexes(plan)
+        used_for_any |= indexes(explained_for_any_values(url, statement))
+    print(f"{case}: {read} buffers by {', '.join(sorted(used))}")
+    assert used & wanted
+    assert used_for_any & wanted
+    assert read <= most
