@@ -81,7 +81,9 @@ def migrate_database() -> None:
         typer.echo("migrate needs MEMORY_BANK_DATABASE_URL; `serve` without it migrates itself.")
         raise typer.Exit(2)
     try:
-        migrate.upgrade(settings.database_url.get_secret_value())
+        migrate.upgrade(
+            settings.database_url.get_secret_value(), settings.database_connect_timeout_seconds
+        )
     except SchemaError as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from None

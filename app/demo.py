@@ -15,7 +15,7 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from app.serving import ServeError, listening, opened
+from app.serving import ServeError, opened, serving
 from app.settings import Settings
 
 _ENGINE = "/v1beta1/projects/default/locations/local/reasoningEngines/1"
@@ -42,9 +42,9 @@ async def run() -> None:
         )
         async with (
             opened(settings) as process,
-            listening(settings, process.resources) as port,
+            serving(settings, process.resources) as listening,
         ):
-            demo = _Demo(f"http://127.0.0.1:{port}{_ENGINE}", key)
+            demo = _Demo(f"http://127.0.0.1:{listening.port}{_ENGINE}", key)
             await asyncio.to_thread(demo.run)
 
 

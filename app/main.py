@@ -9,6 +9,7 @@ from fastapi.security import APIKeyHeader, HTTPBearer
 from starlette.middleware import Middleware
 
 from app.access.service import AccessService
+from app.engines.routes import children as engine_children
 from app.engines.routes import router as engines
 from app.generation.routes import router as generation
 from app.memories.routes import router as memories
@@ -32,6 +33,7 @@ _ROUTERS = (
     health.router,
     metrics.router,
     docs.router,
+    engine_children,
     operations,
     retrieval,
     generation,

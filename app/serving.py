@@ -1,30 +1,34 @@
 """The processes: a server, alone or with its database and worker, and a worker."""
 
 import asyncio
-import contextlib
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from socket import AF_INET, AF_INET6, create_server, gaierror, socket
 
+import structlog
 import uvicorn
 from typing_extensions import override
 
 from app.access.service import AccessService
 from app.core.clock import Clock, SystemClock
+from app.core.failures import describe
 from app.db import migrate
 from app.db.engine import open_engine, plain_url
 from app.db.session import Database
 from app.engines.service import EngineService
 from app.llm.factory import open_embedder
+from app.llm.managed import ManagedEmbedder
 from app.main import create_app
 from app.operations import claims
 from app.postgres.embedded import embedded_postgres
 from app.resources import Resources, open_resources
 from app.settings import Settings
 from app.worker import working
+
+log = structlog.get_logger()
 
 _BACKLOG = 2048
 """Connections that wait to be accepted; uvicorn's own default."""
@@ -47,8 +51,7 @@ class Opened:
 async def opened(settings: Settings, clock: Clock | None = None) -> AsyncIterator[Opened]:
     """Open database and resources, with the first key and the first engine in place.
 
-    Without a database URL this starts the embedded Postgres, migrates it, and runs the worker
-    beside the block.
+    Without a database URL this starts the embedded Postgres and migrates it.
 
     Raises:
         SchemaError: the external database is not ready for this release.
@@ -57,35 +60,49 @@ async def opened(settings: Settings, clock: Clock | None = None) -> AsyncIterato
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(_database(settings))
         resources = await stack.enter_async_context(open_resources(settings, url, clock))
-        warming = asyncio.create_task(resources.embedder.warm())
+        warming = asyncio.create_task(_warm(resources.embedder))
         stack.push_async_callback(_stopped, warming)
         configured = settings.admin_key.get_secret_value() if settings.admin_key else None
         access = AccessService(resources.db, resources.clock)
+        if not await access.has_keys():
+            await EngineService.of(resources).ensure_first()
         first_key = await access.ensure_first_key(configured)
-        await EngineService.of(resources).ensure_first()
         if settings.database_url is None:
             async with resources.db.transaction() as session:
                 await claims.release_all(session)
-            await stack.enter_async_context(working(resources))
         yield Opened(resources, first_key)
+
+
+async def _warm(embedder: ManagedEmbedder) -> None:
+    """Load the model; where that fails, what needs no model is served nevertheless."""
+    try:
+        await embedder.warm()
+    except Exception as error:  # noqa: BLE001 - the next use tries again, and says so to its caller
+        log.error("embedder.warm_failed", error=describe(error))  # noqa: TRY400 - as in describe
 
 
 async def _stopped(task: asyncio.Task[None]) -> None:
     task.cancel()
-    with contextlib.suppress(asyncio.CancelledError):
+    with suppress(asyncio.CancelledError):
         await task
 
 
 @asynccontextmanager
 async def _database(settings: Settings) -> AsyncIterator[str]:
     if settings.database_url is not None:
-        url = plain_url(settings.database_url.get_secret_value())
-        await asyncio.to_thread(migrate.check, url)
-        yield url
+        yield await _checked(settings)
         return
     async with embedded_postgres(settings) as postgres:
         await asyncio.to_thread(migrate.upgrade, postgres.url)
         yield postgres.url
+
+
+async def _checked(settings: Settings) -> str:
+    """Return the address of the external database, which is ready for this release."""
+    assert settings.database_url is not None
+    url = plain_url(settings.database_url.get_secret_value())
+    await asyncio.to_thread(migrate.check, url, settings.database_connect_timeout_seconds)
+    return url
 
 
 class _Server(uvicorn.Server):
@@ -99,21 +116,44 @@ class _Server(uvicorn.Server):
         yield
 
 
+@dataclass(frozen=True)
+class Listening:
+    """The port of a server, and the task that ends when the server does."""
+
+    port: int
+    task: asyncio.Task[None]
+
+
 @asynccontextmanager
-async def listening(settings: Settings, resources: Resources) -> AsyncIterator[int]:
-    """Serve beside the block, which is given the port.
+async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Listening]:
+    """Serve beside the block; on the embedded database work, too, since nobody else does.
+
+    Server and worker stop at the same time: each may take the whole period of grace.
 
     Raises:
         ServeError: the address cannot be listened on.
     """
+    server, worker = AsyncExitStack(), AsyncExitStack()
+    try:
+        if settings.database_url is None:
+            await worker.enter_async_context(working(resources))
+        yield await server.enter_async_context(_listening(settings, resources))
+    finally:
+        await asyncio.gather(server.aclose(), worker.aclose())
+
+
+@asynccontextmanager
+async def _listening(settings: Settings, resources: Resources) -> AsyncIterator[Listening]:
     with _socket(settings) as bound:
         server = _Server(_config(settings, resources))
-        serving = asyncio.create_task(server.serve(sockets=[bound]))
+        task = asyncio.create_task(server.serve(sockets=[bound]))
         try:
-            yield bound.getsockname()[1]
+            yield Listening(bound.getsockname()[1], task)
         finally:
             server.should_exit = True
-            await serving
+            (end,) = await asyncio.gather(task, return_exceptions=True)
+            if isinstance(end, Exception):
+                log.error("server.failed", error=describe(end))
 
 
 def _socket(settings: Settings) -> socket:
@@ -132,10 +172,24 @@ async def serve(settings: Settings) -> None:
     async with (
         _until_signalled() as stopping,
         opened(settings) as process,
-        listening(settings, process.resources) as port,
+        serving(settings, process.resources) as listening,
     ):
-        _announce(settings, port, process.first_key)
-        await stopping.wait()
+        stopping.is_up = True
+        _announce(settings, listening.port, process.first_key)
+        await _until_asked(stopping, listening.task)
+
+
+async def _until_asked(stopping: asyncio.Event, server: asyncio.Task[None]) -> None:
+    """Wait until the process is asked to stop.
+
+    Raises:
+        ServeError: the server has ended before.
+    """
+    asked = asyncio.create_task(stopping.wait())
+    await asyncio.wait({asked, server}, return_when=asyncio.FIRST_COMPLETED)
+    asked.cancel()
+    if not stopping.is_set():
+        raise ServeError("The server has ended by itself; the log says why.")
 
 
 def _config(settings: Settings, resources: Resources) -> uvicorn.Config:
@@ -154,23 +208,49 @@ def _config(settings: Settings, resources: Resources) -> uvicorn.Config:
 async def work(settings: Settings) -> None:
     """Work until SIGINT or SIGTERM; for processes beside servers on an external database."""
     async with _until_signalled() as stopping:
-        assert settings.database_url is not None
-        url = plain_url(settings.database_url.get_secret_value())
-        await asyncio.to_thread(migrate.check, url)
+        url = await _checked(settings)
         async with open_resources(settings, url) as resources, working(resources):
             await resources.embedder.warm()
+            stopping.is_up = True
             await stopping.wait()
 
 
+class _Stopping(asyncio.Event):
+    """Set once the process is asked to stop. What is still starting does not look: it is cancelled.
+
+    Args:
+        task: the process's own.
+    """
+
+    def __init__(self, task: asyncio.Task[object]) -> None:
+        super().__init__()
+        self.is_up = False
+        self.has_cancelled = False
+        self._task = task
+
+    def ask(self) -> None:
+        """Stop."""
+        if not self.is_up and not self.is_set():
+            self.has_cancelled = self._task.cancel()
+        self.set()
+
+
 @asynccontextmanager
-async def _until_signalled() -> AsyncIterator[asyncio.Event]:
+async def _until_signalled() -> AsyncIterator[_Stopping]:
     """Give an event that SIGINT and SIGTERM set, instead of what they do by themselves."""
-    stopping = asyncio.Event()
+    task = asyncio.current_task()
+    assert task is not None
+    stopping = _Stopping(task)
     loop = asyncio.get_running_loop()
     for number in _SIGNALS:
-        loop.add_signal_handler(number, stopping.set)
+        loop.add_signal_handler(number, stopping.ask)
     try:
         yield stopping
+    except asyncio.CancelledError:
+        # Everything has been closed on the way here; the process has ended as it was asked to.
+        if not stopping.has_cancelled:
+            raise
+        task.uncancel()
     finally:
         for number in _SIGNALS:
             loop.remove_signal_handler(number)

@@ -93,6 +93,11 @@ class Settings(BaseSettings):
     generation_max_deletes: int = Field(
         5, ge=0, description="Memories that one generation may delete."
     )
+    generation_max_candidates: int = Field(
+        200,
+        ge=1,
+        description="Facts that one generation compares and writes; its operation counts the rest.",
+    )
 
     # Limits
     max_body_bytes: int = Field(8 * 1024 * 1024, ge=1, description="Longest JSON request body.")

@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import select
+from sqlalchemy import delete, select
 from sqlalchemy.dialects.postgresql import insert
 
 from app.access.tables import ApiKeyRow
@@ -19,6 +19,15 @@ async def find_by_hash(session: Session, secret_hash: bytes) -> ApiKeyRow | None
 async def exists(session: Session) -> bool:
     """Say whether there is any key."""
     return (await session.execute(select(ApiKeyRow.key_id).limit(1))).first() is not None
+
+
+async def remove_others(session: Session, display_name: str, secret_hash: bytes) -> None:
+    """Remove the keys of this name, but for the one with this SHA-256."""
+    await session.execute(
+        delete(ApiKeyRow).where(
+            ApiKeyRow.display_name == display_name, ApiKeyRow.secret_hash != secret_hash
+        )
+    )
 
 
 async def insert_once(

@@ -15,6 +15,7 @@ from app.db.session import Database
 
 _KEY_BYTES = 32
 _KEY_PREFIX = "omb_"
+_CONFIGURED = "configured"
 # A revoked key stops working within this time; a known key costs no statement meanwhile.
 _CACHE_TIME = timedelta(seconds=1)
 _CACHE_ENTRIES = 1024
@@ -46,11 +47,17 @@ class AccessService(Authenticator):
         self._known[secret_hash] = (now, caller)
         return caller
 
+    async def has_keys(self) -> bool:
+        """Say whether there is any key; without one, nobody can have called yet."""
+        async with self.db.snapshot() as session:
+            return await repository.exists(session)
+
     async def ensure_first_key(self, configured: str | None) -> str | None:
         """Make sure that there is a key.
 
         Args:
-            configured: the administrator's key, which is always made to work.
+            configured: the administrator's key, which is always made to work, in place of the one
+                that was configured before.
 
         Returns:
             The key that was made because there was none at all; it is shown once.
@@ -58,7 +65,9 @@ class AccessService(Authenticator):
         now = self.clock.now()
         async with self.db.transaction() as session:
             if configured is not None:
-                await repository.insert_once(session, "configured", _hash(configured), now)
+                secret_hash = _hash(configured)
+                await repository.insert_once(session, _CONFIGURED, secret_hash, now)
+                await repository.remove_others(session, _CONFIGURED, secret_hash)
                 return None
             if await repository.exists(session):
                 return None

@@ -80,8 +80,6 @@ class Reason(StrEnum):
     """The database cannot be reached at the moment."""
     NOT_READY = "NOT_READY"
     """A dependency is not ready; each is named in the metadata."""
-    MODEL_UNAVAILABLE = "MODEL_UNAVAILABLE"
-    """A model could not be asked at the moment."""
     INTERNAL = "INTERNAL"
     """A fault of this service; the request id finds it in the logs."""
 

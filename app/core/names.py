@@ -154,13 +154,8 @@ class EngineName:
         return cls(parent.project, parent.location, parse_engine_id(identity))
 
     @property
-    def is_wildcard(self) -> bool:
-        """Whether the path named no project: the engine is then found by its id alone."""
-        return self.project == WILDCARD
-
-    @property
     def parent(self) -> LocationName:
-        """The location that holds the engine."""
+        """The location that holds the engine; `-` in it stands for any project or location."""
         return LocationName(self.project, self.location)
 
     @override

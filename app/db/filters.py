@@ -15,6 +15,7 @@ from app.core.filtering.parser import parse_filter
 from app.core.filtering.syntax import And, Comparison, Node, Not, Or, invalid_filter
 from app.db.filter_fields import REGEX_OPERATORS, Condition, Field, KeyedField, is_not_true
 from app.db.regex import PatternRefusedError, to_postgres
+from app.settings import Settings
 
 Fields = Mapping[str, Field]
 """What a filter may name: snake_case paths, such as `create_time` or `topics.x`, to their kinds."""
@@ -27,6 +28,8 @@ class Clause:
     condition: Condition
     uses_regex: bool
     """Whether the statement needs a limit on its time."""
+    seconds: float | None = None
+    """That limit, from the settings; for `snapshot` and `limited`."""
 
 
 def to_clause(tree: Node | None, fields: Fields, *, regex_max_chars: int) -> Clause:
@@ -102,10 +105,11 @@ class _Compiler:
         return replace(comparison, value=pattern)
 
 
-def read_filter(text: str | None, fields: Fields, *, regex_max_chars: int) -> Clause:
-    """Return the clause of a filter's text.
+def read_filter(text: str | None, fields: Fields, settings: Settings) -> Clause:
+    """Return the clause of a filter's text, with the limit on its statement.
 
     Raises:
         InvalidArgument: the text is not a filter over these fields; the column is given.
     """
-    return to_clause(parse_filter(text), fields, regex_max_chars=regex_max_chars)
+    clause = to_clause(parse_filter(text), fields, regex_max_chars=settings.filter_regex_max_chars)
+    return replace(clause, seconds=settings.filter_timeout_seconds) if clause.uses_regex else clause

@@ -43,31 +43,25 @@ class Database:
         )
 
     @asynccontextmanager
-    async def transaction(
-        self, *, statement_seconds: float | None = None
-    ) -> AsyncIterator[Session]:
+    async def transaction(self) -> AsyncIterator[Session]:
         """Open a transaction that commits when the block ends and rolls back if it raises.
-
-        Args:
-            statement_seconds: longest run of a statement; for filters with a regular expression,
-                whose cost the caller's text decides. Exceeding it is then the caller's error.
 
         Raises:
             Aborted: a concurrent transaction won.
-            InvalidArgument: `statement_seconds` was exceeded.
             Unavailable: the database cannot be reached.
             DeadlineExceeded: a statement ran too long.
         """
-        async with _begun(self.engine, statement_seconds) as session:
+        async with _begun(self.engine) as session:
             yield session
 
     @asynccontextmanager
     async def snapshot(self, *, statement_seconds: float | None = None) -> AsyncIterator[Session]:
         """Open a read-only view of one moment; Postgres refuses a write in it.
 
-        `statement_seconds` and the errors are as those of `transaction`.
+        `statement_seconds` is as in `limited`, for all of the block; the errors are as those of
+        `transaction`.
         """
-        async with _begun(self._reading, statement_seconds) as session:
+        async with _begun(self._reading) as session, limited(session, statement_seconds):
             yield session
 
     async def close(self) -> None:
@@ -76,23 +70,42 @@ class Database:
 
 
 @asynccontextmanager
-async def _begun(engine: AsyncEngine, seconds: float | None) -> AsyncIterator[Session]:
-    is_callers_filter = seconds is not None
-    with transaction_open(), _translated(is_callers_filter=is_callers_filter):
+async def limited(session: Session, seconds: float | None) -> AsyncIterator[None]:
+    """Bound the run of each statement in the block, if a limit is given.
+
+    For filters with a regular expression, whose cost the caller's text decides. Such a statement
+    must wait for no lock: that others hold one is not the caller's error.
+
+    Raises:
+        InvalidArgument: a statement ran longer.
+    """
+    if seconds is None:
+        yield
+        return
+    before = (await session.execute(text("select current_setting('statement_timeout')"))).scalar()
+    await _set_timeout(session, f"{seconds * 1000:.0f}")
+    with _translated(is_callers_filter=True):
+        yield
+    await _set_timeout(session, str(before))
+
+
+async def _set_timeout(session: Session, value: str) -> None:
+    statement = text("select set_config('statement_timeout', :value, true)")
+    await session.execute(statement, {"value": value})
+
+
+@asynccontextmanager
+async def _begun(engine: AsyncEngine) -> AsyncIterator[Session]:
+    with transaction_open(), _translated():
         async with (
             AsyncSession(engine, expire_on_commit=False, autoflush=False) as session,
             session.begin(),
         ):
-            if seconds is not None:
-                limit = {"limit": str(int(seconds * 1000))}
-                await session.execute(
-                    text("select set_config('statement_timeout', :limit, true)"), limit
-                )
             yield session
 
 
 @contextmanager
-def _translated(*, is_callers_filter: bool) -> Iterator[None]:
+def _translated(*, is_callers_filter: bool = False) -> Iterator[None]:
     try:
         yield
     except PoolTimeoutError as error:

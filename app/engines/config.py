@@ -6,17 +6,29 @@ Source: wire specification, section 12.2.
 from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 
 from pydantic import AliasChoices, ConfigDict, Field, model_validator
 
 from app.core.names import MAX_ID_CHARS
 from app.wire.base import EXACTLY_ONE, WireModel
 from app.wire.content import Content
+from app.wire.objects import BoundedObject
 from app.wire.scalars import PositiveDuration, one_of
 
 _MINUTE = timedelta(minutes=1)
 _MAX_REVISIONS_PER_CANDIDATE = 10
+MAX_FACT_CHARS = 10_000
+MAX_SCOPE_KEY_CHARS = 256
+MAX_TOPICS = 50
+_MAX_DESCRIPTION_CHARS = 4_096
+_MAX_ENTRIES = 50
+_MAX_EXAMPLE_EVENTS = 100
+
+ScopeKeys = Annotated[
+    list[Annotated[str, Field(max_length=MAX_SCOPE_KEY_CHARS)]], Field(max_length=_MAX_ENTRIES)
+]
+"""Keys that a scope must have for a part of the configuration to apply to it."""
 
 
 class ManagedTopic(StrEnum):
@@ -47,11 +59,14 @@ class MemoryTopicId(WireModel):
         return self
 
 
+MemoryTopicIds = Annotated[list[MemoryTopicId], Field(max_length=MAX_TOPICS)]
+
+
 class CustomMemoryTopic(WireModel):
     """A topic of the bank's own."""
 
     label: str = Field(min_length=1, max_length=256)
-    description: str | None = None
+    description: str | None = Field(None, max_length=_MAX_DESCRIPTION_CHARS)
 
 
 class ManagedMemoryTopic(WireModel):
@@ -84,21 +99,21 @@ class ExampleEvent(WireModel):
 class ConversationSource(WireModel):
     """The conversation of an example."""
 
-    events: list[ExampleEvent] = Field(default_factory=list)
+    events: list[ExampleEvent] = Field(default_factory=list, max_length=_MAX_EXAMPLE_EVENTS)
 
 
 class ExampleMemory(WireModel):
     """A memory that should come of an example."""
 
-    fact: str
-    topics: list[MemoryTopicId] = Field(default_factory=list)
+    fact: str = Field(max_length=MAX_FACT_CHARS)
+    topics: MemoryTopicIds = Field(default_factory=list)
 
 
 class GenerateMemoriesExample(WireModel):
     """An example of what to extract; no memories at all is an example too."""
 
     conversation_source: ConversationSource | None = None
-    generated_memories: list[ExampleMemory] | None = None
+    generated_memories: list[ExampleMemory] | None = Field(None, max_length=_MAX_ENTRIES)
 
 
 class ConsolidationConfig(WireModel):
@@ -110,9 +125,11 @@ class ConsolidationConfig(WireModel):
 class CustomizationConfig(WireModel):
     """What to extract, for the scopes that have all of `scopeKeys`."""
 
-    scope_keys: list[str] | None = None
-    memory_topics: list[MemoryTopic] | None = None
-    generate_memories_examples: list[GenerateMemoriesExample] | None = None
+    scope_keys: ScopeKeys | None = None
+    memory_topics: list[MemoryTopic] | None = Field(None, max_length=MAX_TOPICS)
+    generate_memories_examples: list[GenerateMemoriesExample] | None = Field(
+        None, max_length=_MAX_ENTRIES
+    )
     enable_third_person_memories: bool | None = None
     consolidation_config: ConsolidationConfig | None = None
     disable_natural_language_memories: bool | None = None
@@ -227,8 +244,8 @@ class SchemaConfig(WireModel):
         max_length=MAX_ID_CHARS,
         description="Lowercase letter first, then letters, digits and hyphens.",
     )
-    memory_schema: dict[str, Any] | None = Field(None, alias="schema")
-    json_schema: dict[str, Any] | None = None
+    memory_schema: BoundedObject | None = Field(None, alias="schema")
+    json_schema: BoundedObject | None = None
     memory_type: MemoryTypeField = MemoryType.STRUCTURED_PROFILE
 
     @model_validator(mode="after")
@@ -242,8 +259,8 @@ class SchemaConfig(WireModel):
 class StructuredMemoryConfig(WireModel):
     """The profiles of the scopes that have all of `scopeKeys`."""
 
-    scope_keys: list[str] | None = None
-    schema_configs: list[SchemaConfig] | None = None
+    scope_keys: ScopeKeys | None = None
+    schema_configs: list[SchemaConfig] | None = Field(None, max_length=_MAX_ENTRIES)
 
 
 class MemoryBankConfig(WireModel):
@@ -253,8 +270,10 @@ class MemoryBankConfig(WireModel):
     similarity_search_config: SimilaritySearchConfig | None = None
     ttl_config: TtlConfig | None = None
     disable_memory_revisions: bool | None = None
-    customization_configs: list[CustomizationConfig] | None = None
-    structured_memory_configs: list[StructuredMemoryConfig] | None = None
+    customization_configs: list[CustomizationConfig] | None = Field(None, max_length=_MAX_ENTRIES)
+    structured_memory_configs: list[StructuredMemoryConfig] | None = Field(
+        None, max_length=_MAX_ENTRIES
+    )
 
     @model_validator(mode="after")
     def _has_one_default(self) -> Self:

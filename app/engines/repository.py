@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from sqlalchemy import ColumnElement, delete, select, tuple_, update
+from sqlalchemy import ColumnElement, and_, delete, select, true, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.core.errors import AlreadyExists, NotFound, Reason
@@ -22,7 +22,10 @@ class Lock(Enum):
     NONE = "NONE"
     SHARED = "SHARED"
     """The engine cannot be deleted before the transaction ends; taken to write children."""
+    UPDATE = "UPDATE"
+    """The engine cannot be changed; who writes its children is not kept waiting."""
     EXCLUSIVE = "EXCLUSIVE"
+    """Nothing is written below the engine; taken to delete it."""
 
 
 async def get(session: Session, name: EngineName, lock: Lock = Lock.NONE) -> EngineRow:
@@ -32,14 +35,12 @@ async def get(session: Session, name: EngineName, lock: Lock = Lock.NONE) -> Eng
         NotFound: no such engine, or it lies in another project or location.
     """
     statement = select(EngineRow).where(
-        EngineRow.engine_id == name.engine, EngineRow.delete_time.is_(None)
+        EngineRow.engine_id == name.engine, EngineRow.delete_time.is_(None), _lies_in(name.parent)
     )
-    if not name.is_wildcard:
-        statement = statement.where(
-            EngineRow.project == name.project, EngineRow.location == name.location
-        )
     if lock is Lock.SHARED:
         statement = statement.with_for_update(key_share=True, read=True)
+    elif lock is Lock.UPDATE:
+        statement = statement.with_for_update(key_share=True)
     elif lock is Lock.EXCLUSIVE:
         statement = statement.with_for_update()
     row = (await session.execute(statement)).scalar_one_or_none()
@@ -62,6 +63,11 @@ async def list_deleted(session: Session, limit: int) -> Sequence[int]:
     return (await session.execute(statement.limit(limit))).scalars().all()
 
 
+def _lies_in(location: LocationName) -> ColumnElement[bool]:
+    parts = ((EngineRow.project, location.project), (EngineRow.location, location.location))
+    return and_(true(), *(column == value for column, value in parts if value != WILDCARD))
+
+
 async def insert_engine(session: Session, values: dict[str, Any]) -> EngineRow:
     """Insert an engine.
 
@@ -75,7 +81,7 @@ async def insert_engine(session: Session, values: dict[str, Any]) -> EngineRow:
 
 
 async def insert_once(session: Session, values: dict[str, Any]) -> None:
-    """Insert an engine unless its id is there, deleted or not."""
+    """Insert an engine unless its id is there, even if hidden."""
     await _insert(session, values)
 
 
@@ -123,13 +129,7 @@ async def list_page(
     after: tuple[datetime, int] | None,
 ) -> Sequence[EngineRow]:
     """Return up to `limit` engines of a location, newest first."""
-    statement = select(EngineRow).where(EngineRow.delete_time.is_(None), clause)
-    for column, value in (
-        (EngineRow.project, location.project),
-        (EngineRow.location, location.location),
-    ):
-        if value != WILDCARD:
-            statement = statement.where(column == value)
+    statement = select(EngineRow).where(EngineRow.delete_time.is_(None), _lies_in(location), clause)
     key = (EngineRow.create_time, EngineRow.engine_id)
     if after is not None:
         statement = statement.where(tuple_(*key) < after)

@@ -7,14 +7,18 @@ from app.engines.schemas import (
     ReasoningEngineRequest,
 )
 from app.engines.service import EngineService
-from app.operations.schemas import Operation
+from app.operations.schemas import ListOperationsResponse, Operation
+from app.operations.service import OperationService
 from app.web.context import Context, Mutation
+from app.web.etag import IfMatch, etag_of
 from app.web.names import EnginePath, LocationPath
 from app.web.paging import Filter, Page, UpdateMask
 from app.web.paths import ENGINE, PREFIX
 from app.web.routing import Router
 
 router = Router("engines")
+children = Router("operations")
+"""What is listed under an engine by features that do not know engines."""
 
 _COLLECTION = PREFIX + "/reasoningEngines"
 
@@ -26,7 +30,7 @@ async def create_engine(
     """Create an engine, with the configuration of its memory bank."""
     request = body or ReasoningEngineRequest()
     service = EngineService.of(context.resources)
-    row = await service.create(location, request, context.once(request.wire()))
+    row = await service.create(location, request, context.once(request.sent()))
     return Operation.from_row(row)
 
 
@@ -49,15 +53,30 @@ async def get_engine(context: Context, name: EnginePath) -> ReasoningEngine:
         return ReasoningEngine.from_row(await repository.get(session, name))
 
 
+@children.get(ENGINE + "/operations", summary="List operations", operation_id="listOperations")
+async def list_operations(
+    context: Context, engine: EnginePath, page: Page
+) -> ListOperationsResponse:
+    """List the operations of an engine, newest first; also of a deleted one, while they last."""
+    found = await OperationService.of(context.resources).list_page(engine, page)
+    if not found.operations and not page.token:
+        # Nothing says yet that there is, or was, such an engine.
+        async with context.resources.db.snapshot() as session:
+            await repository.get(session, engine)
+    return found
+
+
 @router.patch(ENGINE, summary="Update an engine", operation_id="updateReasoningEngine")
 async def update_engine(
     context: Mutation,
     name: EnginePath,
     body: ReasoningEngineRequest | None = None,
+    if_match: IfMatch = None,
     update_mask: UpdateMask = None,
 ) -> Operation:
     """Change the masked fields; without a mask, the fields that are sent."""
     request = body or ReasoningEngineRequest()
-    once = context.once({"body": request.wire(), "mask": update_mask})
-    row = await EngineService.of(context.resources).update(name, request, update_mask, once)
+    etag = etag_of(if_match, request.etag)
+    once = context.once({"body": request.sent(), "mask": update_mask, "etag": etag})
+    row = await EngineService.of(context.resources).update(name, request, update_mask, etag, once)
     return Operation.from_row(row)

@@ -5,7 +5,8 @@ from datetime import datetime
 from typing import Any
 
 from app.core.clock import Clock
-from app.core.errors import Aborted, InvalidArgument, Reason
+from app.core.errors import InvalidArgument
+from app.core.etags import check_etag
 from app.core.fieldmask import check, parse_mask
 from app.core.ids import new_id
 from app.core.names import WILDCARD, EngineName, LocationName
@@ -56,7 +57,11 @@ class EngineService:
         return cls(resources.db, resources.clock, resources.settings)
 
     async def ensure_first(self) -> None:
-        """Create the first engine unless it is there, or was."""
+        """Create the first engine unless it is there.
+
+        Only for a database that nobody has used yet: of a removed engine nothing is left that
+        would tell it from one that never was, and this would make it anew.
+        """
         async with self.db.transaction() as session:
             values = _new_values(FIRST_ENGINE, ReasoningEngineRequest(), self.clock.now())
             await repository.insert_once(session, values)
@@ -85,6 +90,7 @@ class EngineService:
         name: EngineName,
         request: ReasoningEngineRequest,
         mask: str | None,
+        etag: str | None,
         once: Once | None,
     ) -> OperationRow:
         """Change the masked fields, or without a mask those that were sent.
@@ -96,14 +102,13 @@ class EngineService:
         paths = parse_mask(mask)
         changed = _sent_fields(request) if paths is None else check(paths, _MASKABLE)
         async with self.db.transaction() as session:
-            row = await repository.get(session, name, Lock.EXCLUSIVE)
+            row = await repository.get(session, name, Lock.UPDATE)
             new = self._operation(
                 name_of(row), "engines.update", "UpdateReasoningEngineOperationMetadata", now
             )
             if (known := await operations.replay(session, new, once)) is not None:
                 return known
-            if request.etag is not None and request.etag != str(row.version):
-                raise Aborted(f"etag: {name} was changed since; read again.", Reason.ETAG_STALE)
+            check_etag(row.version, etag)
             values = {**_values(request, changed), "update_time": now}
             row = await repository.update_engine(session, row.engine_id, values)
             return await operations.insert_done(session, new, _response(row))
@@ -116,15 +121,10 @@ class EngineService:
     ) -> ListReasoningEnginesResponse:
         """Return a page of engines, newest first."""
         limit = clamp_page_size(page.size)
-        clause = read_filter(
-            filter_text,
-            repository.FILTER_FIELDS,
-            regex_max_chars=self.settings.filter_regex_max_chars,
-        )
+        clause = read_filter(filter_text, repository.FILTER_FIELDS, self.settings)
         query = {"list": "engines", "parent": str(location), "filter": filter_text}
         after = typed_key(decode_token(page.token, query), datetime, int) if page.token else None
-        seconds = self.settings.filter_timeout_seconds if clause.uses_regex else None
-        async with self.db.snapshot(statement_seconds=seconds) as session:
+        async with self.db.snapshot(statement_seconds=clause.seconds) as session:
             rows = await repository.list_page(session, location, clause.condition, limit + 1, after)
         last = rows[limit - 1] if len(rows) > limit else None
         return ListReasoningEnginesResponse(

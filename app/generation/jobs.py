@@ -16,7 +16,7 @@ from app.engines import repository as engines
 from app.engines.config import CustomizationConfig, customization_for
 from app.engines.repository import Lock
 from app.engines.schemas import config_of
-from app.generation.plan import Plan, PlannedChange, plan
+from app.generation.plan import Plan, PlannedChange, considered, plan
 from app.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrategy
 from app.generation.turns import (
     configured_topics,
@@ -43,11 +43,14 @@ from app.rules.topics import effective
 
 _MAX_PLANS = 3
 """How often a job plans before it leaves the scope to whoever keeps changing it."""
+_CANDIDATES_PER_READ = 20
+"""Candidates whose neighbours one statement finds; each compares with the whole scope."""
 
 
 async def generate(job: Job, resources: Resources) -> None:
     """Run a queued generation."""
-    request = GenerateMemoriesRequest.model_validate(job.claim.request)
+    # Of a long conversation, this takes as long as hundreds of requests.
+    request = await asyncio.to_thread(GenerateMemoriesRequest.model_validate, job.claim.request)
     engine = EngineName.parse(job.claim.engine_name)
     await _Generation(job, MemoryService.of(resources), engine, request).run()
 
@@ -63,14 +66,18 @@ class _Generation:
 
     async def run(self) -> None:
         """Extract, then plan and apply until nothing has changed in between."""
-        candidates = await self._candidates()
+        found = await self._candidates()
+        candidates = considered(found, self.service.settings.generation_max_candidates)
+        counts = {"candidateCount": len(found)}
+        if len(candidates) < len(found):
+            counts["omittedCandidateCount"] = len(found) - len(candidates)
         for attempt in range(1, _MAX_PLANS + 1):
             planned = await self._plan(candidates)
             vectors = await self._embedded([change.fact for change in planned.changes])
             # Thinking is what takes long: whoever cancels meanwhile must find nothing written.
             await self.job.step()
             try:
-                await self._apply(planned, vectors, len(candidates))
+                await self._apply(planned, vectors, counts)
             except Aborted:
                 if attempt == _MAX_PLANS:
                     raise
@@ -113,11 +120,15 @@ class _Generation:
     async def _embedded(self, facts: Sequence[str]) -> dict[str, Vector]:
         """Return the vector of each fact. Runs outside any transaction."""
         embedded = await self.service.embedder.embed(facts)
-        return {fact: Vector(row.tolist()) for fact, row in zip(facts, embedded, strict=True)}
+        return {fact: Vector(row) for fact, row in zip(facts, embedded, strict=True)}
 
     async def _neighbours(
         self, candidates: Sequence[Candidate], vectors: Mapping[str, Vector]
     ) -> list[list[Neighbour]]:
+        """Return the memories near each candidate, read a few candidates at a time.
+
+        What changes between two reads is found when it is written: each memory has its version.
+        """
         query = ScopeQuery(
             engine_id=self.engine.engine,
             scope_hash=scope_hash(self.request.scope or {}),
@@ -126,20 +137,19 @@ class _Generation:
             now=self.job.clock.now(),
         )
         limit = self.service.settings.generation_neighbours
-        async with self.job.db.snapshot() as session:
-            return [
-                [
-                    _neighbour(row, distance)
-                    for row, distance in await retrieval.find_nearest(
-                        session,
-                        query,
-                        self.service.embedder.model_id,
-                        vectors[candidate.fact].values,
-                        limit,
-                    )
-                ]
-                for candidate in candidates
-            ]
+        asked = [vectors[candidate.fact].values for candidate in candidates]
+        found: list[list[Neighbour]] = []
+        for at in range(0, len(asked), _CANDIDATES_PER_READ):
+            async with self.job.db.snapshot() as session:
+                nearest = await retrieval.find_nearest_to_each(
+                    session,
+                    query,
+                    self.service.embedder.model_id,
+                    asked[at : at + _CANDIDATES_PER_READ],
+                    limit,
+                )
+            found += [[_neighbour(row, distance) for row, distance in one] for one in nearest]
+        return found
 
     def _exact_metadata(self) -> dict[str, Any] | None:
         """Return the metadata that a memory must have to be a candidate for change, if any."""
@@ -148,7 +158,9 @@ class _Generation:
             return None
         return metadata_column(self.request)
 
-    async def _apply(self, planned: Plan, vectors: Mapping[str, Vector], candidates: int) -> None:
+    async def _apply(
+        self, planned: Plan, vectors: Mapping[str, Vector], counts: Mapping[str, int]
+    ) -> None:
         """Make all changes and end the operation in one transaction.
 
         Raises:
@@ -166,21 +178,19 @@ class _Generation:
                 author=extraction.ENGINE,
             )
             writer = Writer(session, engine, writing, self.request)
-            generated = [
-                await writer.write(change, vectors[change.fact]) for change in planned.changes
-            ]
+            generated = await writer.write(planned.changes, vectors)
             response: dict[str, Any] = {"@type": type_url("GenerateMemoriesResponse")}
             if generated:
                 response["generatedMemories"] = generated
-            await self.job.finish(session, response, self._details(writing, candidates))
+            await self.job.finish(session, response, self._details(writing, counts))
 
-    def _details(self, writing: Writing, candidates: int) -> dict[str, Any]:
+    def _details(self, writing: Writing, counts: Mapping[str, int]) -> dict[str, Any]:
         """Return what the operation's metadata tells of the work."""
         source = self.request.direct_contents_source
         skipped = skipped_files(source.events) if source is not None else 0
         return {
             "author": extraction.ENGINE,
-            "candidateCount": candidates,
+            **counts,
             **({"skippedFileCount": skipped} if skipped else {}),
             **({} if writing.keeps_revisions else {"revisionsDisabled": True}),
         }

@@ -45,6 +45,15 @@ class Plan:
     refused: tuple[Verdict, ...] = ()
 
 
+def considered(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
+    """Return the candidates that one generation works on, at most so many, in their order.
+
+    Requests to forget go first; then what was said last, since it overrules what was said before.
+    """
+    weighed = sorted(range(len(candidates)), key=lambda n: (not candidates[n].forget, -n))
+    return [candidates[n] for n in sorted(weighed[:most])]
+
+
 def plan(
     candidates: Sequence[Candidate],
     neighbours: Sequence[Sequence[Neighbour]],

@@ -1,18 +1,25 @@
 """The wire form of `memories:generate`. Source: wire specification, section 8."""
 
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
-from app.engines.config import MemoryTopicId
+from app.engines.config import MemoryTopicIds
 from app.memories.schemas import Fact, Metadata, RevisionFields, Scope
 from app.wire.base import WireModel
 from app.wire.content import Content
 from app.wire.scalars import Timestamp, one_of
 
 MAX_DIRECT_MEMORIES = 5
+MAX_EVENTS = 2_000
+# Files are counted, not read; their bytes are not worth keeping, not even for a while.
+_FILE_BYTES = {
+    "direct_contents_source": {
+        "events": {"__all__": {"content": {"parts": {"__all__": {"inline_data": {"data"}}}}}}
+    }
+}
 
 
 class MetadataMergeStrategy(StrEnum):
@@ -36,14 +43,14 @@ class ContentEvent(WireModel):
 class DirectContentsSource(WireModel):
     """A conversation in the request."""
 
-    events: list[ContentEvent]
+    events: list[ContentEvent] = Field(max_length=MAX_EVENTS)
 
 
 class DirectMemory(WireModel):
     """A fact in the request."""
 
     fact: Fact
-    topics: list[MemoryTopicId] | None = None
+    topics: MemoryTopicIds | None = None
 
 
 class DirectMemoriesSource(WireModel):
@@ -107,7 +114,7 @@ class GenerateMemoriesRequest(RevisionFields):
     metadata_merge_strategy: Annotated[MetadataMergeStrategy, one_of(MetadataMergeStrategy)] = (
         MetadataMergeStrategy.METADATA_MERGE_STRATEGY_UNSPECIFIED
     )
-    allowed_topics: list[MemoryTopicId] | None = Field(
+    allowed_topics: MemoryTopicIds | None = Field(
         None, description="Of the configured topics, only these."
     )
     time_zone: Annotated[str, AfterValidator(_check_time_zone)] | None = Field(
@@ -129,3 +136,7 @@ class GenerateMemoriesRequest(RevisionFields):
         if self.scope is None and self.vertex_session_source is None:
             raise ValueError("scope is required")
         return self
+
+    def queued(self) -> dict[str, Any]:
+        """Return the JSON form that the worker is given: all but the bytes of files."""
+        return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=_FILE_BYTES)

@@ -52,5 +52,5 @@ class GenerationService:
             # A life that lies in the past is the caller's error: found now, not by the worker.
             service.writing(engine, new, request)
             return await operations.insert(
-                session, new.queued(scope_hash(request.scope or {}).hex(), request.wire())
+                session, new.queued(scope_hash(request.scope or {}).hex(), request.queued())
             )

@@ -1,5 +1,6 @@
 """Writes planned changes through the ledger, and tells them as the operation's response does."""
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,17 +30,38 @@ class Writer:
     writing: Writing
     request: GenerateMemoriesRequest
 
-    async def write(self, change: PlannedChange, vector: Vector) -> dict[str, Any]:
-        """Make one change; return it as the operation's response tells it."""
-        if change.memory_id is None:
-            memory_id, previous = await self._create(change, vector), None
-        else:
-            memory_id = change.memory_id
-            known = await revisions.latest_ids(
-                self.session, self.engine.engine_id, [memory_id], self.writing.now
+    async def write(
+        self, changes: Sequence[PlannedChange], vectors: Mapping[str, Vector]
+    ) -> list[dict[str, Any]]:
+        """Make the changes; return them as the operation's response tells them.
+
+        `vectors` has that of each change's fact.
+
+        Raises:
+            Aborted: one of the memories was changed, deleted or has expired since it was read.
+        """
+        rows = await self._locked(changes)
+        previous = await revisions.latest_ids(
+            self.session, self.engine.engine_id, list(rows), self.writing.now
+        )
+        return [
+            await self._write(
+                change,
+                vectors[change.fact],
+                rows.get(change.memory_id or ""),
+                previous.get(change.memory_id or ""),
             )
-            previous = known.get(memory_id)
-            await self._change(change, memory_id, vector)
+            for change in changes
+        ]
+
+    async def _write(
+        self, change: PlannedChange, vector: Vector, row: MemoryRow | None, previous: int | None
+    ) -> dict[str, Any]:
+        if row is None:
+            memory_id = await self._create(change, vector)
+        else:
+            memory_id = row.memory_id
+            await self._change(change, row, vector)
         name = MemoryName(self.writing.engine, memory_id)
         generated: dict[str, Any] = {"memory": {"name": str(name)}, "action": change.action}
         if previous is not None:
@@ -65,8 +87,7 @@ class Writer:
         )
         return (await ledger.create(self.session, self.writing, creation)).row.memory_id
 
-    async def _change(self, change: PlannedChange, memory_id: str, vector: Vector) -> None:
-        row = await self._locked(memory_id, change.version)
+    async def _change(self, change: PlannedChange, row: MemoryRow, vector: Vector) -> None:
         if change.action == "DELETED":
             await ledger.delete(self.session, self.writing, [row], _extracted(change))
             return
@@ -91,18 +112,17 @@ class Writer:
         )
         await ledger.change(self.session, self.writing, wanted)
 
-    async def _locked(self, memory_id: str, version: int | None) -> MemoryRow:
-        """Return the memory as it was when it was read.
+    async def _locked(self, changes: Sequence[PlannedChange]) -> dict[str, MemoryRow]:
+        """Return the memories that are to change, all as they were when they were read.
 
-        Raises:
-            Aborted: it was changed, deleted or has expired since.
+        They are locked before the first is written, so that their order is that of every writer.
         """
-        name = MemoryName(self.writing.engine, memory_id)
+        read = {one.memory_id: one.version for one in changes if one.memory_id is not None}
         live = memories.is_live(self.writing.now)
-        row = await memories.find(self.session, name, live, for_update=True)
-        if row is None or row.version != version:
+        rows = await memories.lock(self.session, self.engine.engine_id, list(read), live)
+        if {row.memory_id: row.version for row in rows} != read:
             raise Aborted("A memory was changed meanwhile; retry.", Reason.CONCURRENT_CHANGE)
-        return row
+        return {row.memory_id: row for row in rows}
 
     def _merged_metadata(self, row: MemoryRow) -> dict[str, Any]:
         """Return an updated memory's metadata; without any in the request it stays."""

@@ -10,6 +10,9 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from app.core.errors import Aborted, AlreadyExists, Reason
 from app.core.ids import new_id
 from app.core.names import EngineName, MemoryName
@@ -60,9 +63,9 @@ class Writing:
 
 @dataclass(frozen=True)
 class Vector:
-    """The embedding of a fact: `model`'s dimensions of floats, unit length."""
+    """The embedding of a fact, of unit length."""
 
-    values: Sequence[float]
+    values: NDArray[np.float32]
 
 
 @dataclass(frozen=True)
@@ -231,7 +234,7 @@ async def _put_vector(
         "model_id": writing.model_id,
         "scope_hash": row.scope_hash,
         "expire_time": row.expire_time,
-        "vector": list(vector.values),
+        "vector": vector.values,
     }
     await repository.put_vectors(session, [values])
 

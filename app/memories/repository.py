@@ -96,6 +96,21 @@ async def find(
     return (await session.execute(statement)).scalar_one_or_none()
 
 
+async def lock(
+    session: Session, engine_id: int, memory_ids: Sequence[str], only: ColumnElement[bool]
+) -> Sequence[MemoryRow]:
+    """Lock those of the memories that `only` selects, as they are now; return them by their ids."""
+    statement = (
+        select(MemoryRow)
+        .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id.in_(memory_ids), only)
+        # In one order everywhere, so that two who lock several cannot lock each other out.
+        .order_by(MemoryRow.memory_id)
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+    return (await session.execute(statement)).scalars().all()
+
+
 @dataclass(frozen=True)
 class Order:
     """The order of a list: by one time, then by id."""
@@ -269,6 +284,17 @@ class Erased:
     revisions: int
     labels: int
 
+    def __add__(self, other: "Erased") -> "Erased":
+        return Erased(
+            self.memories + other.memories,
+            self.vectors + other.vectors,
+            self.revisions + other.revisions,
+            self.labels + other.labels,
+        )
+
+
+NOTHING_ERASED = Erased(0, 0, 0, 0)
+
 
 async def erase(
     session: Session, engine_id: int, memory_ids: Sequence[str], only: ColumnElement[bool]
@@ -283,7 +309,7 @@ async def erase(
     )
     ids = list((await session.execute(locked)).scalars())
     if not ids:
-        return Erased(0, 0, 0, 0)
+        return NOTHING_ERASED
     labels = await _remove_labels(session, engine_id, ids)
     revisions = await _remove(session, RevisionRow, engine_id, ids)
     vectors = await _remove(session, MemoryVectorRow, engine_id, ids)
@@ -307,12 +333,20 @@ async def _remove(
 
 
 async def _remove_labels(session: Session, engine_id: int, memory_ids: Sequence[str]) -> int:
-    revisions = select(RevisionRow.revision_id).where(
-        RevisionRow.engine_id == engine_id, RevisionRow.memory_id.in_(memory_ids)
+    # The sweep of expired revisions locks a revision and then its labels; so does this.
+    held = (
+        select(RevisionRow.revision_id)
+        .where(RevisionRow.engine_id == engine_id, RevisionRow.memory_id.in_(memory_ids))
+        .order_by(RevisionRow.revision_id)
+        .with_for_update()
+        .cte("held")
     )
     statement = (
         delete(RevisionLabelRow)
-        .where(RevisionLabelRow.engine_id == engine_id, RevisionLabelRow.revision_id.in_(revisions))
+        .where(
+            RevisionLabelRow.engine_id == engine_id,
+            RevisionLabelRow.revision_id.in_(select(held)),
+        )
         .returning(RevisionLabelRow.key)
         .execution_options(synchronize_session=False)
     )

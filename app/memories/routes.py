@@ -4,7 +4,6 @@ from typing import Annotated
 
 from fastapi import Query
 
-from app.core.errors import InvalidArgument
 from app.core.names import CHOSEN_ID
 from app.engines import repository as engines
 from app.engines.schemas import name_of
@@ -19,7 +18,7 @@ from app.memories.service import MemoryService
 from app.operations.schemas import Operation
 from app.operations.service import OperationService
 from app.web.context import Context, Mutation
-from app.web.etag import IfMatch
+from app.web.etag import IfMatch, etag_of
 from app.web.names import EnginePath, MemoryPath
 from app.web.paging import Filter, OrderBy, Page, UpdateMask
 from app.web.paths import ENGINE
@@ -46,7 +45,7 @@ async def create_memory(
     ] = None,
 ) -> Operation:
     """Store a memory as it is given: no extraction, no consolidation."""
-    once = context.once({"body": body.wire(), "id": memory_id})
+    once = context.once({"body": body.sent(), "id": memory_id})
     row = await MemoryService.of(context.resources).create(engine, memory_id, body, once)
     return await OperationService.of(context.resources).render(row)
 
@@ -88,10 +87,8 @@ async def update_memory(
     del memory_id
     # The Python client sends no body where a mask names only fields to clear.
     request = body or UpdateMemoryRequest()
-    if if_match and request.etag and if_match != request.etag:
-        raise InvalidArgument.of_field("etag", "differs from If-Match; send one of them.")
-    etag = if_match or request.etag
-    once = context.once({"body": request.wire(), "mask": update_mask, "etag": etag})
+    etag = etag_of(if_match, request.etag)
+    once = context.once({"body": request.sent(), "mask": update_mask, "etag": etag})
     service = MemoryService.of(context.resources)
     row = await service.update(name, request, update_mask, etag, once)
     return await OperationService.of(context.resources).render(row)

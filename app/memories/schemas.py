@@ -19,16 +19,24 @@ from pydantic import (
 
 from app.core.filtering.metadata import MetadataFilter, MetadataOperator
 from app.core.names import EngineName, MemoryName
-from app.engines.config import MemoryTopicId, MemoryType, MemoryTypeField
+from app.engines.config import (
+    MAX_FACT_CHARS,
+    MAX_SCOPE_KEY_CHARS,
+    MemoryTopicId,
+    MemoryTopicIds,
+    MemoryType,
+    MemoryTypeField,
+)
 from app.memories.tables import MemoryRow, RevisionRow
 from app.wire.base import EXACTLY_ONE, WireModel
 from app.wire.labels import Labels
+from app.wire.objects import MAX_OBJECT_BYTES, check_size
 from app.wire.scalars import PositiveDuration, Timestamp, one_of
 
 MetadataOperatorField = Annotated[MetadataOperator, one_of(MetadataOperator)]
 
-MAX_FACT_CHARS = 10_000
 MAX_SCOPE_PAIRS = 5
+MAX_SCOPE_VALUE_CHARS = 1_024
 MAX_METADATA_KEYS = 50
 MAX_METADATA_KEY_CHARS = 128
 MAX_METADATA_VALUE_CHARS = 4_096
@@ -38,10 +46,12 @@ _MAX_TEXT_CHARS = 4_096
 def _check_scope(scope: dict[str, str]) -> dict[str, str]:
     if not 1 <= len(scope) <= MAX_SCOPE_PAIRS:
         raise ValueError(f"must have 1 to {MAX_SCOPE_PAIRS} pairs")
-    if not all(scope):
-        raise ValueError("must not have an empty key")
-    if any("*" in value for value in scope.values()):
-        raise ValueError("must not have * in a value")
+    if not all(1 <= len(key) <= MAX_SCOPE_KEY_CHARS for key in scope):
+        raise ValueError(f"must have keys of 1 to {MAX_SCOPE_KEY_CHARS} characters")
+    if any("*" in value or len(value) > MAX_SCOPE_VALUE_CHARS for value in scope.values()):
+        raise ValueError(
+            f"must have values of at most {MAX_SCOPE_VALUE_CHARS} characters, without *"
+        )
     return scope
 
 
@@ -53,8 +63,12 @@ Scope = Annotated[
             "type": "object",
             "minProperties": 1,
             "maxProperties": MAX_SCOPE_PAIRS,
-            "propertyNames": {"minLength": 1},
-            "additionalProperties": {"type": "string", "pattern": "^[^*]*$"},
+            "propertyNames": {"minLength": 1, "maxLength": MAX_SCOPE_KEY_CHARS},
+            "additionalProperties": {
+                "type": "string",
+                "pattern": "^[^*]*$",
+                "maxLength": MAX_SCOPE_VALUE_CHARS,
+            },
             "description": "Exact key of the collection.",
             "examples": [{"user_id": "42"}],
         }
@@ -137,6 +151,11 @@ class StructuredContent(WireModel):
     schema_id: str
 
 
+def _check_structured(content: StructuredContent) -> StructuredContent:
+    check_size(content.wire())
+    return content
+
+
 class RevisionFields(WireModel):
     """What a request may say of the revisions it makes; at most one sets their life."""
 
@@ -158,10 +177,12 @@ class MemoryFields(RevisionFields):
     fact: Fact | None = None
     display_name: str | None = Field(None, max_length=_MAX_TEXT_CHARS)
     description: str | None = Field(None, max_length=_MAX_TEXT_CHARS)
-    topics: list[MemoryTopicId] | None = None
+    topics: MemoryTopicIds | None = None
     metadata: Metadata | None = None
     memory_type: MemoryTypeField | None = None
-    structured_content: StructuredContent | None = None
+    structured_content: Annotated[StructuredContent, AfterValidator(_check_structured)] | None = (
+        Field(None, description=f"At most {MAX_OBJECT_BYTES} bytes as JSON.")
+    )
     context: str | None = Field(None, max_length=MAX_FACT_CHARS)
     expire_time: Timestamp | None = None
     ttl: PositiveDuration | None = Field(None, description="Input only: expiry is now + ttl.")

@@ -6,7 +6,8 @@ from datetime import datetime
 from typing import Any
 
 from app.core.clock import Clock
-from app.core.errors import Aborted, InvalidArgument, Reason
+from app.core.errors import InvalidArgument
+from app.core.etags import check_etag
 from app.core.fieldmask import check, parse_mask
 from app.core.names import EngineName, MemoryName, check_chosen_id
 from app.core.once import Once
@@ -128,7 +129,7 @@ class MemoryService:
             if (known := await operations.replay(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, repository.is_live(now), for_update=True)
-            check_etag(row, etag)
+            check_etag(row.version, etag)
             _check_immutable(row, request)
             requested = _requested_expiry(request, now)
             change = Change(
@@ -161,7 +162,7 @@ class MemoryService:
             if (known := await operations.replay(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, visible, for_update=True)
-            check_etag(row, etag)
+            check_etag(row.version, etag)
             if permanent:
                 erased = await ledger.erase(session, row.engine_id, [row.memory_id])
                 new = new.noting(erased=asdict(erased))
@@ -182,16 +183,11 @@ class MemoryService:
         now = self.clock.now()
         limit = clamp_page_size(page.size)
         order = _order(order_by)
-        clause = read_filter(
-            filter_text,
-            repository.FILTER_FIELDS,
-            regex_max_chars=self.settings.filter_regex_max_chars,
-        )
+        clause = read_filter(filter_text, repository.FILTER_FIELDS, self.settings)
         query = {"list": "memories", "engine": name.engine, "filter": filter_text}
         query["order"] = f"{order.field} {order.is_descending}"
         after = typed_key(decode_token(page.token, query), datetime, str) if page.token else None
-        seconds = self.settings.filter_timeout_seconds if clause.uses_regex else None
-        async with self.db.snapshot(statement_seconds=seconds) as session:
+        async with self.db.snapshot(statement_seconds=clause.seconds) as session:
             engine = name_of(await engines.get(session, name))
             where = repository.is_live(now) & clause.condition
             rows = await repository.list_page(
@@ -212,19 +208,20 @@ class MemoryService:
         """
         now = self.clock.now()
         name = MemoryName.parse(stored["name"])
+        unknown = {key: stored[key] for key in ("@type", "name", "etag")}
         row = await repository.find(session, name, repository.is_known(now))
         if row is None or not await engines.is_live(session, name.engine.engine):
-            return dict(stored)
+            return unknown
         memory = Memory.from_row(name.engine, row)
         if memory.etag != stored["etag"]:
             version = int(stored["etag"])
             revision = await repository.find_revision(session, name, version, now)
             if revision is None:
-                return dict(stored)
+                return unknown
             memory = Memory.from_revision(memory, revision)
         wire = memory.wire()
         # Erased and made anew under the same id, it is another memory.
-        return {**stored, **wire} if wire["updateTime"] == stored["updateTime"] else dict(stored)
+        return {**stored, **wire} if wire["updateTime"] == stored["updateTime"] else unknown
 
     def operation(self, engine: EngineRow, kind: str, method: str, now: datetime) -> NewOperation:
         """Start the operation of a request on an engine's memories."""
@@ -271,7 +268,7 @@ async def embed_fact(embedder: Embedder, fact: str | None) -> Vector | None:
     """Return the vector of a fact, if there is one. Must not be called inside a transaction."""
     if fact is None:
         return None
-    return Vector((await embedder.embed([fact]))[0].tolist())
+    return Vector((await embedder.embed([fact]))[0])
 
 
 async def finish_with_memory(
@@ -292,16 +289,6 @@ def noting_revisions(new: NewOperation, writing: Writing) -> NewOperation:
     if writing.keeps_revisions:
         return new
     return new.noting(revisionsDisabled=True)
-
-
-def check_etag(row: MemoryRow, etag: str | None) -> None:
-    """Refuse a change to another version than the caller has read.
-
-    Raises:
-        Aborted: the etag is stale.
-    """
-    if etag is not None and etag not in {str(row.version), "*"}:
-        raise Aborted("etag: the memory was changed since; read it again.", Reason.ETAG_STALE)
 
 
 def _requested_expiry(request: MemoryFields, now: datetime) -> datetime | None:

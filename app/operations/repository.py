@@ -14,7 +14,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.core.errors import AlreadyExists, Cancelled, NotFound, Reason, ServiceError
 from app.core.ids import new_id
-from app.core.names import EngineName, OperationName
+from app.core.names import WILDCARD, EngineName, OperationName
 from app.core.once import Once
 from app.db.session import Session
 from app.operations.schemas import State
@@ -84,7 +84,8 @@ async def _answer(session: Session, known: RequestIdRow, once: Once) -> Operatio
             "requestId: this id was used with another request; use a new one.",
             Reason.REQUEST_ID_REUSED,
         )
-    return await _get(session, known.operation_engine_id, known.operation_id)
+    engine = EngineName(WILDCARD, WILDCARD, known.operation_engine_id)
+    return await get(session, OperationName(engine, known.operation_id))
 
 
 async def replay(
@@ -168,37 +169,35 @@ async def get(session: Session, name: OperationName, *, for_update: bool = False
     Raises:
         NotFound: no such operation.
     """
-    row = await _find(session, name.engine.engine, name.operation, for_update=for_update)
-    if row is None or not (name.engine.is_wildcard or row.engine_name == str(name.engine)):
+    statement = select(OperationRow).where(
+        _is_under(name.engine), OperationRow.operation_id == name.operation
+    )
+    if for_update:
+        statement = statement.with_for_update()
+    row = (await session.execute(statement)).scalar_one_or_none()
+    if row is None:
         raise NotFound.of(name)
     return row
 
 
-async def _find(
-    session: Session, engine_id: int, operation_id: str, *, for_update: bool = False
-) -> OperationRow | None:
-    statement = select(OperationRow).where(
-        OperationRow.engine_id == engine_id, OperationRow.operation_id == operation_id
+def _is_under(engine: EngineName) -> ColumnElement[bool]:
+    """Select what the engine has, and only where its name has the parts that are not `-`."""
+    parts = ((2, engine.project), (4, engine.location))
+    return and_(
+        OperationRow.engine_id == engine.engine,
+        *(
+            func.split_part(OperationRow.engine_name, "/", place) == part
+            for place, part in parts
+            if part != WILDCARD
+        ),
     )
-    if for_update:
-        statement = statement.with_for_update()
-    return (await session.execute(statement)).scalar_one_or_none()
-
-
-async def _get(session: Session, engine_id: int, operation_id: str) -> OperationRow:
-    row = await _find(session, engine_id, operation_id)
-    if row is None:
-        raise NotFound.of(f"operations/{operation_id}")
-    return row
 
 
 async def list_page(
     session: Session, engine: EngineName, limit: int, after: str | None
 ) -> Sequence[OperationRow]:
     """Return up to `limit` operations, newest first, older than the one with the id `after`."""
-    statement = select(OperationRow).where(OperationRow.engine_id == engine.engine)
-    if not engine.is_wildcard:
-        statement = statement.where(OperationRow.engine_name == str(engine))
+    statement = select(OperationRow).where(_is_under(engine))
     if after is not None:
         statement = statement.where(OperationRow.operation_id < after)
     # Ids are 18 digits ordered by time, so their order as text is that of their making.

@@ -1,14 +1,16 @@
-"""Routes of operations. Source: google.longrunning.Operations; wire specification, section 4."""
+"""Routes of operations. Source: google.longrunning.Operations; wire specification, section 4.
+
+Their list is a route of engines, which knows whether there is such an engine.
+"""
 
 from typing import Annotated
 
 from fastapi import Query
 
-from app.operations.schemas import ListOperationsResponse, Operation
+from app.operations.schemas import Operation
 from app.operations.service import OperationService
 from app.web.context import Context
-from app.web.names import EnginePath, OperationPath
-from app.web.paging import Page
+from app.web.names import OperationPath
 from app.web.paths import ENGINE
 from app.web.routing import Router
 from app.wire.base import Empty
@@ -16,16 +18,7 @@ from app.wire.scalars import Duration
 
 router = Router("operations")
 
-_COLLECTION = ENGINE + "/operations"
-_ONE = _COLLECTION + "/{operation}"
-
-
-@router.get(_COLLECTION, summary="List operations", operation_id="listOperations")
-async def list_operations(
-    context: Context, engine: EnginePath, page: Page
-) -> ListOperationsResponse:
-    """List the operations of an engine, newest first."""
-    return await OperationService.of(context.resources).list_page(engine, page)
+_ONE = ENGINE + "/operations/{operation}"
 
 
 @router.get(_ONE, summary="Get an operation", operation_id="getOperation")

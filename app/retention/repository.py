@@ -9,34 +9,27 @@ from datetime import datetime
 from sqlalchemy import ColumnElement, delete, func, select, tuple_
 
 from app.db.session import Session
-from app.memories.repository import is_gone, is_live
+from app.memories.repository import is_gone
 from app.memories.tables import MemoryRow, RevisionRow
 
 
-async def count_matching(
-    session: Session, engine_id: int, clause: ColumnElement[bool], now: datetime
-) -> int:
-    """Count the live memories of an engine that a purge would take."""
+async def count_matching(session: Session, engine_id: int, clause: ColumnElement[bool]) -> int:
+    """Count the memories of an engine that a purge would take."""
     statement = (
-        select(func.count())
-        .select_from(MemoryRow)
-        .where(MemoryRow.engine_id == engine_id, is_live(now), clause)
+        select(func.count()).select_from(MemoryRow).where(MemoryRow.engine_id == engine_id, clause)
     )
     return (await session.execute(statement)).scalar_one()
 
 
-async def lock_matching(
-    session: Session, engine_id: int, clause: ColumnElement[bool], now: datetime, limit: int
-) -> Sequence[MemoryRow]:
-    """Lock and return up to `limit` live memories of an engine that a purge takes."""
+async def list_matching(
+    session: Session, engine_id: int, clause: ColumnElement[bool], limit: int, after: str
+) -> Sequence[str]:
+    """Return the first ids after `after` of memories that a purge takes; waits for no lock."""
     statement = (
-        select(MemoryRow)
-        .where(MemoryRow.engine_id == engine_id, is_live(now), clause)
-        # One order for every purge, so that two of them cannot lock each other out.
+        select(MemoryRow.memory_id)
+        .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id > after, clause)
         .order_by(MemoryRow.memory_id)
         .limit(limit)
-        .with_for_update()
-        .execution_options(populate_existing=True)
     )
     return (await session.execute(statement)).scalars().all()
 
@@ -64,7 +57,14 @@ async def list_gone(session: Session, now: datetime, limit: int) -> dict[int, li
 async def remove_expired_revisions(session: Session, now: datetime, limit: int) -> int:
     """Remove up to `limit` revisions past their time, of all engines; return how many went."""
     key = (RevisionRow.engine_id, RevisionRow.revision_id)
-    old = select(*key).where(RevisionRow.expire_time <= now).limit(limit).cte("old")
+    old = (
+        select(*key)
+        .where(RevisionRow.expire_time <= now)
+        .limit(limit)
+        # Those that are being removed with their memories are not waited for.
+        .with_for_update(skip_locked=True)
+        .cte("old")
+    )
     statement = (
         delete(RevisionRow)
         .where(tuple_(*key).in_(select(old)))

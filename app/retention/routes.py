@@ -9,6 +9,7 @@ from app.operations.schemas import Operation
 from app.retention.schemas import PurgeMemoriesRequest
 from app.retention.service import RetentionService
 from app.web.context import Mutation
+from app.web.etag import IfMatch
 from app.web.names import EnginePath
 from app.web.paths import ENGINE
 from app.web.routing import Router
@@ -26,7 +27,7 @@ async def purge_memories(
     context: Mutation, engine: EnginePath, body: PurgeMemoriesRequest
 ) -> Operation:
     """Delete the memories that match, of any scope; without `force`, count them."""
-    once = context.once(body.wire())
+    once = context.once(body.sent())
     return Operation.from_row(
         await RetentionService.of(context.resources).purge(engine, body, once)
     )
@@ -39,10 +40,11 @@ async def delete_engine(
     context: Mutation,
     name: EnginePath,
     body: DeleteEngineRequest | None = None,
+    if_match: IfMatch = None,
     force: Annotated[bool | None, Query(description="Delete its memories too.")] = None,
 ) -> Operation:
     """Delete an engine. With memories in it, `force` is needed: in the query or in the body."""
     is_forced = bool(force) or (body is not None and body.force)
-    once = context.once({"force": is_forced})
+    once = context.once({"force": is_forced, "etag": if_match})
     service = RetentionService.of(context.resources)
-    return Operation.from_row(await service.delete_engine(name, once, force=is_forced))
+    return Operation.from_row(await service.delete_engine(name, if_match, once, force=is_forced))

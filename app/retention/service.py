@@ -1,24 +1,26 @@
 """Use cases of removal: purge, delete an engine, and the sweeps that free space."""
 
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime, timedelta
 
 import structlog
 
 from app.core.errors import FailedPrecondition, Reason, ServiceError
+from app.core.etags import check_etag
 from app.core.names import EngineName
 from app.core.once import Once
-from app.db.filter_fields import Condition
-from app.db.filters import read_filter
-from app.db.session import Session
+from app.db.filters import Clause, read_filter
+from app.db.session import Session, limited
 from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.memories import ledger
 from app.memories import repository as memories
 from app.memories.ledger import Writing
+from app.memories.repository import NOTHING_ERASED, Erased
 from app.memories.schemas import RevisionFields, metadata_filters
 from app.memories.service import MemoryService, noting_revisions
+from app.memories.tables import MemoryRow
 from app.operations import repository as operations
 from app.operations.schemas import type_url
 from app.operations.tables import OperationRow
@@ -53,52 +55,70 @@ class RetentionService:
         """
         service = self.memories
         now = service.clock.now()
-        clause = read_filter(
-            request.filter,
-            memories.FILTER_FIELDS,
-            regex_max_chars=service.settings.filter_regex_max_chars,
-        )
+        clause = read_filter(request.filter, memories.FILTER_FIELDS, service.settings)
         groups = memories.metadata_condition(metadata_filters(request.filter_groups))
-        condition = clause.condition & groups
-        seconds = service.settings.filter_timeout_seconds if clause.uses_regex else None
-        async with service.db.transaction(statement_seconds=seconds) as session:
+        # What is deleted can still be recovered, so erasing for good takes it too.
+        visible = memories.is_known(now) if request.permanent else memories.is_live(now)
+        wanted = replace(clause, condition=clause.condition & groups & visible)
+        async with service.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = service.operation(engine, "memories.purge", "PurgeMemories", now)
             if (known := await operations.replay(session, new, once)) is not None:
                 return known
             writing = service.writing(engine, new, RevisionFields())
-            if request.force:
-                count = await self._delete_matching(
-                    session, writing, condition, permanent=bool(request.permanent)
-                )
-                new = noting_revisions(new, writing)
+            if not request.force:
+                async with limited(session, wanted.seconds):
+                    count = await repository.count_matching(session, name.engine, wanted.condition)
+            elif request.permanent:
+                erased = await self._erase_matching(session, name.engine, wanted)
+                count = erased.memories
+                new = new.noting(erased=asdict(erased))
             else:
-                count = await repository.count_matching(session, name.engine, condition, now)
+                count = await self._delete_matching(session, writing, wanted)
+                new = noting_revisions(new, writing)
             response = {"@type": type_url("PurgeMemoriesResponse"), "purgeCount": count}
             return await operations.insert_done(session, new, response)
 
-    async def _delete_matching(
-        self, session: Session, writing: Writing, condition: Condition, *, permanent: bool
-    ) -> int:
+    async def _erase_matching(self, session: Session, engine_id: int, wanted: Clause) -> Erased:
+        erased = NOTHING_ERASED
+        async for rows in self._matching(session, engine_id, wanted):
+            erased += await ledger.erase(session, engine_id, [row.memory_id for row in rows])
+        return erased
+
+    async def _delete_matching(self, session: Session, writing: Writing, wanted: Clause) -> int:
         count = 0
-        limit = self.memories.settings.sweep_batch_rows
-        engine_id = writing.engine.engine
-        while True:
-            rows = await repository.lock_matching(session, engine_id, condition, writing.now, limit)
-            if permanent:
-                await ledger.erase(session, engine_id, [row.memory_id for row in rows])
-            else:
-                await ledger.delete(session, writing, rows)
+        async for rows in self._matching(session, writing.engine.engine, wanted):
+            await ledger.delete(session, writing, rows)
             count += len(rows)
-            if len(rows) < limit:
-                return count
+        return count
+
+    async def _matching(
+        self, session: Session, engine_id: int, wanted: Clause
+    ) -> AsyncIterator[Sequence[MemoryRow]]:
+        """Lock the memories that match, batch by batch in the order of their ids.
+
+        They are found first and locked then, so that the limit on a filter's time does not count
+        the wait for whoever holds them.
+        """
+        limit = self.memories.settings.sweep_batch_rows
+        last = ""
+        while True:
+            async with limited(session, wanted.seconds):
+                ids = await repository.list_matching(
+                    session, engine_id, wanted.condition, limit, last
+                )
+            yield await memories.lock(session, engine_id, ids, wanted.condition)
+            if len(ids) < limit:
+                return
+            last = ids[-1]
 
     async def delete_engine(
-        self, name: EngineName, once: Once | None, *, force: bool
+        self, name: EngineName, etag: str | None, once: Once | None, *, force: bool
     ) -> OperationRow:
         """Hide an engine at once; a worker then removes its children and the engine itself.
 
         Raises:
+            Aborted: the etag is stale.
             FailedPrecondition: it has memories and `force` is not set.
         """
         service = self.memories
@@ -110,6 +130,7 @@ class RetentionService:
             new = service.operation(engine, DELETE_ENGINE, "DeleteReasoningEngine", now)
             if (known := await operations.replay(session, new, once)) is not None:
                 return known
+            check_etag(engine.version, etag)
             if not force and await memories.exists_any(session, engine.engine_id, now):
                 raise FailedPrecondition(
                     f"{name} has memories; set force to delete them too.", Reason.ENGINE_NOT_EMPTY

@@ -3,12 +3,32 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, or_, select, tuple_
+import numpy as np
+from numpy.typing import NDArray
+from sqlalchemy import (
+    ColumnElement,
+    Select,
+    and_,
+    column,
+    func,
+    literal,
+    or_,
+    select,
+    true,
+    tuple_,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.orm import aliased
 
+from app.db.columns import EMBEDDING
 from app.db.session import Session
 from app.memories.repository import is_live
 from app.memories.tables import MemoryRow, MemoryVectorRow
+
+Vector = NDArray[np.float32]
+"""Of unit length."""
 
 
 @dataclass(frozen=True)
@@ -33,11 +53,40 @@ class ScopeQuery:
 
 
 async def find_nearest(
-    session: Session, query: ScopeQuery, model_id: str, vector: Sequence[float], limit: int
+    session: Session, query: ScopeQuery, model_id: str, vector: Vector, limit: int
 ) -> list[tuple[MemoryRow, float]]:
     """Return memories with their Euclidean distance to `vector`, nearest first. Exact."""
-    distance = MemoryVectorRow.vector.l2_distance(vector)
+    statement = _nearest(query, model_id, literal(vector, EMBEDDING), limit)
+    return [(row, float(found)) for row, found in await session.execute(statement)]
+
+
+async def find_nearest_to_each(
+    session: Session, query: ScopeQuery, model_id: str, vectors: Sequence[Vector], limit: int
+) -> list[list[tuple[MemoryRow, float]]]:
+    """As `find_nearest` for several vectors at once; return a list for each, in their order."""
+    asked = (
+        func.unnest(literal(list(vectors), ARRAY(EMBEDDING)))
+        .table_valued(column("vector", EMBEDDING), with_ordinality="position")
+        .render_derived(name="asked")
+    )
+    nearest = _nearest(query, model_id, asked.c.vector, limit).lateral("nearest")
+    memory = aliased(MemoryRow, nearest)
     statement = (
+        select(asked.c.position, memory, nearest.c.distance)
+        .join_from(asked, nearest, true())
+        .order_by(asked.c.position, nearest.c.distance, nearest.c.memory_id)
+    )
+    found: list[list[tuple[MemoryRow, float]]] = [[] for _ in vectors]
+    for position, row, distance in await session.execute(statement):
+        found[position - 1].append((row, float(distance)))
+    return found
+
+
+def _nearest(
+    query: ScopeQuery, model_id: str, vector: ColumnElement[Any], limit: int
+) -> Select[MemoryRow, float]:
+    distance = MemoryVectorRow.vector.l2_distance(vector)
+    return (
         select(MemoryRow, distance.label("distance"))
         .join(
             MemoryVectorRow,
@@ -57,7 +106,6 @@ async def find_nearest(
         .order_by(distance, MemoryRow.memory_id)
         .limit(limit)
     )
-    return [(row, float(found)) for row, found in await session.execute(statement)]
 
 
 async def find_newest(

@@ -4,8 +4,8 @@ from typing import Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from app.engines.config import MemoryTypeField
-from app.memories.schemas import MAX_FACT_CHARS, FilterGroups, Memory, Scope
+from app.engines.config import MAX_FACT_CHARS, MemoryTypeField
+from app.memories.schemas import FilterGroups, Memory, Scope
 from app.wire.base import WireModel
 
 

@@ -62,11 +62,7 @@ class RetrievalService:
         self, name: EngineName, request: RetrieveMemoriesRequest
     ) -> tuple[ScopeQuery, float | None]:
         """Check the filters before anything is paid for; return also the limit of the statement."""
-        clause = read_filter(
-            request.filter,
-            memories.FILTER_FIELDS,
-            regex_max_chars=self.settings.filter_regex_max_chars,
-        )
+        clause = read_filter(request.filter, memories.FILTER_FIELDS, self.settings)
         groups = memories.metadata_condition(metadata_filters(request.filter_groups))
         types = [stored_type(one) for one in request.memory_types or [DEFAULT_MEMORY_TYPE]]
         query = ScopeQuery(
@@ -76,7 +72,7 @@ class RetrievalService:
             clause=clause.condition & groups,
             now=self.clock.now(),
         )
-        return query, self.settings.filter_timeout_seconds if clause.uses_regex else None
+        return query, clause.seconds
 
     async def _nearest(
         self,
@@ -86,7 +82,7 @@ class RetrievalService:
         params: SimilaritySearchParams,
     ) -> RetrieveMemoriesResponse:
         limit = clamp_page_size(params.top_k, DEFAULT_COUNT, MAX_COUNT)
-        vector = (await self.embedder.embed([params.search_query]))[0].tolist()
+        (vector,) = await self.embedder.embed([params.search_query])
         async with self.db.snapshot(statement_seconds=seconds) as session:
             engine = name_of(await engines.get(session, name))
             found = await repository.find_nearest(

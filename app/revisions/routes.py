@@ -66,7 +66,7 @@ async def roll_back(
     context: Mutation, name: MemoryPath, body: RollbackMemoryRequest, if_match: IfMatch = None
 ) -> Operation:
     """Make a memory what it was after a revision; brings a deleted memory back."""
-    once = context.once({"body": body.wire(), "etag": if_match})
+    once = context.once({"body": body.sent(), "etag": if_match})
     service = RevisionService.of(context.resources)
     row = await service.roll_back(name, body, if_match, once)
     return await OperationService.of(context.resources).render(row)

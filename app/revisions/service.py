@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from app.core.errors import FailedPrecondition, InvalidArgument, NotFound, Reason
+from app.core.etags import check_etag
 from app.core.names import MemoryName, RevisionName, parse_revision_id
 from app.core.once import Once
 from app.core.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
@@ -16,7 +17,7 @@ from app.memories import repository as memories
 from app.memories.ledger import CONTENT_FIELDS, Action, Change
 from app.memories.policy import Cause, memory_expiry
 from app.memories.schemas import RevisionFields, RollbackMemoryRequest
-from app.memories.service import MemoryService, check_etag, embed_fact, finish_with_memory
+from app.memories.service import MemoryService, embed_fact, finish_with_memory
 from app.memories.tables import MemoryRow, RevisionRow
 from app.operations import repository as operations
 from app.operations.tables import OperationRow
@@ -45,12 +46,7 @@ class RevisionService:
         """Return a page of the revisions of a memory, or of all with the id `-`, newest first."""
         now = self.memories.clock.now()
         limit = clamp_page_size(page.size)
-        settings = self.memories.settings
-        clause = read_filter(
-            filter_text,
-            repository.FILTER_FIELDS,
-            regex_max_chars=settings.filter_regex_max_chars,
-        )
+        clause = read_filter(filter_text, repository.FILTER_FIELDS, self.memories.settings)
         query = {
             "list": "revisions",
             "engine": parent.engine.engine,
@@ -58,8 +54,7 @@ class RevisionService:
             "filter": filter_text,
         }
         before = typed_key(decode_token(page.token, query), int)[0] if page.token else None
-        seconds = settings.filter_timeout_seconds if clause.uses_regex else None
-        async with self.memories.db.snapshot(statement_seconds=seconds) as session:
+        async with self.memories.db.snapshot(statement_seconds=clause.seconds) as session:
             engine = name_of(await engines.get(session, parent.engine))
             wanted = (limit + 1, before)
             if parent.memory == ALL_MEMORIES:
@@ -114,7 +109,7 @@ class RevisionService:
             if (known := await operations.replay(session, new, once)) is not None:
                 return known
             row = await memories.get(session, name, memories.is_known(now), for_update=True)
-            check_etag(row, etag)
+            check_etag(row.version, etag)
             revision = await repository.get(session, target, now)
             _check_restorable(target, revision)
             change = Change(

@@ -1,5 +1,6 @@
 """Reads JSON bodies: bounded, declared as JSON, an object, and of nothing that cannot be stored."""
 
+import asyncio
 import json
 from typing import Any, NoReturn
 
@@ -11,6 +12,10 @@ from app.web.errors import render
 
 _MAX_DEPTH = 100
 """As protocol buffers have it."""
+_MAX_VALUES = 100_000
+"""Keys and values, at any depth: what a request costs to check grows with them, not with bytes."""
+_LARGE_BYTES = 256 * 1024
+"""A longer body is checked beside the event loop."""
 
 
 class JsonBody:
@@ -27,7 +32,7 @@ class JsonBody:
             return
         try:
             body = await self._read(Headers(scope=scope), receive)
-            check_json(body, Headers(scope=scope).get("content-type"))
+            await _check(body, Headers(scope=scope).get("content-type"))
         except ServiceError as error:
             await render(error)(scope, receive, send)
             return
@@ -71,6 +76,13 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return replayed
 
 
+async def _check(body: bytes, content_type: str | None) -> None:
+    if len(body) > _LARGE_BYTES:
+        await asyncio.to_thread(check_json, body, content_type)
+    else:
+        check_json(body, content_type)
+
+
 def check_json(body: bytes, content_type: str | None) -> None:
     """Make sure that a body, if there is one, is a JSON object that can be stored.
 
@@ -87,7 +99,7 @@ def check_json(body: bytes, content_type: str | None) -> None:
     value = _parse(body)
     if not isinstance(value, dict):
         _refuse("must be a JSON object.")
-    _check_depth_and_text(value)
+    _check_values(value)
 
 
 def _parse(body: bytes) -> Any:  # noqa: ANN401 - any JSON value
@@ -108,23 +120,30 @@ def _refuse_constant(name: str) -> NoReturn:
     _refuse(f"holds {name}, which is not JSON.")
 
 
-def _check_depth_and_text(value: object) -> None:
+def _check_values(value: object) -> None:
     level: list[object] = [value]
+    count = 0
     for _ in range(_MAX_DEPTH):
-        below: list[object] = []
-        for item in level:
-            if isinstance(item, str):
-                _check_text(item)
-            elif isinstance(item, dict):
-                below += [*item.keys(), *item.values()]
-            elif isinstance(item, list):
-                below += item
-            elif isinstance(item, float) and item in _INFINITIES:
-                _refuse("holds a number that is out of range.")
-        if not below:
+        count += len(level)
+        if count > _MAX_VALUES:
+            _refuse(f"must not hold more than {_MAX_VALUES} keys and values.")
+        level = [below for item in level for below in _checked(item)]
+        if not level:
             return
-        level = below
     _refuse(f"must not be nested deeper than {_MAX_DEPTH}.")
+
+
+def _checked(item: object) -> list[object]:
+    """Refuse what cannot be stored; return the keys and values right inside the item."""
+    if isinstance(item, dict):
+        return [*item.keys(), *item.values()]
+    if isinstance(item, list):
+        return item
+    if isinstance(item, str):
+        _check_text(item)
+    elif isinstance(item, float) and item in _INFINITIES:
+        _refuse("holds a number that is out of range.")
+    return []
 
 
 _INFINITIES = frozenset({float("inf"), float("-inf")})

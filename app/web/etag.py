@@ -16,8 +16,19 @@ async def _if_match(
         return None
     etag = if_match.strip().removeprefix("W/").strip('"')
     if not etag or "," in etag:
-        raise InvalidArgument.of_field("If-Match", "must be one etag, as the memory has it.")
+        raise InvalidArgument.of_field("If-Match", "must be one etag, as the resource has it.")
     return etag
 
 
 IfMatch = Annotated[str | None, Depends(_if_match)]
+
+
+def etag_of(if_match: str | None, in_body: str | None) -> str | None:
+    """Return the etag of an update, which may be in the header or in the body.
+
+    Raises:
+        InvalidArgument: it is in both, and differs.
+    """
+    if if_match and in_body and if_match != in_body:
+        raise InvalidArgument.of_field("etag", "differs from If-Match; send one of them.")
+    return if_match or in_body

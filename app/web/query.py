@@ -41,7 +41,8 @@ def _is_canonical(query: bytes) -> bool:
 
 def _canonical(query: bytes) -> bytes:
     pairs = parse_qsl(query.decode("utf-8", "replace"), keep_blank_values=True)
-    return urlencode([(to_camel(name), value) for name, value in pairs]).encode()
+    renamed = [(to_camel(name) if "_" in name else name, value) for name, value in pairs]
+    return urlencode(renamed).encode()
 
 
 async def refuse_unknown(request: Request) -> None:

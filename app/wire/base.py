@@ -47,6 +47,10 @@ class WireModel(BaseModel):
         """Return the JSON form: camelCase, without absent fields. Free maps keep their nulls."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
+    def sent(self) -> dict[str, Any]:
+        """Return the JSON form of what was sent: nulls, too, which in an update clear a field."""
+        return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
 
 class Empty(WireModel):
     """A message without fields. Source: google.protobuf.Empty."""

@@ -11,6 +11,8 @@ from pydantic.alias_generators import to_camel
 from app.wire.base import WireModel
 from app.wire.scalars import Base64Bytes
 
+MAX_PARTS = 100
+
 
 class Blob(WireModel):
     """A file within the request."""
@@ -45,4 +47,4 @@ class Content(WireModel):
     """A turn: `role` is `user` (also when absent) or `model`."""
 
     role: str | None = Field(None, description="`user` when absent, or `model`.")
-    parts: list[Part] = Field(default_factory=list)
+    parts: list[Part] = Field(default_factory=list, max_length=MAX_PARTS)

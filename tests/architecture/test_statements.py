@@ -14,6 +14,7 @@ from tests.architecture.tenancy import TENANT_TABLES, is_judged, unconfined
 from tests.support.operations import create_memory
 
 ALLOWED = {
+    "app.engines.repository.list_deleted": "a sweep",
     "app.engines.repository.list_page": "the administrator's listing of engines",
     "app.operations.claims.claim": "a worker takes work of any engine",
     "app.operations.claims.release_all": "the start of the only worker",
@@ -27,7 +28,8 @@ ALLOWED = {
 async def test_no_statement_crosses_engines(client: httpx.AsyncClient) -> None:
     await create_memory(client, "I like tea.")
     senders = {sender for found in recorded.values() for sender in found}
-    assert "app.memories.repository.insert_memories" in senders, "the recorder is not at work"
+    is_recording = any(sender.startswith("app.memories.repository.") for sender in senders)
+    assert is_recording, "the recorder is not at work"
     crossing = [
         f"{sender} reaches {', '.join(tables)}: {' '.join(statement.split())}"
         for statement, found in recorded.items()

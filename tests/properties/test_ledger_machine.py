@@ -25,16 +25,7 @@ EXAMPLES = 200
 STEPS = 20
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
-JUMPS = [
-    HOUR,
-    2 * HOUR,
-    DAY,
-    47 * HOUR,
-    2 * DAY,
-    2 * DAY - timedelta(microseconds=1),
-    5 * DAY,
-    366 * DAY,
-]
+JUMPS = [HOUR, 2 * HOUR, DAY, 47 * HOUR, 2 * DAY, 5 * DAY, 366 * DAY]
 FACTS = [
     "I like tea.",
     "I like coffee.",
@@ -230,6 +221,14 @@ class LedgerMachine(RuleBasedStateMachine):
     @rule(jump=st.sampled_from(JUMPS))
     def advance(self, jump: timedelta) -> None:
         self.bench.clock.advance(jump)
+
+    @rule(pick=picks, early=st.booleans())
+    def advance_to_an_end(self, pick: int, *, early: bool) -> None:
+        """Go to the very moment at which something ends, or to the last one before."""
+        ends = self.ledger.ends(self.now)
+        if ends:
+            moment = ends[pick % len(ends)] - (timedelta(microseconds=1) if early else timedelta())
+            self.bench.clock.advance(moment - self.now)
 
     @rule()
     def sweep(self) -> None:

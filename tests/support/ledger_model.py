@@ -86,6 +86,20 @@ class Ledger:
     def live(self, now: datetime) -> dict[str, Memory]:
         return {name: one for name, one in self.memories.items() if one.is_live(now)}
 
+    def ends(self, now: datetime) -> list[datetime]:
+        """Return when something will end: a memory, a window of recovery, a revision."""
+        moments = {
+            moment
+            for one in self.memories.values()
+            for moment in (
+                one.expires,
+                one.recoverable_until,
+                *(revision.expires for revision in one.revisions.values()),
+            )
+            if moment is not None and moment > now
+        }
+        return sorted(moments)
+
     def create(
         self, name: str, memory: Memory, revising: Revising, ttl: timedelta | None = None
     ) -> None:

@@ -13,7 +13,7 @@ from tests.support.live import KEY
 ENGINE = "/v1beta1/projects/default/locations/local/reasoningEngines/1"
 FACTS_PER_GENERATION = 3
 _PAUSE_SECONDS = 0.05
-_TIMEOUT_SECONDS = 10
+_TIMEOUT_SECONDS = 20
 
 
 @dataclass
@@ -62,6 +62,16 @@ class Traffic:
         for thread in self._threads:
             thread.join()
         if self._errors and kind is None:
+            raise self._errors[0]
+
+    def await_answers(self, count: int) -> None:
+        """Wait until so many more requests were answered; give up when a writer has failed."""
+        wanted = self.acknowledged.answers + count
+        deadline = time.monotonic() + _TIMEOUT_SECONDS
+        while self.acknowledged.answers < wanted and not self._errors:
+            assert time.monotonic() < deadline, "the service answers no more"
+            time.sleep(0.002)
+        if self._errors:
             raise self._errors[0]
 
     def _run(self, work: Callable[[httpx.Client, int], None], number: int) -> None:

@@ -75,13 +75,13 @@ async def test_what_may_pass_is_tried_again_later(
     database: Database, clock: FixedClock, settings: Settings, kind: type[ServiceError]
 ) -> None:
     operation = await enqueue(database, clock)
-    work = Failing(kind("The model is away.", Reason.MODEL_UNAVAILABLE), times=2)
+    work = Failing(kind("It is away.", Reason.DATABASE_UNAVAILABLE), times=2)
     runner = runner_of(database, clock, settings, work)
     for attempt, longest in enumerate((10, 20), start=1):
         assert await runner.run_pending() == 1
         row = await stored(database, operation)
         assert (row.state, row.attempts, row.owner) == ("PENDING", attempt, None)
-        assert row.details["lastError"] == "The model is away."
+        assert row.details["lastError"] == "It is away."
         assert row.error is None
         assert row.request == {"asked": "key"}
         delay = row.due_time - clock.now()
@@ -98,7 +98,7 @@ async def test_delays_have_a_longest(
 ) -> None:
     operation = await enqueue(database, clock)
     short = settings.model_copy(update={"worker_retry_max_seconds": 4.0})
-    work = Failing(Unavailable("Away.", Reason.MODEL_UNAVAILABLE))
+    work = Failing(Unavailable("Away.", Reason.DATABASE_UNAVAILABLE))
     assert await runner_of(database, clock, short, work).run_pending() == 1
     delay = (await stored(database, operation)).due_time - clock.now()
     assert timedelta(seconds=2) <= delay <= timedelta(seconds=4)
@@ -119,7 +119,7 @@ async def test_the_last_attempt_fails_with_its_error(
     database: Database, clock: FixedClock, settings: Settings
 ) -> None:
     operation = await enqueue(database, clock)
-    error = Unavailable("The model is away.", Reason.MODEL_UNAVAILABLE)
+    error = Unavailable("It is away.", Reason.DATABASE_UNAVAILABLE)
     work = Failing(error)
     runner = runner_of(database, clock, settings, work)
     for _ in range(TRIES + 2):

@@ -219,3 +219,12 @@ async def test_an_engine_that_is_not_there_cannot_be_deleted(client: httpx.Async
     assert refusal(await _delete(client, f"{COLLECTION}/2")) == NOT_FOUND
     elsewhere = f"{API}/projects/other/locations/local/reasoningEngines/1"
     assert refusal(await _delete(client, elsewhere)) == NOT_FOUND
+
+
+async def test_a_deletion_takes_the_etag_that_was_read(client: httpx.AsyncClient) -> None:
+    await client.patch(FIRST, json={"displayName": "x"})
+    stale = await _delete(client, headers={"If-Match": "1"})
+    assert refusal(stale) == (409, "ABORTED", Reason.ETAG_STALE)
+    assert (await client.get(FIRST)).status_code == 200
+    assert (await _delete(client, headers={"If-Match": '"2"'})).status_code == 200
+    assert refusal(await client.get(FIRST)) == NOT_FOUND

@@ -1,9 +1,11 @@
 """Updating engines. Source: wire specification, sections 3.2 and 12.1."""
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 
 import httpx
+import psycopg
 import pytest
 
 from app.core.clock import FixedClock
@@ -173,3 +175,46 @@ async def test_an_update_is_done_once_per_request_id(client: httpx.AsyncClient) 
 async def test_an_engine_that_is_not_there_cannot_be_updated(client: httpx.AsyncClient) -> None:
     for url in (f"{API}/projects/other/locations/local/reasoningEngines/1", FIRST + "0"):
         assert refusal(await client.patch(url, json={"displayName": "x"})) == NOT_FOUND
+
+
+@pytest.mark.parametrize("form", ["{}", '"{}"', 'W/"{}"', "*"])
+async def test_the_etag_of_an_update_may_be_in_the_header(
+    client: httpx.AsyncClient, form: str
+) -> None:
+    for etag in ("2", "other"):
+        answer = await client.patch(
+            FIRST, json={"displayName": "x"}, headers={"If-Match": f'"{etag}"'}
+        )
+        assert refusal(answer) == (409, "ABORTED", Reason.ETAG_STALE)
+    assert (await client.get(FIRST)).json()["etag"] == "1"
+    header = {"If-Match": form.format(1)}
+    updated = await client.patch(FIRST, json={"displayName": "x"}, headers=header)
+    assert updated.json()["response"]["etag"] == "2"
+
+
+async def test_an_etag_in_the_header_and_another_in_the_body_are_refused(
+    client: httpx.AsyncClient,
+) -> None:
+    answer = await client.patch(FIRST, json={"etag": "1"}, headers={"If-Match": "2"})
+    assert list(violations(answer)) == ["etag"]
+
+
+async def test_a_null_makes_another_request_of_it(client: httpx.AsyncClient) -> None:
+    """It clears a field, so the first answer would not be the answer to it."""
+    params = {"requestId": "r"}
+    await client.patch(FIRST, params=params, json={"description": "d"})
+    other = {"description": "d", "displayName": None}
+    answer = await client.patch(FIRST, params=params, json=other)
+    assert refusal(answer) == (409, "ALREADY_EXISTS", Reason.REQUEST_ID_REUSED)
+
+
+async def test_an_update_does_not_wait_for_who_writes_below_the_engine(
+    client: httpx.AsyncClient, database_url: str
+) -> None:
+    """A long purge must not keep the bank's configuration from being changed."""
+    async with await psycopg.AsyncConnection.connect(database_url) as purge:
+        await purge.execute("select from engines where engine_id = 1 for key share")
+        changing = asyncio.create_task(client.patch(FIRST, json={"displayName": "x"}))
+        done, _ = await asyncio.wait({changing}, timeout=5)
+    assert (await changing).status_code == 200
+    assert done

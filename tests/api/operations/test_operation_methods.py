@@ -93,10 +93,9 @@ async def test_an_operation_of_another_engine_project_or_location_is_not_found(
             await client.post(f"{url}:wait"),
             await client.post(f"{url}:cancel"),
             await client.delete(url),
+            await client.get(f"{API}/{parent}/operations"),
         ):
             assert refusal(answer) == NOT_FOUND
-        listed = await client.get(f"{API}/{parent}/operations")
-        assert listed.json() == {"operations": []}
     assert (await client.get(f"http://test/v1/memoryBanks/1/operations/{identity}")).json()
 
 
@@ -123,6 +122,16 @@ async def test_operations_are_listed_newest_first_in_pages(
             break
         params["pageToken"] = page["nextPageToken"]
     assert found == list(reversed(made))
+
+
+async def test_the_operations_of_a_deleted_engine_are_listed_while_they_last(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    operation = (await client.delete(FIRST)).json()
+    await runner.run_pending()
+    listed = (await client.get("/operations")).json()["operations"]
+    assert [found["name"] for found in listed] == [operation["name"]]
+    assert listed[0]["done"] is True
 
 
 async def test_a_list_holds_no_text_of_memories(client: httpx.AsyncClient) -> None:
@@ -249,3 +258,17 @@ async def test_a_failed_operation_says_why(client: httpx.AsyncClient, runner: Ru
     error = failed["error"]
     assert (error["code"], error["details"][0]["reason"]) == (3, Reason.FIELD_INVALID)
     assert error["message"].startswith("ttlConfig")
+
+
+async def test_operations_of_an_engine_that_never_was_are_not_found(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    assert (await client.get(f"{FIRST}/operations")).json() == {"operations": []}
+    for url in (f"{FIRST}7", f"{API}/projects/other/locations/local/reasoningEngines/1"):
+        assert refusal(await client.get(f"{url}/operations")) == NOT_FOUND
+    deleted = (await client.delete(FIRST)).json()
+    await runner.run_pending()
+    (found,) = (await client.get(f"{FIRST}/operations")).json()["operations"]
+    assert found["name"] == deleted["name"]
+    await client.delete(f"{API}/{deleted['name']}")
+    assert refusal(await client.get(f"{FIRST}/operations")) == NOT_FOUND

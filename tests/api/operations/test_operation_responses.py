@@ -58,7 +58,7 @@ def _memory(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _name_of(memory: dict[str, Any]) -> dict[str, Any]:
     """Return what stays of a memory: its name, and which version of it the operation left."""
-    return _memory({key: memory[key] for key in ("name", "updateTime", "etag")})
+    return _memory({key: memory[key] for key in ("name", "etag")})
 
 
 async def test_the_response_of_a_creation_is_the_memory(client: httpx.AsyncClient) -> None:

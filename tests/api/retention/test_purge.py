@@ -1,10 +1,12 @@
 """Purge: wire specification, sections 10 and 14; decisions, section 2."""
 
+import asyncio
 from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
+from sqlalchemy import event, select, update
 
 from app.core.clock import FixedClock
 from app.db.session import Database
@@ -24,11 +26,13 @@ from tests.support.bank import (
     refusal,
     roll_back,
 )
+from tests.support.locks import until_waiting
 from tests.support.operations import create_memory, path_of
 
 DERIVED = (MemoryRow, MemoryVectorRow, RevisionRow, RevisionLabelRow)
 CHEAP = {"price": {"doubleValue": 1.0}, "src": {"stringValue": "mail"}}
 DEAR = {"price": {"doubleValue": 9.5}}
+_SHORT = 0.2
 
 
 @pytest.fixture
@@ -221,6 +225,20 @@ async def test_permanent_erases_every_derived_row(
     assert refusal(await client.get(f"{paths['tea']}/revisions")) == GONE
 
 
+async def test_permanent_erases_what_can_still_be_recovered(
+    client: httpx.AsyncClient, clock: FixedClock, database: Database
+) -> None:
+    paths = await _stage(client, clock)
+    ok(await client.delete(paths["tea"]))
+    body = {"filter": 'fact="tea"', "permanent": True}
+    assert await _number(client, **body) == 1
+    operation = await _purge(client, **body, force=True)
+    assert operation["response"]["purgeCount"] == 1
+    erased = {"memories": 1, "vectors": 0, "revisions": 2, "labels": 0}
+    assert operation["metadata"]["erased"] == erased
+    assert await count(database, *DERIVED) == (2, 2, 2, 0)
+
+
 async def test_what_is_deleted_or_expired_is_not_counted(
     client: httpx.AsyncClient, clock: FixedClock
 ) -> None:
@@ -250,9 +268,66 @@ async def test_a_purge_without_revisions_says_so(client: httpx.AsyncClient) -> N
 
 @pytest.mark.parametrize("settings", [{"sweep_batch_rows": 2}], indirect=True)
 async def test_a_purge_goes_on_past_one_batch(client: httpx.AsyncClient) -> None:
-    for permanent in (False, True):
-        for number in range(5):
-            await create_memory(client, str(number))
+    # What the first leaves to be recovered, the second erases.
+    for permanent, number in ((False, 5), (True, 10)):
+        for each in range(5):
+            await create_memory(client, str(each))
         body = {"filter": 'fact=~".*"', "force": True, "permanent": permanent}
-        assert await _number(client, **body) == 5
+        assert await _number(client, **body) == number
         assert await listed(client) == []
+
+
+@pytest.mark.parametrize("settings", [{"sweep_batch_rows": 2}], indirect=True)
+async def test_each_batch_goes_on_where_the_one_before_ended(
+    client: httpx.AsyncClient, database: Database
+) -> None:
+    ids = [(await create_memory(client, str(n)))["name"].rpartition("/")[2] for n in range(5)]
+    asked: list[str] = []
+
+    def note(*arguments: Any) -> None:
+        if "memories.memory_id >" in arguments[2]:
+            asked.append(arguments[3]["memory_id_1"])
+
+    engine = database.engine.sync_engine
+    event.listen(engine, "before_cursor_execute", note)
+    try:
+        assert await _number(client, filter='scope.user_id="42"', force=True) == 5
+    finally:
+        event.remove(engine, "before_cursor_execute", note)
+    assert asked == ["", ids[1], ids[3]]
+
+
+async def _long_locked(client: httpx.AsyncClient, database: Database, body: Json) -> httpx.Response:
+    """Purge while another transaction holds the memories longer than a filter may take."""
+    async with database.engine.begin() as other:
+        await other.execute(select(MemoryRow).where(MemoryRow.engine_id == 1).with_for_update())
+        purging = asyncio.create_task(client.post("/memories:purge", json=body))
+        await until_waiting(database)
+        await asyncio.sleep(2 * _SHORT)
+        assert not purging.done()
+    return await purging
+
+
+@pytest.mark.parametrize("settings", [{"filter_timeout_seconds": _SHORT}], indirect=True)
+@pytest.mark.parametrize("permanent", [False, True])
+async def test_the_wait_for_a_lock_is_not_the_filter_s_fault(
+    client: httpx.AsyncClient, database: Database, *, permanent: bool
+) -> None:
+    await create_memory(client, "tea")
+    body = {"filter": 'fact=~"t.a"', "force": True, "permanent": permanent}
+    operation = ok(await _long_locked(client, database, body))
+    assert operation["response"]["purgeCount"] == 1
+
+
+async def test_a_memory_that_changed_while_it_was_waited_for_stays(
+    client: httpx.AsyncClient, database: Database
+) -> None:
+    await create_memory(client, "tea")
+    async with database.engine.begin() as other:
+        mine = update(MemoryRow).where(MemoryRow.engine_id == 1)
+        await other.execute(mine.values(fact="coffee"))
+        body = {"filter": 'fact="tea"', "force": True}
+        purging = asyncio.create_task(client.post("/memories:purge", json=body))
+        await until_waiting(database)
+    assert ok(await purging)["response"]["purgeCount"] == 0
+    assert await listed(client) == ["coffee"]

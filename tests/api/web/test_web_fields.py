@@ -4,8 +4,10 @@ from typing import Any
 
 import httpx
 import pytest
+from fastapi import FastAPI
 
 from app.core.errors import Reason
+from tests.support.asgi import Sent, call
 from tests.support.engines import FIRST
 from tests.support.errors import BAD_FIELD, refusal, violations
 from tests.support.operations import USER, create_memory
@@ -225,3 +227,25 @@ async def test_two_request_ids_that_differ_are_refused(client: httpx.AsyncClient
         "/memories", params={"requestId": "a"}, headers={"Idempotency-Key": "b"}, json=_MEMORY
     )
     assert list(violations(answer)) == ["requestId"]
+
+
+@pytest.mark.parametrize("size", ["pageSize=5", "page_size=5"])
+@pytest.mark.parametrize("text", ["café".encode(), b"caf%C3%A9"])
+async def test_a_query_is_read_as_utf_8_however_it_is_written(
+    client: httpx.AsyncClient, app: FastAPI, size: str, text: bytes
+) -> None:
+    await create_memory(client, "I like café au lait.")
+    query = b'filter=fact:"' + text + b'"&' + size.encode()
+    answer = await call(
+        app, Sent("GET", FIRST.removeprefix("http://test").encode() + b"/memories", query)
+    )
+    assert answer.status == 200, answer.body
+    assert [one["fact"] for one in answer.json["memories"]] == ["I like café au lait."]
+
+
+async def test_what_generated_clients_add_is_accepted_beside_either_spelling(
+    client: httpx.AsyncClient,
+) -> None:
+    for size in ("pageSize", "page_size"):
+        answer = await client.get("/memories", params={size: "5", "$.xgafv": "2"})
+        assert answer.status_code == 200, answer.text

@@ -180,3 +180,28 @@ async def test_an_id_that_no_memory_can_have_is_not_found(
 async def test_a_path_of_any_bytes_is_answered(app: FastAPI, path: bytes) -> None:
     answer = await call(app, Sent("GET", path))
     assert (answer.status, answer.reason) == (404, Reason.PATH_NOT_FOUND)
+
+
+@pytest.mark.parametrize(
+    ("parent", "is_found"),
+    [
+        ("projects/-/locations/-", True),
+        ("projects/default/locations/-", True),
+        ("projects/-/locations/local", True),
+        ("projects/-/locations/other", False),
+        ("projects/other/locations/-", False),
+    ],
+)
+async def test_each_part_of_a_parent_may_be_left_open_by_itself(
+    client: httpx.AsyncClient, parent: str, *, is_found: bool
+) -> None:
+    memory = {"fact": "I like tea.", "scope": USER}
+    made = await client.post("/memories", params={"memoryId": "m"}, json=memory)
+    operation = made.json()["name"].rpartition("/")[2]
+    engine = f"{API}/{parent}/reasoningEngines/1"
+    for path in ("", "/memories/m", "/memories", "/operations", f"/operations/{operation}"):
+        answer = await client.get(engine + path)
+        if is_found:
+            assert answer.status_code == 200, path
+        else:
+            assert refusal(answer) == NOT_FOUND, path

@@ -1,6 +1,6 @@
 """Verdicts to changes."""
 
-from app.generation.plan import PlannedChange, plan
+from app.generation.plan import PlannedChange, considered, plan
 from app.rules.facts import PERSONAL, PREFERENCES, Candidate, Neighbour, Verdict
 
 TEA = Candidate("I like tea.", (PREFERENCES,))
@@ -71,3 +71,11 @@ def test_a_memory_changes_once_and_a_text_is_created_once() -> None:
 
 def test_deletions_are_capped() -> None:
     assert planned(Verdict("DELETE", (0,), "", "m1"), max_deletes=0) == ([], 1)
+
+
+def test_of_too_many_candidates_the_last_and_the_requests_to_forget_are_considered() -> None:
+    forget = Candidate("my address", forget=True)
+    said = [Candidate("a"), forget, Candidate("b"), Candidate("c")]
+    assert considered(said, 4) == said
+    assert considered(said, 2) == [forget, said[3]]
+    assert considered(said, 1) == [forget]

@@ -1,0 +1,119 @@
+"""Rules of the source that no linter knows. Source: architecture, sections 1 to 4 and 12."""
+
+import ast
+from collections.abc import Iterator
+
+from tests.architecture.code import Module, module, modules
+
+MAX_FILE_LINES = 400
+MAX_FUNCTION_LINES = 50
+
+COMMITS = {
+    "app.db.session": "the one place",
+    "app.db.migrate": "migrations run on a connection of their own, outside the service's pool",
+}
+ENVIRONMENT = {"app.settings": "the one reader"}
+DERIVED = {"MemoryRow", "MemoryVectorRow", "RevisionRow", "RevisionLabelRow"}
+REPOSITORY = "app.memories.repository"
+WRITERS = {
+    REPOSITORY: "called by the ledger alone",
+    "app.retention.repository": "the sweep that removes revisions past their time",
+}
+
+
+def test_files_are_short() -> None:
+    lengths = {code.name: len(code.text.splitlines()) for code in modules()}
+    assert {name: n for name, n in lengths.items() if n > MAX_FILE_LINES} == {}
+
+
+def test_functions_are_short() -> None:
+    lengths = {
+        (code.name, node.name): (node.end_lineno or 0) - node.lineno + 1
+        for code in modules()
+        for node in code.functions()
+    }
+    assert {name: n for name, n in lengths.items() if n > MAX_FUNCTION_LINES} == {}
+
+
+def test_transactions_end_in_one_place() -> None:
+    """A function that takes a session takes part in its caller's transaction."""
+    ending = {code.name for code in modules() if methods_called(code) & {"commit", "rollback"}}
+    assert ending <= COMMITS.keys()
+
+
+def methods_called(code: Module, on: str | None = None) -> set[str]:
+    """Return the methods that a module calls, on anything or on one name."""
+    return {
+        node.func.attr
+        for node in code.walk()
+        if isinstance(node, ast.Call)
+        and isinstance(node.func, ast.Attribute)
+        and (on is None or (isinstance(node.func.value, ast.Name) and node.func.value.id == on))
+    }
+
+
+def test_the_environment_is_read_in_one_place() -> None:
+    names = {"environ", "environb", "getenv", "getenvb"}
+    reading = {
+        code.name
+        for code in modules()
+        for node in code.walk()
+        if (isinstance(node, ast.Attribute) and node.attr in names)
+        or (isinstance(node, ast.ImportFrom) and names & {found.name for found in node.names})
+        or (isinstance(node, ast.Name) and node.id == "BaseSettings")
+    }
+    assert reading == ENVIRONMENT.keys()
+
+
+def test_no_row_is_written_by_changing_an_object() -> None:
+    """Every write is a statement in a repository, so that all of them can be found."""
+    ways = {"add", "add_all", "merge", "delete", "bulk_save_objects", "bulk_insert_mappings"}
+    assert {code.name for code in modules() if methods_called(code, on="session") & ways} == set()
+
+
+def statements_that_write(code: Module) -> Iterator[tuple[str, str]]:
+    """Yield the function and the table of each insert, update and delete of a module."""
+    for function in code.functions():
+        for node in ast.walk(function):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id in {"insert", "upsert", "update", "delete"}
+                and node.args
+                and isinstance(node.args[0], ast.Name)
+            ):
+                yield function.name, node.args[0].id
+
+
+def test_memories_are_written_where_the_ledger_looks() -> None:
+    writing = {
+        code.name
+        for code in modules()
+        if {table for _, table in statements_that_write(code)} & DERIVED
+    }
+    assert writing == WRITERS.keys()
+
+
+def writing_functions() -> set[str]:
+    """Return the functions of the repository that write, or that use one that does."""
+    code = module(REPOSITORY)
+    writing = {function for function, _ in statements_that_write(code)}
+    calls = {
+        function.name: {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
+        for function in code.functions()
+    }
+    while grown := {name for name, used in calls.items() if used & writing} - writing:
+        writing |= grown
+    return writing
+
+
+def test_the_writing_functions_are_found() -> None:
+    found = writing_functions()
+    assert {"update_memory", "mark_deleted", "put_vectors", "append_revisions", "erase"} <= found
+    assert not {"get", "find", "list_page", "exists_any", "find_revision"} & found
+
+
+def test_only_the_ledger_writes_memories() -> None:
+    writing = writing_functions()
+    using = {code.name for code in modules() if code.uses_of(REPOSITORY) & writing}
+    assert using == {"app.memories.ledger"}

@@ -1,0 +1,23 @@
+"""One transaction that holds rows while another waits for them."""
+
+import asyncio
+
+from sqlalchemy import text
+
+from app.db.session import Database
+
+_WAITING = text("select count(*) from pg_locks where not granted")
+_SECONDS = 5
+
+
+async def until_waiting(database: Database) -> None:
+    """Return as soon as some transaction waits for a lock.
+
+    Beside the service's own transactions, of which a task has one at a time.
+    """
+    async with asyncio.timeout(_SECONDS), database.engine.connect() as connection:
+        while True:
+            if (await connection.execute(_WAITING)).scalar_one():
+                return
+            await connection.rollback()
+            await asyncio.sleep(0.01)

@@ -1,0 +1,125 @@
+"""What a worker outlives, and what is finished although its operation was not."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager, suppress
+from contextvars import Context
+
+import httpx
+import pytest
+from sqlalchemy import Select, func, select
+from typing_extensions import override
+
+from app.core.clock import FixedClock
+from app.db.session import Database, Session
+from app.engines.tables import EngineRow
+from app.memories.tables import MemoryRow
+from app.operations.runner import Job, Runner
+from app.operations.tables import OperationRow
+from app.resources import Resources
+from app.retention.service import RetentionService
+from app.settings import Settings
+from tests.support.engines import FIRST
+from tests.support.operations import create_memory, path_of
+from tests.support.queue import all_stored, enqueue, overwrite, runner_of, stored
+
+_SOON_SECONDS = 10
+
+
+class FailingDatabase(Database):
+    """A database of which every second transaction fails in a way that nobody foresaw."""
+
+    def __init__(self, inner: Database) -> None:
+        super().__init__(inner.engine)
+        self.opened = 0
+
+    @override
+    @asynccontextmanager
+    async def transaction(self) -> AsyncIterator[Session]:
+        self.opened += 1
+        if self.opened % 2:
+            raise RuntimeError("unforeseen")
+        async with super().transaction() as session:
+            yield session
+
+
+def _locked(operation_id: str) -> Select[OperationRow]:
+    statement = select(OperationRow).where(OperationRow.operation_id == operation_id)
+    return statement.with_for_update()
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(update={"worker_poll_seconds": 0.02})
+
+
+async def _succeed(job: Job) -> None:
+    async with Database(job.db.engine).transaction() as session:
+        await job.finish(session, {}, {})
+
+
+async def test_a_failure_that_nobody_foresaw_does_not_end_the_worker(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    operations = [await enqueue(database, clock, key=str(number)) for number in range(4)]
+    failing = FailingDatabase(database)
+    task = asyncio.create_task(runner_of(failing, clock, settings, _succeed).run())
+    try:
+        async with asyncio.timeout(_SOON_SECONDS):
+            for operation in operations:
+                while (await stored(database, operation)).state != "SUCCEEDED":  # noqa: ASYNC110 - in Postgres
+                    await asyncio.sleep(0.01)
+    finally:
+        task.cancel()
+        with suppress(asyncio.CancelledError):
+            await task
+    assert failing.opened > len(operations)
+
+
+async def test_the_sweep_finishes_an_engine_whose_deletion_failed_for_good(
+    client: httpx.AsyncClient, database: Database, resources: Resources
+) -> None:
+    for number in range(3):
+        await create_memory(client, f"fact {number}")
+    deletion = (await client.request("DELETE", FIRST, json={"force": True})).json()
+    await overwrite(database, deletion["name"].rpartition("/")[2], state="FAILED")
+    await RetentionService.of(resources).sweep()
+    async with database.snapshot() as session:
+        for table in (MemoryRow, EngineRow):
+            count = await session.execute(select(func.count()).select_from(table))
+            assert count.scalar_one() == 0
+
+
+async def test_an_operation_of_a_deleted_engine_keeps_no_text(
+    client: httpx.AsyncClient, database: Database
+) -> None:
+    await create_memory(client, "I like tea.")
+    (created,) = await all_stored(database)
+    path = path_of(f"{created.engine_name}/operations/{created.operation_id}")
+    assert (await client.get(path)).json()["response"]["fact"] == "I like tea."
+    await client.request("DELETE", FIRST, json={"force": True})
+    assert set((await client.get(path)).json()["response"]) == {"@type", "name", "etag"}
+
+
+async def test_a_cancel_that_meets_a_claim_is_not_lost(
+    client: httpx.AsyncClient, database: Database, runner: Runner
+) -> None:
+    body = {
+        "scope": {"user_id": "42"},
+        "directMemoriesSource": {"directMemories": [{"fact": "I live in Paris."}]},
+    }
+    operation = (await client.post("/memories:generate", json=body)).json()
+    identity = operation["name"].rpartition("/")[2]
+    async with database.transaction() as session:
+        # A claim that has taken the row and not committed yet.
+        row = (await session.execute(_locked(identity))).scalar_one()
+        # A task of its own context: it is another request, outside this transaction.
+        request = client.post(f"{path_of(operation['name'])}:cancel")
+        cancelling = asyncio.create_task(request, context=Context())
+        await asyncio.sleep(0.2)
+        assert not cancelling.done()
+        row.state, row.owner = "RUNNING", "another"
+        await session.flush()
+    assert (await cancelling).status_code == 200
+    assert (await stored(database, identity)).cancel_requested
+    assert await runner.run_pending() == 0
