@@ -8,7 +8,7 @@ from datetime import timedelta
 from enum import StrEnum
 from typing import Annotated, Self
 
-from pydantic import AliasChoices, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, model_validator
 
 from app.core.names import MAX_ID_CHARS
 from app.wire.base import EXACTLY_ONE, WireModel
@@ -17,6 +17,7 @@ from app.wire.objects import BoundedObject
 from app.wire.scalars import PositiveDuration, one_of
 
 _MINUTE = timedelta(minutes=1)
+MAX_TTL = timedelta(days=365_000)
 _MAX_REVISIONS_PER_CANDIDATE = 10
 MAX_FACT_CHARS = 10_000
 MAX_SCOPE_KEY_CHARS = 256
@@ -184,12 +185,22 @@ class SimilaritySearchConfig(WireModel):
     embedding_model: str = Field(max_length=512)
 
 
+def _check_ttl(length: timedelta) -> timedelta:
+    # Every write adds it to its time: a sum beyond the calendar would make all of them fail.
+    if length > MAX_TTL:
+        raise ValueError(f'must be at most "{MAX_TTL.days * 86_400}s", a thousand years')
+    return length
+
+
+Ttl = Annotated[PositiveDuration, AfterValidator(_check_ttl)]
+
+
 class GranularTtlConfig(WireModel):
     """The life of memories by how they came about."""
 
-    create_ttl: PositiveDuration | None = None
-    generate_created_ttl: PositiveDuration | None = None
-    generate_updated_ttl: PositiveDuration | None = None
+    create_ttl: Ttl | None = None
+    generate_created_ttl: Ttl | None = None
+    generate_updated_ttl: Ttl | None = None
 
 
 def _also(camel: str, snake: str, *names: str) -> AliasChoices:
@@ -203,14 +214,14 @@ class TtlConfig(WireModel):
     are read.
     """
 
-    default_ttl: PositiveDuration | None = None
+    default_ttl: Ttl | None = None
     granular_ttl_config: GranularTtlConfig | None = Field(
         None,
         validation_alias=_also(
             "granularTtlConfig", "granular_ttl_config", "granularTtl", "granular_ttl"
         ),
     )
-    memory_revision_default_ttl: PositiveDuration | None = Field(
+    memory_revision_default_ttl: Ttl | None = Field(
         None,
         validation_alias=_also(
             "memoryRevisionDefaultTtl", "memory_revision_default_ttl", "revisionTtl", "revision_ttl"

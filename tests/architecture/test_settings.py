@@ -15,7 +15,9 @@ COUNTED = {
     "threads",
     "entries",
     "neighbours",
+    "candidates",
     "deletes",
+    "candidates",
     "concurrency",
     "attempts",
 }

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.engines import COLLECTION, create_engine, get_engine
+from tests.support.engines import COLLECTION, FIRST, create_engine, get_engine
 from tests.support.errors import BAD_FIELD, refusal, violations
 
 _TURN = {"role": "user", "parts": [{"text": "I like tea."}]}
@@ -287,3 +287,12 @@ async def test_every_broken_rule_is_named(client: httpx.AsyncClient) -> None:
         "disableMemoryRevisions",
         "x",
     }
+
+
+async def test_a_life_beyond_the_calendar_is_refused_before_it_fails_every_write(
+    client: httpx.AsyncClient,
+) -> None:
+    for field in ("defaultTtl", "memoryRevisionDefaultTtl"):
+        config = {"memoryBankConfig": {"ttlConfig": {field: "315576000000s"}}}
+        answer = await client.patch(FIRST, json={"contextSpec": config})
+        assert list(violations(answer)) == [f"contextSpec.memoryBankConfig.ttlConfig.{field}"]
