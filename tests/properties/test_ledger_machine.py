@@ -206,9 +206,11 @@ class LedgerMachine(RuleBasedStateMachine):
         body = {"filter": wanted, "force": force, "permanent": permanent}
         answer = self.bench.ask("POST", f"{self.engine}/memories:purge", body)
         assert answer.status_code == 200, answer.text
+        # For good, what can still be recovered goes too.
+        here = self.ledger.known(self.now) if permanent else self.ledger.live(self.now)
         chosen = [
             name
-            for name, one in self.ledger.live(self.now).items()
+            for name, one in here.items()
             if (one.fact == fact if scope is None else one.scope == scope)
         ]
         assert answer.json()["response"]["purgeCount"] == len(chosen)

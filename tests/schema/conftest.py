@@ -11,12 +11,17 @@ from sqlalchemy import make_url
 @contextmanager
 def database_beside(url: str, name: str) -> Iterator[str]:
     """Create an empty database on the same server for the length of the block; give its address."""
+    _run(url, f"create database {name}")
+    try:
+        yield make_url(url).set(database=name).render_as_string(hide_password=False)
+    finally:
+        _run(url, f"drop database {name} with (force)")
+
+
+def _run(url: str, statement: str) -> None:
+    # On a connection of its own: some tests cut every one that is open.
     with psycopg.connect(url, autocommit=True) as connection:
-        connection.execute(f"create database {name}".encode())
-        try:
-            yield make_url(url).set(database=name).render_as_string(hide_password=False)
-        finally:
-            connection.execute(f"drop database {name} with (force)".encode())
+        connection.execute(statement.encode())
 
 
 @pytest.fixture

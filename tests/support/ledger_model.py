@@ -86,6 +86,9 @@ class Ledger:
     def live(self, now: datetime) -> dict[str, Memory]:
         return {name: one for name, one in self.memories.items() if one.is_live(now)}
 
+    def known(self, now: datetime) -> dict[str, Memory]:
+        return {name: one for name, one in self.memories.items() if one.is_known(now)}
+
     def ends(self, now: datetime) -> list[datetime]:
         """Return when something will end: a memory, a window of recovery, a revision."""
         moments = {
