@@ -17,7 +17,6 @@ COUNTED = {
     "neighbours",
     "candidates",
     "deletes",
-    "candidates",
     "concurrency",
     "attempts",
 }
