@@ -8,6 +8,7 @@ import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from random import SystemRandom
 from typing import Any
 
@@ -164,11 +165,12 @@ class Runner:
             except asyncio.CancelledError:
                 work.cancel()
                 await asyncio.gather(work, return_exceptions=True)
-                await self._record(self._release(claim))
+                await self._record(lambda: self._release(claim), timedelta())
             except LeaseLost:
                 log.warning("operation.lease_lost", attempts=claim.attempts)
             except Exception as error:  # noqa: BLE001 - every failure must be recorded in the row
-                await self._record(self._fail(claim, error))
+                # Bound now: the name of a caught error ends with its clause.
+                await self._record(partial(self._fail, claim, error), self._lease)
             else:
                 log.info("operation.succeeded", attempts=claim.attempts)
             finally:
@@ -208,7 +210,7 @@ class Runner:
         is_last = claim.attempts >= self._settings.worker_max_attempts
         async with self._db.transaction() as session:
             if may_retry and not is_last:
-                due = self._clock.now() + self._delay(claim.attempts)
+                due = self._clock.now() + self._delay(found, claim.attempts)
                 log.warning("operation.retry", reason=found.reason, attempts=claim.attempts)
                 await claims.retry(session, claim.owned, due, found.as_operation_error())
                 return
@@ -216,17 +218,28 @@ class Runner:
             ended = (self._clock.now(), self._keep)
             await repository.fail(session, claim.owned, ended, found)
 
-    def _delay(self, attempts: int) -> timedelta:
-        base = self._settings.worker_retry_base_seconds * 2 ** (attempts - 1)
-        longest = min(base, self._settings.worker_retry_max_seconds)
-        return timedelta(seconds=longest * (_JITTER + _JITTER * _random.random()))
+    def _delay(self, error: ServiceError, attempts: int) -> timedelta:
+        base = self._settings.worker_retry_base_seconds
+        # Where the database was away it is back by now, since this is written into it: no need to
+        # spare it longer each time, as a model that is overloaded.
+        if error.reason is not Reason.DATABASE_UNAVAILABLE:
+            base = min(base * 2 ** (attempts - 1), self._settings.worker_retry_max_seconds)
+        return timedelta(seconds=base * (_JITTER + _JITTER * _random.random()))
 
-    async def _record(self, writing: Awaitable[None]) -> None:
-        """Write an outcome; when even that fails, the lease runs out and another takes over."""
-        try:
-            await writing
-        except Exception as error:  # noqa: BLE001 - as the docstring has it
-            log.warning("operation.outcome_not_recorded", error=describe(error))
+    async def _record(self, write: Callable[[], Awaitable[None]], at_most: timedelta) -> None:
+        """Write an outcome, again for `at_most` should that fail; then the lease runs out."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + at_most.total_seconds()
+        while True:
+            try:
+                await write()
+            except Exception as error:  # noqa: BLE001 - as the docstring has it
+                log.warning("operation.outcome_not_recorded", error=describe(error))
+            else:
+                return
+            if loop.time() >= deadline:
+                return
+            await asyncio.sleep(self._settings.worker_poll_seconds)
 
 
 def _as_service_error(error: Exception) -> ServiceError:

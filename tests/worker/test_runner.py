@@ -75,7 +75,7 @@ async def test_what_may_pass_is_tried_again_later(
     database: Database, clock: FixedClock, settings: Settings, kind: type[ServiceError]
 ) -> None:
     operation = await enqueue(database, clock)
-    work = Failing(kind("It is away.", Reason.DATABASE_UNAVAILABLE), times=2)
+    work = Failing(kind("It is away.", Reason.CONCURRENT_CHANGE), times=2)
     runner = runner_of(database, clock, settings, work)
     for attempt, longest in enumerate((10, 20), start=1):
         assert await runner.run_pending() == 1
@@ -93,12 +93,27 @@ async def test_what_may_pass_is_tried_again_later(
     assert (row.state, row.attempts, work.runs) == ("SUCCEEDED", 3, 3)
 
 
+async def test_the_delay_does_not_grow_where_the_database_was_away(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    operation = await enqueue(database, clock)
+    work = Failing(Unavailable("It is away.", Reason.DATABASE_UNAVAILABLE), times=3)
+    runner = runner_of(database, clock, settings, work)
+    base = timedelta(seconds=settings.worker_retry_base_seconds)
+    for _ in range(3):
+        assert await runner.run_pending() == 1
+        assert (await stored(database, operation)).due_time - clock.now() <= base
+        clock.advance(base)
+    assert await runner.run_pending() == 1
+    assert (await stored(database, operation)).state == "SUCCEEDED"
+
+
 async def test_delays_have_a_longest(
     database: Database, clock: FixedClock, settings: Settings
 ) -> None:
     operation = await enqueue(database, clock)
     short = settings.model_copy(update={"worker_retry_max_seconds": 4.0})
-    work = Failing(Unavailable("Away.", Reason.DATABASE_UNAVAILABLE))
+    work = Failing(Unavailable("Away.", Reason.CONCURRENT_CHANGE))
     assert await runner_of(database, clock, short, work).run_pending() == 1
     delay = (await stored(database, operation)).due_time - clock.now()
     assert timedelta(seconds=2) <= delay <= timedelta(seconds=4)
@@ -119,7 +134,7 @@ async def test_the_last_attempt_fails_with_its_error(
     database: Database, clock: FixedClock, settings: Settings
 ) -> None:
     operation = await enqueue(database, clock)
-    error = Unavailable("It is away.", Reason.DATABASE_UNAVAILABLE)
+    error = Unavailable("It is away.", Reason.CONCURRENT_CHANGE)
     work = Failing(error)
     runner = runner_of(database, clock, settings, work)
     for _ in range(TRIES + 2):

@@ -11,6 +11,7 @@ from sqlalchemy import Select, func, select
 from typing_extensions import override
 
 from app.core.clock import FixedClock
+from app.core.errors import InvalidArgument
 from app.db.session import Database, Session
 from app.engines.tables import EngineRow
 from app.memories.tables import MemoryRow
@@ -58,22 +59,42 @@ async def _succeed(job: Job) -> None:
         await job.finish(session, {}, {})
 
 
-async def test_a_failure_that_nobody_foresaw_does_not_end_the_worker(
-    database: Database, clock: FixedClock, settings: Settings
-) -> None:
-    operations = [await enqueue(database, clock, key=str(number)) for number in range(4)]
-    failing = FailingDatabase(database)
-    task = asyncio.create_task(runner_of(failing, clock, settings, _succeed).run())
+async def _run_until(runner: Runner, database: Database, operations: list[str], state: str) -> None:
+    task = asyncio.create_task(runner.run())
     try:
         async with asyncio.timeout(_SOON_SECONDS):
             for operation in operations:
-                while (await stored(database, operation)).state != "SUCCEEDED":  # noqa: ASYNC110 - in Postgres
+                while (await stored(database, operation)).state != state:  # noqa: ASYNC110 - in Postgres
                     await asyncio.sleep(0.01)
     finally:
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
+
+
+async def test_a_failure_that_nobody_foresaw_does_not_end_the_worker(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    operations = [await enqueue(database, clock, key=str(number)) for number in range(4)]
+    failing = FailingDatabase(database)
+    runner = runner_of(failing, clock, settings, _succeed)
+    await _run_until(runner, database, operations, "SUCCEEDED")
     assert failing.opened > len(operations)
+
+
+async def test_an_outcome_is_written_once_the_database_is_back(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    failing = FailingDatabase(database)
+
+    async def refuse(_: Job) -> None:
+        failing.opened = 0
+        raise InvalidArgument.of_field("scope", "is refused.")
+
+    operation = await enqueue(database, clock)
+    runner = runner_of(failing, clock, settings, refuse)
+    await _run_until(runner, database, [operation], "FAILED")
+    assert (await stored(database, operation)).attempts == 1
 
 
 async def test_the_sweep_finishes_an_engine_whose_deletion_failed_for_good(

@@ -247,17 +247,16 @@ async def test_deleting_an_operation_keeps_what_it_did(client: httpx.AsyncClient
 
 
 async def test_a_failed_operation_says_why(client: httpx.AsyncClient, runner: Runner) -> None:
-    """The configuration lets memories live beyond the calendar: found when one is written."""
-    config = {"memoryBankConfig": {"ttlConfig": {"defaultTtl": "315576000000s"}}}
-    await client.patch(FIRST, json={"contextSpec": config})
+    """Its engine is deleted before the work is done."""
     operation = await _generate(client)
+    await client.delete(FIRST)
     await runner.run_pending()
     failed = await _get(client, operation)
     assert failed["done"] is True
     assert "response" not in failed
     error = failed["error"]
-    assert (error["code"], error["details"][0]["reason"]) == (3, Reason.FIELD_INVALID)
-    assert error["message"].startswith("ttlConfig")
+    assert (error["code"], error["details"][0]["reason"]) == (5, Reason.RESOURCE_NOT_FOUND)
+    assert "reasoningEngines/1 does not exist" in error["message"]
 
 
 async def test_operations_of_an_engine_that_never_was_are_not_found(
