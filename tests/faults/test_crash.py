@@ -34,12 +34,14 @@ def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def start(data_dir: Path, port: int) -> LiveServer:
-    # Retries come soon, so that the test need not wait for them.
+    # Retries come soon, and so does who takes over what was claimed as the database was killed,
+    # so that the test need not wait for them.
     return live.start(
         data_dir,
         port,
         MEMORY_BANK_EMBEDDER="hash",
         MEMORY_BANK_WORKER_RETRY_BASE_SECONDS="0.1",
+        MEMORY_BANK_WORKER_LEASE_SECONDS="3",
         MEMORY_BANK_WORKER_MAX_ATTEMPTS="50",
         MEMORY_BANK_LOG_LEVEL="WARNING",
     )
