@@ -3,9 +3,7 @@
     ServiceError
       InvalidArgument      3  400  the request is wrong whatever the state is
       FailedPrecondition   9  400  the state does not allow it
-      OutOfRange          11  416  a byte range that is not there
       Unauthenticated     16  401  no valid credential
-      PermissionDenied     7  403  the caller may not
       NotFound             5  404  no such resource for this caller
       AlreadyExists        6  409  the id is taken
       Aborted             10  409  a concurrent change won
@@ -170,22 +168,10 @@ class FailedPrecondition(ServiceError):
     code, http, status = 9, 400, "FAILED_PRECONDITION"
 
 
-class OutOfRange(ServiceError):
-    """A range that is not there."""
-
-    code, http, status = 11, 416, "OUT_OF_RANGE"
-
-
 class Unauthenticated(ServiceError):
     """No valid credential."""
 
     code, http, status = 16, 401, "UNAUTHENTICATED"
-
-
-class PermissionDenied(ServiceError):
-    """The caller may not."""
-
-    code, http, status = 7, 403, "PERMISSION_DENIED"
 
 
 class NotFound(ServiceError):

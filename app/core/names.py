@@ -1,4 +1,4 @@
-"""Resource names: one class per collection, each with its parser and its text.
+"""Resource names: one class per collection, each with its text; those that are read, a parser.
 
 A name that has the wrong form is INVALID_ARGUMENT; a well-formed name whose id no resource can
 have is NOT_FOUND, because that is what the caller would be told after a look into the database.
@@ -30,8 +30,6 @@ _SHOWN_CHARS = 80
 _LOCATION_FORM = "projects/{project}/locations/{location}"
 _ENGINE_FORM = _LOCATION_FORM + "/reasoningEngines/{engine}"
 _MEMORY_FORM = _ENGINE_FORM + "/memories/{memory}"
-_REVISION_FORM = _MEMORY_FORM + "/revisions/{revision}"
-_OPERATION_FORM = _ENGINE_FORM + "/operations/{operation}"
 _ENGINE_COLLECTIONS = frozenset({"reasoningEngines", "memoryBanks"})
 
 
@@ -92,15 +90,6 @@ def _shown(text: str) -> str:
 
 def _malformed(form: str, field: str) -> InvalidArgument:
     return InvalidArgument.of_field(field, f"must have the form {form}.")
-
-
-def _split_child(text: str, collection: str, form: str, field: str) -> tuple[str, str]:
-    """Split `parent/collection/id` into the parent's name and the id."""
-    parent, _, identity = text.rpartition("/")
-    parent, _, found = parent.rpartition("/")
-    if found != collection or not identity:
-        raise _malformed(form, field)
-    return parent, identity
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,9 +167,11 @@ class MemoryName:
             InvalidArgument: the text is not such a name.
             NotFound: no memory can have this id.
         """
-        parent, identity = _split_child(text, "memories", _MEMORY_FORM, field)
-        engine = EngineName.parse(parent, field)
-        return cls(engine, parse_text_id("memories", identity))
+        head, _, identity = text.rpartition("/")
+        head, _, collection = head.rpartition("/")
+        if collection != "memories" or not identity:
+            raise _malformed(_MEMORY_FORM, field)
+        return cls(EngineName.parse(head, field), parse_text_id("memories", identity))
 
     @override
     def __str__(self) -> str:
@@ -194,18 +185,6 @@ class RevisionName:
     memory: MemoryName
     revision: int
 
-    @classmethod
-    def parse(cls, text: str, field: str = "name") -> Self:
-        """Read a full name.
-
-        Raises:
-            InvalidArgument: the text is not such a name.
-            NotFound: no revision can have this id.
-        """
-        parent, identity = _split_child(text, "revisions", _REVISION_FORM, field)
-        memory = MemoryName.parse(parent, field)
-        return cls(memory, parse_revision_id(identity))
-
     @override
     def __str__(self) -> str:
         return f"{self.memory}/revisions/{self.revision}"
@@ -217,18 +196,6 @@ class OperationName:
 
     engine: EngineName
     operation: str
-
-    @classmethod
-    def parse(cls, text: str, field: str = "name") -> Self:
-        """Read a full name.
-
-        Raises:
-            InvalidArgument: the text is not such a name.
-            NotFound: no operation can have this id.
-        """
-        parent, identity = _split_child(text, "operations", _OPERATION_FORM, field)
-        engine = EngineName.parse(parent, field)
-        return cls(engine, parse_text_id("operations", identity))
 
     @override
     def __str__(self) -> str:

@@ -12,7 +12,7 @@ from app.db.columns import EMBEDDING
 class MemoryRow(Base):
     """A memory, live or a tombstone (`delete_time` set) that can be recovered for a while.
 
-    Written by `memories/ledger.py` alone; removed by `retention/repository.py` alone.
+    Written and removed by `memories/ledger.py` alone.
     """
 
     __tablename__ = "memories"

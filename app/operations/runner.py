@@ -113,7 +113,7 @@ class Runner:
             await self._drain()
 
     async def run_pending(self) -> int:
-        """Run what is due now, one after another, and return how many; for tests and the demo."""
+        """Run what is due now, one after another, and return how many; for tests."""
         count = 0
         while (claim := await self._claim()) is not None:
             await self._work(claim)

@@ -11,7 +11,7 @@ from app.core.errors import InvalidArgument, NotFound
 from app.core.fieldmask import check, parse_mask
 from app.core.filtering.parser import parse_filter
 from app.core.filtering.syntax import And, Comparison, Node, Not, Operator, Or
-from app.core.names import EngineName, MemoryName, RevisionName
+from app.core.names import EngineName, MemoryName
 from app.core.paging import decode_token, encode_token, typed_key
 from app.wire.scalars import (
     MAX_DURATION,
@@ -72,10 +72,10 @@ def test_filters_read_what_they_write(tree: Node) -> None:
     assert parse_filter(str(tree)) == tree
 
 
-@given(IDS, NAMES, IDS)
-def test_names_read_what_they_write(engine: int, memory: str, revision: int) -> None:
-    name = RevisionName(MemoryName(EngineName("p", "l", engine), memory), revision)
-    assert RevisionName.parse(str(name)) == name
+@given(IDS, NAMES)
+def test_names_read_what_they_write(engine: int, memory: str) -> None:
+    name = MemoryName(EngineName("p", "l", engine), memory)
+    assert MemoryName.parse(str(name)) == name
 
 
 @given(MOMENTS, STORABLE, st.integers(-(2**63) + 1, 2**63 - 1))
@@ -112,7 +112,7 @@ def test_scalars_refuse_garbage_as_a_value_error(text: str) -> None:
 
 @given(st.text() | st.text("projects/locations/reasoningEngines/memories/1a"))
 def test_names_refuse_garbage_as_ours(text: str) -> None:
-    for parse in (EngineName.parse, MemoryName.parse, RevisionName.parse):
+    for parse in (EngineName.parse, MemoryName.parse):
         _refuses_only_by((InvalidArgument, NotFound), parse, text)
 
 

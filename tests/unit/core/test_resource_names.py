@@ -35,7 +35,8 @@ def test_names_read_what_they_write(
     name: LocationName | EngineName | MemoryName | RevisionName | OperationName, text: str
 ) -> None:
     assert str(name) == text
-    assert type(name).parse(text) == name
+    if isinstance(name, LocationName | EngineName | MemoryName):
+        assert type(name).parse(text) == name
 
 
 def test_an_engine_knows_its_location() -> None:
@@ -66,10 +67,10 @@ def test_a_malformed_location_is_refused(text: str) -> None:
     assert refused.value.violations[0].field == "parent"
 
 
-@pytest.mark.parametrize("kind", [EngineName, MemoryName, RevisionName, OperationName])
+@pytest.mark.parametrize("kind", [EngineName, MemoryName])
 @pytest.mark.parametrize("text", ["", "7", f"{ENGINE_TEXT}/memories/", f"{MEMORY_TEXT}/things/1"])
 def test_a_malformed_name_is_refused_and_its_form_given(
-    kind: type[EngineName | MemoryName | RevisionName | OperationName], text: str
+    kind: type[EngineName | MemoryName], text: str
 ) -> None:
     with pytest.raises(InvalidArgument, match="must have the form projects/") as refused:
         kind.parse(text, "targetName")
