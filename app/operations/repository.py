@@ -67,7 +67,70 @@ async def answered(session: Session, engine_id: int, once: Once | None) -> Opera
         return None
     statement = select(RequestIdRow).where(_asked(engine_id, once))
     known = (await session.execute(statement)).scalar_one_or_none()
-    return None if known is None else await _answer(session, known, once)
+    return None if known is None else await _answer(session, _checked(known, once))
+
+
+async def replay(
+    session: Session, new: NewOperation, once: Once | None, within: int | None = None
+) -> OperationRow | None:
+    """Return the operation that answered this request before; else remember that `new` does.
+
+    Request ids are unique per caller and engine; `within` names another engine than that of
+    `new`.
+
+    Raises:
+        AlreadyExists: the id was used with another request.
+    """
+    if once is None:
+        return None
+    engine_id = new.engine_id if within is None else within
+    known = await _remember(session, engine_id, once, (new.engine_id, new.operation_id), new.now)
+    return None if known is None else await _answer(session, known)
+
+
+async def is_repeated(
+    session: Session, name: OperationName, once: Once | None, now: datetime
+) -> bool:
+    """Say whether a request about an operation was done before; else remember it.
+
+    For requests that make no operation of their own: their repetition has nothing left to do.
+
+    Raises:
+        AlreadyExists: the id was used with another request.
+    """
+    if once is None:
+        return False
+    operation = (name.engine.engine, name.operation)
+    return await _remember(session, operation[0], once, operation, now) is not None
+
+
+async def _remember(
+    session: Session, engine_id: int, once: Once, operation: tuple[int, str], now: datetime
+) -> RequestIdRow | None:
+    """Remember which operation (engine and id) a request is about; return what was known before.
+
+    A second request with the same id waits here until the first one's transaction ended.
+    """
+    mine = _asked(engine_id, once)
+    await session.execute(delete(RequestIdRow).where(mine, RequestIdRow.remove_time <= now))
+    inserted = await session.execute(
+        upsert(RequestIdRow)
+        .values(
+            engine_id=engine_id,
+            caller=once.caller,
+            request_id=once.request_id,
+            request_hash=once.request_hash,
+            operation_engine_id=operation[0],
+            operation_id=operation[1],
+            remove_time=now + once.keep,
+        )
+        .on_conflict_do_nothing()
+        .returning(RequestIdRow.request_id)
+    )
+    if inserted.first() is not None:
+        return None
+    known = (await session.execute(select(RequestIdRow).where(mine))).scalar_one()
+    return _checked(known, once)
 
 
 def _asked(engine_id: int, once: Once) -> ColumnElement[bool]:
@@ -78,50 +141,18 @@ def _asked(engine_id: int, once: Once) -> ColumnElement[bool]:
     )
 
 
-async def _answer(session: Session, known: RequestIdRow, once: Once) -> OperationRow:
+def _checked(known: RequestIdRow, once: Once) -> RequestIdRow:
     if known.request_hash != once.request_hash:
         raise AlreadyExists(
             "requestId: this id was used with another request; use a new one.",
             Reason.REQUEST_ID_REUSED,
         )
+    return known
+
+
+async def _answer(session: Session, known: RequestIdRow) -> OperationRow:
     engine = EngineName(WILDCARD, WILDCARD, known.operation_engine_id)
     return await get(session, OperationName(engine, known.operation_id))
-
-
-async def replay(
-    session: Session, new: NewOperation, once: Once | None, within: int | None = None
-) -> OperationRow | None:
-    """Return the operation that answered this request before; else remember that `new` does.
-
-    Request ids are unique per caller and engine; `within` names another engine than that of
-    `new`. A second request with the same id waits here until the first one's transaction ended.
-
-    Raises:
-        AlreadyExists: the id was used with another request.
-    """
-    if once is None:
-        return None
-    engine_id = new.engine_id if within is None else within
-    mine = _asked(engine_id, once)
-    await session.execute(delete(RequestIdRow).where(mine, RequestIdRow.remove_time <= new.now))
-    inserted = await session.execute(
-        upsert(RequestIdRow)
-        .values(
-            engine_id=engine_id,
-            caller=once.caller,
-            request_id=once.request_id,
-            request_hash=once.request_hash,
-            operation_engine_id=new.engine_id,
-            operation_id=new.operation_id,
-            remove_time=new.now + once.keep,
-        )
-        .on_conflict_do_nothing()
-        .returning(RequestIdRow.request_id)
-    )
-    if inserted.first() is not None:
-        return None
-    known = (await session.execute(select(RequestIdRow).where(mine))).scalar_one()
-    return await _answer(session, known, once)
 
 
 async def insert(session: Session, new: NewOperation) -> OperationRow:

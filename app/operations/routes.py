@@ -9,7 +9,7 @@ from fastapi import Query
 
 from app.operations.schemas import Operation
 from app.operations.service import OperationService
-from app.web.context import Context
+from app.web.context import Context, Mutation
 from app.web.names import OperationPath
 from app.web.paths import ENGINE
 from app.web.routing import Router
@@ -41,14 +41,14 @@ async def wait_operation(
 
 
 @router.post(_ONE + ":cancel", summary="Cancel an operation", operation_id="cancelOperation")
-async def cancel_operation(context: Context, name: OperationPath) -> Empty:
+async def cancel_operation(context: Mutation, name: OperationPath) -> Empty:
     """Cancel what waits; ask what runs to stop at its next step."""
-    await OperationService.of(context.resources).cancel(name)
+    await OperationService.of(context.resources).cancel(name, context.once({}))
     return Empty()
 
 
 @router.delete(_ONE, summary="Delete an operation", operation_id="deleteOperation")
-async def delete_operation(context: Context, name: OperationPath) -> Empty:
+async def delete_operation(context: Mutation, name: OperationPath) -> Empty:
     """Forget an operation that has ended; what it did stays."""
-    await OperationService.of(context.resources).delete(name)
+    await OperationService.of(context.resources).delete(name, context.once({}))
     return Empty()

@@ -9,6 +9,7 @@ from typing import Any
 from app.core.clock import Clock
 from app.core.errors import FailedPrecondition, Reason
 from app.core.names import EngineName, OperationName
+from app.core.once import Once
 from app.core.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
 from app.db.session import Database, Session
 from app.operations import repository
@@ -82,19 +83,23 @@ class OperationService:
             await asyncio.sleep(min(pause, left))
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
-    async def cancel(self, name: OperationName) -> None:
+    async def cancel(self, name: OperationName, once: Once | None) -> None:
         """Cancel what waits, ask what runs to stop; what has ended stays as it is."""
         async with self.db.transaction() as session:
+            if await repository.is_repeated(session, name, once, self.clock.now()):
+                return
             row = await repository.get(session, name, for_update=True)
             await repository.cancel(session, row, self.clock.now(), self.keep)
 
-    async def delete(self, name: OperationName) -> None:
+    async def delete(self, name: OperationName, once: Once | None) -> None:
         """Forget an ended operation; its effects stay.
 
         Raises:
             FailedPrecondition: it has not ended.
         """
         async with self.db.transaction() as session:
+            if await repository.is_repeated(session, name, once, self.clock.now()):
+                return
             row = await repository.get(session, name, for_update=True)
             if not State(row.state).is_final:
                 raise FailedPrecondition(

@@ -246,6 +246,18 @@ async def test_deleting_an_operation_keeps_what_it_did(client: httpx.AsyncClient
     assert (await client.get(path_of(memory["name"]))).json() == memory
 
 
+async def test_cancel_and_delete_are_done_once_for_a_request_id(client: httpx.AsyncClient) -> None:
+    path = path_of((await _generate(client))["name"])
+    for _ in range(2):
+        answer = await client.post(f"{path}:cancel", params={"requestId": "c"})
+        assert (answer.status_code, answer.json()) == (200, {})
+    for _ in range(2):
+        answer = await client.delete(path, params={"requestId": "d"})
+        assert (answer.status_code, answer.json()) == (200, {})
+    assert refusal(await client.delete(path)) == NOT_FOUND
+    assert (await client.delete(path, params={"requestId": "c"})).status_code == 409
+
+
 async def test_a_failed_operation_says_why(client: httpx.AsyncClient, runner: Runner) -> None:
     """Its engine is deleted before the work is done."""
     operation = await _generate(client)
