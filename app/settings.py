@@ -7,7 +7,7 @@ from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 
-from pydantic import Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 _DAY_SECONDS = 86_400
@@ -18,7 +18,26 @@ class EmbedderChoice(StrEnum):
 
     AUTO = "auto"
     MINILM = "minilm"
+    HTTP = "http"
     HASH = "hash"
+
+
+class OutputMode(StrEnum):
+    """How a text model is made to answer with a structure."""
+
+    AUTO = "auto"
+    NATIVE = "native"
+    TOOL = "tool"
+    PROMPT = "prompt"
+
+
+class ModelPrice(BaseModel):
+    """What a model costs, per million tokens, in the currency of the settings."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    input: float = Field(ge=0)
+    output: float = Field(ge=0)
 
 
 class LogFormat(StrEnum):
@@ -77,13 +96,73 @@ class Settings(BaseSettings):
     # Models
     embedder: EmbedderChoice = Field(
         EmbedderChoice.AUTO,
-        description="`minilm`, `hash` (lexical only), or `auto`: MiniLM where it is installed.",
+        description="`minilm`, `http` (OpenAI-compatible), `hash` (lexical only), or `auto`: MiniLM"
+        " where it is installed.",
     )
     embedder_threads: int = Field(
         2, ge=1, description="Threads that compute embeddings in one process."
     )
     embedding_cache_entries: int = Field(
         4_096, ge=0, description="Embeddings kept in memory by content hash."
+    )
+    embedding_model: str | None = Field(None, description="Model of the embedder `http`.")
+    embedding_base_url: str | None = Field(
+        None, description="Address of the embedder `http`, up to and with its `/v1`."
+    )
+    embedding_key: SecretStr | None = Field(None, description="API key of the embedder `http`.")
+    model: str | None = Field(
+        None,
+        description="Text model that writes memories, such as `openai:gpt-5-mini`, `anthropic:...`,"
+        " `google:...`, `ollama:...`; absent: the built-in rules.",
+    )
+    model_base_url: str | None = Field(
+        None, description="Address of an OpenAI-compatible server for `model`, with its `/v1`."
+    )
+    model_key: SecretStr | None = Field(
+        None, description="API key for `model`; absent: the provider's own variable."
+    )
+    model_aliases: dict[str, str] = Field(
+        default_factory=dict,
+        description="JSON object: names that banks give in `generationConfig.model`, to models.",
+    )
+    model_output: OutputMode = Field(
+        OutputMode.AUTO,
+        description="Structured output by `native` schema, `tool` or `prompt`; `auto`: the first"
+        " that the model can.",
+    )
+    model_media_types: list[str] | None = Field(
+        None,
+        description='JSON array of files the model reads, such as `["image/*"]`; absent: what its'
+        " provider is known to take.",
+    )
+    model_timeout_seconds: float = Field(
+        60, gt=0, description="Longest wait for one answer, retries and repair included."
+    )
+    model_max_attempts: int = Field(
+        4, ge=1, description="Requests for one answer after 429, 5xx and lost connections."
+    )
+    model_concurrency: int = Field(8, ge=1, description="Requests at once to one provider.")
+    model_max_input_tokens: int = Field(
+        32_000, ge=1_000, description="Longest prompt; longer conversations go in pieces."
+    )
+    model_max_output_tokens: int = Field(8_192, ge=256, description="Longest answer of a model.")
+    model_max_reply_bytes: int = Field(
+        2 * 1024 * 1024, ge=1, description="Longest HTTP reply of a provider that is read."
+    )
+    model_breaker_failures: int = Field(
+        5, ge=1, description="Failures in a row after which a provider is spared for a while."
+    )
+    model_breaker_seconds: float = Field(
+        30, gt=0, description="How long a failing provider is spared."
+    )
+    model_prices: dict[str, ModelPrice] = Field(
+        default_factory=dict,
+        description='JSON object: model to its price per million tokens, such as `{"openai:gpt-5-'
+        'mini": {"input": 0.25, "output": 2}}`.',
+    )
+    price_currency: str = Field("USD", description="Currency of `model_prices`.")
+    daily_max_tokens: int | None = Field(
+        None, ge=1, description="Tokens that one engine may use per UTC day; absent: no bound."
     )
 
     # Generation
@@ -97,6 +176,27 @@ class Settings(BaseSettings):
         200,
         ge=1,
         description="Facts that one generation compares and writes; its operation counts the rest.",
+    )
+
+    generation_max_pieces: int = Field(
+        10, ge=1, description="Pieces of a long conversation that one generation reads."
+    )
+    preview_retention_seconds: float = Field(
+        3_600, gt=0, description="How long the answer of a `validateOnly` generation is kept."
+    )
+
+    # Sessions and ingestion
+    session_ttl_seconds: float = Field(
+        365 * _DAY_SECONDS, gt=0, description="Life of a session when nothing else sets it."
+    )
+    ingestion_max_pending_seconds: float = Field(
+        _DAY_SECONDS, gt=0, description="Longest time that an ingested event waits for its rule."
+    )
+    ingestion_event_id_seconds: float = Field(
+        90 * _DAY_SECONDS, gt=0, description="How long the id of an ingested event is known."
+    )
+    ingestion_retry_seconds: float = Field(
+        900, gt=0, description="Pause before a stream whose generation failed is tried anew."
     )
 
     # Limits

@@ -59,6 +59,8 @@ class Writing:
     keeps_revisions: bool = True
     author: str | None = None
     """The engine or model that wrote the facts, where one did."""
+    prompt_version: str | None = None
+    """Of the prompts that a model was given."""
 
 
 @dataclass(frozen=True)
@@ -259,6 +261,7 @@ def _revision(
         "labels": dict(writing.labels),
         "extracted_memories": [dict(item) for item in extracted],
         "author": writing.author,
+        "prompt_version": writing.prompt_version,
         "operation_id": writing.operation_id,
         "restored_revision_id": restores,
         "create_time": writing.now,

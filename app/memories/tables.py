@@ -85,6 +85,7 @@ class RevisionRow(Base):
             ondelete="CASCADE",
         ),
         Index("ix_memory_revisions_expire_time", "expire_time"),
+        Index("ix_memory_revisions_operation", "engine_id", "operation_id"),
     )
 
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
@@ -104,6 +105,7 @@ class RevisionRow(Base):
     labels: Mapped[JsonObject]
     extracted_memories: Mapped[JsonList]
     author: Mapped[str | None] = mapped_column(Text)
+    prompt_version: Mapped[str | None] = mapped_column(Text)
     operation_id: Mapped[str | None] = mapped_column(Text)
     restored_revision_id: Mapped[int | None]
     create_time: Mapped[datetime]

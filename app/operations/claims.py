@@ -34,7 +34,7 @@ class Claim:
 
 
 async def claim(session: Session, owner: str, now: datetime, lease: timedelta) -> Claim | None:
-    """Take the oldest operation that is due and whose key is free.
+    """Take the operation that has been due for longest and whose key is free.
 
     An operation whose lease has run out is taken over. Two workers that take two operations of
     one key at the same moment are told apart by the unique index on running keys: the second
@@ -47,14 +47,18 @@ async def claim(session: Session, owner: str, now: datetime, lease: timedelta) -
         other.state == _RUNNING,
         other.operation_id != OperationRow.operation_id,
     )
-    is_due = and_(OperationRow.state == _PENDING, OperationRow.due_time <= now)
     is_abandoned = and_(
         OperationRow.state == _RUNNING, OperationRow.lease_until < func.clock_timestamp()
     )
     oldest = (
         select(OperationRow.engine_id, OperationRow.operation_id)
-        .where(or_(is_due, is_abandoned), key_is_free)
-        .order_by(OperationRow.operation_id)
+        .where(
+            # What runs was due when it was claimed, so that this bounds the walk over the index.
+            OperationRow.due_time <= now,
+            or_(OperationRow.state == _PENDING, is_abandoned),
+            key_is_free,
+        )
+        .order_by(OperationRow.due_time, OperationRow.operation_id)
         .limit(1)
         .with_for_update(skip_locked=True)
         # Not a subquery, which a plan may run once per row and so lock more than one.

@@ -21,9 +21,10 @@ class OperationRow(Base):
             unique=True,
             postgresql_where=text("state = 'RUNNING'"),
         ),
-        # In the order of claims, so that a long queue costs a claim no more than a short one.
+        # In the order of claims: neither a long queue nor what waits for its time makes one slow.
         Index(
             "ix_operations_unfinished",
+            "due_time",
             "operation_id",
             postgresql_where=text("state = 'PENDING' or state = 'RUNNING'"),
         ),

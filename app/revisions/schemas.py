@@ -44,6 +44,7 @@ class MemoryRevision(WireModel):
     memory_type: MemoryTypeField
     memory_expire_time: Timestamp | None = None
     author: str | None = Field(None, description="The engine or model that wrote the fact.")
+    prompt_version: str | None = Field(None, description="Of the prompts the model was given.")
     operation: str | None = Field(None, description="The operation that made the change.")
     restored_revision: str | None = Field(None, description="What a rollback restored.")
 
@@ -72,6 +73,7 @@ class MemoryRevision(WireModel):
                 "memory_type": row.memory_type,
                 "memory_expire_time": row.memory_expire_time,
                 "author": row.author,
+                "prompt_version": row.prompt_version,
                 "operation": row.operation_id and f"{engine}/operations/{row.operation_id}",
                 "restored_revision": restored and str(RevisionName(memory, restored)),
             }

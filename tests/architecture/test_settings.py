@@ -19,6 +19,9 @@ COUNTED = {
     "deletes",
     "concurrency",
     "attempts",
+    "failures",
+    "pieces",
+    "tokens",
 }
 """What the number of a setting without a unit counts."""
 

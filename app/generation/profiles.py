@@ -1,0 +1,1 @@
+"""Fields of structured profiles: their schemas, their values, and what changes (pure)."""

@@ -1,0 +1,1 @@
+"""The strict shape of a model's replies."""

@@ -1,0 +1,1 @@
+"""When a stream is ripe (pure)."""

@@ -1,0 +1,1 @@
+"""Sessions and their events: what was said, as it was said."""

@@ -1,0 +1,1 @@
+"""`operations:undo`: takes back what an operation did to memories."""
