@@ -8,8 +8,9 @@ from typing import Any
 from app.core.clock import Clock, SystemClock
 from app.db.engine import open_engine
 from app.db.session import Database, Session
-from app.llm.factory import open_embedder
+from app.llm.factory import open_embedder, open_models
 from app.llm.managed import ManagedEmbedder
+from app.llm.models import TextModels
 from app.settings import Settings
 
 ResponseReader = Callable[[Session, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
@@ -25,6 +26,8 @@ class Resources:
     db: Database
     database_url: str
     embedder: ManagedEmbedder
+    models: TextModels = field(default_factory=TextModels)
+    """The text models; without any, the built-in rules write memories."""
     response_readers: dict[str, ResponseReader] = field(default_factory=dict)
     """By kind of operation; the features above the operations put theirs in at start."""
 
@@ -33,11 +36,17 @@ class Resources:
 async def open_resources(
     settings: Settings, database_url: str, clock: Clock | None = None
 ) -> AsyncIterator[Resources]:
-    """Open the collaborators for the length of the block; the database must be migrated."""
+    """Open the collaborators for the length of the block; the database must be migrated.
+
+    Raises:
+        ModelSetupError: a model that the settings name cannot be opened.
+    """
     embedder = open_embedder(settings)
+    models = open_models(settings)
     db = Database(open_engine(database_url, settings))
     try:
-        yield Resources(settings, clock or SystemClock(), db, database_url, embedder)
+        yield Resources(settings, clock or SystemClock(), db, database_url, embedder, models)
     finally:
+        await models.close()
         await embedder.close()
         await db.close()

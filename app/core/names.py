@@ -22,7 +22,10 @@ INT64_ID = r"[1-9][0-9]{0,18}"
 CHOSEN_ID = r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?"
 # Chosen ids and those made by the server, which start with a digit.
 STORED_ID = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+# Wider than the API's definition: agent frameworks choose ids with capitals and underscores.
+SESSION_ID = r"[A-Za-z0-9_-]{1,63}"
 _INT64_ID, _CHOSEN_ID, _STORED_ID = map(re.compile, (INT64_ID, CHOSEN_ID, STORED_ID))
+_SESSION_ID = re.compile(SESSION_ID)
 # The parent is opaque, but has to be storable and printable.
 _PARENT_ID = re.compile(r"[^/\x00-\x1f\x7f\ud800-\udfff]{1,256}")
 _SHOWN_CHARS = 80
@@ -30,6 +33,7 @@ _SHOWN_CHARS = 80
 _LOCATION_FORM = "projects/{project}/locations/{location}"
 _ENGINE_FORM = _LOCATION_FORM + "/reasoningEngines/{engine}"
 _MEMORY_FORM = _ENGINE_FORM + "/memories/{memory}"
+_SESSION_FORM = _ENGINE_FORM + "/sessions/{session}"
 _ENGINE_COLLECTIONS = frozenset({"reasoningEngines", "memoryBanks"})
 
 
@@ -59,6 +63,30 @@ def parse_text_id(collection: str, text: str) -> str:
     """
     if _STORED_ID.fullmatch(text) is None:
         raise NotFound.of(f"{collection}/{_shown(text)}")
+    return text
+
+
+def parse_session_id(text: str) -> str:
+    """Read the id of a session.
+
+    Raises:
+        NotFound: no session can have this id.
+    """
+    if _SESSION_ID.fullmatch(text) is None:
+        raise NotFound.of(f"sessions/{_shown(text)}")
+    return text
+
+
+def check_session_id(field: str, text: str) -> str:
+    """Return the id that a caller chose for a new session.
+
+    Raises:
+        InvalidArgument: the id is not acceptable; the error names the field.
+    """
+    if _SESSION_ID.fullmatch(text) is None:
+        raise InvalidArgument.of_field(
+            field, f"must be 1 to {MAX_ID_CHARS} characters of A-Z, a-z, 0-9, hyphen, underscore."
+        )
     return text
 
 
@@ -188,6 +216,44 @@ class RevisionName:
     @override
     def __str__(self) -> str:
         return f"{self.memory}/revisions/{self.revision}"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionName:
+    """A session of an engine."""
+
+    engine: EngineName
+    session: str
+
+    @classmethod
+    def parse(cls, text: str, field: str = "name") -> Self:
+        """Read a full name.
+
+        Raises:
+            InvalidArgument: the text is not such a name.
+            NotFound: no session can have this id.
+        """
+        head, _, identity = text.rpartition("/")
+        head, _, collection = head.rpartition("/")
+        if collection != "sessions" or not identity:
+            raise _malformed(_SESSION_FORM, field)
+        return cls(EngineName.parse(head, field), parse_session_id(identity))
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.engine}/sessions/{self.session}"
+
+
+@dataclass(frozen=True, slots=True)
+class EventName:
+    """An event of a session."""
+
+    session: SessionName
+    event: str
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.session}/events/{self.event}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -39,10 +39,14 @@ class PlannedChange:
 
 @dataclass(frozen=True)
 class Plan:
-    """The changes to make, in order, and the verdicts that were refused."""
+    """The changes to make, in order, and the verdicts that were refused.
+
+    `refused_decisions` are those of a model that came to no verdict at all.
+    """
 
     changes: tuple[PlannedChange, ...]
     refused: tuple[Verdict, ...] = ()
+    refused_decisions: int = 0
 
 
 def considered(candidates: Sequence[Candidate], most: int) -> list[Candidate]:

@@ -1,1 +1,70 @@
-"""The strict shape of a model's replies."""
+"""The strict shape of a model's replies.
+
+Descriptions are left out on purpose: the shape travels with every call, and the prompt says what
+the fields mean.
+"""
+
+from typing import Literal
+
+from pydantic import BaseModel, ConfigDict
+
+
+class _Reply(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class ExtractedFact(_Reply):
+    """A fact, with the words it rests on and the line they are in."""
+
+    fact: str
+    quote: str
+    line: int
+    topics: list[str] = []
+    forget: bool = False
+
+
+class ExtractedField(_Reply):
+    """The value of a profile's field, as text; `clear` takes the present one away."""
+
+    profile: str
+    field: str
+    value: str
+    quote: str
+    line: int
+    clear: bool = False
+
+
+class Facts(_Reply):
+    """What a conversation says."""
+
+    facts: list[ExtractedFact]
+
+
+class FactsAndFields(Facts):
+    """What a conversation says, also about the fields of profiles."""
+
+    fields: list[ExtractedField]
+
+
+class Fields(_Reply):
+    """What a conversation says about the fields of profiles alone."""
+
+    fields: list[ExtractedField]
+
+
+DecisionAction = Literal["add", "same", "merge", "replace", "delete"]
+
+
+class Decision(_Reply):
+    """What shall become of one new fact and, except for `add`, one memory that was shown."""
+
+    fact: int
+    action: DecisionAction
+    memory: str = ""
+    text: str = ""
+
+
+class Decisions(_Reply):
+    """What shall become of the new facts."""
+
+    decisions: list[Decision]

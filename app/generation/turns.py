@@ -1,11 +1,22 @@
-"""From the request's messages and the bank's configuration to the plain values of the rules."""
+"""From the request's messages and the bank's configuration to plain values."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.engines.config import CustomizationConfig, MemoryTopic, MemoryTopicId
+from app.generation.chunks import Line
 from app.generation.schemas import ContentEvent, GenerateMemoriesRequest
+from app.llm.ports import Attachment
 from app.rules.facts import MANAGED_TOPICS, Topic, Turn
+from app.rules.sentences import own_words
+from app.rules.text import clean
+from app.wire.content import Part
+
+USER_ROLES = frozenset({"", "user"})
+"""A turn without a role is the user's."""
+_UNHEARD_ROLES = frozenset({"system", "developer", "tool", "function"})
+_BLANKS = re.compile(r"[^\S\n]{2,}|\n{2,}")
 
 
 def turn_of(event: ContentEvent) -> Turn:
@@ -14,10 +25,37 @@ def turn_of(event: ContentEvent) -> Turn:
     return Turn(event.content.role or "user", "\n".join(texts), event.event_time)
 
 
-def skipped_files(events: Sequence[ContentEvent]) -> int:
-    """Count the files of a conversation, which rules cannot read."""
-    parts = [part for event in events for part in event.content.parts]
-    return sum(part.inline_data is not None or part.file_data is not None for part in parts)
+def lines_of(events: Sequence[ContentEvent]) -> list[Line]:
+    """Return what was said, by turn, for a model to read.
+
+    System text is not there, nor what a service has put into a user's turn.
+    """
+    found = []
+    for number, event in enumerate(events):
+        turn = turn_of(event)
+        role = turn.role.strip().lower()
+        is_users = role in USER_ROLES
+        text = own_words(clean(turn.text)) if is_users else clean(turn.text)
+        text = _BLANKS.sub(" ", text).strip()
+        if text and role not in _UNHEARD_ROLES:
+            found.append(Line(number, is_users, text, turn.time))
+    return found
+
+
+def files_of(event: ContentEvent) -> list[Attachment]:
+    """Return the files of a user's turn."""
+    if (event.content.role or "user").strip().lower() not in USER_ROLES:
+        return []
+    return [file for part in event.content.parts if (file := _file(part)) is not None]
+
+
+def _file(part: Part) -> Attachment | None:
+    if part.inline_data is not None:
+        blob = part.inline_data
+        return Attachment(blob.mime_type or "", data=blob.data)
+    if part.file_data is not None:
+        return Attachment(part.file_data.mime_type or "", uri=part.file_data.file_uri)
+    return None
 
 
 def configured_topics(config: CustomizationConfig) -> tuple[Topic, ...]:

@@ -6,6 +6,7 @@ from app.llm.cache import CachedEmbedder
 from app.llm.embed_hash import HashEmbedder
 from app.llm.embed_minilm import MiniLmEmbedder, missing_packages
 from app.llm.managed import ManagedEmbedder
+from app.llm.models import TextModels
 from app.settings import EmbedderChoice, Settings
 
 _log = structlog.get_logger(__name__)
@@ -26,6 +27,20 @@ def open_embedder(settings: Settings) -> ManagedEmbedder:
             missing=missing_packages(),
         )
     return CachedEmbedder(inner, settings.embedding_cache_entries)
+
+
+def open_models(settings: Settings) -> TextModels:
+    """Open the text models that the settings name.
+
+    Raises:
+        ModelSetupError: a name, or the key of its provider, is wrong.
+    """
+    if settings.model is None and not settings.model_aliases:
+        return TextModels()
+    # Imported only where there is a model: it takes more than a second.
+    from app.llm.text import open_text_models  # noqa: PLC0415 - as above
+
+    return open_text_models(settings)
 
 
 def _choose(settings: Settings) -> ManagedEmbedder:

@@ -1,14 +1,20 @@
-"""A deterministic embedder for tests: unrelated unless the test says how near two texts are."""
+"""Deterministic models: an embedder that a test places texts in, a text model with a script."""
 
-from collections.abc import Sequence
+import asyncio
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
+from pydantic import BaseModel
 from typing_extensions import override
 
 from app.core.guard import refuse_inside_transaction
+from app.llm.asking import Repair, answered
 from app.llm.managed import ManagedEmbedder
-from app.llm.ports import Vectors
+from app.llm.ports import Attachment, Meter, OutputT, Prompt, TextModel, Usage, Vectors
+from app.llm.usage import estimated_tokens
 
 
 class ScriptedEmbedder(ManagedEmbedder):
@@ -68,3 +74,92 @@ def _direction(text: str, dimensions: int) -> Vectors:
     seed = int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "little")
     vector = np.random.default_rng(seed).standard_normal(dimensions)
     return (vector / np.linalg.norm(vector)).astype(np.float32)
+
+
+Reply = Mapping[str, object] | BaseModel | str | Exception
+"""What a scripted model does: answer with a structure, or with a text, or fail."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One request to a scripted model; `repair` says that its first answer was invalid."""
+
+    prompt: Prompt
+    output: type[BaseModel]
+    repair: Repair | None = None
+
+
+Script = Sequence[Reply] | Callable[[Asked], Reply]
+
+
+class ScriptedTextModel(TextModel):
+    """Gives the replies of a list, one per request, or those that a function makes.
+
+    model = ScriptedTextModel([{"facts": []}, ConnectionError("away")])
+
+    What it says is read as a real model's is: an invalid reply is asked for again and takes the
+    next of the list. Tokens are counted as a quarter of the characters.
+    """
+
+    def __init__(
+        self,
+        script: Script,
+        *,
+        model_id: str = "scripted:1",
+        max_input_tokens: int = 32_000,
+        media_types: Collection[str] = (),
+        delay_seconds: float = 0,
+    ) -> None:
+        self.model_id = model_id
+        self.max_input_tokens = max_input_tokens
+        self.asked: list[Asked] = []
+        """Every request so far."""
+        self._script = script
+        self._media_types = media_types
+        self._delay_seconds = delay_seconds
+
+    @property
+    def prompts(self) -> list[Prompt]:
+        """The prompts of every request so far."""
+        return [asked.prompt for asked in self.asked]
+
+    @override
+    def reads(self, attachment: Attachment) -> bool:
+        return attachment.media_type in self._media_types
+
+    @override
+    async def ask(self, prompt: Prompt, output: type[OutputT], meter: Meter) -> OutputT:
+        refuse_inside_transaction("Asking a model")
+
+        async def request(repair: Repair | None) -> str:
+            return await self._request(Asked(prompt, output, repair), meter)
+
+        return await answered(request, output)
+
+    async def _request(self, asked: Asked, meter: Meter) -> str:
+        self.asked.append(asked)
+        # At least one pass of the event loop, as with a real model.
+        await asyncio.sleep(self._delay_seconds)
+        reply = self._next(asked)
+        said = "" if isinstance(reply, Exception) else _as_text(reply)
+        sent = estimated_tokens(asked.prompt.instructions + asked.prompt.text)
+        milliseconds = round(self._delay_seconds * 1000)
+        meter.add(self.model_id, Usage(1, sent, estimated_tokens(said), milliseconds))
+        if isinstance(reply, Exception):
+            raise reply
+        return said
+
+    def _next(self, asked: Asked) -> Reply:
+        if callable(self._script):
+            return self._script(asked)
+        if len(self.asked) > len(self._script):
+            raise RuntimeError(f"The script ends after {len(self._script)} replies.")
+        return self._script[len(self.asked) - 1]
+
+
+def _as_text(reply: Mapping[str, object] | BaseModel | str) -> str:
+    if isinstance(reply, str):
+        return reply
+    if isinstance(reply, BaseModel):
+        return reply.model_dump_json(by_alias=True)
+    return json.dumps(reply, ensure_ascii=False)

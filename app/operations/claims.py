@@ -98,6 +98,23 @@ def _claim_of(row: OperationRow) -> Claim:
     )
 
 
+@dataclass(frozen=True)
+class Queue:
+    """What waits for a worker: how many operations, and since when the oldest has been due."""
+
+    due: int
+    oldest_due_time: datetime | None
+
+
+async def queue_at(session: Session, now: datetime) -> Queue:
+    """Return what of all engines is due and that no worker has taken."""
+    statement = select(func.count(), func.min(OperationRow.due_time)).where(
+        OperationRow.state == _PENDING, OperationRow.due_time <= now
+    )
+    due, oldest = (await session.execute(statement)).one()._tuple()
+    return Queue(due, oldest)
+
+
 async def renew(session: Session, owned: Owned, lease: timedelta) -> bool | None:
     """Lengthen the lease.
 

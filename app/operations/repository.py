@@ -325,6 +325,15 @@ async def fail(
     )
 
 
+async def note(session: Session, owned: Owned, details: dict[str, Any]) -> None:
+    """Add to the metadata of an operation that is still running."""
+    await session.execute(
+        update(OperationRow)
+        .where(owned.is_mine())
+        .values(details=OperationRow.details.op("||")(cast(details, JSONB)))
+    )
+
+
 def _ended(state: State, now: datetime, keep: timedelta) -> dict[str, Any]:
     """Return what every ending sets: the request's text goes, since it may be erased one day."""
     return {

@@ -75,6 +75,10 @@ class Job:
         if not await repository.finish(session, self.claim.owned, ended, response, details):
             raise LeaseLost
 
+    async def note(self, session: Session, details: dict[str, Any]) -> None:
+        """Add to the operation's metadata while it goes on; in vain if its lease was lost."""
+        await repository.note(session, self.claim.owned, details)
+
 
 JobFunction = Callable[[Job], Awaitable[None]]
 

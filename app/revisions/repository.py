@@ -6,7 +6,7 @@ All functions take part in the caller's transaction.
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, exists, select
+from sqlalchemy import ColumnElement, and_, exists, func, select
 from sqlalchemy.dialects.postgresql import distinct_on
 
 from app.core.errors import NotFound
@@ -70,6 +70,38 @@ async def latest_ids(
         .order_by(RevisionRow.memory_id, RevisionRow.version.desc())
     )
     return {row.memory_id: row.revision_id for row in await session.execute(statement)}
+
+
+async def latest_facts(
+    session: Session, engine_id: int, memory_ids: Sequence[str], count: int, now: datetime
+) -> dict[str, list[str]]:
+    """Return what memories said before their present text, newest first.
+
+    Looks at the newest `count` revisions of each; a text that was kept counts once.
+    """
+    place = func.row_number().over(
+        partition_by=RevisionRow.memory_id, order_by=RevisionRow.version.desc()
+    )
+    newest = (
+        select(RevisionRow.memory_id, RevisionRow.fact, place.label("place"))
+        .where(
+            RevisionRow.engine_id == engine_id,
+            RevisionRow.memory_id.in_(memory_ids),
+            RevisionRow.expire_time > now,
+        )
+        .subquery()
+    )
+    rows = await session.execute(
+        select(newest.c.memory_id, newest.c.fact)
+        .where(newest.c.place <= count, newest.c.fact.is_not(None))
+        .order_by(newest.c.memory_id, newest.c.place)
+    )
+    found: dict[str, list[str]] = {}
+    for memory_id, fact in rows:
+        facts = found.setdefault(memory_id, [])
+        if fact not in facts:
+            facts.append(fact)
+    return {memory_id: facts[1:] for memory_id, facts in found.items()}
 
 
 async def list_of_memory(

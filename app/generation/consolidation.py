@@ -1,0 +1,82 @@
+"""From candidates and the memories near them to verdicts, by a model or by the built-in rules."""
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from app.generation.chunks import estimated_tokens
+from app.generation.decisions import decided
+from app.generation.gates import Gated, Group, gate
+from app.generation.prompts import MERGE, Shown, merging
+from app.generation.replies import Decision, Decisions
+from app.llm.ports import Meter, Prompt, TextModel
+from app.rules.facts import Candidate, Neighbour, Verdict
+
+_SCHEMA_TOKENS = 300
+_MAX_SHOWN_CHARS = 600
+"""Of a memory; one that is longer is shown in part, and so cannot be rewritten without a loss."""
+
+
+@dataclass
+class Consolidation:
+    """Consolidates with a model, once for all candidates.
+
+    What it was asked and has answered is kept, so that planning again asks only what is new.
+    """
+
+    model: TextModel
+    meter: Meter
+    refused: int = 0
+    _answers: dict[str, tuple[Decision, ...]] = field(default_factory=dict)
+
+    async def gated(
+        self, candidates: Sequence[Candidate], neighbours: Sequence[Sequence[Neighbour]]
+    ) -> Gated:
+        """Settle what needs no model, off the event loop."""
+        return await asyncio.to_thread(gate, candidates, neighbours)
+
+    async def decide(self, gated: Gated, histories: Mapping[str, Sequence[str]]) -> list[Verdict]:
+        """Return all verdicts; `histories` has what memories said before, by id, newest first.
+
+        Must not be called inside a transaction. Raises what `TextModel.ask` raises.
+        """
+        self.refused = 0
+        verdicts = gated.settled
+        for groups in _parts(gated.unsettled, self.model.max_input_tokens - _SCHEMA_TOKENS):
+            aliases = _aliases(groups)
+            memories = [
+                Shown(alias, near.fact[:_MAX_SHOWN_CHARS], tuple(histories.get(near.memory_id, ())))
+                for alias, near in aliases.items()
+            ]
+            facts = {n: (group.fact.fact, group.forget) for n, group in enumerate(groups)}
+            answer = await self._ask(merging(facts, memories))
+            found = await asyncio.to_thread(decided, groups, answer, aliases, verdicts)
+            verdicts, self.refused = found.verdicts, self.refused + found.refused
+        return verdicts
+
+    async def _ask(self, text: str) -> tuple[Decision, ...]:
+        if text not in self._answers:
+            reply = await self.model.ask(Prompt(MERGE, text), Decisions, self.meter)
+            self._answers[text] = tuple(reply.decisions)
+        return self._answers[text]
+
+
+def _aliases(groups: Sequence[Group]) -> dict[str, Neighbour]:
+    """Give each memory that is shown a short name; a long id costs tokens and invites slips."""
+    shown = {near.memory_id: near for group in groups for near in group.near}
+    return {f"m{n}": near for n, near in enumerate(shown.values(), start=1)}
+
+
+def _parts(groups: Sequence[Group], max_tokens: int) -> list[list[Group]]:
+    """Cut the groups so that each part fits the model's input; a group alone is never cut."""
+    parts: list[list[Group]] = []
+    left = 0
+    for group in groups:
+        shown = [group.fact.fact, *(near.fact[:_MAX_SHOWN_CHARS] for near in group.near)]
+        needed = sum(estimated_tokens(text) for text in shown)
+        if not parts or needed > left:
+            parts.append([])
+            left = max_tokens - estimated_tokens(MERGE)
+        parts[-1].append(group)
+        left -= needed
+    return parts

@@ -1,0 +1,120 @@
+"""A model's decisions to verdicts: only sound ones count, and no fact is lost on the way (pure)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from app.generation.gates import Group, invents, keeps, may_forget, replaced
+from app.generation.replies import Decision
+from app.rules.facts import Neighbour, Verdict
+from app.rules.relations import overruled, read
+
+_UNRELATED = 2**0.5
+"""The distance of two texts of which nobody has measured any: that of right angles."""
+
+
+@dataclass
+class Decided:
+    """The verdicts, and how many decisions were refused."""
+
+    verdicts: list[Verdict] = field(default_factory=list)
+    refused: int = 0
+    _by_memory: dict[str, int] = field(default_factory=dict)
+
+    def about(self, memory_id: str) -> Verdict | None:
+        """Return the verdict about a memory, if there is one."""
+        at = self._by_memory.get(memory_id)
+        return None if at is None else self.verdicts[at]
+
+    def add(self, verdict: Verdict) -> None:
+        """Take a verdict; one about a memory that has one takes its place."""
+        at = self._by_memory.get(verdict.memory_id or "")
+        if at is not None:
+            self.verdicts[at] = verdict
+            return
+        if verdict.memory_id is not None:
+            self._by_memory[verdict.memory_id] = len(self.verdicts)
+        self.verdicts.append(verdict)
+
+
+def decided(
+    groups: Sequence[Group],
+    decisions: Sequence[Decision],
+    aliases: Mapping[str, Neighbour],
+    settled: Sequence[Verdict],
+) -> Decided:
+    """Return the settled verdicts and those that the model's sound decisions come to.
+
+    A group that no sound decision takes in becomes a memory of its own; a request to forget that
+    none answers has no effect.
+    """
+    found = Decided()
+    for verdict in settled:
+        found.add(verdict)
+    taken_in: set[int] = set()
+    for one in decisions:
+        known = 0 <= one.fact < len(groups)
+        if known and one.action == "add":
+            continue
+        sound = _sound(groups[one.fact], one, aliases, found) if known else None
+        if sound is None:
+            found.refused += 1
+            continue
+        found.add(sound)
+        if sound.action == "UPDATE":
+            taken_in.add(one.fact)
+    for number, group in enumerate(groups):
+        if number not in taken_in and not group.forget:
+            found.add(group.created("new"))
+    return found
+
+
+def _sound(
+    group: Group, one: Decision, aliases: Mapping[str, Neighbour], found: Decided
+) -> Verdict | None:
+    """Return the verdict of a sound decision about a memory that was shown."""
+    shown = aliases.get(one.memory)
+    if shown is None:
+        return None
+    near = next(
+        (near for near in group.near if near.memory_id == shown.memory_id),
+        replace(shown, distance=_UNRELATED),
+    )
+    verdict = _deletion(group, one, near) or _update(group, one, near)
+    before = found.about(near.memory_id)
+    return _joined(before, verdict, group) if verdict and before else verdict
+
+
+def _deletion(group: Group, one: Decision, near: Neighbour) -> Verdict | None:
+    """Return a deletion that was asked for, or that a plain contradiction comes to."""
+    if one.action != "delete":
+        return None
+    if group.forget:
+        asked = may_forget(group, near)
+        return Verdict("DELETE", group.told, "asked to forget", near.memory_id) if asked else None
+    if overruled(group.fact, read(near.fact), near.cosine) == "":
+        return Verdict("DELETE", group.told, "contradicted", near.memory_id)
+    return None
+
+
+def _update(group: Group, one: Decision, near: Neighbour) -> Verdict | None:
+    if group.forget or one.action == "delete":
+        return None
+    text: str | None = near.fact
+    reason = "said again"
+    if one.action == "merge":
+        sound = keeps(one.text, near.fact, group.fact.fact) and not invents(
+            one.text, (near.fact, group.fact.fact)
+        )
+        text, reason = (one.text.strip() if sound else None), "merged"
+    elif one.action == "replace":
+        text, reason = replaced(group.fact, near, one.text), "contradicted"
+    return Verdict("UPDATE", group.told, reason, near.memory_id, text) if text else None
+
+
+def _joined(before: Verdict, new: Verdict, group: Group) -> Verdict | None:
+    """Return one verdict for both, if the text of the first already has what the second adds."""
+    if before.action != "UPDATE" or new.action != "UPDATE":
+        return None
+    if new.reason == "said again" or keeps(before.fact, group.fact.fact):
+        return replace(before, candidates=(*before.candidates, *new.candidates))
+    return new if keeps(new.fact, before.fact) else None

@@ -1,0 +1,85 @@
+"""What a generation works on: the conversation, and what the bank's configuration says about it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from zoneinfo import ZoneInfo
+
+from app.core.names import EngineName
+from app.engines import repository as engines
+from app.engines.config import (
+    ConsolidationConfig,
+    CustomizationConfig,
+    GenerateMemoriesExample,
+    customization_for,
+)
+from app.engines.schemas import config_of
+from app.generation.prompts import Example, Guide
+from app.generation.schemas import ContentEvent, GenerateMemoriesRequest
+from app.generation.turns import configured_topics, topics_of, turn_of
+from app.llm.ports import TextModel
+from app.resources import Resources
+from app.rules.topics import effective
+
+
+@dataclass(frozen=True)
+class Material:
+    """What one generation works on, read once.
+
+    Attributes:
+        events: the conversation; empty for given facts.
+        model: None where the built-in rules do the work.
+        remembered: how many revisions of a memory the model is shown, the present one included.
+    """
+
+    events: Sequence[ContentEvent]
+    guide: Guide
+    model: TextModel | None
+    remembered: int
+    is_wanted: bool
+    """Whether the bank wants natural-language memories of this scope at all."""
+
+
+async def read(
+    resources: Resources, name: EngineName, request: GenerateMemoriesRequest
+) -> Material:
+    """Read the engine and the conversation. Opens a snapshot.
+
+    Raises:
+        NotFound: the engine is gone, or the session.
+    """
+    async with resources.db.snapshot() as session:
+        engine = await engines.get(session, name)
+    bank = config_of(engine)
+    config = customization_for(bank, request.scope or {})
+    generation = bank.generation_config
+    consolidation = config.consolidation_config or ConsolidationConfig()
+    revisions = consolidation.revisions_per_candidate_count
+    source = request.direct_contents_source
+    return Material(
+        events=source.events if source is not None else (),
+        guide=_guide(config, request, resources),
+        model=resources.models.choose(generation.model if generation is not None else None),
+        remembered=1 if revisions is None else revisions,
+        is_wanted=not config.disable_natural_language_memories,
+    )
+
+
+def _guide(
+    config: CustomizationConfig, request: GenerateMemoriesRequest, resources: Resources
+) -> Guide:
+    return Guide(
+        topics=effective(configured_topics(config), topics_of(request.allowed_topics)),
+        third_person=bool(config.enable_third_person_memories),
+        examples=tuple(map(_example, config.generate_memories_examples or [])),
+        now=resources.clock.now(),
+        time_zone=ZoneInfo(request.time_zone or "UTC"),
+    )
+
+
+def _example(one: GenerateMemoriesExample) -> Example:
+    source = one.conversation_source
+    said = [
+        turn_of(ContentEvent(content=event.content)).text
+        for event in (source.events if source is not None else [])
+    ]
+    return Example(" / ".join(said), tuple(memory.fact for memory in one.generated_memories or []))

@@ -1,0 +1,254 @@
+"""One generation: read, think outside any transaction, then write everything at once.
+
+Used by the jobs of `memories:generate` and of `memories:ingestEvents`. A memory that was changed
+while the work was thinking makes it plan again.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.core.errors import Aborted
+from app.core.names import EngineName
+from app.db.session import Session
+from app.engines import repository as engines
+from app.engines.repository import Lock
+from app.generation import extraction, material
+from app.generation.consolidation import Consolidation
+from app.generation.extraction import Extracted
+from app.generation.material import Material
+from app.generation.neighbours import Neighbourhood
+from app.generation.plan import Plan, PlannedChange, considered, plan
+from app.generation.prompts import VERSION
+from app.generation.schemas import GenerateMemoriesRequest
+from app.generation.turns import topics_of
+from app.generation.writer import Writer
+from app.llm.ports import Meter
+from app.memories.ledger import Vector, Writing
+from app.memories.service import MemoryService
+from app.operations.schemas import type_url
+from app.resources import Resources
+from app.rules import merging
+from app.rules.extraction import ENGINE, direct
+from app.rules.facts import Candidate, Neighbour
+from app.usage import costs
+from app.usage import repository as usage
+from app.usage.service import UsageService
+
+_MAX_PLANS = 3
+"""How often a job plans before it leaves the scope to whoever keeps changing it."""
+_MAX_SKIPPED_NAMED = 20
+"""Files that the metadata name; more are counted."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """A generation to run, for whoever runs it.
+
+    Attributes:
+        operation_id: the operation that its revisions name.
+        request: with its scope.
+        step: awaited before anything is written; raises when the work shall not go on.
+        finish: awaited in the transaction of the changes, with the response and the metadata.
+        note: awaited in a transaction of its own, with the costs of work that failed.
+    """
+
+    engine: EngineName
+    operation_id: str
+    request: GenerateMemoriesRequest
+    step: Callable[[], Awaitable[None]]
+    finish: Callable[[Session, dict[str, Any], dict[str, Any]], Awaitable[None]]
+    note: Callable[[Session, dict[str, Any]], Awaitable[None]]
+
+
+@dataclass(frozen=True)
+class Generation:
+    """One run of one generation."""
+
+    task: Task
+    resources: Resources
+    scope: Neighbourhood
+    meter: Meter
+
+    @classmethod
+    def of(cls, resources: Resources, task: Task) -> "Generation":
+        """Build the work from the process's resources."""
+        return cls(task, resources, Neighbourhood(resources, task.engine, task.request), Meter())
+
+    async def run(self) -> None:
+        """Extract, then plan and apply until nothing has changed in between.
+
+        Raises:
+            ServiceError: a model failed, the budget is spent, or the scope keeps changing.
+        """
+        try:
+            await self._run()
+        except Exception:
+            await self._note_costs()
+            raise
+
+    async def _run(self) -> None:
+        found = await material.read(self.resources, self.task.engine, self.task.request)
+        if found.model is not None:
+            await self._check_budget()
+        extracted = await self._extracted(found)
+        most = self.resources.settings.generation_max_candidates
+        candidates = considered(extracted.candidates, most)
+        extracted.count("omittedCandidateCount", len(extracted.candidates) - len(candidates))
+        consolidation = Consolidation(found.model, self.meter) if found.model else None
+        for attempt in range(1, _MAX_PLANS + 1):
+            planned = await self._planned(candidates, found, consolidation)
+            vectors = await self.scope.embedded([change.fact for change in planned.changes])
+            # Thinking is what takes long: whoever cancels meanwhile must find nothing written.
+            await self.task.step()
+            try:
+                await self._apply(planned, vectors, _Told.of(found, extracted, planned))
+            except Aborted:
+                if attempt == _MAX_PLANS:
+                    raise
+            else:
+                return
+
+    async def _check_budget(self) -> None:
+        async with self.resources.db.snapshot() as session:
+            await UsageService.of(self.resources).check_budget(
+                session, self.task.engine.engine, self.resources.clock.now()
+            )
+
+    async def _extracted(self, found: Material) -> Extracted:
+        if not found.is_wanted:
+            return Extracted()
+        source = self.task.request.direct_memories_source
+        if source is not None:
+            given = [(one.fact, topics_of(one.topics)) for one in source.direct_memories]
+            return Extracted(direct(given))
+        if found.model is None:
+            return await extraction.by_rules(found.events, found.guide)
+        most = self.resources.settings.generation_max_pieces
+        return await extraction.by_model(found.model, found.events, found.guide, self.meter, most)
+
+    async def _planned(
+        self,
+        candidates: Sequence[Candidate],
+        found: Material,
+        consolidation: Consolidation | None,
+    ) -> Plan:
+        """Decide what becomes of each candidate among the memories of the scope."""
+        if self.task.request.disable_consolidation:
+            return Plan(tuple(_created(one) for one in candidates if not one.forget))
+        neighbours = await self.scope.near(candidates)
+        max_deletes = self.resources.settings.generation_max_deletes
+        if consolidation is None:
+            return await asyncio.to_thread(_by_rules, candidates, neighbours, max_deletes)
+        gated = await consolidation.gated(candidates, neighbours)
+        ids = {near.memory_id for group in gated.unsettled for near in group.near}
+        histories = await self.scope.histories(sorted(ids), found.remembered)
+        verdicts = await consolidation.decide(gated, histories)
+        planned = plan(candidates, neighbours, verdicts, max_deletes=max_deletes)
+        return replace(planned, refused_decisions=consolidation.refused)
+
+    async def _apply(self, planned: Plan, vectors: Mapping[str, Vector], told: "_Told") -> None:
+        """Make all changes and end the operation in one transaction.
+
+        Raises:
+            Aborted: a memory was changed since it was read.
+        """
+        service = MemoryService.of(self.resources)
+        now = self.resources.clock.now()
+        author, version = told.author(self.meter)
+        async with self.resources.db.transaction() as session:
+            engine = await engines.get(session, self.task.engine, Lock.SHARED)
+            writing = replace(
+                service.writing_for(engine, self.task.operation_id, now, self.task.request),
+                author=author,
+                prompt_version=version,
+            )
+            writer = Writer(session, engine, writing, self.task.request)
+            generated = await writer.write(planned.changes, vectors)
+            response: dict[str, Any] = {
+                "@type": type_url("GenerateMemoriesResponse"),
+                "author": author,
+            }
+            if generated:
+                response["generatedMemories"] = generated
+            await self._record_costs(session)
+            await self.task.finish(session, response, self._details(told, writing))
+
+    def _details(self, told: "_Told", writing: Writing) -> dict[str, Any]:
+        """Return what the operation's metadata tells of the work."""
+        return {
+            **told.details,
+            "author": writing.author,
+            **({"promptVersion": writing.prompt_version} if writing.prompt_version else {}),
+            **({} if writing.keeps_revisions else {"revisionsDisabled": True}),
+            **self._costs(),
+        }
+
+    def _costs(self) -> dict[str, Any]:
+        return costs.details(self.meter, self.resources.settings)
+
+    async def _record_costs(self, session: Session) -> None:
+        prices = self.resources.settings.model_prices
+        now = self.resources.clock.now()
+        await usage.record(session, self.task.engine.engine, now, self.meter, prices)
+
+    async def _note_costs(self) -> None:
+        """Record what failed work has spent: it counts towards the budget all the same."""
+        if not self.meter.by_model:
+            return
+        async with self.resources.db.transaction() as session:
+            await self._record_costs(session)
+            await self.task.note(session, self._costs())
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What the metadata tell of the thinking, and who did it."""
+
+    model_id: str | None
+    has_conversation: bool
+    details: dict[str, Any]
+
+    @classmethod
+    def of(cls, found: Material, extracted: Extracted, planned: Plan) -> "_Told":
+        details: dict[str, Any] = {
+            "candidateCount": len(extracted.candidates),
+            **extracted.counts,
+        }
+        refused = len(planned.refused) + planned.refused_decisions
+        if refused:
+            details["refusedVerdictCount"] = refused
+        if extracted.skipped_files:
+            details["skippedFileCount"] = len(extracted.skipped_files)
+            details["skippedFiles"] = [
+                {"event": event, "mimeType": media_type}
+                for event, media_type in extracted.skipped_files[:_MAX_SKIPPED_NAMED]
+            ]
+        model_id = found.model.model_id if found.model is not None else None
+        return cls(model_id, bool(found.events), details)
+
+    def author(self, meter: Meter) -> tuple[str, str | None]:
+        """Return who wrote, and the version of the prompts: given facts may need no model."""
+        if self.model_id is not None and (meter.by_model or self.has_conversation):
+            return self.model_id, VERSION
+        return ENGINE, None
+
+
+def _by_rules(
+    candidates: Sequence[Candidate], neighbours: Sequence[Sequence[Neighbour]], max_deletes: int
+) -> Plan:
+    verdicts = merging.consolidate(candidates, neighbours, max_deletes=max_deletes)
+    return plan(candidates, neighbours, verdicts, max_deletes=max_deletes)
+
+
+def _created(candidate: Candidate) -> PlannedChange:
+    return PlannedChange(
+        action="CREATED",
+        memory_id=None,
+        version=None,
+        fact=candidate.fact,
+        topics=candidate.topics,
+        extracted=(candidate.fact,),
+        reason="not consolidated",
+    )
