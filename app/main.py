@@ -1,5 +1,6 @@
 """The HTTP application: every router, the error handlers, and the middleware around them."""
 
+from functools import partial
 from importlib.metadata import version
 from typing import Any
 
@@ -11,18 +12,23 @@ from starlette.middleware import Middleware
 from app.access.service import AccessService
 from app.engines.routes import children as engine_children
 from app.engines.routes import router as engines
+from app.generation.previews import read_preview
 from app.generation.routes import router as generation
+from app.generation.service import PREVIEW
 from app.memories.routes import router as memories
 from app.memories.service import MemoryService
+from app.operations import metrics as operation_metrics
 from app.operations.routes import router as operations
 from app.resources import Resources
 from app.retention.routes import router as retention
 from app.retrieval.routes import router as retrieval
 from app.revisions.routes import router as revisions
+from app.usage.routes import router as usage
 from app.web import docs, errors, health, metrics
 from app.web.auth import Authentication
 from app.web.body import JsonBody
 from app.web.document import tidied
+from app.web.metrics import GaugeRefresh
 from app.web.middleware import RequestLog
 from app.web.paths import CanonicalPath
 from app.web.query import QueryNames
@@ -34,6 +40,7 @@ _ROUTERS = (
     metrics.router,
     docs.router,
     engine_children,
+    usage,
     operations,
     retrieval,
     generation,
@@ -76,9 +83,11 @@ def create_app(resources: Resources) -> FastAPI:
         ],
     )
     app.state.resources = resources
+    app.state.gauges = _gauges(resources)
     app.state.authenticator = AccessService(resources.db, resources.clock)
     read_memory = MemoryService.of(resources).read_response
     resources.response_readers.update(dict.fromkeys(_WITH_MEMORY, read_memory))
+    resources.response_readers[PREVIEW] = partial(read_preview, clock=resources.clock)
     errors.install(app)
     for router in _ROUTERS:
         app.include_router(router)
@@ -86,6 +95,15 @@ def create_app(resources: Resources) -> FastAPI:
     app.state.routes = [route for router in _ROUTERS for route in router.routes]
     app.openapi = lambda: openapi(app)  # type: ignore[method-assign]  # as FastAPI's guide has it
     return app
+
+
+def _gauges(resources: Resources) -> GaugeRefresh:
+    """Name whose gauges are read from the database when the metrics are asked for."""
+    refreshers = {
+        "operations": operation_metrics.refresh,
+    }
+    bound = {source: partial(refresh, resources) for source, refresh in refreshers.items()}
+    return GaugeRefresh(resources.clock, bound)
 
 
 def openapi(app: FastAPI) -> dict[str, Any]:

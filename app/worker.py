@@ -12,7 +12,7 @@ from app.core.errors import ServiceError
 from app.core.failures import describe
 from app.db.listen import listen
 from app.generation import jobs as generation
-from app.generation.service import GENERATE
+from app.generation.service import GENERATE, PREVIEW
 from app.operations import repository as operations
 from app.operations.runner import JobFunction, Runner
 from app.resources import Resources
@@ -30,6 +30,7 @@ def make_runner(resources: Resources) -> Runner:
     """Build the runner with every kind of job."""
     jobs: dict[str, JobFunction] = {
         GENERATE: partial(generation.generate, resources=resources),
+        PREVIEW: partial(generation.generate, resources=resources),
         DELETE_ENGINE: partial(retention.delete_engine, resources=resources),
     }
     return Runner(resources.db, resources.clock, resources.settings, jobs)

@@ -1,6 +1,8 @@
 """What a worker runs to generate memories."""
 
 import asyncio
+from dataclasses import replace
+from datetime import timedelta
 
 from app.core.names import EngineName
 from app.generation.schemas import GenerateMemoriesRequest
@@ -10,9 +12,12 @@ from app.resources import Resources
 
 
 async def generate(job: Job, resources: Resources) -> None:
-    """Run a queued generation."""
+    """Run a queued generation, or what only tells what one would do."""
     # Of a long conversation, this takes as long as hundreds of requests.
     request = await asyncio.to_thread(GenerateMemoriesRequest.model_validate, job.claim.request)
+    if request.validate_only:
+        # Its answer holds texts that are nowhere else, so it goes sooner than others.
+        job = replace(job, keep=timedelta(seconds=resources.settings.preview_retention_seconds))
     task = Task(
         engine=EngineName.parse(job.claim.engine_name),
         operation_id=job.claim.owned.operation_id,

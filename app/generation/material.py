@@ -1,10 +1,13 @@
 """What a generation works on: the conversation, and what the bank's configuration says about it."""
 
+import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from zoneinfo import ZoneInfo
 
 from app.core.names import EngineName
+from app.db.session import Session
 from app.engines import repository as engines
 from app.engines.config import (
     ConsolidationConfig,
@@ -12,13 +15,21 @@ from app.engines.config import (
     GenerateMemoriesExample,
     customization_for,
 )
-from app.engines.schemas import config_of
+from app.engines.schemas import config_of, name_of
+from app.engines.tables import EngineRow
 from app.generation.prompts import Example, Guide
 from app.generation.schemas import ContentEvent, GenerateMemoriesRequest
 from app.generation.turns import configured_topics, topics_of, turn_of
 from app.llm.ports import TextModel
 from app.resources import Resources
 from app.rules.topics import effective
+from app.sessions import repository as sessions
+from app.sessions.tables import SessionEventRow
+from app.wire.content import Content
+
+MAX_SESSION_EVENTS = 10_000
+_MAX_READ = 2 * MAX_SESSION_EVENTS
+"""Events of a session that are read at all; calls of tools have no text and are many."""
 
 
 @dataclass(frozen=True)
@@ -27,11 +38,13 @@ class Material:
 
     Attributes:
         events: the conversation; empty for given facts.
+        omitted_events: the oldest, of a session that has more than one generation reads.
         model: None where the built-in rules do the work.
         remembered: how many revisions of a memory the model is shown, the present one included.
     """
 
     events: Sequence[ContentEvent]
+    omitted_events: int
     guide: Guide
     model: TextModel | None
     remembered: int
@@ -49,19 +62,48 @@ async def read(
     """
     async with resources.db.snapshot() as session:
         engine = await engines.get(session, name)
+        spoken = await _session_events(session, engine, request, resources.clock.now())
     bank = config_of(engine)
     config = customization_for(bank, request.scope or {})
     generation = bank.generation_config
     consolidation = config.consolidation_config or ConsolidationConfig()
     revisions = consolidation.revisions_per_candidate_count
     source = request.direct_contents_source
+    events = source.events if source is not None else await asyncio.to_thread(_heard, spoken)
     return Material(
-        events=source.events if source is not None else (),
+        events=events[-MAX_SESSION_EVENTS:],
+        omitted_events=max(len(events) - MAX_SESSION_EVENTS, 0),
         guide=_guide(config, request, resources),
         model=resources.models.choose(generation.model if generation is not None else None),
         remembered=1 if revisions is None else revisions,
         is_wanted=not config.disable_natural_language_memories,
     )
+
+
+async def _session_events(
+    session: Session, engine: EngineRow, request: GenerateMemoriesRequest, now: datetime
+) -> Sequence[SessionEventRow]:
+    source = request.vertex_session_source
+    if source is None:
+        return ()
+    name = source.name_in(name_of(engine))
+    await sessions.get(session, name, now)
+    return await sessions.list_events(
+        session, engine.engine_id, name.session, source.start_time, source.end_time, _MAX_READ
+    )
+
+
+def _heard(rows: Sequence[SessionEventRow]) -> list[ContentEvent]:
+    """Return the turns of a session; an event without content says nothing."""
+    return [
+        ContentEvent(
+            content=Content.model_validate(row.content),
+            event_id=row.event_id,
+            event_time=row.timestamp,
+        )
+        for row in rows
+        if row.content
+    ]
 
 
 def _guide(

@@ -1,11 +1,14 @@
 """The wire form of `memories:generate`. Source: wire specification, section 8."""
 
+from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Any, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
+from app.core.errors import InvalidArgument
+from app.core.names import WILDCARD, EngineName, SessionName
 from app.engines.config import MemoryTopicIds
 from app.memories.schemas import Fact, Metadata, RevisionFields, Scope
 from app.wire.base import WireModel
@@ -14,7 +17,7 @@ from app.wire.scalars import Timestamp, one_of
 
 MAX_DIRECT_MEMORIES = 5
 MAX_EVENTS = 2_000
-# Files are counted, not read; their bytes are not worth keeping, not even for a while.
+# Where no model reads files, their bytes are not worth keeping, not even for a while.
 _FILE_BYTES = {
     "direct_contents_source": {
         "events": {"__all__": {"content": {"parts": {"__all__": {"inline_data": {"data"}}}}}}
@@ -62,9 +65,28 @@ class DirectMemoriesSource(WireModel):
 class VertexSessionSource(WireModel):
     """A stored session."""
 
-    session: str
-    start_time: Timestamp | None = None
-    end_time: Timestamp | None = None
+    session: str = Field(description="Its name; project and location may be left out.")
+    start_time: Timestamp | None = Field(None, description="Of the first event that counts.")
+    end_time: Timestamp | None = Field(None, description="Events from then on do not count.")
+
+    def name_in(self, engine: EngineName) -> SessionName:
+        """Read the name of a session of the engine, which is a stored full name.
+
+        Raises:
+            InvalidArgument: it is no such name, or that of another engine's session.
+        """
+        field = "vertexSessionSource.session"
+        anywhere = f"projects/{WILDCARD}/locations/{WILDCARD}/"
+        prefix = "" if self.session.startswith("projects/") else anywhere
+        name = SessionName.parse(prefix + self.session, field)
+        given = (name.engine.project, name.engine.location)
+        stored = (engine.project, engine.location)
+        parts = zip(given, stored, strict=True)
+        if name.engine.engine != engine.engine or any(
+            part not in {WILDCARD, known} for part, known in parts
+        ):
+            raise InvalidArgument.of_field(field, "must be a session of the same engine.")
+        return SessionName(engine, name.session)
 
 
 def _check_time_zone(name: str) -> str:
@@ -110,6 +132,9 @@ class GenerateMemoriesRequest(RevisionFields):
     disable_consolidation: bool | None = Field(
         None, description="Every result becomes a new memory."
     )
+    validate_only: bool | None = Field(
+        None, description="Do the work, write nothing, and answer what would be written, and why."
+    )
     metadata: Metadata | None = None
     metadata_merge_strategy: Annotated[MetadataMergeStrategy, one_of(MetadataMergeStrategy)] = (
         MetadataMergeStrategy.METADATA_MERGE_STRATEGY_UNSPECIFIED
@@ -137,6 +162,12 @@ class GenerateMemoriesRequest(RevisionFields):
             raise ValueError("scope is required")
         return self
 
-    def queued(self) -> dict[str, Any]:
-        """Return the JSON form that the worker is given: all but the bytes of files."""
-        return self.model_dump(mode="json", by_alias=True, exclude_none=True, exclude=_FILE_BYTES)
+    def queued(self, scope: Mapping[str, str], *, keeps_files: bool) -> dict[str, Any]:
+        """Return the JSON form that the worker is given, with the scope that counts."""
+        form = self.model_dump(
+            mode="json",
+            by_alias=True,
+            exclude_none=True,
+            exclude=None if keeps_files else _FILE_BYTES,
+        )
+        return {**form, "scope": dict(scope)}

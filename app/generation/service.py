@@ -1,21 +1,32 @@
 """Starting a generation: checks the request and queues its operation."""
 
 from dataclasses import dataclass
+from datetime import datetime
+from typing import Final
 
-from app.core.errors import NotFound, Reason
+from app.core.errors import InvalidArgument
 from app.core.names import EngineName
 from app.core.once import Once
+from app.db.session import Session
 from app.engines import repository as engines
 from app.engines.repository import Lock
+from app.engines.schemas import config_of, name_of
+from app.engines.tables import EngineRow
 from app.generation.schemas import GenerateMemoriesRequest
-from app.memories.schemas import scope_hash
+from app.llm.models import TextModels
+from app.llm.ports import Attachment, TextModel
+from app.memories.schemas import MAX_SCOPE_VALUE_CHARS, scope_hash
 from app.memories.service import MemoryService
 from app.operations import repository as operations
 from app.operations.tables import OperationRow
 from app.resources import Resources
+from app.sessions import repository as sessions
+from app.usage.service import UsageService
 
-GENERATE = "generation.generate"
+GENERATE: Final = "generation.generate"
 """The kind of the operation that generates memories."""
+PREVIEW: Final = "generation.preview"
+"""The kind of the operation that only tells what a generation would do."""
 
 
 @dataclass(frozen=True)
@@ -23,11 +34,13 @@ class GenerationService:
     """Queues generations; `jobs.py` runs them."""
 
     memories: MemoryService
+    models: TextModels
+    usage: UsageService
 
     @classmethod
     def of(cls, resources: Resources) -> "GenerationService":
         """Build the service from the process's resources."""
-        return cls(MemoryService.of(resources))
+        return cls(MemoryService.of(resources), resources.models, UsageService.of(resources))
 
     async def start(
         self, name: EngineName, request: GenerateMemoriesRequest, once: Once | None
@@ -36,21 +49,62 @@ class GenerationService:
 
         Raises:
             NotFound: no such engine, or the session named as the source does not exist.
+            ResourceExhausted: the engine has used up its tokens of today.
         """
-        if request.vertex_session_source is not None:
-            raise NotFound(
-                "vertexSessionSource.session: there is no such session; this version stores none.",
-                Reason.RESOURCE_NOT_FOUND,
-            )
         service = self.memories
         now = service.clock.now()
         async with service.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
-            new = service.operation(engine, GENERATE, "GenerateMemories", now)
+            kind = PREVIEW if request.validate_only else GENERATE
+            new = service.operation(engine, kind, "GenerateMemories", now)
             if (known := await operations.replay(session, new, once)) is not None:
                 return known
+            scope = await _scope(session, engine, request, now)
             # A life that lies in the past is the caller's error: found now, not by the worker.
             service.writing(engine, new, request)
-            return await operations.insert(
-                session, new.queued(scope_hash(request.scope or {}).hex(), request.queued())
-            )
+            model = self._model(engine)
+            if model is not None:
+                await self.usage.check_budget(session, engine.engine_id, now)
+            # What writes nothing need not wait for what does.
+            key = None if request.validate_only else scope_hash(scope).hex()
+            queued = request.queued(scope, keeps_files=_reads_files(model, request))
+            return await operations.insert(session, new.queued(key, queued))
+
+    def _model(self, engine: EngineRow) -> TextModel | None:
+        generation = config_of(engine).generation_config
+        return self.models.choose(generation.model if generation is not None else None)
+
+
+async def _scope(
+    session: Session, engine: EngineRow, request: GenerateMemoriesRequest, now: datetime
+) -> dict[str, str]:
+    """Return the scope of the request, else that of the session's user.
+
+    Raises:
+        NotFound: there is no such session.
+        InvalidArgument: the session is another engine's, or its user makes no scope.
+    """
+    source = request.vertex_session_source
+    if source is None:
+        assert request.scope is not None
+        return request.scope
+    row = await sessions.get(session, source.name_in(name_of(engine)), now)
+    if request.scope is not None:
+        return request.scope
+    if "*" in row.user_id or len(row.user_id) > MAX_SCOPE_VALUE_CHARS:
+        raise InvalidArgument.of_field(
+            "scope", "is required: the session's user id cannot be a value of a scope."
+        )
+    return {"user_id": row.user_id}
+
+
+def _reads_files(model: TextModel | None, request: GenerateMemoriesRequest) -> bool:
+    """Say whether the model reads any of the files in the request, so that they must be kept."""
+    source = request.direct_contents_source
+    if model is None or source is None:
+        return False
+    blobs = [part.inline_data for event in source.events for part in event.content.parts]
+    return any(
+        blob is not None and model.reads(Attachment(blob.mime_type or "", data=blob.data))
+        for blob in blobs
+    )

@@ -20,6 +20,7 @@ from app.generation.extraction import Extracted
 from app.generation.material import Material
 from app.generation.neighbours import Neighbourhood
 from app.generation.plan import Plan, PlannedChange, considered, plan
+from app.generation.previews import preview
 from app.generation.prompts import VERSION
 from app.generation.schemas import GenerateMemoriesRequest
 from app.generation.turns import topics_of
@@ -93,6 +94,7 @@ class Generation:
         if found.model is not None:
             await self._check_budget()
         extracted = await self._extracted(found)
+        extracted.count("omittedEventCount", found.omitted_events)
         most = self.resources.settings.generation_max_candidates
         candidates = considered(extracted.candidates, most)
         extracted.count("omittedCandidateCount", len(extracted.candidates) - len(candidates))
@@ -165,13 +167,12 @@ class Generation:
                 prompt_version=version,
             )
             writer = Writer(session, engine, writing, self.task.request)
-            generated = await writer.write(planned.changes, vectors)
-            response: dict[str, Any] = {
-                "@type": type_url("GenerateMemoriesResponse"),
-                "author": author,
-            }
-            if generated:
-                response["generatedMemories"] = generated
+            if self.task.request.validate_only:
+                await writer.check(planned.changes)
+                response = preview(writing.engine, author, planned.changes)
+            else:
+                generated = await writer.write(planned.changes, vectors)
+                response = _response(author, generated)
             await self._record_costs(session)
             await self.task.finish(session, response, self._details(told, writing))
 
@@ -233,6 +234,14 @@ class _Told:
         if self.model_id is not None and (meter.by_model or self.has_conversation):
             return self.model_id, VERSION
         return ENGINE, None
+
+
+def _response(author: str, generated: Sequence[dict[str, Any]]) -> dict[str, Any]:
+    """Return the answer; that of nothing worth keeping is empty."""
+    response: dict[str, Any] = {"@type": type_url("GenerateMemoriesResponse")}
+    if generated:
+        response |= {"author": author, "generatedMemories": list(generated)}
+    return response
 
 
 def _by_rules(

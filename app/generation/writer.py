@@ -30,6 +30,14 @@ class Writer:
     writing: Writing
     request: GenerateMemoriesRequest
 
+    async def check(self, changes: Sequence[PlannedChange]) -> None:
+        """See that all memories that would change are as they were when they were read.
+
+        Raises:
+            Aborted: one of the memories was changed, deleted or has expired since.
+        """
+        await self._locked(changes)
+
     async def write(
         self, changes: Sequence[PlannedChange], vectors: Mapping[str, Vector]
     ) -> list[dict[str, Any]]:

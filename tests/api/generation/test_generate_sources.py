@@ -10,6 +10,12 @@ from tests.support.bank import ENGINE, Json, configure, listed, ok
 from tests.support.generation import actions, changes, events, given, run, said, start
 from tests.support.operations import USER, path_of
 
+NO_CALLS = {
+    "modelCallCount": 0,
+    "inputTokenCount": 0,
+    "outputTokenCount": 0,
+    "modelMilliseconds": 0,
+}
 TEA = "I like green tea."
 PREFERENCES = {"managedMemoryTopic": "USER_PREFERENCES"}
 PERSONAL = {"managedMemoryTopic": "USER_PERSONAL_INFO"}
@@ -38,10 +44,16 @@ async def test_a_generation_is_an_operation_of_the_engine(
     (memory,) = ok(await client.get("/memories"))["memories"]
     assert done == {
         "name": started["name"],
-        "metadata": {**started["metadata"], "author": "builtin-rules/1", "candidateCount": 1},
+        "metadata": {
+            **started["metadata"],
+            "author": "builtin-rules/1",
+            "candidateCount": 1,
+            **NO_CALLS,
+        },
         "done": True,
         "response": {
             "@type": f"{kind}Response",
+            "author": "builtin-rules/1",
             "generatedMemories": [{"memory": {"name": memory["name"]}, "action": "CREATED"}],
         },
     }

@@ -1,0 +1,65 @@
+"""The answer of a `validateOnly` generation: what would change, and why.
+
+The texts that it would write are nowhere else, so they are kept in the operation; what memories
+say at present is read when the answer is, so that it does not outlive them there.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.core.clock import Clock
+from app.core.names import EngineName, MemoryName
+from app.db.session import Session
+from app.generation.plan import PlannedChange
+from app.generation.turns import topic_columns
+from app.memories import repository as memories
+from app.memories.schemas import Memory
+from app.operations.schemas import type_url
+
+
+def preview(engine: EngineName, author: str, changes: Sequence[PlannedChange]) -> dict[str, Any]:
+    """Return the stored answer; `engine` is the stored full name."""
+    response: dict[str, Any] = {"@type": type_url("GenerateMemoriesResponse"), "author": author}
+    if changes:
+        response["plannedChanges"] = [_planned(engine, change) for change in changes]
+    return response
+
+
+def _planned(engine: EngineName, change: PlannedChange) -> dict[str, Any]:
+    found: dict[str, Any] = {"action": change.action, "reason": change.reason}
+    if change.memory_id is not None:
+        found |= {
+            "memory": {"name": str(MemoryName(engine, change.memory_id))},
+            "etag": str(change.version),
+        }
+    if change.action != "DELETED":
+        found["after"] = {"fact": change.fact, "topics": topic_columns(change.topics)}
+    if change.extracted:
+        found["extractedMemories"] = [{"fact": fact} for fact in change.extracted]
+    return found
+
+
+async def read_preview(session: Session, stored: Mapping[str, Any], clock: Clock) -> dict[str, Any]:
+    """Fill in what each memory says, as long as it is the version that the plan was made on."""
+    changes = [await _with_before(session, one, clock) for one in stored.get("plannedChanges", [])]
+    return {**stored, **({"plannedChanges": changes} if changes else {})}
+
+
+async def _with_before(
+    session: Session, planned: Mapping[str, Any], clock: Clock
+) -> dict[str, Any]:
+    if "memory" not in planned:
+        return dict(planned)
+    now = clock.now()
+    name = MemoryName.parse(planned["memory"]["name"])
+    row = await memories.find(session, name, memories.is_known(now))
+    if row is None:
+        return dict(planned)
+    before = Memory.from_row(name.engine, row)
+    if before.etag != planned["etag"]:
+        revision = await memories.find_revision(session, name, int(planned["etag"]), now)
+        if revision is None:
+            return dict(planned)
+        before = Memory.from_revision(before, revision)
+    wire = before.wire()
+    return {**planned, "before": {key: wire[key] for key in ("fact", "topics") if key in wire}}
