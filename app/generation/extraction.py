@@ -4,10 +4,13 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from app.generation import profiles
 from app.generation.chunks import Line, cut, estimated_tokens
-from app.generation.grounding import Sources, grounded
-from app.generation.prompts import Guide, conversation, extraction
-from app.generation.replies import Facts
+from app.generation.grounding import Sources, grounded, grounded_values
+from app.generation.material import Material
+from app.generation.profiles import FieldValue
+from app.generation.prompts import conversation, extraction
+from app.generation.replies import ExtractedFact, ExtractedField, Facts, FactsAndFields, Fields
 from app.generation.schemas import ContentEvent
 from app.generation.turns import files_of, lines_of, turn_of
 from app.llm.ports import Attachment, Meter, Prompt, TextModel
@@ -24,11 +27,13 @@ class Extracted:
     """What a conversation says, and what of it was not read or not believed.
 
     Attributes:
+        values: what it says about the fields of profiles.
         counts: for the operation's metadata; only what is not zero.
         skipped_files: (position of the event, media type) of each file that nobody read.
     """
 
     candidates: list[Candidate] = field(default_factory=list)
+    values: list[FieldValue] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     skipped_files: list[tuple[int, str]] = field(default_factory=list)
 
@@ -38,18 +43,26 @@ class Extracted:
             self.counts[name] = self.counts.get(name, 0) + number
 
 
-async def by_rules(events: Sequence[ContentEvent], guide: Guide) -> Extracted:
+async def by_rules(found: Material) -> Extracted:
     """Extract with the built-in rules, off the event loop."""
-    found = await asyncio.to_thread(
-        rules.extract,
-        [turn_of(event) for event in events],
+    return await asyncio.to_thread(_by_rules, found)
+
+
+def _by_rules(found: Material) -> Extracted:
+    turns = [turn_of(event) for event in found.events]
+    guide = found.guide
+    candidates = rules.extract(
+        turns,
         now=guide.now,
         topics=guide.topics,
         time_zone=guide.time_zone,
         third_person=guide.third_person,
     )
-    skipped = [(n, file.media_type) for n, event in enumerate(events) for file in files_of(event)]
-    return Extracted(found, skipped_files=skipped)
+    skipped = [
+        (n, file.media_type) for n, event in enumerate(found.events) for file in files_of(event)
+    ]
+    values = profiles.by_rules(turns, found.profiles) if found.profiles else []
+    return Extracted(candidates if guide.topics else [], values, skipped_files=skipped)
 
 
 @dataclass(frozen=True)
@@ -59,19 +72,18 @@ class _File:
 
 
 async def by_model(
-    model: TextModel,
-    events: Sequence[ContentEvent],
-    guide: Guide,
-    meter: Meter,
-    max_pieces: int,
+    model: TextModel, material: Material, meter: Meter, max_pieces: int
 ) -> Extracted:
     """Extract with a model: one call for each piece of the conversation.
 
     Must not be called inside a transaction. Raises what `TextModel.ask` raises.
     """
     found = Extracted()
-    lines = await asyncio.to_thread(lines_of, events)
-    files = _readable_files(model, events, found)
+    guide = material.guide
+    if not guide.topics and not guide.fields:
+        return found
+    lines = await asyncio.to_thread(lines_of, material.events)
+    files = _readable_files(model, material.events, found)
     room = model.max_input_tokens - estimated_tokens(extraction(guide)) - _SCHEMA_TOKENS
     cut_up = await asyncio.to_thread(cut, lines, max(room, _MIN_PIECE_TOKENS), max_pieces)
     found.count("omittedEventCount", len(cut_up.omitted))
@@ -79,32 +91,52 @@ async def by_model(
     for position, piece in enumerate(pieces):
         # The files go with the last piece: a call of their own would cost more than it brings.
         shown = files if position == len(pieces) - 1 else []
-        await _read(model, piece, shown, guide, (meter, found))
+        read = _Reading(model, material, piece, shown)
+        await read.into(found, meter)
     if len(pieces) > 1:
         found.count("pieceCount", len(pieces))
     return found
 
 
-async def _read(
-    model: TextModel,
-    piece: Sequence[Line],
-    files: Sequence[_File],
-    guide: Guide,
-    into: tuple[Meter, Extracted],
-) -> None:
-    meter, found = into
-    names = [f"File of {one.turn}: {one.attachment.media_type}" for one in files]
-    prompt = Prompt(
-        extraction(guide),
-        conversation(piece, guide, names),
-        tuple(one.attachment for one in files),
-    )
-    reply = await model.ask(prompt, Facts, meter)
-    sources = Sources(tuple(piece), frozenset(one.turn for one in files))
-    believed = await asyncio.to_thread(grounded, reply.facts, sources, guide)
-    found.candidates += believed.candidates
-    found.count("unsupportedFactCount", believed.unsupported)
-    found.count("offTopicFactCount", believed.off_topic)
+@dataclass(frozen=True)
+class _Reading:
+    """One piece of a conversation, to be read by a model."""
+
+    model: TextModel
+    material: Material
+    piece: Sequence[Line]
+    files: Sequence[_File]
+
+    async def into(self, found: Extracted, meter: Meter) -> None:
+        """Ask the model, and add what can be believed."""
+        guide = self.material.guide
+        names = [f"File of {one.turn}: {one.attachment.media_type}" for one in self.files]
+        prompt = Prompt(
+            extraction(guide),
+            conversation(self.piece, guide, names),
+            tuple(one.attachment for one in self.files),
+        )
+        facts, fields = await self._asked(prompt, meter)
+        sources = Sources(tuple(self.piece), frozenset(one.turn for one in self.files))
+        believed = await asyncio.to_thread(grounded, facts, sources, guide)
+        found.candidates += believed.candidates
+        values = grounded_values(fields, sources, self.material.profiles)
+        found.values += values
+        unsupported = believed.unsupported + len(fields) - len(values)
+        found.count("unsupportedFactCount", unsupported)
+        found.count("offTopicFactCount", believed.off_topic)
+
+    async def _asked(
+        self, prompt: Prompt, meter: Meter
+    ) -> tuple[Sequence[ExtractedFact], Sequence[ExtractedField]]:
+        """Ask for no more than the bank wants: the shape of the reply costs tokens, too."""
+        guide = self.material.guide
+        if not guide.fields:
+            return (await self.model.ask(prompt, Facts, meter)).facts, ()
+        if not guide.topics:
+            return (), (await self.model.ask(prompt, Fields, meter)).fields
+        both = await self.model.ask(prompt, FactsAndFields, meter)
+        return both.facts, both.fields
 
 
 def _readable_files(

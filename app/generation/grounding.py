@@ -7,8 +7,9 @@ from functools import cached_property
 
 from app.engines.config import MAX_FACT_CHARS
 from app.generation.chunks import Line
+from app.generation.profiles import FieldValue, ProfileSchema, validated
 from app.generation.prompts import Guide
-from app.generation.replies import ExtractedFact
+from app.generation.replies import ExtractedFact, ExtractedField
 from app.rules.dates import resolve
 from app.rules.facts import Candidate, Topic
 from app.rules.forgetting import names_something
@@ -85,6 +86,24 @@ def grounded(
             )
         else:
             found.off_topic += 1
+    return found
+
+
+def grounded_values(
+    fields: Iterable[ExtractedField], sources: Sources, schemas: Sequence[ProfileSchema]
+) -> list[FieldValue]:
+    """Return the values that a user said and that their fields take."""
+    known = {one.schema_id: one for one in schemas}
+    found = []
+    for one in fields:
+        # The prompt names a field "profile.field"; that may come back as it is.
+        name = one.field.removeprefix(f"{one.profile}.")
+        schema, turn = known.get(one.profile), sources.turn_of(one.quote, one.line)
+        if schema is None or turn is None or schema.field(name) is None:
+            continue
+        value = validated(schema, name, one.value)
+        if one.clear or value is not None:
+            found.append(FieldValue(one.profile, name, value, one.clear, one.quote, turn))
     return found
 
 

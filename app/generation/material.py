@@ -17,6 +17,7 @@ from app.engines.config import (
 )
 from app.engines.schemas import config_of, name_of
 from app.engines.tables import EngineRow
+from app.generation.profiles import ProfileSchema, prompt_lines, schemas_for
 from app.generation.prompts import Example, Guide
 from app.generation.schemas import ContentEvent, GenerateMemoriesRequest
 from app.generation.turns import configured_topics, topics_of, turn_of
@@ -48,8 +49,7 @@ class Material:
     guide: Guide
     model: TextModel | None
     remembered: int
-    is_wanted: bool
-    """Whether the bank wants natural-language memories of this scope at all."""
+    profiles: tuple[ProfileSchema, ...]
 
 
 async def read(
@@ -65,6 +65,7 @@ async def read(
         spoken = await _session_events(session, engine, request, resources.clock.now())
     bank = config_of(engine)
     config = customization_for(bank, request.scope or {})
+    profiles = schemas_for(bank, request.scope or {})
     generation = bank.generation_config
     consolidation = config.consolidation_config or ConsolidationConfig()
     revisions = consolidation.revisions_per_candidate_count
@@ -73,10 +74,10 @@ async def read(
     return Material(
         events=events[-MAX_SESSION_EVENTS:],
         omitted_events=max(len(events) - MAX_SESSION_EVENTS, 0),
-        guide=_guide(config, request, resources),
+        guide=_guide(config, profiles, request, resources),
         model=resources.models.choose(generation.model if generation is not None else None),
         remembered=1 if revisions is None else revisions,
-        is_wanted=not config.disable_natural_language_memories,
+        profiles=profiles,
     )
 
 
@@ -107,14 +108,19 @@ def _heard(rows: Sequence[SessionEventRow]) -> list[ContentEvent]:
 
 
 def _guide(
-    config: CustomizationConfig, request: GenerateMemoriesRequest, resources: Resources
+    config: CustomizationConfig,
+    profiles: Sequence[ProfileSchema],
+    request: GenerateMemoriesRequest,
+    resources: Resources,
 ) -> Guide:
+    topics = effective(configured_topics(config), topics_of(request.allowed_topics))
     return Guide(
-        topics=effective(configured_topics(config), topics_of(request.allowed_topics)),
+        topics=() if config.disable_natural_language_memories else topics,
         third_person=bool(config.enable_third_person_memories),
         examples=tuple(map(_example, config.generate_memories_examples or [])),
         now=resources.clock.now(),
         time_zone=ZoneInfo(request.time_zone or "UTC"),
+        fields=prompt_lines(profiles),
     )
 
 

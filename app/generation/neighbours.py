@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.core.names import EngineName
+from app.generation.profiles import StoredField, stored_fields
 from app.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrategy
 from app.generation.turns import metadata_column, stored_topics
 from app.memories import repository as memories
@@ -54,6 +55,21 @@ class Neighbourhood:
                 )
             found += [[_neighbour(row, distance) for row, distance in one] for one in nearest]
         return found
+
+    async def profile_fields(self) -> list[StoredField]:
+        """Return the fields of the scope's profiles, those changed last at the end."""
+        async with self.resources.db.snapshot() as session:
+            rows = await retrieval.find_profiles(
+                session,
+                self.engine.engine,
+                scope_hash(self.request.scope or {}),
+                self.resources.clock.now(),
+            )
+        return [
+            one
+            for row in rows
+            for one in stored_fields(row.memory_id, row.version, row.structured_content or {})
+        ]
 
     async def histories(self, memory_ids: Sequence[str], shown: int) -> Mapping[str, list[str]]:
         """Return what memories said before, newest first, of up to `shown` revisions each.

@@ -6,8 +6,9 @@ no two new memories are alike, and deletions are capped.
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
+from app.generation.profiles import FieldChange
 from app.rules.facts import Action, Candidate, Neighbour, Topic, Verdict, shown
 from app.rules.text import key
 
@@ -22,19 +23,33 @@ class PlannedChange:
         action: as the answer of the operation spells it.
         memory_id: the memory, None for a new one.
         version: the version the memory had when it was shown, None for a new one.
-        fact: its new text; on DELETED the text it had.
+        fact: its new text; on DELETED the text it had; None for a field of a profile.
         topics: its topics afterwards.
         extracted: the facts it rests on, as extracted; for the revision.
         reason: why, in a word or two.
+        field: what becomes of a profile's field, where it is one.
     """
 
     action: Changed
     memory_id: str | None
     version: int | None
-    fact: str
+    fact: str | None
     topics: tuple[Topic, ...]
     extracted: tuple[str, ...]
     reason: str
+    field: FieldChange | None = None
+
+    @classmethod
+    def of_field(cls, change: FieldChange) -> "PlannedChange":
+        """Return the change of a profile's field."""
+        known = (change.memory_id, change.version)
+        return cls(change.action, *known, None, (), (), change.reason, change)
+
+    def extracted_memories(self) -> list[dict[str, Any]]:
+        """Return what it rests on, as its revision keeps it."""
+        if self.field is not None:
+            return self.field.extracted_memories()
+        return [{"fact": fact} for fact in self.extracted]
 
 
 @dataclass(frozen=True)
@@ -84,7 +99,7 @@ def plan(
 
 
 def _mark(change: PlannedChange) -> str:
-    return f"id {change.memory_id}" if change.memory_id else f"text {key(change.fact)}"
+    return f"id {change.memory_id}" if change.memory_id else f"text {key(change.fact or '')}"
 
 
 def _change(

@@ -16,6 +16,9 @@ from app.memories import repository as memories
 from app.memories.schemas import Memory
 from app.operations.schemas import type_url
 
+_SHOWN = ("fact", "topics", "structuredContent")
+"""What a preview tells of a memory."""
+
 
 def preview(engine: EngineName, author: str, changes: Sequence[PlannedChange]) -> dict[str, Any]:
     """Return the stored answer; `engine` is the stored full name."""
@@ -33,10 +36,16 @@ def _planned(engine: EngineName, change: PlannedChange) -> dict[str, Any]:
             "etag": str(change.version),
         }
     if change.action != "DELETED":
-        found["after"] = {"fact": change.fact, "topics": topic_columns(change.topics)}
-    if change.extracted:
-        found["extractedMemories"] = [{"fact": fact} for fact in change.extracted]
+        found["after"] = _after(change)
+    if extracted := change.extracted_memories():
+        found["extractedMemories"] = extracted
     return found
+
+
+def _after(change: PlannedChange) -> dict[str, Any]:
+    if change.field is not None:
+        return {"structuredContent": change.field.structured_content()}
+    return {"fact": change.fact, "topics": topic_columns(change.topics)}
 
 
 async def read_preview(session: Session, stored: Mapping[str, Any], clock: Clock) -> dict[str, Any]:
@@ -62,4 +71,4 @@ async def _with_before(
             return dict(planned)
         before = Memory.from_revision(before, revision)
     wire = before.wire()
-    return {**planned, "before": {key: wire[key] for key in ("fact", "topics") if key in wire}}
+    return {**planned, "before": {key: wire[key] for key in _SHOWN if key in wire}}

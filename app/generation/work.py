@@ -21,6 +21,7 @@ from app.generation.material import Material
 from app.generation.neighbours import Neighbourhood
 from app.generation.plan import Plan, PlannedChange, considered, plan
 from app.generation.previews import preview
+from app.generation.profiles import FieldValue, plan_fields
 from app.generation.prompts import VERSION
 from app.generation.schemas import GenerateMemoriesRequest
 from app.generation.turns import topics_of
@@ -101,7 +102,10 @@ class Generation:
         consolidation = Consolidation(found.model, self.meter) if found.model else None
         for attempt in range(1, _MAX_PLANS + 1):
             planned = await self._planned(candidates, found, consolidation)
-            vectors = await self.scope.embedded([change.fact for change in planned.changes])
+            planned = await self._with_fields(planned, extracted.values, found)
+            vectors = await self.scope.embedded(
+                [change.fact for change in planned.changes if change.fact is not None]
+            )
             # Thinking is what takes long: whoever cancels meanwhile must find nothing written.
             await self.task.step()
             try:
@@ -119,16 +123,14 @@ class Generation:
             )
 
     async def _extracted(self, found: Material) -> Extracted:
-        if not found.is_wanted:
-            return Extracted()
         source = self.task.request.direct_memories_source
         if source is not None:
             given = [(one.fact, topics_of(one.topics)) for one in source.direct_memories]
-            return Extracted(direct(given))
+            return Extracted(direct(given) if found.guide.topics else [])
         if found.model is None:
-            return await extraction.by_rules(found.events, found.guide)
+            return await extraction.by_rules(found)
         most = self.resources.settings.generation_max_pieces
-        return await extraction.by_model(found.model, found.events, found.guide, self.meter, most)
+        return await extraction.by_model(found.model, found, self.meter, most)
 
     async def _planned(
         self,
@@ -149,6 +151,18 @@ class Generation:
         verdicts = await consolidation.decide(gated, histories)
         planned = plan(candidates, neighbours, verdicts, max_deletes=max_deletes)
         return replace(planned, refused_decisions=consolidation.refused)
+
+    async def _with_fields(
+        self, planned: Plan, values: Sequence[FieldValue], found: Material
+    ) -> Plan:
+        """Add the changes of profiles; deletions share the bound of all of them."""
+        if not values:
+            return planned
+        stored = await self.scope.profile_fields()
+        deleted = sum(change.action == "DELETED" for change in planned.changes)
+        left = max(self.resources.settings.generation_max_deletes - deleted, 0)
+        fields = plan_fields(values, stored, max_deletes=left, schemas=found.profiles)
+        return replace(planned, changes=(*planned.changes, *map(PlannedChange.of_field, fields)))
 
     async def _apply(self, planned: Plan, vectors: Mapping[str, Vector], told: "_Told") -> None:
         """Make all changes and end the operation in one transaction.

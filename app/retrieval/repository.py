@@ -24,8 +24,12 @@ from sqlalchemy.orm import aliased
 
 from app.db.columns import EMBEDDING
 from app.db.session import Session
-from app.memories.repository import is_live
+from app.engines.config import MemoryType
+from app.memories.repository import everything, is_live
 from app.memories.tables import MemoryRow, MemoryVectorRow
+
+MAX_PROFILE_MEMORIES = 1_000
+"""Structured memories of one scope that are read at once."""
 
 Vector = NDArray[np.float32]
 """Of unit length."""
@@ -118,3 +122,21 @@ async def find_newest(
         statement = statement.where(tuple_(*key) < after)
     statement = statement.order_by(*(column.desc() for column in key)).limit(limit)
     return (await session.execute(statement)).scalars().all()
+
+
+async def find_profiles(
+    session: Session, engine_id: int, scope_hash: bytes, now: datetime
+) -> list[MemoryRow]:
+    """Return the structured memories of a scope, those that changed last at the end.
+
+    Of more than `MAX_PROFILE_MEMORIES` the others are left out.
+    """
+    query = ScopeQuery(engine_id, scope_hash, [MemoryType.STRUCTURED_PROFILE], everything(), now)
+    statement = (
+        select(MemoryRow)
+        .where(query.condition(), MemoryRow.structured_content.is_not(None))
+        .order_by(MemoryRow.update_time.desc(), MemoryRow.memory_id.desc())
+        .limit(MAX_PROFILE_MEMORIES)
+    )
+    rows = (await session.execute(statement)).scalars().all()
+    return list(reversed(rows))

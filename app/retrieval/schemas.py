@@ -1,6 +1,6 @@
-"""The wire form of `memories:retrieve`. Source: wire specification, section 7."""
+"""The wire form of retrieval. Source: wire specification, sections 7 and 11."""
 
-from typing import Self
+from typing import Any, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
@@ -74,3 +74,24 @@ class RetrieveMemoriesResponse(WireModel):
 
     retrieved_memories: list[RetrievedMemory]
     next_page_token: str | None = None
+
+
+class RetrieveProfilesRequest(WireModel):
+    """Which scope's profiles to return."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"scope": {"user_id": "42"}}]})
+
+    scope: Scope
+
+
+class MemoryProfile(WireModel):
+    """A profile. Clients refuse any further field here. Source: wire specification, section 2.3."""
+
+    schema_id: str
+    profile: dict[str, Any] = Field(description="The values of the fields, by their names.")
+
+
+class RetrieveProfilesResponse(WireModel):
+    """The profiles of a scope, by the id of their schema; only fields that have a value."""
+
+    profiles: dict[str, MemoryProfile] | None = None

@@ -1,5 +1,6 @@
-"""Retrieval: the memories of a scope, nearest to a query or newest first."""
+"""Retrieval: the memories of a scope, nearest to a query or newest first, and its profiles."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -19,13 +20,17 @@ from app.memories.schemas import (
     scope_hash,
     stored_type,
 )
+from app.memories.tables import MemoryRow
 from app.resources import Resources
 from app.retrieval import repository
 from app.retrieval.repository import ScopeQuery
 from app.retrieval.schemas import (
+    MemoryProfile,
     RetrievedMemory,
     RetrieveMemoriesRequest,
     RetrieveMemoriesResponse,
+    RetrieveProfilesRequest,
+    RetrieveProfilesResponse,
     SimilaritySearchParams,
     SimpleRetrievalParams,
 )
@@ -57,6 +62,16 @@ class RetrievalService:
         if request.similarity_search_params is not None:
             return await self._nearest(name, query, seconds, request.similarity_search_params)
         return await self._newest(name, request, query, seconds)
+
+    async def retrieve_profiles(
+        self, name: EngineName, request: RetrieveProfilesRequest
+    ) -> RetrieveProfilesResponse:
+        """Return the profiles that have exactly the scope of the request."""
+        digest, now = scope_hash(request.scope), self.clock.now()
+        async with self.db.snapshot() as session:
+            await engines.get(session, name)
+            rows = await repository.find_profiles(session, name.engine, digest, now)
+        return RetrieveProfilesResponse(profiles=_profiles(rows) or None)
 
     def _query(
         self, name: EngineName, request: RetrieveMemoriesRequest
@@ -134,3 +149,14 @@ def _page_size(params: SimpleRetrievalParams | None) -> int:
     if params is None:
         return MAX_COUNT
     return clamp_page_size(params.page_size, DEFAULT_COUNT, MAX_COUNT)
+
+
+def _profiles(rows: Iterable[MemoryRow]) -> dict[str, MemoryProfile]:
+    """Put the fields of each schema together; of two values of a field the later row's counts."""
+    found: dict[str, MemoryProfile] = {}
+    for row in rows:
+        content = row.structured_content or {}
+        schema_id = content["schemaId"]
+        profile = found.setdefault(schema_id, MemoryProfile(schema_id=schema_id, profile={}))
+        profile.profile.update(content["data"])
+    return found

@@ -1,5 +1,6 @@
 """The base of every wire model: camelCase out, both spellings in, unknown fields refused."""
 
+import re
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -7,6 +8,13 @@ from pydantic.alias_generators import to_camel
 
 EXACTLY_ONE: dict[str, Any] = {"minProperties": 1, "maxProperties": 1}
 """What the API's document says of a message that has exactly one of its fields."""
+
+_SNAKE_NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
+
+
+def camel_name(name: str) -> str:
+    """Return a snake_case name in camelCase; anything else as it is."""
+    return to_camel(name) if _SNAKE_NAME.fullmatch(name) else name
 
 
 class WireModel(BaseModel):

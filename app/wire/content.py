@@ -5,10 +5,10 @@ Source: google.cloud.aiplatform.v1beta1.Content; wire specification, section 8.1
 
 from typing import Any
 
-from pydantic import ConfigDict, Field
+from pydantic import ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
-from app.wire.base import WireModel
+from app.wire.base import WireModel, camel_name
 from app.wire.scalars import Base64Bytes
 
 MAX_PARTS = 100
@@ -41,6 +41,17 @@ class Part(WireModel):
     file_data: FileData | None = None
     function_call: dict[str, Any] | None = None
     function_response: dict[str, Any] | None = None
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_new_kinds(cls, data: Any) -> Any:  # noqa: ANN401 - pydantic hands over anything
+        """Give kinds that are not named above a name in camelCase, as the others have it."""
+        if not isinstance(data, dict):
+            return data
+        return {
+            key if key in cls.model_fields else camel_name(key): value
+            for key, value in data.items()
+        }
 
 
 class Content(WireModel):
