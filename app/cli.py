@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from app.db import migrate
 from app.db.migrate import SchemaError
+from app.llm.names import ModelSetupError
 from app.logs import configure_logs
 from app.postgres.embedded import PostgresStartError
 from app.settings import Settings
@@ -43,7 +44,7 @@ def _run(process: Callable[[], Awaitable[None]]) -> None:
 
     try:
         run(process)
-    except (SchemaError, PostgresStartError, ServeError) as error:
+    except (SchemaError, PostgresStartError, ServeError, ModelSetupError) as error:
         typer.echo(str(error), err=True)
         raise typer.Exit(1) from None
 

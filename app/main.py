@@ -15,6 +15,8 @@ from app.engines.routes import router as engines
 from app.generation.previews import read_preview
 from app.generation.routes import router as generation
 from app.generation.service import PREVIEW
+from app.ingestion import metrics as ingestion_metrics
+from app.ingestion.routes import router as ingestion
 from app.memories.routes import router as memories
 from app.memories.service import MemoryService
 from app.operations import metrics as operation_metrics
@@ -23,6 +25,9 @@ from app.resources import Resources
 from app.retention.routes import router as retention
 from app.retrieval.routes import router as retrieval
 from app.revisions.routes import router as revisions
+from app.sessions.routes import router as sessions
+from app.sessions.service import SessionService
+from app.undo.routes import router as undo
 from app.usage.routes import router as usage
 from app.web import docs, errors, health, metrics
 from app.web.auth import Authentication
@@ -41,12 +46,15 @@ _ROUTERS = (
     docs.router,
     engine_children,
     usage,
+    undo,
     operations,
     retrieval,
     generation,
+    ingestion,
     retention,
     revisions,
     memories,
+    sessions,
     engines,
     unserved,
 )
@@ -87,6 +95,7 @@ def create_app(resources: Resources) -> FastAPI:
     app.state.authenticator = AccessService(resources.db, resources.clock)
     read_memory = MemoryService.of(resources).read_response
     resources.response_readers.update(dict.fromkeys(_WITH_MEMORY, read_memory))
+    resources.response_readers["sessions.create"] = SessionService.of(resources).read_response
     resources.response_readers[PREVIEW] = partial(read_preview, clock=resources.clock)
     errors.install(app)
     for router in _ROUTERS:
@@ -101,6 +110,7 @@ def _gauges(resources: Resources) -> GaugeRefresh:
     """Name whose gauges are read from the database when the metrics are asked for."""
     refreshers = {
         "operations": operation_metrics.refresh,
+        "ingestion": ingestion_metrics.refresh,
     }
     bound = {source: partial(refresh, resources) for source, refresh in refreshers.items()}
     return GaugeRefresh(resources.clock, bound)

@@ -3,9 +3,21 @@
 from app.access import tables as access
 from app.db.base import Base
 from app.engines import tables as engines
+from app.ingestion import tables as ingestion
 from app.memories import tables as memories
 from app.operations import tables as operations
+from app.sessions import tables as sessions
+from app.usage import tables as usage
 
 metadata = Base.metadata
 
-__all__ = ["access", "engines", "memories", "metadata", "operations"]
+__all__ = [
+    "access",
+    "engines",
+    "ingestion",
+    "memories",
+    "metadata",
+    "operations",
+    "sessions",
+    "usage",
+]

@@ -41,8 +41,8 @@ async def open_resources(
     Raises:
         ModelSetupError: a model that the settings name cannot be opened.
     """
-    embedder = open_embedder(settings)
     models = open_models(settings)
+    embedder = open_embedder(settings)
     db = Database(open_engine(database_url, settings))
     try:
         yield Resources(settings, clock or SystemClock(), db, database_url, embedder, models)

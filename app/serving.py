@@ -56,6 +56,7 @@ async def opened(settings: Settings, clock: Clock | None = None) -> AsyncIterato
     Raises:
         SchemaError: the external database is not ready for this release.
         PostgresStartError: the embedded Postgres cannot start.
+        ModelSetupError: a model that the settings name cannot be opened.
     """
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(_database(settings))

@@ -13,11 +13,15 @@ from app.core.failures import describe
 from app.db.listen import listen
 from app.generation import jobs as generation
 from app.generation.service import GENERATE, PREVIEW
+from app.ingestion import jobs as ingestion
+from app.ingestion.service import INGEST, IngestionService
 from app.operations import repository as operations
 from app.operations.runner import JobFunction, Runner
 from app.resources import Resources
 from app.retention import jobs as retention
 from app.retention.service import DELETE_ENGINE, RetentionService
+from app.undo import jobs as undo
+from app.undo.service import UNDO
 
 log = structlog.get_logger()
 
@@ -31,7 +35,9 @@ def make_runner(resources: Resources) -> Runner:
     jobs: dict[str, JobFunction] = {
         GENERATE: partial(generation.generate, resources=resources),
         PREVIEW: partial(generation.generate, resources=resources),
+        INGEST: partial(ingestion.ingest, resources=resources),
         DELETE_ENGINE: partial(retention.delete_engine, resources=resources),
+        UNDO: partial(undo.undo, resources=resources),
     }
     return Runner(resources.db, resources.clock, resources.settings, jobs)
 
@@ -95,9 +101,11 @@ def _scheduler(resources: Resources) -> AsyncIOScheduler:
 
 async def sweep_once(resources: Resources) -> None:
     """Sweep, unless another process has this tick."""
-    service = RetentionService.of(resources)
+    retention_service = RetentionService.of(resources)
     try:
-        if await service.take_tick(SWEEP):
-            await service.sweep()
+        if not await retention_service.take_tick(SWEEP):
+            return
+        await IngestionService.of(resources).reopen()
+        await retention_service.sweep()
     except ServiceError as error:
         log.warning("sweep.failed", reason=error.reason)

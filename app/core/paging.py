@@ -58,6 +58,16 @@ def clamp_page_size(
     return min(requested, maximum)
 
 
+def rows_within(sizes: Sequence[int], limit: int, max_bytes: int) -> int:
+    """Return how many of the next rows a page takes: all up to `limit` that fit, at least one."""
+    total = 0
+    for count, size in enumerate(sizes[:limit]):
+        total += size
+        if count and total > max_bytes:
+            return count
+    return min(len(sizes), limit)
+
+
 def encode_token(query: Query, key: Sequence[KeyPart]) -> str:
     """Make the token of the page that follows the row with this key."""
     parts = [part.isoformat() if isinstance(part, datetime) else part for part in key]

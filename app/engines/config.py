@@ -6,13 +6,21 @@ Source: wire specification, section 12.2.
 from collections.abc import Mapping
 from datetime import timedelta
 from enum import StrEnum
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
-from pydantic import AfterValidator, AliasChoices, ConfigDict, Field, model_validator
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    model_validator,
+)
 
 from app.core.names import MAX_ID_CHARS
 from app.wire.base import EXACTLY_ONE, WireModel
 from app.wire.content import Content
+from app.wire.json_schema import read_schema
 from app.wire.objects import BoundedObject
 from app.wire.scalars import PositiveDuration, one_of
 
@@ -25,6 +33,8 @@ MAX_TOPICS = 50
 _MAX_DESCRIPTION_CHARS = 4_096
 _MAX_ENTRIES = 50
 _MAX_EXAMPLE_EVENTS = 100
+STORED: dict[str, Any] = {"stored": True}
+"""The context in which a stored configuration is read: what was accepted once stays readable."""
 
 ScopeKeys = Annotated[
     list[Annotated[str, Field(max_length=MAX_SCOPE_KEY_CHARS)]], Field(max_length=_MAX_ENTRIES)
@@ -247,7 +257,10 @@ MemoryTypeField = Annotated[MemoryType, one_of(MemoryType)]
 
 
 class SchemaConfig(WireModel):
-    """The schema of a profile."""
+    """The schema of a profile: an object, whose properties are the profile's fields.
+
+    References may lead to parts of the schema itself; nothing is fetched.
+    """
 
     id: str = Field(
         pattern=r"^[a-z][a-z0-9-]*$",
@@ -265,6 +278,19 @@ class SchemaConfig(WireModel):
             if schema is not None and str(schema.get("type", "")).upper() == "ARRAY":
                 raise ValueError("the type of a schema must not be ARRAY")
         return self
+
+    @model_validator(mode="after")
+    def _is_sound(self, info: ValidationInfo) -> Self:
+        if info.context == STORED:
+            return self
+        for schema in (self.memory_schema, self.json_schema):
+            if schema is not None and read_schema(schema).get("type", "object") != "object":
+                raise ValueError("the type of a schema must be OBJECT")
+        return self
+
+    def effective_schema(self) -> dict[str, Any]:
+        """Return the schema that counts; where both are given, that is `jsonSchema`."""
+        return self.json_schema or self.memory_schema or {}
 
 
 class StructuredMemoryConfig(WireModel):

@@ -5,7 +5,7 @@ from typing import ClassVar
 from pydantic import ConfigDict, Field
 
 from app.core.names import EngineName
-from app.engines.config import MemoryBankConfig
+from app.engines.config import STORED, MemoryBankConfig
 from app.engines.tables import EngineRow
 from app.wire.base import WireModel
 from app.wire.labels import Labels
@@ -83,7 +83,7 @@ class ReasoningEngine(WireModel):
             etag=str(row.version),
             context_spec=None
             if row.bank_config is None
-            else ContextSpec(memory_bank_config=MemoryBankConfig.model_validate(row.bank_config)),
+            else ContextSpec(memory_bank_config=config_of(row)),
             encryption_spec=None
             if row.encryption_spec is None
             else EncryptionSpec.model_validate(row.encryption_spec),
@@ -104,4 +104,4 @@ def name_of(row: EngineRow) -> EngineName:
 
 def config_of(row: EngineRow) -> MemoryBankConfig:
     """Return the bank's configuration; an engine without one has the defaults."""
-    return MemoryBankConfig.model_validate(row.bank_config or {})
+    return MemoryBankConfig.model_validate(row.bank_config or {}, context=STORED)

@@ -23,6 +23,7 @@ from app.engines.schemas import (
     name_of,
 )
 from app.engines.tables import EngineRow
+from app.operations import repeats
 from app.operations import repository as operations
 from app.operations.repository import NewOperation
 from app.operations.schemas import type_url
@@ -79,7 +80,7 @@ class EngineService:
         name = EngineName(parent.project, parent.location, new_id(now))
         new = self._operation(name, "engines.create", "CreateReasoningEngineOperationMetadata", now)
         async with self.db.transaction() as session:
-            known = await operations.replay(session, new, once, within=_NO_ENGINE)
+            known = await repeats.replay(session, new, once, within=_NO_ENGINE)
             if known is not None:
                 return known
             row = await repository.insert_engine(session, _new_values(name, request, now))
@@ -106,7 +107,7 @@ class EngineService:
             new = self._operation(
                 name_of(row), "engines.update", "UpdateReasoningEngineOperationMetadata", now
             )
-            if (known := await operations.replay(session, new, once)) is not None:
+            if (known := await repeats.replay(session, new, once)) is not None:
                 return known
             check_etag(row.version, etag)
             values = {**_values(request, changed), "update_time": now}

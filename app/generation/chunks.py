@@ -9,6 +9,8 @@ _BYTES_PER_TOKEN = 3
 """Few enough for every language: English has about 4, Chinese about 3 bytes to a token."""
 _TOKENS_PER_LINE = 12
 """Number, mark and time of a line."""
+_LEAST_BYTES = 4
+"""Of a part of a line: what the longest character takes."""
 _BREAK = re.compile(r"(?<=[.!?\n])\s|\s")
 
 
@@ -43,7 +45,8 @@ def estimated_tokens(text: str) -> int:
 def cut(lines: Sequence[Line], max_tokens: int, max_pieces: int) -> Pieces:
     """Cut between turns, and within those that alone are too long.
 
-    Of more than `max_pieces` the last are kept, since what was said last counts.
+    Of more than `max_pieces` the last are kept, since what was said last counts. A piece in which
+    no user says anything is context of nothing, and left out.
     """
     pieces: list[list[Line]] = [[]]
     left = max_tokens
@@ -53,10 +56,10 @@ def cut(lines: Sequence[Line], max_tokens: int, max_pieces: int) -> Pieces:
             left = max_tokens
         pieces[-1].append(line)
         left -= line.tokens
-    kept = [tuple(piece) for piece in pieces[-max_pieces:] if _has_source(piece)]
-    dropped = pieces[: max(len(pieces) - max_pieces, 0)]
+    sources = [tuple(piece) for piece in pieces if _has_source(piece)]
+    dropped = sources[: max(len(sources) - max_pieces, 0)]
     omitted = frozenset(line.turn for piece in dropped for line in piece)
-    return Pieces(tuple(kept), omitted)
+    return Pieces(tuple(sources[len(dropped) :]), omitted)
 
 
 def _has_source(piece: Sequence[Line]) -> bool:
@@ -66,7 +69,7 @@ def _has_source(piece: Sequence[Line]) -> bool:
 def _parts(line: Line, max_tokens: int) -> Iterator[Line]:
     """Yield the line, cut where a sentence or a word ends if it is too long for one piece."""
     rest = line.text
-    most_bytes = max(max_tokens - _TOKENS_PER_LINE - 1, 1) * _BYTES_PER_TOKEN
+    most_bytes = max((max_tokens - _TOKENS_PER_LINE - 1) * _BYTES_PER_TOKEN, _LEAST_BYTES)
     while len(rest.encode()) > most_bytes:
         head = rest.encode()[:most_bytes].decode(errors="ignore")
         at = _last_break(head)

@@ -11,8 +11,11 @@ from app.generation.prompts import MERGE, Shown, merging
 from app.generation.replies import Decision, Decisions
 from app.llm.ports import Meter, Prompt, TextModel
 from app.rules.facts import Candidate, Neighbour, Verdict
+from app.rules.text import clean
 
 _SCHEMA_TOKENS = 300
+_TOKENS_PER_LINE = 4
+"""Number, or id, and marks."""
 _MAX_SHOWN_CHARS = 600
 """Of a memory; one that is longer is shown in part, and so cannot be rewritten without a loss."""
 
@@ -42,10 +45,12 @@ class Consolidation:
         """
         self.refused = 0
         verdicts = gated.settled
-        for groups in _parts(gated.unsettled, self.model.max_input_tokens - _SCHEMA_TOKENS):
+        before = {one: tuple(map(_cut, facts)) for one, facts in histories.items()}
+        room = self.model.max_input_tokens - _SCHEMA_TOKENS - estimated_tokens(MERGE)
+        for groups in _parts(gated.unsettled, before, room):
             aliases = _aliases(groups)
             memories = [
-                Shown(alias, near.fact[:_MAX_SHOWN_CHARS], tuple(histories.get(near.memory_id, ())))
+                Shown(alias, _cut(near.fact), before.get(near.memory_id, ()))
                 for alias, near in aliases.items()
             ]
             facts = {n: (group.fact.fact, group.forget) for n, group in enumerate(groups)}
@@ -57,7 +62,9 @@ class Consolidation:
     async def _ask(self, text: str) -> tuple[Decision, ...]:
         if text not in self._answers:
             reply = await self.model.ask(Prompt(MERGE, text), Decisions, self.meter)
-            self._answers[text] = tuple(reply.decisions)
+            self._answers[text] = tuple(
+                one.model_copy(update={"text": clean(one.text)}) for one in reply.decisions
+            )
         return self._answers[text]
 
 
@@ -67,16 +74,24 @@ def _aliases(groups: Sequence[Group]) -> dict[str, Neighbour]:
     return {f"m{n}": near for n, near in enumerate(shown.values(), start=1)}
 
 
-def _parts(groups: Sequence[Group], max_tokens: int) -> list[list[Group]]:
+def _cut(fact: str) -> str:
+    return fact[:_MAX_SHOWN_CHARS]
+
+
+def _parts(
+    groups: Sequence[Group], before: Mapping[str, Sequence[str]], max_tokens: int
+) -> list[list[Group]]:
     """Cut the groups so that each part fits the model's input; a group alone is never cut."""
     parts: list[list[Group]] = []
     left = 0
     for group in groups:
-        shown = [group.fact.fact, *(near.fact[:_MAX_SHOWN_CHARS] for near in group.near)]
-        needed = sum(estimated_tokens(text) for text in shown)
+        shown = [group.fact.fact]
+        for near in group.near:
+            shown += [_cut(near.fact), *before.get(near.memory_id, ())]
+        needed = sum(_TOKENS_PER_LINE + estimated_tokens(text) for text in shown)
         if not parts or needed > left:
             parts.append([])
-            left = max_tokens - estimated_tokens(MERGE)
+            left = max_tokens
         parts[-1].append(group)
         left -= needed
     return parts

@@ -3,11 +3,23 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from app.generation.gates import Group, invents, keeps, may_forget, replaced
+from app.generation.gates import (
+    Group,
+    keeps,
+    may_forget,
+    merged,
+    remaining,
+    repeats,
+    replaced,
+    takes_in,
+)
 from app.generation.replies import Decision
 from app.rules.facts import Neighbour, Verdict
 from app.rules.relations import overruled, read
+from app.rules.text import clean
 
+_IN_PART = "contradicted in part"
+"""The memory keeps what is still true; the new fact is not in it."""
 _UNRELATED = 2**0.5
 """The distance of two texts of which nobody has measured any: that of right angles."""
 
@@ -60,7 +72,7 @@ def decided(
             found.refused += 1
             continue
         found.add(sound)
-        if sound.action == "UPDATE":
+        if sound.action == "UPDATE" and sound.reason != _IN_PART:
             taken_in.add(one.fact)
     for number, group in enumerate(groups):
         if number not in taken_in and not group.forget:
@@ -99,15 +111,14 @@ def _deletion(group: Group, one: Decision, near: Neighbour) -> Verdict | None:
 def _update(group: Group, one: Decision, near: Neighbour) -> Verdict | None:
     if group.forget or one.action == "delete":
         return None
-    text: str | None = near.fact
-    reason = "said again"
+    said = clean(one.text).strip()
+    text, reason = (near.fact if repeats(group.fact, near) else None), "said again"
     if one.action == "merge":
-        sound = keeps(one.text, near.fact, group.fact.fact) and not invents(
-            one.text, (near.fact, group.fact.fact)
-        )
-        text, reason = (one.text.strip() if sound else None), "merged"
+        text, reason = merged(group.fact, near, said), "merged"
     elif one.action == "replace":
-        text, reason = replaced(group.fact, near, one.text), "contradicted"
+        text, reason = replaced(group.fact, near, said), "contradicted"
+        if text is not None and text == remaining(group.fact, near):
+            reason = "contradicted" if takes_in(text, group.fact) else _IN_PART
     return Verdict("UPDATE", group.told, reason, near.memory_id, text) if text else None
 
 
@@ -115,6 +126,7 @@ def _joined(before: Verdict, new: Verdict, group: Group) -> Verdict | None:
     """Return one verdict for both, if the text of the first already has what the second adds."""
     if before.action != "UPDATE" or new.action != "UPDATE":
         return None
+    both = (*before.candidates, *new.candidates)
     if new.reason == "said again" or keeps(before.fact, group.fact.fact):
-        return replace(before, candidates=(*before.candidates, *new.candidates))
-    return new if keeps(new.fact, before.fact) else None
+        return replace(before, candidates=both)
+    return replace(new, candidates=both) if keeps(new.fact, before.fact) else None

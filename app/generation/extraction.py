@@ -110,7 +110,10 @@ class _Reading:
     async def into(self, found: Extracted, meter: Meter) -> None:
         """Ask the model, and add what can be believed."""
         guide = self.material.guide
-        names = [f"File of {one.turn}: {one.attachment.media_type}" for one in self.files]
+        names = [
+            f"File of line {one.turn} (quote of what it says: empty): {one.attachment.media_type}"
+            for one in self.files
+        ]
         prompt = Prompt(
             extraction(guide),
             conversation(self.piece, guide, names),

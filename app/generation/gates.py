@@ -4,16 +4,20 @@ Before it is asked: facts that say what is known, and facts that nothing is near
 After it has answered: a change that would lose, invent or delete too much is refused.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from app.engines.config import MAX_FACT_CHARS
 from app.rules.facts import Candidate, Neighbour, Verdict
-from app.rules.forgetting import means
+from app.rules.forgetting import may_mean, means
+from app.rules.lexicon import language
 from app.rules.relations import Statement, overruled, read, same
-from app.rules.text import content, names, numbers, words
+from app.rules.text import content, names, negated, numbers, words
 
 NEAR_COSINE = 0.4
 """From here on a memory may be about the same; unrelated statements of one person lie below 0.3."""
+_PARAPHRASE_COSINE = 0.85
+"""From here on other words may say the same; "I like green tea" and "black tea" lie at 0.83."""
 MAX_NEAR = 5
 """Memories that a model is shown for one fact, the nearest."""
 _MAX_DROPPED = 3
@@ -57,16 +61,21 @@ def gate(candidates: Sequence[Candidate], neighbours: Sequence[Sequence[Neighbou
     known: dict[str, Verdict] = {}
     for group in _groups(candidates, neighbours):
         if group.forget:
-            _gate_forgetting(group, found)
+            _gate_forgetting(group, found, known)
         elif (home := _home(group)) is not None:
-            near, kept = home
-            before = known.get(near.memory_id)
-            told = (*(before.candidates if before else ()), *group.told)
-            known[near.memory_id] = Verdict("UPDATE", told, "said again", near.memory_id, kept)
+            _gate_repetition(group, *home, known)
         else:
             _gate_new(group, found)
     found.settled.extend(known.values())
     return found
+
+
+def _gate_repetition(group: Group, near: Neighbour, kept: str, known: dict[str, Verdict]) -> None:
+    """Keep what is said again; said after a request to forget it, it counts."""
+    before = known.get(near.memory_id)
+    told = before.candidates if before is not None and before.action == "UPDATE" else ()
+    about = (near.memory_id, kept)
+    known[near.memory_id] = Verdict("UPDATE", (*told, *group.told), "said again", *about)
 
 
 def _gate_new(group: Group, found: Gated) -> None:
@@ -93,7 +102,11 @@ def _absorbs(new: Group, old: Group) -> bool:
     if new.forget:
         return means(new.fact.fact, old.fact.fact)
     text = same(new.fact, old.fact, 0.0)
-    if text is None and overruled(new.fact, old.fact, 0.0) != "":
+    rest = overruled(new.fact, old.fact, 0.0) if text is None else None
+    if rest is not None and takes_in(rest, new.fact):
+        text = rest
+    elif text is None and rest != "":
+        old.fact = read(rest) if rest else old.fact
         return False
     new.positions += old.positions
     new.fact = new.fact if text is None else read(text)
@@ -102,11 +115,10 @@ def _absorbs(new: Group, old: Group) -> bool:
     return True
 
 
-def _gate_forgetting(group: Group, found: Gated) -> None:
+def _gate_forgetting(group: Group, found: Gated, known: dict[str, Verdict]) -> None:
     meant = [near for near in group.near if means(group.fact.fact, near.fact)]
-    found.settled.extend(
-        Verdict("DELETE", group.told, "asked to forget", near.memory_id) for near in meant
-    )
+    for near in meant:
+        known[near.memory_id] = Verdict("DELETE", group.told, "asked to forget", near.memory_id)
     group.near = [near for near in group.near if near.cosine >= NEAR_COSINE][:MAX_NEAR]
     if not meant and group.near:
         found.unsettled.append(group)
@@ -125,43 +137,87 @@ def _is_near(fact: Statement, near: Neighbour) -> bool:
     return near.cosine >= NEAR_COSINE or overruled(fact, read(near.fact), near.cosine) is not None
 
 
-def keeps(text: str, *facts: str) -> bool:
-    """Tell whether a merged text has all that the facts say: their numbers, names and words."""
-    has, figures, spelt = content(text), numbers(text), frozenset(words(text))
+def keeps(text: str, *facts: str, part: int = 4) -> bool:
+    """Tell whether a text has all that the facts say: their numbers, names, denials and words.
+
+    Of the words one in `part` may be another.
+    """
+    tongue = language(" ".join((text, *facts)))
+    has, figures, spelt = content(text, tongue), numbers(text), frozenset(words(text))
     return all(
         numbers(fact) <= figures
         and names(fact) <= spelt
-        and len(content(fact) - has) <= len(content(fact)) // 4
+        and negated(text) >= negated(fact)
+        and len(content(fact, tongue) - has) <= len(content(fact, tongue)) // part
         for fact in facts
     )
 
 
-def invents(text: str, sources: Iterable[str]) -> bool:
+def invents(text: str, *sources: str) -> bool:
     """Tell whether a text says more than what it is made from."""
-    given = list(sources)
-    known = frozenset[str]().union(*(content(source) for source in given))
-    figures = frozenset[str]().union(*(numbers(source) for source in given))
-    return len(content(text) - known) > _MAX_INVENTED or not numbers(text) <= figures
+    made_from = " ".join(sources)
+    tongue = language(f"{text} {made_from}")
+    return (
+        len(content(text, tongue) - content(made_from, tongue)) > _MAX_INVENTED
+        or not numbers(text) <= numbers(made_from)
+        or negated(text) > negated(made_from)
+    )
+
+
+def repeats(fact: Statement, near: Neighbour) -> bool:
+    """Tell whether a memory may say the fact already, so that nothing of it is lost."""
+    return keeps(near.fact, fact.fact) or (
+        near.cosine >= _PARAPHRASE_COSINE
+        and numbers(fact.fact) <= numbers(near.fact)
+        and names(fact.fact) <= frozenset(words(near.fact))
+        and negated(fact.fact) == negated(near.fact)
+    )
+
+
+def merged(fact: Statement, near: Neighbour, text: str) -> str | None:
+    """Return the text if it says what both say and nothing else; None where it does not.
+
+    What is affirmed and what is denied stay apart: in one sentence nobody can tell which is which.
+    """
+    one_kind = negated(fact.fact) == negated(near.fact)
+    sound = keeps(text, near.fact, fact.fact) and not invents(text, near.fact, fact.fact)
+    return text if one_kind and sound and len(text) <= MAX_FACT_CHARS else None
+
+
+def remaining(fact: Statement, near: Neighbour) -> str | None:
+    """Return what the words themselves leave of a contradicted memory; None: they contradict not.
+
+    Empty: nothing remains of it.
+    """
+    return overruled(fact, read(near.fact), near.cosine)
 
 
 def replaced(fact: Statement, near: Neighbour, text: str) -> str | None:
     """Return what a contradicted memory shall say; None where that would lose what it also says.
 
-    Where the words themselves tell what remains of it, that has to remain.
+    A text that does not say the new fact is no replacement; where the words themselves tell the
+    contradiction, the fact is.
     """
-    rest = overruled(fact, read(near.fact), near.cosine)
-    wanted = text.strip() or fact.fact
-    if invents(wanted, (fact.fact, near.fact)):
+    rest = remaining(fact, near)
+    wanted = text or fact.fact
+    if not keeps(wanted, fact.fact, part=3) or invents(wanted, fact.fact, near.fact):
+        if rest is None:
+            return None
         wanted = fact.fact
     if rest == "":
         return wanted
     if rest is not None:
-        return wanted if keeps(wanted, rest) else None
+        return wanted if keeps(wanted, rest) else rest
     dropped = content(near.fact) - content(wanted)
-    too_much = len(dropped) > min(_MAX_DROPPED, len(content(near.fact)) // 2 + 1)
+    too_much = len(dropped) > min(_MAX_DROPPED, max(1, len(content(near.fact)) // 2))
     return None if too_much or near.cosine < NEAR_COSINE else wanted
 
 
+def takes_in(text: str, fact: Statement) -> bool:
+    """Tell whether a memory of this text says what the fact says, so that it needs none itself."""
+    return same(fact, read(text), 0.0) is not None or keeps(text, fact.fact)
+
+
 def may_forget(group: Group, near: Neighbour) -> bool:
-    """Tell whether a request to forget can mean the memory: it names something of it."""
-    return bool(content(group.fact.fact) & content(near.fact))
+    """Tell whether a request to forget can mean the memory."""
+    return may_mean(group.fact.fact, near.fact)

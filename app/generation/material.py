@@ -20,7 +20,7 @@ from app.engines.tables import EngineRow
 from app.generation.profiles import ProfileSchema, prompt_lines, schemas_for
 from app.generation.prompts import Example, Guide
 from app.generation.schemas import ContentEvent, GenerateMemoriesRequest
-from app.generation.turns import configured_topics, topics_of, turn_of
+from app.generation.turns import USER_ROLES, configured_topics, topics_of, turn_of
 from app.llm.ports import TextModel
 from app.resources import Resources
 from app.rules.topics import effective
@@ -40,6 +40,7 @@ class Material:
     Attributes:
         events: the conversation; empty for given facts.
         omitted_events: the oldest, of a session that has more than one generation reads.
+        takes_facts: whether the bank keeps memories in words at all.
         model: None where the built-in rules do the work.
         remembered: how many revisions of a memory the model is shown, the present one included.
     """
@@ -47,6 +48,7 @@ class Material:
     events: Sequence[ContentEvent]
     omitted_events: int
     guide: Guide
+    takes_facts: bool
     model: TextModel | None
     remembered: int
     profiles: tuple[ProfileSchema, ...]
@@ -75,6 +77,7 @@ async def read(
         events=events[-MAX_SESSION_EVENTS:],
         omitted_events=max(len(events) - MAX_SESSION_EVENTS, 0),
         guide=_guide(config, profiles, request, resources),
+        takes_facts=not config.disable_natural_language_memories,
         model=resources.models.choose(generation.model if generation is not None else None),
         remembered=1 if revisions is None else revisions,
         profiles=profiles,
@@ -97,14 +100,18 @@ async def _session_events(
 def _heard(rows: Sequence[SessionEventRow]) -> list[ContentEvent]:
     """Return the turns of a session; an event without content says nothing."""
     return [
-        ContentEvent(
-            content=Content.model_validate(row.content),
-            event_id=row.event_id,
-            event_time=row.timestamp,
-        )
+        ContentEvent(content=_content(row), event_id=row.event_id, event_time=row.timestamp)
         for row in rows
         if row.content
     ]
+
+
+def _content(row: SessionEventRow) -> Content:
+    """Return what an event says; where its content names no role, the author tells who spoke."""
+    content = Content.model_validate(row.content)
+    if content.role or row.author.strip().lower() in USER_ROLES:
+        return content
+    return content.model_copy(update={"role": "model"})
 
 
 def _guide(

@@ -11,10 +11,9 @@ from app.generation.turns import metadata_column, stored_topics
 from app.memories import repository as memories
 from app.memories.ledger import Vector
 from app.memories.schemas import DEFAULT_MEMORY_TYPE, scope_hash
-from app.memories.tables import MemoryRow
 from app.resources import Resources
 from app.retrieval import repository as retrieval
-from app.retrieval.repository import ScopeQuery
+from app.retrieval.repository import Near, ScopeQuery
 from app.revisions import repository as revisions
 from app.rules.facts import Candidate, Neighbour
 
@@ -53,7 +52,7 @@ class Neighbourhood:
                     asked[at : at + _CANDIDATES_PER_READ],
                     self.resources.settings.generation_neighbours,
                 )
-            found += [[_neighbour(row, distance) for row, distance in one] for one in nearest]
+            found += [[_neighbour(near) for near in one] for one in nearest]
         return found
 
     async def profile_fields(self) -> list[StoredField]:
@@ -100,11 +99,11 @@ class Neighbourhood:
         return metadata_column(self.request)
 
 
-def _neighbour(row: MemoryRow, distance: float) -> Neighbour:
+def _neighbour(near: Near) -> Neighbour:
     return Neighbour(
-        memory_id=row.memory_id,
-        version=row.version,
-        fact=row.fact or "",
-        distance=distance,
-        topics=stored_topics(row.topics),
+        memory_id=near.memory_id,
+        version=near.version,
+        fact=near.fact or "",
+        distance=near.distance,
+        topics=stored_topics(near.topics),
     )

@@ -8,7 +8,6 @@ Source: wire specification, sections 11 and 12.2.
 """
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
@@ -18,12 +17,18 @@ from pydantic import JsonValue
 from app.engines.config import MemoryBankConfig, MemoryType, SchemaConfig, StructuredMemoryConfig
 from app.rules import profiles as rules
 from app.rules.facts import Turn
-from app.rules.text import clean, fold
-from app.wire.json_schema import JsonObject, conforms, is_small, read_schema
+from app.wire.json_schema import JsonObject, read_schema
+from app.wire.json_values import (
+    alike,
+    coerced,
+    conforms,
+    is_small,
+    options_of,
+    same,
+    types_of,
+    without,
+)
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,15}")
-_DECIMAL = re.compile(r"[+-]?[0-9]{1,15}\.[0-9]{1,15}")
-_SEPARATOR = re.compile(r"\s*[,;\n]\s*")
 _MAX_DESCRIPTION_CHARS = 200
 """Of a description in a prompt."""
 
@@ -170,27 +175,15 @@ def _profile(config: SchemaConfig) -> ProfileSchema | None:
 
 def _field(name: str, schema: JsonValue) -> Field:
     plain: JsonObject = schema if isinstance(schema, dict) else {}
-    types = _types(plain)
+    types = types_of(plain)
     return Field(
         name,
         plain,
         description=str(plain.get("description", "")),
         type=types[0] if len(types) == 1 else "",
         title=str(plain.get("title", "")),
-        options=tuple(_options(plain)),
+        options=tuple(options_of(plain)),
     )
-
-
-def _types(schema: JsonObject) -> list[str]:
-    found = schema.get("type")
-    named = found if isinstance(found, list) else [found]
-    types = [one for one in named if isinstance(one, str) and one != "null"]
-    return types or (["string"] if _options(schema) else [])
-
-
-def _options(schema: JsonObject) -> list[str]:
-    values = schema.get("enum")
-    return [one for one in values if isinstance(one, str)] if isinstance(values, list) else []
 
 
 def prompt_lines(schemas: Sequence[ProfileSchema]) -> tuple[str, ...]:
@@ -206,71 +199,14 @@ def _line(schema: ProfileSchema, one: Field) -> str:
 
 
 def validated(schema: ProfileSchema, field: str, value: JsonValue) -> JsonValue:
-    """Return the value as the field takes it, or None when it does not.
-
-    Text stands for a number, a list or one of the options where that loses nothing: "34" for 34,
-    "Blue" for the option "blue", "a, b" for a list.
-    """
+    """Return the value as the field takes it, or None when it does not."""
     found = schema.field(field)
     if found is None or not is_small(value):
         return None
-    read = _coerced(found.json_schema, value)
+    read = coerced(found.json_schema, value)
     if read is None or read in ("", [], {}):
         return None
     return read if conforms(found.json_schema, read) else None
-
-
-def _coerced(schema: JsonValue, value: JsonValue) -> JsonValue:
-    plain: JsonObject = schema if isinstance(schema, dict) else {}
-    match value:
-        case str():
-            return _from_text(plain, clean(value).strip())
-        case float() if value.is_integer() and _types(plain) == ["integer"]:
-            return int(value)
-        case list():
-            return [_coerced(plain.get("items"), one) for one in value]
-        case dict():
-            return _coerced_object(plain, value)
-        case _:
-            return value
-
-
-def _coerced_object(schema: JsonObject, value: JsonObject) -> JsonObject:
-    properties = schema.get("properties")
-    known = properties if isinstance(properties, dict) else {}
-    return {clean(name): _coerced(known.get(name), one) for name, one in value.items()}
-
-
-def _from_text(schema: JsonObject, text: str) -> JsonValue:
-    options = _options(schema)
-    if options:
-        alike = [one for one in options if one.casefold() == text.casefold()]
-        return text if text in options or len(alike) != 1 else alike[0]
-    match _types(schema):
-        case ["integer" | "number"] if _INTEGER.fullmatch(text):
-            return int(text)
-        case ["number"] if _DECIMAL.fullmatch(text):
-            return float(text)
-        case ["boolean"]:
-            return {"true": True, "false": False}.get(text.casefold(), text)
-        case ["array" | "object" as kind]:
-            return _structure(schema, kind, text)
-        case _:
-            return text
-
-
-def _structure(schema: JsonObject, kind: str, text: str) -> JsonValue:
-    """Read JSON, or for a list its items between commas."""
-    try:
-        read: JsonValue = json.loads(text)
-    except (ValueError, RecursionError):
-        read = text
-    if isinstance(read, list | dict):
-        return _coerced(schema, read) if is_small(read) else None
-    if kind == "object":
-        return text
-    items = [one for one in _SEPARATOR.split(text) if one]
-    return [_coerced(schema.get("items"), one) for one in items]
 
 
 def by_rules(turns: Sequence[Turn], schemas: Sequence[ProfileSchema]) -> list[FieldValue]:
@@ -374,11 +310,11 @@ class _Plan:
             cell.holders.append(one.memory_id)
 
     def take(self, said: FieldValue) -> None:
-        """Let a field have what was said about it."""
+        """Let a field have what was said about it; nothing is cleared unless the words say so."""
         cell = self._cells.setdefault((said.schema_id, said.field), _Cell())
         if said.clear:
-            left = _without(cell.value, said.value)
-            if _same(left, cell.value):
+            left = without(cell.value, said.value)
+            if same(left, cell.value) or not self._is_taken_back(said, cell.value):
                 return
             cell.value = left
         else:
@@ -390,7 +326,7 @@ class _Plan:
         new = said.value
         if not isinstance(new, list) or not isinstance(present, list):
             return new
-        older = [one for one in present if not any(_alike(one, other) for other in new)]
+        older = [one for one in present if not any(alike(one, other) for other in new)]
         if len(older) + len(new) == len(present):
             older, new = present, []  # nothing is new: the order stays, too
         dropped = 0
@@ -401,9 +337,18 @@ class _Plan:
             dropped = dropped * 2 or 1
         return said.value
 
-    def _takes(self, said: FieldValue, value: JsonValue) -> bool:
+    def _is_taken_back(self, said: FieldValue, present: JsonValue) -> bool:
+        """Tell whether the words of the user do that, not only whoever read them."""
+        known = self._known(said) or Field(said.field, {})
+        text = json.dumps(present, ensure_ascii=False)
+        return rules.takes_back(said.source, _wanted(said.schema_id, known), text)
+
+    def _known(self, said: FieldValue) -> Field | None:
         schema = self._schemas.get(said.schema_id)
-        known = schema.field(said.field) if schema is not None else None
+        return schema.field(said.field) if schema is not None else None
+
+    def _takes(self, said: FieldValue, value: JsonValue) -> bool:
+        known = self._known(said)
         return conforms(known.json_schema, value) if known is not None else is_small(value)
 
     def changes(self, max_deletes: int) -> Iterator[FieldChange]:
@@ -436,7 +381,7 @@ class _Plan:
     def _set(self, name: str, cell: _Cell) -> None:
         """Give the field its value in the memory that counts, the one changed last."""
         memory = self._memories[cell.holders[-1]]
-        if not _same(memory.data[name], cell.value):
+        if not same(memory.data[name], cell.value):
             memory.data[name] = cell.value
             memory.changed.append((name, "changed", cell.extracted))
 
@@ -445,26 +390,3 @@ def _created(schema_id: str, name: str, cell: _Cell) -> FieldChange:
     extracted = tuple(cell.extracted)
     data = {name: cell.value}
     return FieldChange("CREATED", None, None, schema_id, name, cell.value, "new", extracted, data)
-
-
-def _same(one: JsonValue, other: JsonValue) -> bool:
-    """Tell whether two values are one in JSON, where 1 is not true."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
-
-
-def _alike(one: JsonValue, other: JsonValue) -> bool:
-    """Tell whether two values differ in spelling at most."""
-    if isinstance(one, str) and isinstance(other, str):
-        return fold(one) == fold(other)
-    return _same(one, other)
-
-
-def _without(present: JsonValue, taken_back: JsonValue) -> JsonValue:
-    """Return what remains of a value, or None."""
-    if taken_back is None:
-        return None
-    if isinstance(present, list):
-        gone = taken_back if isinstance(taken_back, list) else [taken_back]
-        left = [one for one in present if not any(_alike(one, other) for other in gone)]
-        return left or None
-    return None if _alike(present, taken_back) else present

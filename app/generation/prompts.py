@@ -80,7 +80,7 @@ def extraction(guide: Guide) -> str:
     parts = [_EXTRACT]
     if guide.topics:
         person = 'third person ("The user ...")' if guide.third_person else 'first person ("I ...")'
-        topics = "\n".join(f"  {topic.label}: {_meaning(topic)}" for topic in guide.topics)
+        topics = "\n".join(f"  {_flat(topic.label)}: {_meaning(topic)}" for topic in guide.topics)
         parts.append(_FACTS.format(person=person, topics=topics))
     if guide.fields:
         parts.append(_FIELDS.format(fields="\n".join(f"  {field}" for field in guide.fields)))
@@ -89,21 +89,26 @@ def extraction(guide: Guide) -> str:
 
 
 def _meaning(topic: Topic) -> str:
-    return _MANAGED.get(topic.label, "") if topic.managed else topic.description
+    return _MANAGED.get(topic.label, "") if topic.managed else _flat(topic.description)
 
 
 def _example(one: Example) -> str:
     facts = "; ".join(one.facts) or "nothing"
-    return f"Example: {one.said[:_MAX_EXAMPLE_CHARS]} => {facts[:_MAX_EXAMPLE_CHARS]}"
+    return f"Example: {_flat(one.said[:_MAX_EXAMPLE_CHARS])} => {_flat(facts[:_MAX_EXAMPLE_CHARS])}"
+
+
+def _flat(text: str) -> str:
+    """Return the text in one line: its own line breaks must not make lines of the prompt."""
+    return " ".join(text.split())
 
 
 def conversation(lines: Sequence[Line], guide: Guide, files: Sequence[str] = ()) -> str:
     """Return a piece of a conversation; lines bear the number of their turn."""
     said = [
-        f"{line.turn} {'U' if line.is_users else 'A'}{_when(line.time, guide)}: {line.text}"
+        f"{line.turn} {'U' if line.is_users else 'A'}{_when(line.time, guide)}: {_flat(line.text)}"
         for line in lines
     ]
-    return "\n".join([f"Today: {_day(guide.now, guide)}", *said, *files])
+    return "\n".join([f"Today: {_day(guide.now, guide)}", *said, *map(_flat, files)])
 
 
 def _when(time: datetime | None, guide: Guide) -> str:
@@ -126,11 +131,12 @@ class Shown:
 def merging(facts: Mapping[int, tuple[str, bool]], memories: Sequence[Shown]) -> str:
     """Return the new facts, by number with whether they ask to forget, and the memories."""
     said = [
-        f"{number}{' FORGET' if forget else ''}: {fact}" for number, (fact, forget) in facts.items()
+        f"{number}{' FORGET' if forget else ''}: {_flat(fact)}"
+        for number, (fact, forget) in facts.items()
     ]
-    known = [f"{one.alias}: {one.fact}{_history(one)}" for one in memories]
+    known = [f"{one.alias}: {_flat(one.fact)}{_history(one)}" for one in memories]
     return "\n".join(["New facts:", *said, "Memories:", *known])
 
 
 def _history(one: Shown) -> str:
-    return f" (before: {' | '.join(one.before)})" if one.before else ""
+    return f" (before: {' | '.join(map(_flat, one.before))})" if one.before else ""

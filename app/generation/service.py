@@ -13,10 +13,12 @@ from app.engines.repository import Lock
 from app.engines.schemas import config_of, name_of
 from app.engines.tables import EngineRow
 from app.generation.schemas import GenerateMemoriesRequest
+from app.generation.turns import files_of
 from app.llm.models import TextModels
-from app.llm.ports import Attachment, TextModel
+from app.llm.ports import TextModel
 from app.memories.schemas import MAX_SCOPE_VALUE_CHARS, scope_hash
 from app.memories.service import MemoryService
+from app.operations import repeats
 from app.operations import repository as operations
 from app.operations.tables import OperationRow
 from app.resources import Resources
@@ -25,7 +27,7 @@ from app.usage.service import UsageService
 
 GENERATE: Final = "generation.generate"
 """The kind of the operation that generates memories."""
-PREVIEW: Final = "generation.preview"
+PREVIEW: Final = operations.PREVIEW
 """The kind of the operation that only tells what a generation would do."""
 
 
@@ -57,7 +59,7 @@ class GenerationService:
             engine = await engines.get(session, name, Lock.SHARED)
             kind = PREVIEW if request.validate_only else GENERATE
             new = service.operation(engine, kind, "GenerateMemories", now)
-            if (known := await operations.replay(session, new, once)) is not None:
+            if (known := await repeats.replay(session, new, once)) is not None:
                 return known
             scope = await _scope(session, engine, request, now)
             # A life that lies in the past is the caller's error: found now, not by the worker.
@@ -103,8 +105,5 @@ def _reads_files(model: TextModel | None, request: GenerateMemoriesRequest) -> b
     source = request.direct_contents_source
     if model is None or source is None:
         return False
-    blobs = [part.inline_data for event in source.events for part in event.content.parts]
-    return any(
-        blob is not None and model.reads(Attachment(blob.mime_type or "", data=blob.data))
-        for blob in blobs
-    )
+    files = (file for event in source.events for file in files_of(event))
+    return any(file.data is not None and model.reads(file) for file in files)

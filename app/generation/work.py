@@ -9,7 +9,9 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.core.errors import Aborted
+import structlog
+
+from app.core.errors import Aborted, ServiceError
 from app.core.names import EngineName
 from app.db.session import Session
 from app.engines import repository as engines
@@ -37,6 +39,8 @@ from app.rules.facts import Candidate, Neighbour
 from app.usage import costs
 from app.usage import repository as usage
 from app.usage.service import UsageService
+
+log = structlog.get_logger()
 
 _MAX_PLANS = 3
 """How often a job plans before it leaves the scope to whoever keeps changing it."""
@@ -126,7 +130,7 @@ class Generation:
         source = self.task.request.direct_memories_source
         if source is not None:
             given = [(one.fact, topics_of(one.topics)) for one in source.direct_memories]
-            return Extracted(direct(given) if found.guide.topics else [])
+            return Extracted(direct(given) if found.takes_facts else [])
         if found.model is None:
             return await extraction.by_rules(found)
         most = self.resources.settings.generation_max_pieces
@@ -212,9 +216,14 @@ class Generation:
         """Record what failed work has spent: it counts towards the budget all the same."""
         if not self.meter.by_model:
             return
-        async with self.resources.db.transaction() as session:
-            await self._record_costs(session)
-            await self.task.note(session, self._costs())
+        try:
+            async with self.resources.db.transaction() as session:
+                await engines.get(session, self.task.engine, Lock.SHARED)
+                await self._record_costs(session)
+                await self.task.note(session, self._costs())
+        except ServiceError as error:
+            # What made the work fail is what its operation has to tell.
+            log.warning("generation.costs_not_recorded", reason=error.reason)
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,14 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
 from typing import Any
 
 from app.core.errors import Aborted, Reason
 from app.core.names import MemoryName, RevisionName
 from app.db.session import Session
+from app.engines.config import MemoryBankConfig
 from app.engines.schemas import config_of
 from app.engines.tables import EngineRow
 from app.generation.plan import PlannedChange
@@ -14,9 +17,9 @@ from app.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrateg
 from app.generation.turns import metadata_column, topic_columns
 from app.memories import ledger
 from app.memories import repository as memories
-from app.memories.ledger import CONTENT_FIELDS, Change, Creation, Vector, Writing
+from app.memories.ledger import CONTENT_FIELDS, Change, Creation, Deletion, Vector, Writing
 from app.memories.policy import Cause, memory_expiry
-from app.memories.schemas import DEFAULT_MEMORY_TYPE
+from app.memories.schemas import DEFAULT_MEMORY_TYPE, PROFILE_TYPE
 from app.memories.tables import MemoryRow
 from app.revisions import repository as revisions
 
@@ -43,7 +46,7 @@ class Writer:
     ) -> list[dict[str, Any]]:
         """Make the changes; return them as the operation's response tells them.
 
-        `vectors` has that of each change's fact.
+        `vectors` has that of each change's fact; a field of a profile has none.
 
         Raises:
             Aborted: one of the memories was changed, deleted or has expired since it was read.
@@ -52,73 +55,65 @@ class Writer:
         previous = await revisions.latest_ids(
             self.session, self.engine.engine_id, list(rows), self.writing.now
         )
-        return [
-            await self._write(
-                change,
-                vectors[change.fact],
-                rows.get(change.memory_id or ""),
-                previous.get(change.memory_id or ""),
-            )
+        wanted = [
+            self._wanted(change, rows.get(change.memory_id or ""), vectors.get(change.fact or ""))
             for change in changes
         ]
+        written = await ledger.apply(self.session, self.writing, wanted)
+        return [
+            self._told(change, one.row.memory_id, previous.get(one.row.memory_id))
+            for change, one in zip(changes, written, strict=True)
+        ]
 
-    async def _write(
-        self, change: PlannedChange, vector: Vector, row: MemoryRow | None, previous: int | None
-    ) -> dict[str, Any]:
-        if row is None:
-            memory_id = await self._create(change, vector)
-        else:
-            memory_id = row.memory_id
-            await self._change(change, row, vector)
+    def _told(self, change: PlannedChange, memory_id: str, previous: int | None) -> dict[str, Any]:
         name = MemoryName(self.writing.engine, memory_id)
         generated: dict[str, Any] = {"memory": {"name": str(name)}, "action": change.action}
         if previous is not None:
             generated["previousRevision"] = str(RevisionName(name, previous))
         return generated
 
-    async def _create(self, change: PlannedChange, vector: Vector) -> str:
-        config = config_of(self.engine)
-        empty: dict[str, Any] = dict.fromkeys(CONTENT_FIELDS)
-        creation = Creation(
-            memory_id=None,
-            scope=self.request.scope or {},
-            memory_type=DEFAULT_MEMORY_TYPE,
-            content={
-                **empty,
-                "fact": change.fact,
-                "topics": topic_columns(change.topics),
-                "user_metadata": metadata_column(self.request),
-            },
-            expire_time=memory_expiry(config, Cause.GENERATE_CREATED, self.writing.now, None, None),
-            vector=vector,
-            extracted=_extracted(change),
-        )
-        return (await ledger.create(self.session, self.writing, creation)).row.memory_id
-
-    async def _change(self, change: PlannedChange, row: MemoryRow, vector: Vector) -> None:
+    def _wanted(
+        self, change: PlannedChange, row: MemoryRow | None, vector: Vector | None
+    ) -> Creation | Change | Deletion:
+        if row is None:
+            return self._creation(change, vector)
         if change.action == "DELETED":
-            await ledger.delete(self.session, self.writing, [row], _extracted(change))
-            return
+            return Deletion(row, change.extracted_memories())
         present = {name: getattr(row, name) for name in CONTENT_FIELDS}
-        wanted = Change(
+        return Change(
             row=row,
             content={
                 **present,
-                "fact": change.fact,
-                "topics": topic_columns(change.topics),
+                **_content(change),
                 "user_metadata": self._merged_metadata(row),
             },
-            expire_time=memory_expiry(
-                config_of(self.engine),
-                Cause.GENERATE_UPDATED,
-                self.writing.now,
-                None,
-                row.expire_time,
-            ),
+            expire_time=self._expiry(Cause.GENERATE_UPDATED, row.expire_time),
             vector=vector,
-            extracted=_extracted(change),
+            extracted=change.extracted_memories(),
         )
-        await ledger.change(self.session, self.writing, wanted)
+
+    def _creation(self, change: PlannedChange, vector: Vector | None) -> Creation:
+        empty: dict[str, Any] = dict.fromkeys(CONTENT_FIELDS)
+        return Creation(
+            memory_id=None,
+            scope=self.request.scope or {},
+            memory_type=PROFILE_TYPE if change.field is not None else DEFAULT_MEMORY_TYPE,
+            content={
+                **empty,
+                **_content(change),
+                "user_metadata": metadata_column(self.request),
+            },
+            expire_time=self._expiry(Cause.GENERATE_CREATED, None),
+            vector=vector,
+            extracted=change.extracted_memories(),
+        )
+
+    def _expiry(self, cause: Cause, present: datetime | None) -> datetime | None:
+        return memory_expiry(self._config, cause, self.writing.now, None, present)
+
+    @cached_property
+    def _config(self) -> MemoryBankConfig:
+        return config_of(self.engine)
 
     async def _locked(self, changes: Sequence[PlannedChange]) -> dict[str, MemoryRow]:
         """Return the memories that are to change, all as they were when they were read.
@@ -142,5 +137,8 @@ class Writer:
         return given
 
 
-def _extracted(change: PlannedChange) -> list[dict[str, Any]]:
-    return [{"fact": fact} for fact in change.extracted]
+def _content(change: PlannedChange) -> dict[str, Any]:
+    """Return the columns that the change decides."""
+    if change.field is not None:
+        return {"structured_content": change.field.structured_content(), "topics": []}
+    return {"fact": change.fact, "topics": topic_columns(change.topics)}

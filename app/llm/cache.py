@@ -34,6 +34,8 @@ class CachedEmbedder(ManagedEmbedder):
     @override
     async def warm(self) -> None:
         await self._inner.warm()
+        # Only its first answer says how long the vectors of some embedders are.
+        self.dimensions = self._inner.dimensions
 
     @override
     async def close(self) -> None:
@@ -49,6 +51,7 @@ class CachedEmbedder(ManagedEmbedder):
         fresh = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if fresh:
             vectors = await self._inner.embed(list(fresh.values()))
+            self.dimensions = self._inner.dimensions
             # Copies: a view would keep the whole batch alive for one row of it.
             known |= {key: row.copy() for key, row in zip(fresh, vectors, strict=True)}
         self._keep(known)

@@ -1,22 +1,33 @@
 """Opens the models that the settings ask for."""
 
+import httpx2
 import structlog
 
 from app.llm.cache import CachedEmbedder
 from app.llm.embed_hash import HashEmbedder
+from app.llm.embed_http import HttpEmbedder
 from app.llm.embed_minilm import MiniLmEmbedder, missing_packages
+from app.llm.http import open_client
 from app.llm.managed import ManagedEmbedder
 from app.llm.models import TextModels
+from app.llm.names import ModelName, ModelSetupError
+from app.llm.ports import TextModel
+from app.llm.provider import Provider
+from app.llm.remote import RemoteTextModel
 from app.settings import EmbedderChoice, Settings
 
 _log = structlog.get_logger(__name__)
+
+_TAKE_ADDRESS = ("openai", "ollama")
+"""Providers whose protocol servers of one's own speak."""
 
 
 def open_embedder(settings: Settings) -> ManagedEmbedder:
     """Open the embedder of the settings, behind a cache. Quick: the model loads on `warm`.
 
     Raises:
-        RuntimeError: MiniLM is asked for by name and is not installed.
+        ModelSetupError: MiniLM is asked for by name and is not installed, or the embedder `http`
+            has no address or no model.
     """
     inner = _choose(settings)
     if inner.lexical_only:
@@ -29,29 +40,96 @@ def open_embedder(settings: Settings) -> ManagedEmbedder:
     return CachedEmbedder(inner, settings.embedding_cache_entries)
 
 
-def open_models(settings: Settings) -> TextModels:
-    """Open the text models that the settings name.
-
-    Raises:
-        ModelSetupError: a name, or the key of its provider, is wrong.
-    """
-    if settings.model is None and not settings.model_aliases:
-        return TextModels()
-    # Imported only where there is a model: it takes more than a second.
-    from app.llm.text import open_text_models  # noqa: PLC0415 - as above
-
-    return open_text_models(settings)
-
-
 def _choose(settings: Settings) -> ManagedEmbedder:
+    if settings.embedder is EmbedderChoice.HTTP:
+        return _open_http(settings)
     if settings.embedder is EmbedderChoice.HASH:
         return HashEmbedder(settings.embedder_threads)
     missing = missing_packages()
     if not missing:
         return MiniLmEmbedder(settings.embedder_threads)
     if settings.embedder is EmbedderChoice.MINILM:
-        raise RuntimeError(
+        raise ModelSetupError(
             f"The embedder minilm needs packages that are not installed: {', '.join(missing)}."
             " Install them, or set MEMORY_BANK_EMBEDDER to auto or hash."
         )
     return HashEmbedder(settings.embedder_threads)
+
+
+def _open_http(settings: Settings) -> ManagedEmbedder:
+    if settings.embedding_model is None or settings.embedding_base_url is None:
+        raise ModelSetupError(
+            "The embedder http needs MEMORY_BANK_EMBEDDING_BASE_URL and"
+            " MEMORY_BANK_EMBEDDING_MODEL, such as http://localhost:8080/v1 and bge-m3."
+        )
+    _check_address(settings.embedding_base_url, "MEMORY_BANK_EMBEDDING_BASE_URL")
+    return HttpEmbedder(settings, settings.embedding_base_url, settings.embedding_model)
+
+
+def open_models(settings: Settings) -> TextModels:
+    """Open the text models that the settings name. Takes seconds where there are any.
+
+    Raises:
+        ModelSetupError: a name, an address or the key of a provider is wrong.
+    """
+    default = settings.model and ModelName.parse(settings.model, "MEMORY_BANK_MODEL")
+    aliases = {
+        alias: ModelName.parse(name, "MEMORY_BANK_MODEL_ALIASES")
+        for alias, name in settings.model_aliases.items()
+    }
+    if not default and not aliases:
+        return TextModels()
+    client = open_client(settings.model_timeout_seconds, settings.model_max_reply_bytes)
+    opener = _Opener(settings, default or None, client)
+    return TextModels(
+        default=opener.open(default) if default else None,
+        aliases={alias: opener.open(name) for alias, name in aliases.items()},
+        on_close=client.aclose,
+    )
+
+
+class _Opener:
+    """Opens each model once, and each provider once for all of its models."""
+
+    def __init__(
+        self, settings: Settings, default: ModelName | None, client: httpx2.AsyncClient
+    ) -> None:
+        self._settings = settings
+        self._default = default
+        self._client = client
+        self._models: dict[ModelName, TextModel] = {}
+        self._providers: dict[tuple[str, str | None], Provider] = {}
+        base_url = settings.model_base_url
+        if base_url is not None and default and default.provider not in _TAKE_ADDRESS:
+            raise ModelSetupError(
+                f"MEMORY_BANK_MODEL_BASE_URL is for openai:... and ollama:... alone, not {default}."
+            )
+        _check_address(base_url, "MEMORY_BANK_MODEL_BASE_URL")
+
+    def open(self, name: ModelName) -> TextModel:
+        """Return the model, shared by all that name it."""
+        if name not in self._models:
+            self._models[name] = self._opened(name)
+        return self._models[name]
+
+    def _opened(self, name: ModelName) -> TextModel:
+        # Imported only where there is a model: it takes more than a second.
+        from app.llm.text import open_channel  # noqa: PLC0415 - as above
+
+        base_url = self._settings.model_base_url if name.provider in _TAKE_ADDRESS else None
+        channel = open_channel(name, base_url, self._key(name), self._client, self._settings)
+        place = (name.provider, base_url)
+        provider = self._providers.setdefault(place, Provider(self._settings))
+        return RemoteTextModel(str(name), channel, provider, self._settings)
+
+    def _key(self, name: ModelName) -> str | None:
+        """Return the key of the settings where it is meant for this provider, and no other's."""
+        key = self._settings.model_key
+        at_address = self._settings.model_base_url is not None and name.provider in _TAKE_ADDRESS
+        of_default = self._default is None or self._default.provider == name.provider
+        return key.get_secret_value() if key is not None and (at_address or of_default) else None
+
+
+def _check_address(url: str | None, setting: str) -> None:
+    if url is not None and not url.startswith(("http://", "https://")):
+        raise ModelSetupError(f"{setting} must begin with http:// or https://.")

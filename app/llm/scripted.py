@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from typing_extensions import override
 
 from app.core.guard import refuse_inside_transaction
-from app.llm.asking import Repair, answered
+from app.llm.asking import answered
 from app.llm.managed import ManagedEmbedder
 from app.llm.ports import Attachment, Meter, OutputT, Prompt, TextModel, Usage, Vectors
 from app.llm.usage import estimated_tokens
@@ -82,11 +82,11 @@ Reply = Mapping[str, object] | BaseModel | str | Exception
 
 @dataclass(frozen=True)
 class Asked:
-    """One request to a scripted model; `repair` says that its first answer was invalid."""
+    """One request to a scripted model; `fault` is what was wrong with its first answer."""
 
     prompt: Prompt
     output: type[BaseModel]
-    repair: Repair | None = None
+    fault: str | None = None
 
 
 Script = Sequence[Reply] | Callable[[Asked], Reply]
@@ -131,8 +131,8 @@ class ScriptedTextModel(TextModel):
     async def ask(self, prompt: Prompt, output: type[OutputT], meter: Meter) -> OutputT:
         refuse_inside_transaction("Asking a model")
 
-        async def request(repair: Repair | None) -> str:
-            return await self._request(Asked(prompt, output, repair), meter)
+        async def request(fault: str | None) -> str:
+            return await self._request(Asked(prompt, output, fault), meter)
 
         return await answered(request, output)
 

@@ -99,11 +99,55 @@ class Change:
 
 
 @dataclass(frozen=True)
+class Deletion:
+    """The deletion of a live memory as it was read; it can be recovered for a while."""
+
+    row: MemoryRow
+    extracted: Sequence[Mapping[str, Any]] = ()
+
+
+@dataclass(frozen=True)
 class Written:
     """A memory as a change left it, and the id of its revision, where one was kept."""
 
     row: MemoryRow
     revision_id: int | None
+
+
+@dataclass(frozen=True)
+class _Effect:
+    """A memory as a change left it, and what is still to be written about it.
+
+    Without a `vector` that of before stays, unless it `ends_vector`.
+    """
+
+    row: MemoryRow
+    revision: dict[str, Any]
+    vector: Vector | None = None
+    ends_vector: bool = False
+
+
+async def apply(
+    session: Session, writing: Writing, wanted: Sequence[Creation | Change | Deletion]
+) -> list[Written]:
+    """Make changes to different memories; return what each left, in their order.
+
+    Those of one kind go to the database together, so that many cost little more than one.
+
+    Raises:
+        Aborted: a memory was changed since it was read.
+        AlreadyExists: a chosen id is taken, maybe by a deleted memory that can be recovered.
+    """
+    deleted = await _delete(session, writing, [one for one in wanted if isinstance(one, Deletion)])
+    changed = await _change(session, writing, [one for one in wanted if isinstance(one, Change)])
+    created = await _create(session, writing, [one for one in wanted if isinstance(one, Creation)])
+    effects = {Deletion: iter(deleted), Change: iter(changed), Creation: iter(created)}
+    found = [next(effects[type(one)]) for one in wanted]
+    await _write_vectors(session, writing, found)
+    if not writing.keeps_revisions:
+        return [Written(effect.row, None) for effect in found]
+    await repository.append_revisions(session, [effect.revision for effect in found])
+    return [Written(effect.row, effect.revision["revision_id"]) for effect in found]
 
 
 async def create(session: Session, writing: Writing, new: Creation) -> Written:
@@ -112,8 +156,60 @@ async def create(session: Session, writing: Writing, new: Creation) -> Written:
     Raises:
         AlreadyExists: the chosen id is taken, maybe by a deleted memory that can be recovered.
     """
-    values = {
+    return (await apply(session, writing, [new]))[0]
+
+
+async def change(session: Session, writing: Writing, wanted: Change) -> Written:
+    """Change a live memory, or bring a deleted one back.
+
+    Raises:
+        Aborted: the memory was changed since it was read.
+    """
+    return (await apply(session, writing, [wanted]))[0]
+
+
+async def delete(session: Session, writing: Writing, rows: Sequence[MemoryRow]) -> list[Written]:
+    """Make tombstones of live memories as they were read.
+
+    Raises:
+        Aborted: one of them was changed since it was read.
+    """
+    return await apply(session, writing, [Deletion(row) for row in rows])
+
+
+async def _create(session: Session, writing: Writing, wanted: Sequence[Creation]) -> list[_Effect]:
+    rows = await _insert(session, writing, wanted)
+    return [
+        _Effect(row, _revision(writing, row, Action.CREATED, new.extracted), new.vector)
+        for row, new in zip(rows, wanted, strict=True)
+    ]
+
+
+async def _insert(
+    session: Session, writing: Writing, wanted: Sequence[Creation]
+) -> list[MemoryRow]:
+    """Insert the memories; for an id that was made here and is taken, another is made."""
+    chosen = [new.memory_id for new in wanted if new.memory_id is not None]
+    if chosen:
+        # An expired memory is gone for every reader, so it must not hold its id.
+        gone = repository.is_gone(writing.now)
+        await repository.erase(session, writing.engine.engine, chosen, gone)
+    rows: dict[int, MemoryRow] = {}
+    while missing := [n for n in range(len(wanted)) if n not in rows]:
+        made = [_values(writing, wanted[n]) for n in missing]
+        inserted = await repository.insert_memories(session, made)
+        for n, row in zip(missing, inserted, strict=True):
+            if row is not None:
+                rows[n] = row
+            elif (taken := wanted[n].memory_id) is not None:
+                raise _id_taken(MemoryName(writing.engine, taken))
+    return [rows[n] for n in range(len(wanted))]
+
+
+def _values(writing: Writing, new: Creation) -> dict[str, Any]:
+    return {
         "engine_id": writing.engine.engine,
+        "memory_id": new.memory_id or str(new_id(writing.now)),
         "version": 1,
         "scope": dict(new.scope),
         "scope_hash": scope_hash(new.scope),
@@ -123,94 +219,61 @@ async def create(session: Session, writing: Writing, new: Creation) -> Written:
         "update_time": writing.now,
         "expire_time": new.expire_time,
     }
-    row = await _insert(session, writing, new.memory_id, values)
-    await _put_vector(session, writing, row, new.vector)
-    revision = _revision(writing, row, Action.CREATED, extracted=new.extracted)
-    return Written(row, await _append(session, writing, revision))
 
 
-async def _insert(
-    session: Session, writing: Writing, chosen_id: str | None, values: Mapping[str, Any]
-) -> MemoryRow:
-    if chosen_id is None:
-        while True:
-            made = {**values, "memory_id": str(new_id(writing.now))}
-            if (row := await repository.insert_memory(session, made)) is not None:
-                return row
-    # An expired memory is gone for every reader, so it must not hold its id.
-    gone = repository.is_gone(writing.now)
-    await repository.erase(session, writing.engine.engine, [chosen_id], gone)
-    row = await repository.insert_memory(session, {**values, "memory_id": chosen_id})
-    if row is None:
-        raise AlreadyExists(
-            f"{MemoryName(writing.engine, chosen_id)} exists, or was deleted and can still be"
-            " recovered; use another memoryId.",
-            Reason.ID_TAKEN,
+async def _change(session: Session, writing: Writing, wanted: Sequence[Change]) -> list[_Effect]:
+    keeps_vector = [
+        one.row.delete_time is None and one.row.fact == one.content["fact"] for one in wanted
+    ]
+    moved = [
+        one.row.memory_id
+        for one, keeps in zip(wanted, keeps_vector, strict=True)
+        if keeps and one.row.expire_time != one.expire_time
+    ]
+    values = [_changed_values(writing, one) for one in wanted]
+    if not await repository.update_memories(session, [one.row for one in wanted], values):
+        raise _changed_meanwhile()
+    await repository.renew_vector_expiry(session, writing.engine.engine, moved)
+    return [
+        _Effect(
+            one.row,
+            _revision(writing, one.row, _action(one), one.extracted, one.restores),
+            None if keeps else one.vector,
+            ends_vector=not keeps and one.row.fact is None,
         )
-    return row
+        for one, keeps in zip(wanted, keeps_vector, strict=True)
+    ]
 
 
-async def change(session: Session, writing: Writing, wanted: Change) -> Written:
-    """Change a live memory, or bring a deleted one back.
-
-    Raises:
-        Aborted: the memory was changed since it was read.
-    """
-    fact_before, was_deleted = wanted.row.fact, wanted.row.delete_time is not None
-    values = {
+def _changed_values(writing: Writing, wanted: Change) -> dict[str, Any]:
+    return {
         **wanted.content,
         "update_time": writing.now,
         "expire_time": wanted.expire_time,
         "delete_time": None,
         "recover_until": None,
     }
-    row = await repository.update_memory(session, wanted.row, values)
-    if row is None:
-        raise _changed_meanwhile()
-    if row.fact is None:
-        await repository.remove_vectors(session, row.engine_id, [row.memory_id])
-    elif was_deleted or row.fact != fact_before:
-        await _put_vector(session, writing, row, wanted.vector)
-    else:
-        await repository.set_vector_expiry(session, row.engine_id, row.memory_id, row.expire_time)
-    action = Action.UPDATED if wanted.restores is None else Action.ROLLED_BACK
-    revision = _revision(writing, row, action, extracted=wanted.extracted, restores=wanted.restores)
-    return Written(row, await _append(session, writing, revision))
 
 
-async def delete(
-    session: Session,
-    writing: Writing,
-    rows: Sequence[MemoryRow],
-    extracted: Sequence[Mapping[str, Any]] = (),
-) -> list[int | None]:
-    """Make tombstones of live memories as they were read; return the ids of their revisions.
+def _action(wanted: Change) -> Action:
+    return Action.UPDATED if wanted.restores is None else Action.ROLLED_BACK
 
-    The revision of a deletion has no fact. Source: wire specification, section 6.1.
 
-    Raises:
-        Aborted: one of them was changed since it was read.
-    """
-    if not rows:
-        return []
+async def _delete(session: Session, writing: Writing, wanted: Sequence[Deletion]) -> list[_Effect]:
+    rows = [one.row for one in wanted]
     until = writing.now + writing.recovery
-    if await repository.mark_deleted(session, rows, writing.now, until) != len(rows):
+    if not await repository.mark_deleted(session, rows, writing.now, until):
         raise _changed_meanwhile()
-    ids = [row.memory_id for row in rows]
-    await repository.remove_vectors(session, writing.engine.engine, ids)
-    revisions = [
-        {
-            **_revision(writing, row, Action.DELETED, extracted=extracted),
-            "version": row.version + 1,
-            "fact": None,
-            "structured_content": None,
-        }
-        for row in rows
+    return [
+        _Effect(
+            one.row,
+            # The revision of a deletion has no fact. Source: wire specification, section 6.1.
+            _revision(writing, one.row, Action.DELETED, one.extracted)
+            | {"fact": None, "structured_content": None},
+            ends_vector=True,
+        )
+        for one in wanted
     ]
-    if not writing.keeps_revisions:
-        return [None] * len(rows)
-    await repository.append_revisions(session, revisions)
-    return [revision["revision_id"] for revision in revisions]
 
 
 async def erase(session: Session, engine_id: int, memory_ids: Sequence[str]) -> Erased:
@@ -225,28 +288,29 @@ async def erase_gone(
     return await repository.erase(session, engine_id, memory_ids, repository.is_gone(now))
 
 
-async def _put_vector(
-    session: Session, writing: Writing, row: MemoryRow, vector: Vector | None
-) -> None:
-    if vector is None:
-        return
-    values = {
-        "engine_id": row.engine_id,
-        "memory_id": row.memory_id,
-        "model_id": writing.model_id,
-        "scope_hash": row.scope_hash,
-        "expire_time": row.expire_time,
-        "vector": vector.values,
-    }
-    await repository.put_vectors(session, [values])
+async def _write_vectors(session: Session, writing: Writing, effects: Sequence[_Effect]) -> None:
+    ended = [effect.row.memory_id for effect in effects if effect.ends_vector]
+    await repository.remove_vectors(session, writing.engine.engine, ended)
+    vectors = [
+        {
+            "engine_id": effect.row.engine_id,
+            "memory_id": effect.row.memory_id,
+            "model_id": writing.model_id,
+            "scope_hash": effect.row.scope_hash,
+            "expire_time": effect.row.expire_time,
+            "vector": effect.vector.values,
+        }
+        for effect in effects
+        if effect.vector is not None
+    ]
+    await repository.put_vectors(session, vectors)
 
 
 def _revision(
     writing: Writing,
     row: MemoryRow,
     action: Action,
-    *,
-    extracted: Sequence[Mapping[str, Any]] = (),
+    extracted: Sequence[Mapping[str, Any]],
     restores: int | None = None,
 ) -> dict[str, Any]:
     return {
@@ -269,12 +333,11 @@ def _revision(
     }
 
 
-async def _append(session: Session, writing: Writing, revision: Mapping[str, Any]) -> int | None:
-    if not writing.keeps_revisions:
-        return None
-    await repository.append_revisions(session, [revision])
-    revision_id: int = revision["revision_id"]
-    return revision_id
+def _id_taken(name: MemoryName) -> AlreadyExists:
+    return AlreadyExists(
+        f"{name} exists, or was deleted and can still be recovered; use another memoryId.",
+        Reason.ID_TAKEN,
+    )
 
 
 def _changed_meanwhile() -> Aborted:

@@ -74,6 +74,11 @@ def memory_expiry(
     return present if ttl is None else moment_after(now, ttl, "ttlConfig")
 
 
+def ahead(moment: datetime | None, now: datetime) -> datetime | None:
+    """Return an expiry that lies ahead; one that passed while the memory was deleted is dropped."""
+    return None if moment is not None and moment <= now else moment
+
+
 def revision_expiry(
     config: MemoryBankConfig, now: datetime, requested: datetime | None, default: timedelta
 ) -> datetime:

@@ -7,10 +7,23 @@ part in the caller's transaction.
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, literal, or_, select, true, tuple_, update
+from sqlalchemy import (
+    ColumnElement,
+    and_,
+    bindparam,
+    delete,
+    literal,
+    or_,
+    select,
+    true,
+    tuple_,
+    update,
+)
 from sqlalchemy.dialects.postgresql import JSONB, insert
+from sqlalchemy.orm.attributes import set_committed_value
 
 from app.core.errors import NotFound
 from app.core.filtering.metadata import MetadataFilter
@@ -18,6 +31,7 @@ from app.core.names import MemoryName
 from app.db.filter_fields import MemberField, ScopeField, TextField, TimestampField
 from app.db.filters import Fields
 from app.db.metadata_filters import metadata_clause
+from app.db.pages import Slice, sliced
 from app.db.session import Session
 from app.engines.config import ManagedTopic
 from app.memories.schemas import scope_hash
@@ -111,30 +125,17 @@ async def lock(
     return (await session.execute(statement)).scalars().all()
 
 
-@dataclass(frozen=True)
-class Order:
-    """The order of a list: by one time, then by id."""
-
-    field: str
-    is_descending: bool
-
-
 async def list_page(
     session: Session,
     engine_id: int,
     clause: ColumnElement[bool],
-    order: Order,
-    page: tuple[int, tuple[datetime, str] | None],
+    by: str,
+    page: Slice[tuple[datetime, str]],
 ) -> Sequence[MemoryRow]:
-    """Return memories in order; `page` is a limit and the key of the row before."""
-    limit, after = page
-    key = (getattr(MemoryRow, order.field), MemoryRow.memory_id)
+    """Return memories of an engine in the order of the column `by`."""
     statement = select(MemoryRow).where(MemoryRow.engine_id == engine_id, clause)
-    if after is not None:
-        is_after = tuple_(*key) < after if order.is_descending else tuple_(*key) > after
-        statement = statement.where(is_after)
-    columns = [column.desc() if order.is_descending else column.asc() for column in key]
-    return (await session.execute(statement.order_by(*columns).limit(limit))).scalars().all()
+    key = (getattr(MemoryRow, by), MemoryRow.memory_id)
+    return (await session.execute(sliced(statement, key, page))).scalars().all()
 
 
 def metadata_condition(groups: Sequence[Sequence[MetadataFilter]]) -> ColumnElement[bool]:
@@ -175,58 +176,89 @@ async def find_revision(
 # Written by the ledger alone -------------------------------------------------------------------
 
 
-async def insert_memory(session: Session, values: Mapping[str, Any]) -> MemoryRow | None:
-    """Insert a memory, unless its id is taken."""
-    statement = insert(MemoryRow).values(dict(values)).on_conflict_do_nothing()
-    return (await session.execute(statement.returning(MemoryRow))).scalar_one_or_none()
+async def insert_memories(
+    session: Session, rows: Sequence[Mapping[str, Any]]
+) -> list[MemoryRow | None]:
+    """Insert memories whose ids are free; return them in their order, None for one that is not."""
+    if not rows:
+        return []
+    statement = insert(MemoryRow).on_conflict_do_nothing().returning(MemoryRow.memory_id)
+    inserted = set((await session.execute(statement, [dict(row) for row in rows])).scalars())
+    return [MemoryRow(**row) if row["memory_id"] in inserted else None for row in rows]
 
 
-async def update_memory(
-    session: Session, row: MemoryRow, values: Mapping[str, Any]
-) -> MemoryRow | None:
-    """Change the version that was read; none if it is no longer the present one."""
+async def update_memories(
+    session: Session, rows: Sequence[MemoryRow], values: Sequence[Mapping[str, Any]]
+) -> bool:
+    """Give the memories, and the rows, new values, all of the same columns.
+
+    Returns whether each still had the version that was read; else the caller must roll back.
+    """
+    if not rows:
+        return True
     statement = (
         update(MemoryRow)
         .where(
-            MemoryRow.engine_id == row.engine_id,
-            MemoryRow.memory_id == row.memory_id,
-            MemoryRow.version == row.version,
+            MemoryRow.engine_id == bindparam("read_engine_id"),
+            MemoryRow.memory_id == bindparam("read_memory_id"),
+            MemoryRow.version == bindparam("read_version"),
         )
-        .values(**values, version=row.version + 1)
-        .returning(MemoryRow)
-        .execution_options(populate_existing=True, synchronize_session=False)
+        .values({getattr(MemoryRow, name): bindparam(f"new_{name}") for name in values[0]})
+        .values(version=MemoryRow.version + 1)
     )
-    return (await session.execute(statement)).scalar_one_or_none()
+    keys = ("engine_id", "memory_id", "version")
+    given = [
+        {f"read_{key}": getattr(row, key) for key in keys} | {f"new_{k}": new[k] for k in new}
+        for row, new in zip(rows, values, strict=True)
+    ]
+    # In one order everywhere, so that two who change several cannot lock each other out.
+    given.sort(key=itemgetter("read_memory_id"))
+    # The session itself takes no condition beside a list of values.
+    changed = await (await session.connection()).execute(statement, given)
+    for row, new in zip(rows, values, strict=True):
+        _note(row, new)
+    return changed.rowcount == len(rows)
 
 
 async def mark_deleted(
     session: Session, rows: Sequence[MemoryRow], now: datetime, recover_until: datetime
-) -> int:
-    """Make tombstones of the versions that were read; return how many still were the present."""
-    engine_id = rows[0].engine_id
+) -> bool:
+    """Make tombstones of live memories, and of the rows.
+
+    Returns whether each still had the version that was read; else the caller must roll back.
+    """
+    if not rows:
+        return True
+    new = {"update_time": now, "delete_time": now, "recover_until": recover_until}
     statement = (
         update(MemoryRow)
         .where(
-            MemoryRow.engine_id == engine_id,
+            MemoryRow.engine_id == rows[0].engine_id,
             tuple_(MemoryRow.memory_id, MemoryRow.version).in_(
                 [(row.memory_id, row.version) for row in rows]
             ),
             MemoryRow.delete_time.is_(None),
         )
-        .values(
-            version=MemoryRow.version + 1,
-            update_time=now,
-            delete_time=now,
-            recover_until=recover_until,
-        )
+        .values(**new, version=MemoryRow.version + 1)
         .returning(MemoryRow.memory_id)
         .execution_options(synchronize_session=False)
     )
-    return len((await session.execute(statement)).all())
+    changed = (await session.execute(statement)).all()
+    for row in rows:
+        _note(row, new)
+    return len(changed) == len(rows)
+
+
+def _note(row: MemoryRow, new: Mapping[str, Any]) -> None:
+    """Let a row have what its next version has in the database."""
+    for name, value in {**new, "version": row.version + 1}.items():
+        set_committed_value(row, name, value)
 
 
 async def put_vectors(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert vectors, or replace those of the same memories and model."""
+    if not rows:
+        return
     statement = insert(MemoryVectorRow)
     statement = statement.on_conflict_do_update(
         index_elements=["engine_id", "memory_id", "model_id"],
@@ -238,19 +270,23 @@ async def put_vectors(session: Session, rows: Sequence[Mapping[str, Any]]) -> No
     await session.execute(statement, [dict(row) for row in rows])
 
 
-async def set_vector_expiry(
-    session: Session, engine_id: int, memory_id: str, expire_time: datetime | None
-) -> None:
-    """Carry a memory's new expiry to its vectors."""
-    await session.execute(
-        update(MemoryVectorRow)
-        .where(MemoryVectorRow.engine_id == engine_id, MemoryVectorRow.memory_id == memory_id)
-        .values(expire_time=expire_time)
+async def renew_vector_expiry(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
+    """Carry the expiry of memories to their vectors."""
+    if not memory_ids:
+        return
+    statement = update(MemoryVectorRow).where(
+        MemoryVectorRow.engine_id == engine_id,
+        MemoryVectorRow.memory_id.in_(memory_ids),
+        MemoryRow.engine_id == engine_id,
+        MemoryRow.memory_id == MemoryVectorRow.memory_id,
     )
+    await session.execute(statement.values(expire_time=MemoryRow.expire_time))
 
 
 async def remove_vectors(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
     """Remove the vectors of memories, of every model."""
+    if not memory_ids:
+        return
     await session.execute(
         delete(MemoryVectorRow).where(
             MemoryVectorRow.engine_id == engine_id, MemoryVectorRow.memory_id.in_(memory_ids)
@@ -260,6 +296,8 @@ async def remove_vectors(session: Session, engine_id: int, memory_ids: Sequence[
 
 async def append_revisions(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
     """Append revisions, with their labels as rows."""
+    if not rows:
+        return
     await session.execute(insert(RevisionRow), [dict(row) for row in rows])
     labels = [
         {

@@ -338,6 +338,7 @@ class ListMemoriesResponse(WireModel):
 
 
 DEFAULT_MEMORY_TYPE = MemoryType.NATURAL_LANGUAGE_COLLECTION
+PROFILE_TYPE = MemoryType.STRUCTURED_PROFILE
 
 
 def stored_type(requested: MemoryType | None) -> MemoryType:

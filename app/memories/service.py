@@ -11,8 +11,10 @@ from app.core.etags import check_etag
 from app.core.fieldmask import check, parse_mask
 from app.core.names import EngineName, MemoryName, check_chosen_id
 from app.core.once import Once
+from app.core.ordering import read_order
 from app.core.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
 from app.db.filters import read_filter
+from app.db.pages import Slice
 from app.db.session import Database, Session
 from app.engines import repository as engines
 from app.engines.config import MemoryBankConfig
@@ -23,7 +25,6 @@ from app.llm.ports import Embedder
 from app.memories import ledger, repository
 from app.memories.ledger import CONTENT_FIELDS, Change, Creation, Vector, Writing
 from app.memories.policy import Cause, Life, memory_expiry, revision_expiry
-from app.memories.repository import Order
 from app.memories.schemas import (
     CreateMemoryRequest,
     ListMemoriesResponse,
@@ -34,6 +35,7 @@ from app.memories.schemas import (
     stored_type,
 )
 from app.memories.tables import MemoryRow
+from app.operations import repeats
 from app.operations import repository as operations
 from app.operations.repository import NewOperation
 from app.operations.schemas import EMPTY, type_url
@@ -49,12 +51,6 @@ _IMMUTABLE = frozenset({"scope", "memory_type"})
 _MASKABLE = (
     frozenset(_COLUMNS) | _EXPIRY_FIELDS | _IMMUTABLE | frozenset(RevisionFields.model_fields)
 )
-_ORDER_FIELDS = {
-    "create_time": "create_time",
-    "createTime": "create_time",
-    "update_time": "update_time",
-    "updateTime": "update_time",
-}
 
 
 @dataclass(frozen=True)
@@ -90,7 +86,7 @@ class MemoryService:
         async with self.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self.operation(engine, "memories.create", "CreateMemory", now)
-            if (known := await operations.replay(session, new, once)) is not None:
+            if (known := await repeats.replay(session, new, once)) is not None:
                 return known
             requested = _requested_expiry(request, now)
             config = config_of(engine)
@@ -126,7 +122,7 @@ class MemoryService:
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             new = self.operation(engine, "memories.update", "UpdateMemory", now)
-            if (known := await operations.replay(session, new, once)) is not None:
+            if (known := await repeats.replay(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, repository.is_live(now), for_update=True)
             check_etag(row.version, etag)
@@ -159,12 +155,13 @@ class MemoryService:
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             new = self.operation(engine, "memories.delete", "DeleteMemory", now)
-            if (known := await operations.replay(session, new, once)) is not None:
+            if (known := await repeats.replay(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, visible, for_update=True)
             check_etag(row.version, etag)
             if permanent:
                 erased = await ledger.erase(session, row.engine_id, [row.memory_id])
+                await operations.withdraw_previews(session, row.engine_id, [row.memory_id])
                 new = new.noting(erased=asdict(erased))
             else:
                 writing = self.writing(engine, new, RevisionFields())
@@ -182,7 +179,7 @@ class MemoryService:
         """Return a page of live memories."""
         now = self.clock.now()
         limit = clamp_page_size(page.size)
-        order = _order(order_by)
+        order = read_order(order_by, "create_time desc", ("create_time", "update_time"))
         clause = read_filter(filter_text, repository.FILTER_FIELDS, self.settings)
         query = {"list": "memories", "engine": name.engine, "filter": filter_text}
         query["order"] = f"{order.field} {order.is_descending}"
@@ -190,9 +187,8 @@ class MemoryService:
         async with self.db.snapshot(statement_seconds=clause.seconds) as session:
             engine = name_of(await engines.get(session, name))
             where = repository.is_live(now) & clause.condition
-            rows = await repository.list_page(
-                session, name.engine, where, order, (limit + 1, after)
-            )
+            asked = Slice(limit + 1, after, order.is_descending)
+            rows = await repository.list_page(session, name.engine, where, order.field, asked)
         last = rows[limit - 1] if len(rows) > limit else None
         return ListMemoriesResponse(
             memories=[Memory.from_row(engine, row) for row in rows[:limit]],
@@ -337,13 +333,3 @@ def _new_expiry(
     if changed & _EXPIRY_FIELDS:
         return memory_expiry(config, Cause.UPDATE, now, requested, None)
     return memory_expiry(config, Cause.UPDATE, now, None, row.expire_time)
-
-
-def _order(order_by: str | None) -> Order:
-    field, _, direction = (order_by or "create_time desc").strip().partition(" ")
-    direction = direction.strip().lower()
-    if field not in _ORDER_FIELDS or direction not in {"", "asc", "desc"}:
-        raise InvalidArgument.of_field(
-            "orderBy", 'must be create_time or update_time, optionally with " desc".'
-        )
-    return Order(_ORDER_FIELDS[field], direction == "desc")

@@ -1,4 +1,4 @@
-"""Taking, keeping and giving back the right to run an operation.
+"""Taking, keeping and giving back the right to run an operation, and when it may be taken.
 
 Leases use the clock of the database: workers on several machines share no other.
 All functions take part in the caller's transaction.
@@ -8,14 +8,31 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, exists, func, literal_column, or_, select, update
+from sqlalchemy import (
+    ColumnElement,
+    DateTime,
+    Interval,
+    and_,
+    bindparam,
+    cast,
+    exists,
+    func,
+    literal_column,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import aliased
+from sqlalchemy.sql.dml import ReturningUpdate
 
 from app.db.session import Session
+from app.operations import repository
 from app.operations.repository import Owned
 from app.operations.schemas import State
 from app.operations.tables import OperationRow
+from app.wire.scalars import format_timestamp
 
 # Written into the statement, not bound: a generic plan must know them to use the partial indexes.
 _PENDING: ColumnElement[str] = literal_column(f"'{State.PENDING}'")
@@ -33,13 +50,9 @@ class Claim:
     attempts: int
 
 
-async def claim(session: Session, owner: str, now: datetime, lease: timedelta) -> Claim | None:
-    """Take the operation that has been due for longest and whose key is free.
-
-    An operation whose lease has run out is taken over. Two workers that take two operations of
-    one key at the same moment are told apart by the unique index on running keys: the second
-    fails there, and finds nothing this time.
-    """
+def _claiming() -> ReturningUpdate[OperationRow]:
+    """Return the statement that claims; it takes `new_owner`, `at` and `lease`."""
+    at = bindparam("at", type_=DateTime(timezone=True))
     other = aliased(OperationRow)
     key_is_free = ~exists().where(
         other.engine_id == OperationRow.engine_id,
@@ -54,7 +67,7 @@ async def claim(session: Session, owner: str, now: datetime, lease: timedelta) -
         select(OperationRow.engine_id, OperationRow.operation_id)
         .where(
             # What runs was due when it was claimed, so that this bounds the walk over the index.
-            OperationRow.due_time <= now,
+            OperationRow.due_time <= at,
             or_(OperationRow.state == _PENDING, is_abandoned),
             key_is_free,
         )
@@ -64,7 +77,7 @@ async def claim(session: Session, owner: str, now: datetime, lease: timedelta) -
         # Not a subquery, which a plan may run once per row and so lock more than one.
         .cte("oldest")
     )
-    statement = (
+    return (
         update(OperationRow)
         .where(
             OperationRow.engine_id == oldest.c.engine_id,
@@ -72,16 +85,30 @@ async def claim(session: Session, owner: str, now: datetime, lease: timedelta) -
         )
         .values(
             state=State.RUNNING,
-            owner=owner,
-            lease_until=_lease_end(lease),
+            owner=bindparam("new_owner"),
+            lease_until=func.clock_timestamp() + bindparam("lease", type_=Interval()),
             attempts=OperationRow.attempts + 1,
-            update_time=now,
+            update_time=at,
         )
         .returning(OperationRow)
     )
+
+
+# Made once: workers run it all day, and to make it costs more than to run it.
+_CLAIMING = _claiming()
+
+
+async def claim(session: Session, owner: str, now: datetime, lease: timedelta) -> Claim | None:
+    """Take the operation that has been due for longest and whose key is free.
+
+    An operation whose lease has run out is taken over. Two workers that take two operations of
+    one key at the same moment are told apart by the unique index on running keys: the second
+    fails there, and finds nothing this time.
+    """
+    values = {"new_owner": owner, "at": now, "lease": lease}
     try:
         async with session.begin_nested():
-            row = (await session.execute(statement)).scalar_one_or_none()
+            row = (await session.execute(_CLAIMING, values)).scalar_one_or_none()
     except IntegrityError:
         return None
     return _claim_of(row) if row is not None else None
@@ -111,7 +138,7 @@ async def queue_at(session: Session, now: datetime) -> Queue:
     statement = select(func.count(), func.min(OperationRow.due_time)).where(
         OperationRow.state == _PENDING, OperationRow.due_time <= now
     )
-    due, oldest = (await session.execute(statement)).one()._tuple()
+    due, oldest = (await session.execute(statement)).one()
     return Queue(due, oldest)
 
 
@@ -152,6 +179,62 @@ async def release(session: Session, owned: Owned) -> None:
         .where(owned.is_mine())
         .values(**_given_back(), attempts=OperationRow.attempts - 1)
     )
+
+
+async def postpone(session: Session, owned: Owned, due: datetime) -> None:
+    """Put an operation back, due later, as if this attempt had not been; its metadata say so."""
+    until = func.jsonb_build_object("postponedUntil", format_timestamp(due))
+    await session.execute(
+        update(OperationRow)
+        .where(owned.is_mine())
+        .values(
+            **_given_back(),
+            due_time=due,
+            attempts=OperationRow.attempts - 1,
+            details=OperationRow.details.op("||")(until),
+        )
+    )
+
+
+async def lock_open(session: Session, engine_id: int, operation_id: str) -> OperationRow | None:
+    """Lock an operation unless it has ended: no worker claims or ends it before the commit."""
+    statement = (
+        select(OperationRow)
+        .where(
+            OperationRow.engine_id == engine_id,
+            OperationRow.operation_id == operation_id,
+            OperationRow.state.in_((State.PENDING, State.RUNNING)),
+        )
+        .with_for_update()
+    )
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def reschedule(
+    session: Session, row: OperationRow, due: datetime, now: datetime, details: dict[str, Any]
+) -> OperationRow:
+    """Let a locked operation be due at another time, and add to its metadata.
+
+    One that runs, or waits for its retry, keeps its time.
+    """
+    is_waiting = row.state == State.PENDING and row.attempts == 0
+    statement = (
+        update(OperationRow)
+        .where(
+            OperationRow.engine_id == row.engine_id,
+            OperationRow.operation_id == row.operation_id,
+        )
+        .values(
+            due_time=due if is_waiting else row.due_time,
+            update_time=now,
+            details=OperationRow.details.op("||")(cast(details, JSONB)),
+        )
+        .returning(OperationRow)
+        .execution_options(populate_existing=True)
+    )
+    moved = (await session.execute(statement)).scalar_one()
+    await repository.wake_if_due(session, moved, now)
+    return moved
 
 
 async def release_all(session: Session) -> None:

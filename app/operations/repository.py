@@ -8,18 +8,29 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, cast, delete, func, select, tuple_, update
+from sqlalchemy import (
+    ColumnElement,
+    and_,
+    cast,
+    delete,
+    func,
+    literal_column,
+    select,
+    tuple_,
+    update,
+)
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from app.core.errors import AlreadyExists, Cancelled, NotFound, Reason, ServiceError
+from app.core.errors import Cancelled, NotFound, Reason, ServiceError
 from app.core.ids import new_id
 from app.core.names import WILDCARD, EngineName, OperationName
-from app.core.once import Once
 from app.db.session import Session
 from app.operations.schemas import State
 from app.operations.tables import OperationRow, RequestIdRow, TickRow
 
+PREVIEW = "generation.preview"
+"""The kind of operation whose answer holds texts that are nowhere else."""
 CHANNEL = "memory_bank_operations"
 """The channel on which a new operation is announced."""
 
@@ -29,7 +40,7 @@ class NewOperation:
     """An operation about to be inserted.
 
     `key` serialises: of one engine and key, one operation runs at a time. `details` is the
-    client-visible metadata with its `@type`, never text of memories.
+    client-visible metadata with its `@type`, never text of memories. Without `due`, it is at once.
     """
 
     engine_id: int
@@ -41,12 +52,13 @@ class NewOperation:
     key: str | None = None
     request: dict[str, Any] | None = None
     operation_id: str = field(default="")
+    due: datetime | None = None
 
     def __post_init__(self) -> None:
         if not self.operation_id:
             object.__setattr__(self, "operation_id", str(new_id(self.now)))
 
-    def queued(self, key: str, request: dict[str, Any]) -> "NewOperation":
+    def queued(self, key: str | None, request: dict[str, Any]) -> "NewOperation":
         """Return it with what a worker needs: the key that serialises it, and the request."""
         return replace(self, key=key, request=request)
 
@@ -55,111 +67,17 @@ class NewOperation:
         return replace(self, details={**self.details, **details})
 
 
-async def answered(session: Session, engine_id: int, once: Once | None) -> OperationRow | None:
-    """Return the operation that answered this request before, if any; remembers nothing.
-
-    For the request that takes its own engine away: `replay` comes too late for its repetition.
-
-    Raises:
-        AlreadyExists: the id was used with another request.
-    """
-    if once is None:
-        return None
-    statement = select(RequestIdRow).where(_asked(engine_id, once))
-    known = (await session.execute(statement)).scalar_one_or_none()
-    return None if known is None else await _answer(session, _checked(known, once))
-
-
-async def replay(
-    session: Session, new: NewOperation, once: Once | None, within: int | None = None
-) -> OperationRow | None:
-    """Return the operation that answered this request before; else remember that `new` does.
-
-    Request ids are unique per caller and engine; `within` names another engine than that of
-    `new`.
-
-    Raises:
-        AlreadyExists: the id was used with another request.
-    """
-    if once is None:
-        return None
-    engine_id = new.engine_id if within is None else within
-    known = await _remember(session, engine_id, once, (new.engine_id, new.operation_id), new.now)
-    return None if known is None else await _answer(session, known)
-
-
-async def is_repeated(
-    session: Session, name: OperationName, once: Once | None, now: datetime
-) -> bool:
-    """Say whether a request about an operation was done before; else remember it.
-
-    For requests that make no operation of their own: their repetition has nothing left to do.
-
-    Raises:
-        AlreadyExists: the id was used with another request.
-    """
-    if once is None:
-        return False
-    operation = (name.engine.engine, name.operation)
-    return await _remember(session, operation[0], once, operation, now) is not None
-
-
-async def _remember(
-    session: Session, engine_id: int, once: Once, operation: tuple[int, str], now: datetime
-) -> RequestIdRow | None:
-    """Remember which operation (engine and id) a request is about; return what was known before.
-
-    A second request with the same id waits here until the first one's transaction ended.
-    """
-    mine = _asked(engine_id, once)
-    await session.execute(delete(RequestIdRow).where(mine, RequestIdRow.remove_time <= now))
-    inserted = await session.execute(
-        upsert(RequestIdRow)
-        .values(
-            engine_id=engine_id,
-            caller=once.caller,
-            request_id=once.request_id,
-            request_hash=once.request_hash,
-            operation_engine_id=operation[0],
-            operation_id=operation[1],
-            remove_time=now + once.keep,
-        )
-        .on_conflict_do_nothing()
-        .returning(RequestIdRow.request_id)
-    )
-    if inserted.first() is not None:
-        return None
-    known = (await session.execute(select(RequestIdRow).where(mine))).scalar_one()
-    return _checked(known, once)
-
-
-def _asked(engine_id: int, once: Once) -> ColumnElement[bool]:
-    return and_(
-        RequestIdRow.engine_id == engine_id,
-        RequestIdRow.caller == once.caller,
-        RequestIdRow.request_id == once.request_id,
-    )
-
-
-def _checked(known: RequestIdRow, once: Once) -> RequestIdRow:
-    if known.request_hash != once.request_hash:
-        raise AlreadyExists(
-            "requestId: this id was used with another request; use a new one.",
-            Reason.REQUEST_ID_REUSED,
-        )
-    return known
-
-
-async def _answer(session: Session, known: RequestIdRow) -> OperationRow:
-    engine = EngineName(WILDCARD, WILDCARD, known.operation_engine_id)
-    return await get(session, OperationName(engine, known.operation_id))
-
-
 async def insert(session: Session, new: NewOperation) -> OperationRow:
-    """Insert an operation that a worker shall run, and wake the workers when it commits."""
+    """Insert an operation that a worker shall run; wake the workers at commit if it is due."""
     row = await _insert(session, new, State.PENDING)
-    await session.execute(select(func.pg_notify(CHANNEL, "")))
+    await wake_if_due(session, row, new.now)
     return row
+
+
+async def wake_if_due(session: Session, row: OperationRow, now: datetime) -> None:
+    """Wake the workers at commit, should they find this operation due then."""
+    if row.due_time <= now:
+        await session.execute(select(func.pg_notify(CHANNEL, "")))
 
 
 async def insert_done(
@@ -186,7 +104,7 @@ async def _insert(
             details=new.details,
             create_time=new.now,
             update_time=new.now,
-            due_time=new.now,
+            due_time=new.due or new.now,
             remove_time=new.now + new.keep if state.is_final else None,
         )
         .returning(OperationRow)
@@ -347,13 +265,35 @@ def _ended(state: State, now: datetime, keep: timedelta) -> dict[str, Any]:
 
 
 async def _end(session: Session, owned: Owned, values: dict[str, Any]) -> bool:
-    statement = (
+    statement = update(OperationRow).where(owned.is_mine()).values(values)
+    ended = await session.execute(statement.returning(OperationRow.operation_id))
+    return ended.first() is not None
+
+
+async def withdraw_previews(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
+    """Take the texts out of stored previews that name one of the memories, which are being erased.
+
+    To be called after the erasure: it waits for previews that are being stored, since those lock
+    the memories that they name.
+    """
+    if not memory_ids:
+        return
+    changes = func.jsonb_array_elements(OperationRow.response["plannedChanges"], type_=JSONB)
+    planned = changes.column_valued("planned")
+    memory_id = func.split_part(planned["memory"]["name"].astext, "/memories/", 2)
+    kept = func.jsonb_build_object("@type", OperationRow.response["@type"], "withdrawn", True)
+    await session.execute(
         update(OperationRow)
-        .where(owned.is_mine())
-        .values(values)
-        .returning(OperationRow.operation_id)
+        .where(
+            OperationRow.engine_id == engine_id,
+            # As the index has it: a parameter would not match that.
+            OperationRow.kind == literal_column(f"'{PREVIEW}'"),
+            OperationRow.response.has_key("plannedChanges"),
+            select(planned).where(memory_id.in_(memory_ids)).exists(),
+        )
+        .values(response=kept)
+        .execution_options(synchronize_session=False)
     )
-    return (await session.execute(statement)).first() is not None
 
 
 async def remove_old(session: Session, now: datetime, limit: int) -> int:

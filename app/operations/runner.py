@@ -7,7 +7,7 @@ import asyncio
 import secrets
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from random import SystemRandom
 from typing import Any
@@ -34,6 +34,13 @@ from app.settings import Settings
 log = structlog.get_logger()
 
 _RETRYABLE = (Unavailable, ResourceExhausted, DeadlineExceeded, Aborted)
+# The model's client has retried these as long as a client should wait; a budget lasts a day.
+_FINAL = (
+    Reason.MODEL_TIMEOUT,
+    Reason.MODEL_RATE_LIMITED,
+    Reason.MODEL_UNAVAILABLE,
+    Reason.TOKEN_BUDGET_EXHAUSTED,
+)
 # A retry waits between half of its delay and the whole, so that failures do not come back in step.
 _JITTER = 0.5
 _random = SystemRandom()
@@ -41,6 +48,14 @@ _random = SystemRandom()
 
 class LeaseLost(Exception):
     """Another worker has this operation; nothing of this attempt may remain."""
+
+
+class Postponed(Exception):
+    """What a job raises that cannot be done before a moment, through no failure of its own."""
+
+    def __init__(self, until: datetime) -> None:
+        super().__init__(until)
+        self.until = until
 
 
 @dataclass(frozen=True)
@@ -172,6 +187,8 @@ class Runner:
                 await self._record(lambda: self._release(claim), timedelta())
             except LeaseLost:
                 log.warning("operation.lease_lost", attempts=claim.attempts)
+            except Postponed as later:
+                await self._record(partial(self._postpone, claim, later.until), self._lease)
             except Exception as error:  # noqa: BLE001 - every failure must be recorded in the row
                 # Bound now: the name of a caught error ends with its clause.
                 await self._record(partial(self._fail, claim, error), self._lease)
@@ -207,10 +224,15 @@ class Runner:
         async with self._db.transaction() as session:
             await claims.release(session, claim.owned)
 
+    async def _postpone(self, claim: Claim, until: datetime) -> None:
+        log.info("operation.postponed", until=until.isoformat())
+        async with self._db.transaction() as session:
+            await claims.postpone(session, claim.owned, until)
+
     async def _fail(self, claim: Claim, error: Exception) -> None:
         """Record a failure: another attempt later where that may help, else the end."""
         found = _as_service_error(error)
-        may_retry = isinstance(found, _RETRYABLE)
+        may_retry = isinstance(found, _RETRYABLE) and found.reason not in _FINAL
         is_last = claim.attempts >= self._settings.worker_max_attempts
         async with self._db.transaction() as session:
             if may_retry and not is_last:

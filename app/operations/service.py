@@ -12,7 +12,7 @@ from app.core.names import EngineName, OperationName
 from app.core.once import Once
 from app.core.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
 from app.db.session import Database, Session
-from app.operations import repository
+from app.operations import repeats, repository
 from app.operations.schemas import ListOperationsResponse, Operation, State
 from app.operations.tables import OperationRow
 from app.resources import Resources, ResponseReader
@@ -86,7 +86,7 @@ class OperationService:
     async def cancel(self, name: OperationName, once: Once | None) -> None:
         """Cancel what waits, ask what runs to stop; what has ended stays as it is."""
         async with self.db.transaction() as session:
-            if await repository.is_repeated(session, name, once, self.clock.now()):
+            if await repeats.is_repeated(session, name.engine.engine, once, self.clock.now()):
                 return
             row = await repository.get(session, name, for_update=True)
             await repository.cancel(session, row, self.clock.now(), self.keep)
@@ -98,7 +98,7 @@ class OperationService:
             FailedPrecondition: it has not ended.
         """
         async with self.db.transaction() as session:
-            if await repository.is_repeated(session, name, once, self.clock.now()):
+            if await repeats.is_repeated(session, name.engine.engine, once, self.clock.now()):
                 return
             row = await repository.get(session, name, for_update=True)
             if not State(row.state).is_final:

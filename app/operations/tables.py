@@ -29,6 +29,12 @@ class OperationRow(Base):
             postgresql_where=text("state = 'PENDING' or state = 'RUNNING'"),
         ),
         Index("ix_operations_remove_time", "remove_time"),
+        # Few, and looked for whenever a memory is erased.
+        Index(
+            "ix_operations_previews",
+            "engine_id",
+            postgresql_where=text("kind = 'generation.preview'"),
+        ),
     )
 
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
@@ -53,7 +59,7 @@ class OperationRow(Base):
 
 
 class RequestIdRow(Base):
-    """A request id that a caller chose, with the operation that first answered it."""
+    """A request id that a caller chose, with the operation, if any, that first answered it."""
 
     __tablename__ = "request_ids"
     __table_args__ = (Index("ix_request_ids_remove_time", "remove_time"),)
@@ -63,7 +69,7 @@ class RequestIdRow(Base):
     request_id: Mapped[str] = mapped_column(Text, primary_key=True)
     request_hash: Mapped[bytes] = mapped_column(LargeBinary)
     operation_engine_id: Mapped[int]
-    operation_id: Mapped[str] = mapped_column(Text)
+    operation_id: Mapped[str | None] = mapped_column(Text)
     remove_time: Mapped[datetime]
 
 

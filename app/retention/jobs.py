@@ -7,7 +7,7 @@ from app.retention.service import remove_engine_batch
 
 
 async def delete_engine(job: Job, resources: Resources) -> None:
-    """Remove a hidden engine's memories in batches, then the engine, with the operation's end.
+    """Remove what a hidden engine holds in batches, then the engine, with the operation's end.
 
     Each batch is a transaction of its own, so a killed worker's successor goes on where it was.
     Should this fail for good, the sweep goes on.

@@ -14,6 +14,8 @@ from app.db.filters import Clause, read_filter
 from app.db.session import Session, limited
 from app.engines import repository as engines
 from app.engines.repository import Lock
+from app.ingestion import repository as streams
+from app.ingestion.service import IngestionService
 from app.memories import ledger
 from app.memories import repository as memories
 from app.memories.ledger import Writing
@@ -21,12 +23,15 @@ from app.memories.repository import NOTHING_ERASED, Erased
 from app.memories.schemas import RevisionFields, metadata_filters
 from app.memories.service import MemoryService, noting_revisions
 from app.memories.tables import MemoryRow
+from app.operations import repeats
 from app.operations import repository as operations
 from app.operations.schemas import type_url
 from app.operations.tables import OperationRow
 from app.resources import Resources
 from app.retention import repository
 from app.retention.schemas import PurgeMemoriesRequest
+from app.sessions import repository as sessions
+from app.usage import repository as usage
 
 log = structlog.get_logger()
 
@@ -63,7 +68,7 @@ class RetentionService:
         async with service.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = service.operation(engine, "memories.purge", "PurgeMemories", now)
-            if (known := await operations.replay(session, new, once)) is not None:
+            if (known := await repeats.replay(session, new, once)) is not None:
                 return known
             writing = service.writing(engine, new, RevisionFields())
             if not request.force:
@@ -82,7 +87,9 @@ class RetentionService:
     async def _erase_matching(self, session: Session, engine_id: int, wanted: Clause) -> Erased:
         erased = NOTHING_ERASED
         async for rows in self._matching(session, engine_id, wanted):
-            erased += await ledger.erase(session, engine_id, [row.memory_id for row in rows])
+            ids = [row.memory_id for row in rows]
+            erased += await ledger.erase(session, engine_id, ids)
+            await operations.withdraw_previews(session, engine_id, ids)
         return erased
 
     async def _delete_matching(self, session: Session, writing: Writing, wanted: Clause) -> int:
@@ -119,21 +126,22 @@ class RetentionService:
 
         Raises:
             Aborted: the etag is stale.
-            FailedPrecondition: it has memories and `force` is not set.
+            FailedPrecondition: it has memories or sessions, and `force` is not set.
         """
         service = self.memories
         now = service.clock.now()
         async with service.db.transaction() as session:
-            if (known := await operations.answered(session, name.engine, once)) is not None:
+            if (known := await repeats.answered(session, name.engine, once)) is not None:
                 return known
             engine = await engines.get(session, name, Lock.EXCLUSIVE)
             new = service.operation(engine, DELETE_ENGINE, "DeleteReasoningEngine", now)
-            if (known := await operations.replay(session, new, once)) is not None:
+            if (known := await repeats.replay(session, new, once)) is not None:
                 return known
             check_etag(engine.version, etag)
-            if not force and await memories.exists_any(session, engine.engine_id, now):
+            if not force and await _has_children(session, engine.engine_id, now):
                 raise FailedPrecondition(
-                    f"{name} has memories; set force to delete them too.", Reason.ENGINE_NOT_EMPTY
+                    f"{name} has memories or sessions; set force to delete them too.",
+                    Reason.ENGINE_NOT_EMPTY,
                 )
             await engines.mark_deleted(session, engine.engine_id, now)
             return await operations.insert(session, new)
@@ -141,9 +149,13 @@ class RetentionService:
     async def sweep(self) -> None:
         """Free what nothing can read any more, in batches of one transaction each."""
         now = self.memories.clock.now()
+        ingestion = IngestionService(self.memories)
         for name, remove in (
             ("memories", self._remove_gone),
             ("revisions", repository.remove_expired_revisions),
+            ("sessions", sessions.remove_expired),
+            ("event ids", ingestion.forget_old_ids),
+            ("streams", ingestion.forget_old_streams),
             ("operations", operations.remove_old),
             ("engines", self._remove_deleted_engines),
         ):
@@ -189,18 +201,41 @@ class RetentionService:
         count = 0
         for engine_id, ids in (await repository.list_gone(session, now, limit)).items():
             erased = await ledger.erase_gone(session, engine_id, ids, now)
+            await operations.withdraw_previews(session, engine_id, ids)
             count += erased.memories
         return count
 
 
-async def remove_engine_batch(session: Session, engine_id: int, limit: int) -> bool:
-    """Remove up to `limit` memories of a hidden engine; with none left, the engine itself.
+async def _has_children(session: Session, engine_id: int, now: datetime) -> bool:
+    """Say whether an engine has anything that its deletion needs `force` for."""
+    return await memories.exists_any(session, engine_id, now) or await sessions.exists_any(
+        session, engine_id, now
+    )
 
-    Takes part in the caller's transaction. Returns whether the engine is gone.
-    """
+
+async def _remove_memories(session: Session, engine_id: int, limit: int) -> int:
     ids = await repository.list_ids(session, engine_id, limit)
     if ids:
         await ledger.erase(session, engine_id, ids)
-        return False
+    return len(ids)
+
+
+_CHILDREN: tuple[Callable[[Session, int, int], Awaitable[int]], ...] = (
+    _remove_memories,
+    sessions.remove_of_engine,
+    streams.remove_of_engine,
+    usage.remove_of_engine,
+)
+"""What removes up to a number of rows below an engine, and says how many went."""
+
+
+async def remove_engine_batch(session: Session, engine_id: int, limit: int) -> bool:
+    """Remove up to `limit` rows below a hidden engine; with none left, the engine itself.
+
+    Takes part in the caller's transaction. Returns whether the engine is gone.
+    """
+    for remove in _CHILDREN:
+        if await remove(session, engine_id, limit):
+            return False
     await engines.remove(session, engine_id)
     return True

@@ -16,12 +16,13 @@ from sqlalchemy import (
     literal,
     or_,
     select,
+    text,
     true,
     tuple_,
 )
 from sqlalchemy.dialects.postgresql import ARRAY
-from sqlalchemy.orm import aliased
 
+from app.db.base import JsonList
 from app.db.columns import EMBEDDING
 from app.db.session import Session
 from app.engines.config import MemoryType
@@ -60,38 +61,54 @@ async def find_nearest(
     session: Session, query: ScopeQuery, model_id: str, vector: Vector, limit: int
 ) -> list[tuple[MemoryRow, float]]:
     """Return memories with their Euclidean distance to `vector`, nearest first. Exact."""
-    statement = _nearest(query, model_id, literal(vector, EMBEDDING), limit)
+    statement = _nearest([MemoryRow], query, model_id, literal(vector, EMBEDDING), limit)
     return [(row, float(found)) for row, found in await session.execute(statement)]
+
+
+@dataclass(frozen=True)
+class Near:
+    """What a search for several vectors tells of a memory; `distance` is Euclidean."""
+
+    memory_id: str
+    version: int
+    fact: str | None
+    topics: JsonList
+    distance: float
 
 
 async def find_nearest_to_each(
     session: Session, query: ScopeQuery, model_id: str, vectors: Sequence[Vector], limit: int
-) -> list[list[tuple[MemoryRow, float]]]:
-    """As `find_nearest` for several vectors at once; return a list for each, in their order."""
+) -> list[list[Near]]:
+    """As `find_nearest` for several vectors at once; return a list for each, in their order.
+
+    The rest of the transaction does without nested loops where it can: of a scope that is new,
+    Postgres expects one memory, and would compare each of a thousand with each.
+    """
+    await session.execute(text("set local enable_nestloop = off"))
     asked = (
         func.unnest(literal(list(vectors), ARRAY(EMBEDDING)))
         .table_valued(column("vector", EMBEDDING), with_ordinality="position")
         .render_derived(name="asked")
     )
-    nearest = _nearest(query, model_id, asked.c.vector, limit).lateral("nearest")
-    memory = aliased(MemoryRow, nearest)
+    told = (MemoryRow.memory_id, MemoryRow.version, MemoryRow.fact, MemoryRow.topics)
+    nearest = _nearest(told, query, model_id, asked.c.vector, limit).lateral("nearest")
     statement = (
-        select(asked.c.position, memory, nearest.c.distance)
+        select(asked.c.position, *nearest.c)
         .join_from(asked, nearest, true())
         .order_by(asked.c.position, nearest.c.distance, nearest.c.memory_id)
     )
-    found: list[list[tuple[MemoryRow, float]]] = [[] for _ in vectors]
-    for position, row, distance in await session.execute(statement):
-        found[position - 1].append((row, float(distance)))
+    found: list[list[Near]] = [[] for _ in vectors]
+    for position, *near in await session.execute(statement):
+        found[position - 1].append(Near(*near))
     return found
 
 
 def _nearest(
-    query: ScopeQuery, model_id: str, vector: ColumnElement[Any], limit: int
-) -> Select[MemoryRow, float]:
+    told: Sequence[Any], query: ScopeQuery, model_id: str, vector: ColumnElement[Any], limit: int
+) -> Select[*tuple[Any, ...]]:
     distance = MemoryVectorRow.vector.l2_distance(vector)
     return (
-        select(MemoryRow, distance.label("distance"))
+        select(*told, distance.label("distance"))
         .join(
             MemoryVectorRow,
             and_(

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from app.core.clock import Clock
 from app.core.names import EngineName
@@ -152,11 +153,18 @@ def _page_size(params: SimpleRetrievalParams | None) -> int:
 
 
 def _profiles(rows: Iterable[MemoryRow]) -> dict[str, MemoryProfile]:
-    """Put the fields of each schema together; of two values of a field the later row's counts."""
-    found: dict[str, MemoryProfile] = {}
+    """Put the fields of each schema together; of two values of a field the later row's counts.
+
+    A null, which only a memory written by hand can have, takes the field away.
+    """
+    found: dict[str, dict[str, Any]] = {}
     for row in rows:
         content = row.structured_content or {}
-        schema_id = content["schemaId"]
-        profile = found.setdefault(schema_id, MemoryProfile(schema_id=schema_id, profile={}))
-        profile.profile.update(content["data"])
-    return found
+        found.setdefault(content["schemaId"], {}).update(content["data"])
+    return {
+        schema_id: MemoryProfile(
+            schema_id=schema_id,
+            profile={name: value for name, value in fields.items() if value is not None},
+        )
+        for schema_id, fields in found.items()
+    }

@@ -16,9 +16,9 @@ from app.wire.scalars import Timestamp
 class ExtractedMemory(WireModel):
     """What generation extracted, before it was merged with what was there."""
 
-    fact: str
+    fact: str | None = None
     context: str | None = None
-    structured_data: dict[str, Any] | None = None
+    structured_data: dict[str, Any] | None = Field(None, description="Of a profile's field.")
 
 
 class MemoryRevision(WireModel):

@@ -15,11 +15,11 @@ from app.engines.schemas import config_of, name_of
 from app.memories import ledger
 from app.memories import repository as memories
 from app.memories.ledger import CONTENT_FIELDS, Action, Change
-from app.memories.policy import Cause, memory_expiry
+from app.memories.policy import Cause, ahead, memory_expiry
 from app.memories.schemas import RevisionFields, RollbackMemoryRequest
 from app.memories.service import MemoryService, embed_fact, finish_with_memory
-from app.memories.tables import MemoryRow, RevisionRow
-from app.operations import repository as operations
+from app.memories.tables import RevisionRow
+from app.operations import repeats
 from app.operations.tables import OperationRow
 from app.resources import Resources
 from app.revisions import repository
@@ -106,7 +106,7 @@ class RevisionService:
         async with service.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             new = service.operation(engine, "memories.rollback", "RollbackMemory", now)
-            if (known := await operations.replay(session, new, once)) is not None:
+            if (known := await repeats.replay(session, new, once)) is not None:
                 return known
             row = await memories.get(session, name, memories.is_known(now), for_update=True)
             check_etag(row.version, etag)
@@ -116,7 +116,7 @@ class RevisionService:
                 row=row,
                 content={field: getattr(revision, field) for field in CONTENT_FIELDS},
                 expire_time=memory_expiry(
-                    config_of(engine), Cause.UPDATE, now, None, _present_expiry(row, now)
+                    config_of(engine), Cause.UPDATE, now, None, ahead(row.expire_time, now)
                 ),
                 vector=vector,
                 restores=revision.revision_id,
@@ -151,10 +151,3 @@ def _revision_id(memory: MemoryName, text: str) -> int:
             "must be the id of a revision of this memory, a number, or its full name.",
         )
     return parse_revision_id(identity)
-
-
-def _present_expiry(row: MemoryRow, now: datetime) -> datetime | None:
-    """Return the expiry that the memory keeps; one that passed while it was deleted is dropped."""
-    if row.expire_time is not None and row.expire_time <= now:
-        return None
-    return row.expire_time

@@ -8,7 +8,7 @@ import re
 
 from app.rules.lexicon import GENERIC, language, word_set
 from app.rules.slots import slots
-from app.rules.text import content, fold, names, stem, straight, words
+from app.rules.text import content, fold, names, numbers, stem, straight, words
 
 MAX_WORDS_PER_NAMED = 6
 """A memory with more words than this for each one named is about something else as well."""
@@ -46,8 +46,8 @@ def names_something(said: str) -> bool:
     return bool(_named(straight(said))) and not _THE_USER.search(said)
 
 
-def _named(said: str) -> frozenset[str]:
-    tongue = language(said, "en")
+def _named(said: str, tongue: str = "") -> frozenset[str]:
+    tongue = tongue or language(said, "en")
     found = [word for word in words(said, tongue) if word not in GENERIC]
     return content(" ".join(found), tongue)
 
@@ -55,8 +55,8 @@ def _named(said: str) -> frozenset[str]:
 def means(said: str, fact: str) -> bool:
     """Tell whether a request to forget `said` means the memory `fact`."""
     said = straight(said)
-    kinds = {kind for kind, pattern in _SLOT_NAMES if pattern.search(said.strip())}
-    if any(slot.key in {(kind, "self") for kind in kinds} for slot in slots(fact)):
+    kinds = [kind for kind, pattern in _SLOT_NAMES if pattern.search(said.strip())]
+    if any(slot.key == (kind, "self") for kind in kinds for slot in slots(fact, kind)):
         return True
     named = _named(said)
     if not named or not names_something(said):
@@ -88,3 +88,37 @@ _LIKINGS = word_set("""
     bevorzuge vorliebe gusta gustan encanta prefiero preferencia aime adore préfère préférence
     """)
 _KIN = word_set("ex friend brother sister boss colleague")
+
+
+def may_mean(said: str, fact: str) -> bool:
+    """Tell whether a request to forget can mean a memory whose words differ, as a model may say.
+
+    The memory must have every number and name of the request and half of the words that name the
+    thing, and must not say much besides.
+    """
+    said = straight(said)
+    tongue = language(said, "en")
+    named = _named(said) - _likings(tongue)
+    spelt = frozenset(words(fact, tongue))
+    begins = {stem(word, tongue)[:_BEGINNING] for word in spelt}
+    shared = [word for word in named if word[:_BEGINNING] in begins]
+    # German writes every noun with a capital.
+    proper = frozenset[str]() if tongue == "de" else names(said)
+    return (
+        0 < len(named) <= 2 * len(shared)
+        and numbers(said) <= numbers(fact)
+        and proper <= spelt
+        and len(content(fact)) <= MAX_WORDS_PER_NAMED * len(named)
+    )
+
+
+_BEGINNING = 5
+"""Letters that the words of one family share at least ("allergy", "allergic")."""
+
+
+def named_in(thing: str, text: str) -> bool:
+    """Tell whether the text has every word that names the thing, and so any word of it."""
+    tongue = language(text, "en")
+    named = _named(straight(thing), tongue)
+    has = frozenset(stem(word, tongue) for word in words(text, tongue))
+    return bool(named) and (named <= has or fold(thing) in fold(text))

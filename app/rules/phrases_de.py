@@ -43,8 +43,8 @@ GERMAN = Phrases(
         r"^(?:(?:und|also|ok(?:ay)?|ach|bitte|doch|übrigens),? )*(?:(?:kannst|könntest"
         r"|würdest) du (?:bitte )?(?P<asked>.+?) (?:vergessen|löschen)\b"
         r"|ich möchte,? dass du (?P<wanted>.+?) vergisst\b|(?:vergiss|vergessen sie|lösch\w*"
-        r"|streich\w*|entfern\w*) (?:bitte )?(?:wieder )?(?!nicht\b|es\b"
-        r"|mich\b)(?P<said>.+))[.!?]*$"
+        r"|streich\w*|entfern\w*),? (?:bitte )?(?:wieder )?(?!nicht\b|es\b"
+        r"|mich\b),?(?:dass )?(?P<said>.+))[.!?]*$"
     ),
     always=pattern(
         r"^(?:bitte |und |also )*(?:immer |nie(?:mals)? |ab (?:jetzt|sofort)|künftig|in zukunft"

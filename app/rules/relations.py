@@ -4,11 +4,13 @@ Embeddings alone cannot tell a duplicate from an update, so each answer needs ev
 """
 
 import re
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from app.rules.lexicon import word_set
 from app.rules.slots import Slot, besides, restates, rivals, slots
-from app.rules.stances import Stance, denies, stance, without
+from app.rules.stances import Stance, affirms, denies, stance, without
 from app.rules.text import content, key, names, negated, numbers, resolved, straight
 
 SAME_COSINE = 0.95
@@ -39,18 +41,57 @@ _SINCE = re.compile(r"\b(?:since|for \w+ \w+|seit|desde|depuis)\b", re.IGNORECAS
 
 @dataclass(frozen=True)
 class Statement:
-    """A fact with what the comparisons need of it, worked out once."""
+    """A fact with what the comparisons need of it, each worked out once, and only if needed."""
 
     fact: str
-    key: str
-    slots: tuple[Slot, ...]
-    stance: Stance
     dated_by_now: bool = False
+
+    @cached_property
+    def key(self) -> str:
+        """What it shares with those that differ in spelling only."""
+        return key(self.fact)
+
+    @cached_property
+    def dates(self) -> frozenset[str]:
+        """The dates that were resolved into it."""
+        return resolved(self.fact)
+
+    @cached_property
+    def slots(self) -> tuple[Slot, ...]:
+        """What it says that can have only one value at a time."""
+        return tuple(slots(self.fact))
+
+    @cached_property
+    def affirmed(self) -> bool:
+        """Whether it affirms what it is about."""
+        return affirms(self.fact)
+
+    @cached_property
+    def stance(self) -> Stance:
+        """What it affirms or denies."""
+        return stance(self.fact)
+
+    @cached_property
+    def left(self) -> frozenset[str]:
+        """What it says was left for something else: of "I switched from tea to coffee", the tea."""
+        found = _SWITCH.search(straight(self.fact))
+        return content(found["old"], self.stance.tongue) if found else frozenset()
+
+    @cached_property
+    def _kinds(self) -> dict[str, list[Slot]]:
+        return {}
+
+    def filling(self, slot: Slot) -> Iterator[Slot]:
+        """Yield what fills the same slot, without a look for any other kind of slot."""
+        kind = slot.key[0]
+        if kind not in self._kinds:
+            self._kinds[kind] = slots(self.fact, kind)
+        return (other for other in self._kinds[kind] if other.key == slot.key)
 
 
 def read(fact: str, *, dated_by_now: bool = False) -> Statement:
-    """Work out what the comparisons need."""
-    return Statement(fact, key(fact), tuple(slots(fact)), stance(fact), dated_by_now)
+    """Make a fact ready for the comparisons."""
+    return Statement(fact, dated_by_now)
 
 
 def same(new: Statement, old: Statement, cosine: float) -> str | None:
@@ -59,33 +100,29 @@ def same(new: Statement, old: Statement, cosine: float) -> str | None:
         return None
     if new.key == old.key or _continues(new.key, old.key):
         return new.fact
-    if _continues(old.key, new.key) or _restated(old, new):
+    restated = [pair for pair in _shared(new, old) if restates(*pair)]
+    if _continues(old.key, new.key) or any(not besides(new.fact, mine) for mine, _ in restated):
         return old.fact
-    if _restated(new, old):
+    if any(not besides(old.fact, other) for _, other in restated):
         return new.fact
     return new.fact if cosine >= SAME_COSINE and _words_agree(new.fact, old.fact) else None
 
 
+def _shared(new: Statement, old: Statement) -> Iterator[tuple[Slot, Slot]]:
+    """Yield the slots that both fill."""
+    return ((mine, other) for mine in new.slots for other in old.filling(mine))
+
+
 def _dates_agree(new: Statement, old: Statement) -> bool:
     """Tell whether both mean one occasion; a date counted from the clock proves nothing."""
-    dates = resolved(new.fact), resolved(old.fact)
-    return new.dated_by_now or not all(dates) or dates[0] == dates[1]
+    return new.dated_by_now or not new.dates or not old.dates or new.dates == old.dates
 
 
 def _continues(longer: str, shorter: str) -> bool:
     """Tell whether the longer text is the shorter one and something more about it."""
-    if len(shorter.split()) < 3 or not longer.startswith(shorter + " "):
+    if not longer.startswith(shorter + " ") or len(shorter.split()) < 3:
         return False
     return longer[len(shorter) :].split(maxsplit=1)[0] in _MORE
-
-
-def _restated(longer: Statement, shorter: Statement) -> bool:
-    """Tell whether the shorter text does nothing but fill a slot as the longer one does."""
-    return any(
-        restates(mine, other) and not besides(shorter.fact, mine)
-        for mine in shorter.slots
-        for other in longer.slots
-    )
 
 
 def _words_agree(new: str, old: str) -> bool:
@@ -101,18 +138,20 @@ def overruled(new: Statement, old: Statement, cosine: float) -> str | None:
     None: they do not contradict. Empty: nothing remains. Else the old fact with only the
     contradicted part changed, because it says other things too.
     """
-    for mine in new.slots:
-        for other in old.slots:
-            if rivals(mine, other) or _bare_preferences(mine, other, cosine):
-                return _remainder(mine, old.fact, other)
-    theirs = old.stance
-    if theirs.tongue != new.stance.tongue:  # a word or two may not tell its language
-        theirs = stance(old.fact, new.stance.tongue)
-    if denies(new.stance, theirs):
+    for mine, other in _shared(new, old):
+        if rivals(mine, other) or _bare_preferences(mine, other, cosine):
+            return _remainder(mine, old.fact, other)
+    if new.affirmed != old.affirmed and denies(new.stance, _stance_beside(new, old)):
         return "" if _expendable(new, old) else without(old.fact, new.stance)
     if _turned(new, old, cosine) or _switched(new, old):
         return ""
     return None
+
+
+def _stance_beside(new: Statement, old: Statement) -> Stance:
+    """Return the older stance in the language of the newer: a word or two may not tell it."""
+    tongue = new.stance.tongue
+    return old.stance if old.stance.tongue == tongue else stance(old.fact, tongue)
 
 
 def _remainder(mine: Slot, fact: str, other: Slot) -> str:
@@ -162,17 +201,17 @@ def _expendable(new: Statement, old: Statement) -> bool:
 
 def _turned(new: Statement, old: Statement, cosine: float) -> bool:
     """Tell whether the new text says that something changed and begins as the old one does."""
-    begins = [
-        [word for word in statement.key.split() if word not in _ADVERBS][:2]
-        for statement in (new, old)
-    ]
     return (
         cosine >= CHANGED_COSINE
-        and begins[0] == begins[1]
         and bool(_CHANGE.search(straight(new.fact)))
+        and _beginning(new) == _beginning(old)
         and not names(old.fact) - names(new.fact)
-        and new.stance.affirmed == old.stance.affirmed
+        and new.affirmed == old.affirmed
     )
+
+
+def _beginning(statement: Statement) -> list[str]:
+    return [word for word in statement.key.split() if word not in _ADVERBS][:2]
 
 
 _ADVERBS = word_set("now actually currently just really jetzt inzwischen ahora maintenant")
@@ -180,6 +219,5 @@ _ADVERBS = word_set("now actually currently just really jetzt inzwischen ahora m
 
 def _switched(new: Statement, old: Statement) -> bool:
     """Tell whether the new text names what was left, and the old one is about that alone."""
-    found = _SWITCH.search(straight(new.fact))
-    left = content(found["old"], new.stance.tongue) if found else frozenset()
+    left = new.left
     return bool(left) and left <= old.stance.about and len(old.stance.about - left) <= 2

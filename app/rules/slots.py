@@ -37,13 +37,23 @@ class Slot:
     gone: bool = False
 
 
-def slots(text: str) -> list[Slot]:
-    """Return the slots that the text fills, in the order of the patterns."""
+def slots(text: str, kind: str = "") -> list[Slot]:
+    """Return the slots that the text fills, in the order of the patterns; of one kind, or all."""
     plain = straight(text)
-    found = [slot for kind, pattern in PATTERNS for slot in _filled(plain, kind, pattern)]
+    patterns = _OF_KIND[kind] if kind else PATTERNS
+    found = [slot for name, pattern in patterns for slot in _filled(plain, name, pattern)]
     if any(slot.key[0] == "over" for slot in found):  # "tea over coffee" is no plain preference
-        return [slot for slot in found if slot.key[0] != "prefer"]
-    return found
+        found = [slot for slot in found if slot.key[0] != "prefer"]
+    return [slot for slot in found if slot.key[0] == kind] if kind else found
+
+
+def _of_kind(kind: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
+    """Return the patterns of a kind, and those that decide whether it counts."""
+    names = {kind, f"{kind}-gone"} | ({"over"} if kind == "prefer" else set())
+    return tuple(pair for pair in PATTERNS if pair[0] in names)
+
+
+_OF_KIND = {kind: _of_kind(kind) for kind in {name.removesuffix("-gone") for name, _ in PATTERNS}}
 
 
 def _filled(text: str, kind: str, pattern: re.Pattern[str]) -> Iterator[Slot]:

@@ -28,6 +28,7 @@ _STOPPED = re.compile(
     r"|(?:he )?dej(?:é|ado) de|arrêté (?:de|d')|cessé)\b",
     re.IGNORECASE,
 )
+_NO_LONGER = re.compile(r"\b(?:no longer|any ?more)\b", re.IGNORECASE)
 _LITTLE = word_set(
     """
     im ive last month week year ago today yesterday seit letzte letzten letztes monat woche jahr
@@ -70,15 +71,26 @@ class Stance:
 
 def stance(text: str, default: str = "en") -> Stance:
     """Return what the statement affirms or denies, in the language `default` if no word tells."""
-    plain = _FURTHER.split(straight(undated(text)), maxsplit=1)[0]
+    plain = _main_clause(text)
     tongue = language(text, default)
-    found = words(plain, tongue)
-    denials = (
-        negated(plain) + bool(_STOPPED.search(plain)) + any(word in _DISLIKE for word in found)
-    )
-    if re.search(r"\b(?:no longer|any ?more)\b", plain, re.IGNORECASE) and not negated(plain):
+    about = _about(words(plain, tongue), tongue)
+    return Stance(about, affirms(text), tongue, _subject(plain, tongue))
+
+
+def affirms(text: str) -> bool:
+    """Tell whether the statement affirms what it is about; in any of the known languages."""
+    plain = _main_clause(text)
+    is_negated = negated(plain)
+    # Apostrophes part words as in French; words of dislike have none in any language.
+    disliked = not _DISLIKE.isdisjoint(words(plain, "fr"))
+    denials = is_negated + bool(_STOPPED.search(plain)) + disliked
+    if not is_negated and _NO_LONGER.search(plain):
         denials += 1
-    return Stance(_about(found, tongue), denials % 2 == 0, tongue, _subject(plain, tongue))
+    return denials % 2 == 0
+
+
+def _main_clause(text: str) -> str:
+    return _FURTHER.split(straight(undated(text)), maxsplit=1)[0]
 
 
 def _subject(text: str, tongue: str) -> str:

@@ -95,6 +95,15 @@ def statements(text: str, tongue: str) -> Iterator[Said]:
             yield Said(_finished(part), explicit=bool(phrases.always.search(straight(part))))
 
 
+def is_talk(text: str, tongue: str) -> bool:
+    """Tell whether a text is a question, a greeting or an order to the service: never a fact."""
+    plain = straight(text).strip()
+    if _QUESTION.search(plain) or _ADDRESSED.search(plain):
+        return True
+    phrases = PHRASES.get(tongue)
+    return bool((phrases.talk if phrases is not None else GREETING_ELSEWHERE).match(plain))
+
+
 def _forgotten_or_finished(asked: Said) -> Iterator[Said]:
     if asked.forget:
         yield asked

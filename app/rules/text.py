@@ -38,14 +38,16 @@ def clean(text: str) -> str:
 
 def straight(text: str) -> str:
     """Return the text, of the same length, with one kind of apostrophe, dash and blank."""
-    return text.translate(_STRAIGHT)
+    return text.replace("`", "'") if text.isascii() else text.translate(_STRAIGHT)
 
 
 def fold(text: str) -> str:
     """Return the text without case, accents, punctuation and extra spaces."""
-    plain = _ACCENTS.sub("", unicodedata.normalize("NFKD", _APOSTROPHES.sub("", text)))
-    folded = " ".join(_SEPARATORS.sub(" ", unicodedata.normalize("NFKC", plain).casefold()).split())
-    return folded or text.strip()
+    plain = _APOSTROPHES.sub("", text)
+    if not plain.isascii():
+        bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", plain))
+        plain = unicodedata.normalize("NFKC", bare)
+    return " ".join(_SEPARATORS.sub(" ", plain.casefold()).split()) or text.strip()
 
 
 def undated(text: str) -> str:

@@ -1,10 +1,18 @@
 """Prometheus metrics of the process. Labels name routes and kinds, never resources."""
 
-from fastapi import APIRouter, Response
-from prometheus_client import CONTENT_TYPE_LATEST, Histogram, generate_latest
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from datetime import datetime, timedelta
 
+import structlog
+from fastapi import APIRouter, Request, Response
+from prometheus_client import CONTENT_TYPE_LATEST, Gauge, Histogram, generate_latest
+
+from app.core.clock import Clock
+from app.core.failures import describe
 from app.web.errors import ERROR_RESPONSES
 
+log = structlog.get_logger()
 router = APIRouter()
 
 REQUEST_SECONDS = Histogram(
@@ -12,6 +20,57 @@ REQUEST_SECONDS = Histogram(
     "Duration of HTTP requests.",
     ["method", "route", "status"],
 )
+_READ_TIME = Gauge(
+    "memory_bank_gauges_read_timestamp_seconds",
+    "When the gauges of a source were last read from the database, in seconds since 1970.",
+    ["source"],
+)
+_INTERVAL = timedelta(seconds=5)
+_WAIT_SECONDS = 3.0
+"""How long an answer waits for the database; scrapers commonly give up after ten."""
+
+Refresher = Callable[[], Awaitable[None]]
+"""Sets the gauges of one source from the database."""
+
+
+class GaugeRefresh:
+    """Brings the gauges that tell of the database up to date before they are answered.
+
+    What fails or takes long leaves its gauges as they were: `_READ_TIME` says how old they are.
+    """
+
+    def __init__(
+        self,
+        clock: Clock,
+        refreshers: Mapping[str, Refresher],
+        wait_seconds: float = _WAIT_SECONDS,
+    ) -> None:
+        self._clock = clock
+        self._refreshers = refreshers
+        self._wait_seconds = wait_seconds
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._last: datetime | None = None
+
+    async def refresh(self) -> None:
+        """Read what was not read a moment ago; return when it is there, or after a short while."""
+        now = self._clock.now()
+        if self._last is None or abs(now - self._last) >= _INTERVAL:
+            self._last = now
+            for source in self._refreshers.keys() - self._running.keys():
+                self._running[source] = asyncio.create_task(self._read(source))
+        if self._running:
+            # Not broken off when it takes long, for that would cost the connection, too.
+            await asyncio.wait(self._running.values(), timeout=self._wait_seconds)
+
+    async def _read(self, source: str) -> None:
+        try:
+            await self._refreshers[source]()
+        except Exception as error:  # noqa: BLE001 - the other metrics are wanted all the more now
+            log.warning("metrics.refresh_failed", source=source, error=describe(error))
+        else:
+            _READ_TIME.labels(source).set(self._clock.now().timestamp())
+        finally:
+            del self._running[source]
 
 
 @router.get(
@@ -25,6 +84,8 @@ REQUEST_SECONDS = Histogram(
         401: ERROR_RESPONSES[401],
     },
 )
-async def get_metrics() -> Response:
+async def get_metrics(request: Request) -> Response:
     """Return the metrics of this process in the Prometheus text format."""
+    gauges: GaugeRefresh = request.app.state.gauges
+    await gauges.refresh()
     return Response(generate_latest(), media_type=CONTENT_TYPE_LATEST)

@@ -6,12 +6,15 @@ from fastapi import Depends, Path
 
 from app.core.names import (
     INT64_ID,
+    SESSION_ID,
     STORED_ID,
     EngineName,
     LocationName,
     MemoryName,
     OperationName,
+    SessionName,
     parse_engine_id,
+    parse_session_id,
     parse_text_id,
 )
 
@@ -19,6 +22,7 @@ from app.core.names import (
 _PARENT_SCHEMA: dict[str, Any] = {"pattern": r"^[^/\u0000-\u001f\u007f]{1,256}$"}
 _INT64_SCHEMA: dict[str, Any] = {"pattern": f"^{INT64_ID}$"}
 _TEXT_SCHEMA: dict[str, Any] = {"pattern": f"^{STORED_ID}$"}
+_SESSION_SCHEMA: dict[str, Any] = {"pattern": f"^{SESSION_ID}$"}
 
 _ProjectPart = Annotated[
     str,
@@ -32,6 +36,9 @@ _EnginePart = Annotated[
     str, Path(description="Id of the engine.", examples=["1"], json_schema_extra=_INT64_SCHEMA)
 ]
 _MemoryPart = Annotated[str, Path(description="Id of the memory.", json_schema_extra=_TEXT_SCHEMA)]
+_SessionPart = Annotated[
+    str, Path(description="Id of the session.", json_schema_extra=_SESSION_SCHEMA)
+]
 _OperationPart = Annotated[
     str, Path(description="Id of the operation.", json_schema_extra=_TEXT_SCHEMA)
 ]
@@ -59,6 +66,13 @@ async def _memory(engine: EnginePath, memory: _MemoryPart) -> MemoryName:
 
 
 MemoryPath = Annotated[MemoryName, Depends(_memory)]
+
+
+async def _session(engine: EnginePath, session: _SessionPart) -> SessionName:
+    return SessionName(engine, parse_session_id(session))
+
+
+SessionPath = Annotated[SessionName, Depends(_session)]
 
 
 async def _operation(engine: EnginePath, operation: _OperationPart) -> OperationName:

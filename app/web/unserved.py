@@ -9,19 +9,7 @@ from app.web.paths import ENGINE
 
 router = APIRouter(include_in_schema=False)
 
-_METHODS = (
-    ("POST", "/memories:ingestEvents"),
-    ("POST", ":ingestEvents"),
-    ("POST", "/memories:retrieveProfiles"),
-    ("POST", "/sessions"),
-    ("GET", "/sessions"),
-    ("GET", "/sessions/{session}"),
-    ("PATCH", "/sessions/{session}"),
-    ("DELETE", "/sessions/{session}"),
-    ("POST", "/sessions/{session}:appendEvent"),
-    ("POST", "/sessions/{session}:compact"),
-    ("GET", "/sessions/{session}/events"),
-)
+_METHODS = (("POST", "/sessions/{session}:compact"),)
 
 
 async def _refuse() -> NoReturn:

@@ -109,7 +109,7 @@ def writing_functions() -> set[str]:
 
 def test_the_writing_functions_are_found() -> None:
     found = writing_functions()
-    assert {"update_memory", "mark_deleted", "put_vectors", "append_revisions", "erase"} <= found
+    assert {"update_memories", "mark_deleted", "put_vectors", "append_revisions", "erase"} <= found
     assert not {"get", "find", "list_page", "exists_any", "find_revision"} & found
 
 

@@ -16,11 +16,17 @@ from tests.support.operations import create_memory
 ALLOWED = {
     "app.engines.repository.list_deleted": "a sweep",
     "app.engines.repository.list_page": "the administrator's listing of engines",
+    "app.ingestion.repository.list_stranded": "a sweep",
+    "app.ingestion.repository.oldest_pending": "the metrics of the streams",
+    "app.ingestion.repository.remove_old_events": "a sweep",
+    "app.ingestion.repository.remove_old_streams": "a sweep",
     "app.operations.claims.claim": "a worker takes work of any engine",
+    "app.operations.claims.queue_at": "the metrics of the queue",
     "app.operations.claims.release_all": "the start of the only worker",
     "app.operations.repository.remove_old": "a sweep",
     "app.retention.repository.list_gone": "a sweep",
     "app.retention.repository.remove_expired_revisions": "a sweep",
+    "app.sessions.repository.remove_expired": "a sweep",
 }
 """Who may cross engines, and why: workers and sweeps, and who may see every engine."""
 

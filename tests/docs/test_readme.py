@@ -33,3 +33,8 @@ def test_the_sample_of_the_demo_is_what_the_demo_prints() -> None:
     command = [sys.executable, "-m", "app.cli", "demo"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout.strip() in README
+
+
+def test_the_services_for_adk_are_those_that_are_tested() -> None:
+    tested = Path(__file__).parents[1] / "conformance/adk/agents/services.py"
+    assert tested.read_text().strip() in README

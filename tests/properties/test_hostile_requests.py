@@ -21,6 +21,8 @@ _LISTS = [
     "reasoningEngines/1/memories",
     "reasoningEngines/1/memories/-/revisions",
     "reasoningEngines/1/operations",
+    "reasoningEngines/1/sessions",
+    "reasoningEngines/1/sessions/known/events",
 ]
 _MAX_REFUSAL_BYTES = 20_000
 _OURS = {reason.value for reason in Reason} - {Reason.INTERNAL.value}
@@ -48,9 +50,12 @@ def _requests() -> Iterator[Sent]:
 
 @pytest.fixture
 async def known(app: FastAPI) -> FastAPI:
-    """The application with the memory that good requests name."""
+    """The application with the memory and the session that good requests name."""
     path, query = b"/v1/reasoningEngines/1/memories", b"memoryId=known"
     body = b'{"fact": "I like tea.", "scope": {"user_id": "42"}}'
+    assert (await call(app, Sent("POST", path, query, body=body))).status == 200
+    path, query = b"/v1/reasoningEngines/1/sessions", b"sessionId=known"
+    body = b'{"userId": "42"}'
     assert (await call(app, Sent("POST", path, query, body=body))).status == 200
     return app
 

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis import strategies as st
@@ -20,11 +21,14 @@ from app.settings import Settings
 from tests.support.ledger_bench import Bench
 from tests.support.ledger_check import check_all
 from tests.support.ledger_model import Bank, Ledger, Memory, Revising
+from tests.support.ledger_wire import undo_told, wire_bank, wire_revising, wire_ttl
 
 EXAMPLES = 200
 STEPS = 20
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)
+KEPT = 7 * DAY
+"""How long operations are."""
 JUMPS = [HOUR, 2 * HOUR, DAY, 47 * HOUR, 2 * DAY, 5 * DAY, 366 * DAY]
 FACTS = [
     "I like tea.",
@@ -60,6 +64,7 @@ lives = st.sampled_from([None, None, DAY, 10 * DAY])
 scopes = st.sampled_from(["ann", "bob"])
 revisings = st.sampled_from(REVISING)
 ANY = 9
+UNDONE = {"DELETED", "UPDATED", "RESTORED"}
 picks = st.integers(0, 11)
 
 
@@ -72,6 +77,8 @@ class LedgerMachine(RuleBasedStateMachine):
     def open_bank(self, bank: Bank) -> None:
         self.bench.empty()
         self.ledger = Ledger(bank)
+        self.operations: dict[str, datetime] = {}
+        self.before: dict[str, dict[str, Memory]] = {}
         body = {"contextSpec": {"memoryBankConfig": wire_bank(bank)}}
         answer = self.bench.ask("POST", "reasoningEngines", body)
         self.engine = answer.json()["response"]["name"]
@@ -106,6 +113,7 @@ class LedgerMachine(RuleBasedStateMachine):
         assert answer.status_code == 200, answer.text
         name = answer.json()["response"]["name"].rpartition("/")[2]
         assert chosen is None or name == chosen
+        self.begin(answer)
         self.ledger.create(name, self.born(scope, fact), revising, ttl)
 
     @rule(
@@ -134,6 +142,7 @@ class LedgerMachine(RuleBasedStateMachine):
             assert answer.status_code == 404
             return
         assert answer.status_code == 200, answer.text
+        self.begin(answer)
         content = (fact or self.ledger.memories[name].fact, title)
         self.ledger.update(name, self.now, content, revising, expiry)
 
@@ -147,9 +156,11 @@ class LedgerMachine(RuleBasedStateMachine):
             assert answer.status_code == 404
         elif permanent:
             assert answer.json()["metadata"]["erased"]["revisions"] == len(found.revisions)
+            self.begin(answer)
             self.ledger.erase(name)
         else:
             assert answer.status_code == 200, answer.text
+            self.begin(answer)
             self.ledger.delete(name, self.now)
 
     @rule(pick=picks, back=st.integers(0, 4), recover=st.booleans())
@@ -166,6 +177,7 @@ class LedgerMachine(RuleBasedStateMachine):
             assert answer.json()["error"]["status"] == "FAILED_PRECONDITION"
         else:
             assert answer.status_code == 200, answer.text
+            self.begin(answer)
             self.ledger.roll_back(name, self.now, version)
 
     @rule(scope=scopes, given=st.lists(facts, min_size=1, max_size=3), revising=revisings)
@@ -214,11 +226,50 @@ class LedgerMachine(RuleBasedStateMachine):
             if (one.fact == fact if scope is None else one.scope == scope)
         ]
         assert answer.json()["response"]["purgeCount"] == len(chosen)
+        self.begin(answer)
         for name in chosen if force else []:
             if permanent:
                 self.ledger.erase(name)
             else:
                 self.ledger.delete(name, self.now)
+
+    @rule(pick=picks, labels=st.sampled_from([{}, {"source": "undo"}]))
+    def undo(self, pick: int, labels: dict[str, str]) -> None:
+        """Take one of the newest operations back, whatever has happened since."""
+        names = [name for name in self.operations if pick >= ANY or self.traces(name)]
+        if not names:
+            return
+        target = names[-1 - pick // 4 % len(names)]
+        target_id, revising = target.rpartition("/")[2], Revising(labels=labels)
+        answer = self.bench.ask("POST", f"{target}:undo", wire_revising(revising))
+        if not self.traces(target):
+            assert answer.json()["error"]["details"][0]["reason"] == "NOTHING_TO_UNDO"
+            return
+        assert answer.status_code == 200, answer.text
+        self.begin(answer)
+        self.bench.work()
+        told = undo_told(self.bench.ask("GET", answer.json()["name"]).json()["response"])
+        expected = self.ledger.undo(target_id, self.now, revising)
+        known = self.ledger.known(self.now)
+        # Of these, the operation's own answer is all that is left.
+        lost = {
+            name: "REVISION_NOT_KEPT" if name in known else "ERASED"
+            for name in told.keys() - expected.keys()
+        }
+        assert told == {**expected, **lost}
+        self.check_undone(target, expected)
+
+    def check_undone(self, target: str, undone: dict[str, str]) -> None:
+        """What an undo has touched is as it was before the operation."""
+        for name in (name for name, what in undone.items() if what in UNDONE):
+            before, after = self.before[target].get(name), self.ledger.memories[name]
+            if before is None or not before.is_live(self.operations[target]):
+                assert after.deleted is not None
+                continue
+            assert after.is_live(self.now)
+            assert (after.fact, after.title) == (before.fact, before.title)
+            if before.is_live(self.now):
+                assert after.expires == before.expires
 
     @rule(jump=st.sampled_from(JUMPS))
     def advance(self, jump: timedelta) -> None:
@@ -236,11 +287,23 @@ class LedgerMachine(RuleBasedStateMachine):
     def sweep(self) -> None:
         self.bench.sweep()
         self.ledger.sweep(self.now)
+        kept = self.operations.items()
+        self.operations = {name: time for name, time in kept if time + KEPT > self.now}
 
     @invariant()
     def the_service_holds_what_the_model_holds(self) -> None:
         if hasattr(self, "ledger"):
             check_all(self.bench, self.engine, self.ledger)
+
+    def begin(self, answer: httpx.Response) -> None:
+        """Let the changes to come belong to the operation that an answer names."""
+        name = answer.json()["name"]
+        self.ledger.operation = name.rpartition("/")[2]
+        self.operations[name] = self.now
+        self.before[name] = dict(self.ledger.memories)
+
+    def traces(self, operation: str) -> dict[str, int]:
+        return self.ledger.traces(operation.rpartition("/")[2], self.now)
 
     def born(self, scope: str, fact: str | None) -> Memory:
         return Memory(scope, fact, None, created=self.now, updated=self.now, expires=None)
@@ -279,6 +342,7 @@ class LedgerMachine(RuleBasedStateMachine):
         body = {"scope": {"user": scope}, **body, **wire_revising(revising)}
         answer = self.bench.ask("POST", f"{self.engine}/memories:generate", body)
         assert answer.status_code == 200, answer.text
+        self.begin(answer)
         self.bench.work()
         operation = self.bench.ask("GET", answer.json()["name"]).json()
         assert operation.get("done"), operation
@@ -307,43 +371,6 @@ class LedgerMachine(RuleBasedStateMachine):
             else:
                 assert action == "DELETED"
                 self.ledger.delete(name, self.now, revising)
-
-
-def wire_ttl(ttl: timedelta | None) -> dict[str, str]:
-    return {"ttl": seconds(ttl)} if ttl else {}
-
-
-def wire_revising(revising: Revising) -> dict[str, Any]:
-    body: dict[str, Any] = {"revisionLabels": revising.labels} if revising.labels else {}
-    if revising.ttl:
-        body["revisionTtl"] = seconds(revising.ttl)
-    if not revising.keep:
-        body["disableMemoryRevisions"] = True
-    return body
-
-
-def wire_bank(bank: Bank) -> dict[str, Any]:
-    granular = {
-        "createTtl": bank.create_ttl,
-        "generateCreatedTtl": bank.generate_created_ttl,
-        "generateUpdatedTtl": bank.generate_updated_ttl,
-    }
-    lives: dict[str, Any] = {
-        "defaultTtl": bank.default_ttl and seconds(bank.default_ttl),
-        "memoryRevisionDefaultTtl": bank.revision_ttl and seconds(bank.revision_ttl),
-    }
-    if bank.create_ttl:
-        lives["granularTtlConfig"] = {
-            name: seconds(value) for name, value in granular.items() if value
-        }
-    return {
-        "ttlConfig": {name: value for name, value in lives.items() if value},
-        "disableMemoryRevisions": not bank.keeps_revisions,
-    }
-
-
-def seconds(length: timedelta) -> str:
-    return f"{int(length.total_seconds())}s"
 
 
 @pytest.fixture

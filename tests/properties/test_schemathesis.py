@@ -43,7 +43,13 @@ _CHECKS = [
     response_schema_conformance,
 ]
 # Every other request goes to what is there.
-_KNOWN = {"project": "default", "location": "local", "engine": "1", "memory": "known"}
+_KNOWN = {
+    "project": "default",
+    "location": "local",
+    "engine": "1",
+    "memory": "known",
+    "session": "known",
+}
 
 _schema = schemathesis.openapi.from_dict(create_app(offline_resources(Settings())).openapi())
 _schema.config.update(base_url=_BASE)
@@ -112,10 +118,12 @@ def _response(answer: Answer, prepared: requests.PreparedRequest) -> Response:
 
 @pytest.fixture
 async def filled(app: FastAPI) -> FastAPI:
-    """The application with a memory in it."""
+    """The application with a memory and a session in it."""
     body = b'{"fact": "I like tea.", "scope": {"user_id": "42"}, "displayName": "d"}'
     path = b"/v1/reasoningEngines/1/memories"
     assert (await call(app, Sent("POST", path, b"memoryId=known", body=body))).status == 200
+    path, body = b"/v1/reasoningEngines/1/sessions", b'{"userId": "42", "sessionState": {"k": 1}}'
+    assert (await call(app, Sent("POST", path, b"sessionId=known", body=body))).status == 200
     return app
 
 

@@ -221,6 +221,22 @@ _DIRECT = {
     "scope": _SCOPE,
     "directMemoriesSource": {"directMemories": [{"fact": "I like tea.", "topics": _TOPICS}]},
 }
+_INGEST = {
+    "scope": _SCOPE,
+    "streamId": "s",
+    "directContentsSource": _GENERATE["directContentsSource"],
+    "generationTriggerConfig": {
+        "generation_rule": {
+            "event_count": 3,
+            "idle_duration": "300s",
+            "overlap_event_count": 2,
+        }
+    },
+    "forceFlush": False,
+    "metadata": _METADATA,
+    "metadataMergeStrategy": "MERGE",
+    **_REVISION,
+}
 _SEARCH = {
     "scope": _SCOPE,
     "similaritySearchParams": {"searchQuery": "q", "topK": 3},
@@ -229,9 +245,43 @@ _SEARCH = {
     "memoryTypes": ["NATURAL_LANGUAGE_COLLECTION"],
 }
 _SIMPLE = {"scope": _SCOPE, "simpleRetrievalParams": {"pageSize": 1, "pageToken": ""}}
+_SESSION = {
+    "userId": "42",
+    "displayName": "d",
+    "labels": {"k": "v"},
+    "sessionState": {"a_b": [1, None, {"c": 1.5}]},
+    "ttl": "3600s",
+}
+_EVENT = {
+    "author": "user",
+    "invocationId": "i",
+    "timestamp": "2026-01-02T03:04:05+00:00",
+    "content": _CONTENT,
+    "actions": {
+        "state_delta": {"k": 1},
+        "artifact_delta": {"a.txt": 1},
+        "transferAgent": "t",
+        "escalate": True,
+        "skip_summarization": False,
+        "requested_auth_configs": {"k": {}},
+    },
+    "errorCode": "E",
+    "errorMessage": "m",
+    "eventMetadata": {
+        "partial": False,
+        "branch": "b",
+        "custom_metadata": {"c": None},
+        "long_running_tool_ids": ["t"],
+        "grounding_metadata": {"web_search_queries": ["q"]},
+        "input_transcription": {"text": "t"},
+    },
+    "rawEvent": {"id": "e", "x": [None, 1.5]},
+}
 _PURGE = {"filter": 'fact="x"', "filterGroups": _GROUPS, "force": True, "permanent": False}
+_UNDO = {"revisionLabels": {"source": "a"}, "validateOnly": True}
 
 _M, _O, _R = "/memories/known", "/operations/1", "/memories/known/revisions/1"
+_S = "/sessions/known"
 _PAGES = ["pageSize", "pageToken"]
 TEMPLATES: list[tuple[str, str, Json, list[str]]] = [
     ("POST", "", _ENGINE, ["requestId"]),
@@ -252,12 +302,21 @@ TEMPLATES: list[tuple[str, str, Json, list[str]]] = [
     ("POST", "/1/memories:retrieve", _SIMPLE, []),
     ("POST", "/1/memories:generate", _GENERATE, ["requestId"]),
     ("POST", "/1/memories:generate", _DIRECT, []),
+    ("POST", "/1/memories:ingestEvents", _INGEST, ["requestId"]),
+    ("POST", "/1:ingestEvents", {"scope": _SCOPE, "forceFlush": True}, []),
     ("POST", "/1/memories:purge", _PURGE, ["requestId"]),
     ("GET", "/1/operations", None, _PAGES),
     ("GET", "/1" + _O, None, []),
     ("POST", "/1" + _O + ":cancel", {}, []),
+    ("POST", "/1" + _O + ":undo", _UNDO, ["requestId"]),
     ("DELETE", "/1" + _O, None, []),
-    ("POST", "/1/sessions", {}, []),
+    ("POST", "/1/sessions", _SESSION, ["sessionId", "requestId"]),
+    ("GET", "/1/sessions", None, ["filter", "orderBy", *_PAGES]),
+    ("GET", "/1" + _S, None, []),
+    ("PATCH", "/1" + _S, {**_SESSION, "userId": "42", "etag": "1"}, ["updateMask", "sessionId"]),
+    ("DELETE", "/1/sessions/other", {}, ["requestId"]),
+    ("POST", "/1" + _S + ":appendEvent", _EVENT, ["requestId"]),
+    ("GET", "/1" + _S + "/events", None, ["filter", "orderBy", *_PAGES]),
     ("GET", "!/healthz", None, []),
     ("GET", "!/docs/assets/swagger-ui.css", None, []),
     ("GET", "!/openapi.json", None, []),

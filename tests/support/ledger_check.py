@@ -62,6 +62,7 @@ def _check_revisions(revisions: list[dict[str, Any]], ledger: Ledger) -> None:
             row["labels"],
             row["memory_expire_time"],
             row["expire_time"],
+            row["operation_id"],
         )
         for row in revisions
     }
@@ -74,6 +75,7 @@ def _check_revisions(revisions: list[dict[str, Any]], ledger: Ledger) -> None:
             one.labels,
             one.memory_expires,
             one.expires,
+            one.operation,
         )
         for name, memory in ledger.memories.items()
         for version, one in memory.revisions.items()

@@ -45,6 +45,7 @@ class Revision:
     labels: Mapping[str, str]
     memory_expires: datetime | None
     expires: datetime
+    operation: str
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,8 @@ class Ledger:
     def __init__(self, bank: Bank) -> None:
         self.bank = bank
         self.memories: dict[str, Memory] = {}
+        self.operation = ""
+        """What the changes to come belong to."""
 
     def live(self, now: datetime) -> dict[str, Memory]:
         return {name: one for name, one in self.memories.items() if one.is_live(now)}
@@ -143,13 +146,49 @@ class Ledger:
 
     def roll_back(self, name: str, now: datetime, version: int) -> None:
         """Restore a revision; an expiry that has passed meanwhile is dropped."""
-        old, target = self.memories[name], self.memories[name].revisions[version]
-        passed = old.expires is not None and old.expires <= now
-        expires = None if passed else old.expires
-        if self.bank.default_ttl:
-            expires = now + self.bank.default_ttl
+        target = self.memories[name].revisions[version]
         content = (target.fact, target.title)
-        self._change(name, "ROLLED_BACK", now, content, (expires, Revising()))
+        rest = (self._recomputed_expiry(name, now), Revising())
+        self._change(name, "ROLLED_BACK", now, content, rest)
+
+    def _recomputed_expiry(self, name: str, now: datetime) -> datetime | None:
+        if self.bank.default_ttl:
+            return now + self.bank.default_ttl
+        present = self.memories[name].expires
+        return None if present is not None and present <= now else present
+
+    def traces(self, operation: str, now: datetime) -> dict[str, int]:
+        """Return the versions that an operation is known to have written, by memory."""
+        return {
+            name: version
+            for name, memory in self.memories.items()
+            for version, revision in memory.revisions.items()
+            if revision.operation == operation and revision.expires > now
+        }
+
+    def undo(self, operation: str, now: datetime, revising: Revising) -> dict[str, str]:
+        """Take an operation back; return what became of each memory that it changed."""
+        traces = self.traces(operation, now)
+        return {name: self._undo(name, traces[name], now, revising) for name in sorted(traces)}
+
+    def _undo(self, name: str, version: int, now: datetime, revising: Revising) -> str:
+        memory = self.memories[name]
+        before = memory.revisions.get(version - 1)
+        if memory.version != version:
+            return "CHANGED_SINCE"
+        if not memory.is_known(now):
+            return "NOT_RECOVERABLE" if memory.deleted else "EXPIRED"
+        if version > 1 and (before is None or before.expires <= now):
+            return "REVISION_NOT_KEPT"
+        if before is None or before.action == "DELETED":
+            self.delete(name, now, revising)
+            return "DELETED"
+        expires = before.memory_expires
+        if expires is not None and expires <= now:
+            expires = self._recomputed_expiry(name, now)
+        content = (before.fact, before.title)
+        self._change(name, "ROLLED_BACK", now, content, (expires, revising))
+        return "RESTORED" if memory.deleted else "UPDATED"
 
     def _change(
         self,
@@ -194,6 +233,7 @@ class Ledger:
             labels=revising.labels,
             memory_expires=memory.expires,
             expires=now + (revising.ttl or self.bank.revision_ttl or REVISION_TTL),
+            operation=self.operation,
         )
         # A memory in the place of another does not inherit its history.
         before = {} if memory.version == 1 else memory.revisions

@@ -15,6 +15,8 @@ import httpx
 PARENT = "projects/my-project/locations/us-central1"
 _ROOT = f"http://test/v1beta1/{PARENT}"
 _FILE = Path(__file__).parents[1] / "data" / "wire" / "recorded.jsonl"
+_SESSION = "another"
+"""The session that is there where a path names none."""
 _SCOPE = {"user_id": "123", "app_name": "x y"}
 _LETTERS = {"engine": "E", "memory": "M", "revision": "R", "session": "S", "operation": "O"}
 _NAMED = re.compile(
@@ -88,8 +90,10 @@ class Replay:
         made = [await self._engine(f"{_ROOT}/reasoningEngines") for _ in range(5)]
         ids = {"engine": made[-1]}
         # An engine is deleted without force only when it is empty, and a chosen id has to be free.
-        if self.request.route not in {"DELETE E", "POST E/memories"}:
-            ids |= await self._children(f"{_ROOT}/reasoningEngines/{made[-1]}")
+        engine = f"{_ROOT}/reasoningEngines/{made[-1]}"
+        if self.request.route not in {"DELETE E", "POST E/memories", "POST E/sessions"}:
+            ids |= await self._children(engine)
+            await self._sessions(engine)
         return {kind: text for kind, text in ids.items() if kind in self.request.names}
 
     async def _children(self, engine: str) -> dict[str, str]:
@@ -106,6 +110,17 @@ class Replay:
         if "(404)" in self.request.call:
             await self._post("DELETE", f"{engine}/memories/{memory}", None)
         return ids
+
+    async def _sessions(self, engine: str) -> None:
+        """Make the session that the path names, with an event, and those that a filter names."""
+        if "(missing)" in self.request.call:
+            return
+        chosen = self.request.names.get("session", _SESSION)
+        body = {"userId": "123", "displayName": "s", "sessionState": {"k": 1}}
+        await self._post("POST", f"{engine}/sessions", body, sessionId=chosen)
+        await self._post("POST", f"{engine}/sessions", {**body, "userId": 'u"1'})
+        event = {"author": "user", "invocationId": "i", "timestamp": "2030-01-02T03:04:05+00:00"}
+        await self._post("POST", f"{engine}/sessions/{chosen}:appendEvent", event)
 
     async def _engine(self, url: str) -> str:
         made = await self._post("POST", url, {"displayName": "Bank"})
@@ -140,8 +155,12 @@ class Replay:
         return {**query, "pageToken": first["nextPageToken"]}
 
     async def _body(self, url: str) -> dict[str, Any] | None:
-        """Return the body, with the revision of the memory that the path names."""
+        """Return the body, with the revision or the session that it names, as they are here."""
         body = self.request.body
+        if body is not None and "vertexSessionSource" in body:
+            engine = url.removeprefix("http://test/v1beta1/").removesuffix("/memories:generate")
+            source = {**body["vertexSessionSource"], "session": f"{engine}/sessions/{_SESSION}"}
+            return {**body, "vertexSessionSource": source}
         if body is None or "targetRevisionId" not in body:
             return body
         memory = url.removesuffix(":rollback")

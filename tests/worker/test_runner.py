@@ -18,7 +18,7 @@ from app.core.errors import (
 )
 from app.db.session import Database
 from app.operations import repository
-from app.operations.runner import Job
+from app.operations.runner import Job, Postponed
 from app.operations.schemas import type_url
 from app.settings import Settings
 from tests.support.queue import KIND, all_stored, cancel, enqueue, overwrite, runner_of, stored
@@ -128,6 +128,38 @@ async def test_what_cannot_pass_fails_at_once(
     row = await stored(database, operation)
     assert (row.state, row.error, row.response) == ("FAILED", error.as_operation_error(), None)
     assert row.request is None
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        DeadlineExceeded("No answer in time.", Reason.MODEL_TIMEOUT),
+        ResourceExhausted("No more requests.", Reason.MODEL_RATE_LIMITED),
+        Unavailable("It keeps failing.", Reason.MODEL_UNAVAILABLE),
+    ],
+)
+async def test_what_the_models_client_has_retried_is_final(
+    database: Database, clock: FixedClock, settings: Settings, error: ServiceError
+) -> None:
+    operation = await enqueue(database, clock)
+    assert await runner_of(database, clock, settings, Failing(error)).run_pending() == 1
+    row = await stored(database, operation)
+    assert (row.state, row.attempts, row.error) == ("FAILED", 1, error.as_operation_error())
+
+
+async def test_what_is_postponed_waits_without_having_been_tried(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    operation = await enqueue(database, clock)
+    later = clock.now() + timedelta(hours=12)
+    runner = runner_of(database, clock, settings, Failing(Postponed(later), times=1))
+    assert await runner.run_pending() == 1
+    row = await stored(database, operation)
+    assert (row.state, row.owner, row.attempts, row.due_time) == ("PENDING", None, 0, later)
+    assert row.details == {"@type": "test", "postponedUntil": "2026-01-16T00:00:00Z"}
+    clock.advance(timedelta(hours=12))
+    assert await runner.run_pending() == 1
+    assert (await stored(database, operation)).state == "SUCCEEDED"
 
 
 async def test_the_last_attempt_fails_with_its_error(

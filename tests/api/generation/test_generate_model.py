@@ -1,48 +1,19 @@
 """Generation with a model: what it says is checked, and nothing is lost on the way."""
 
-from dataclasses import replace
-
 import httpx
 import pytest
 
-from app.llm.models import TextModels
 from app.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
 from app.operations.runner import Runner
 from app.resources import Resources
 from tests.support.bank import Json, listed, ok
 from tests.support.generation import given, run, said
-
-
-def fact(text: str, quote: str | None = None, line: int = 0, **fields: object) -> Json:
-    """Return a fact as a model replies it."""
-    return {
-        "fact": text,
-        "quote": text if quote is None else quote,
-        "line": line,
-        "topics": ["USER_PREFERENCES"],
-        **fields,
-    }
-
-
-def decision(action: str, memory: str = "", text: str = "", number: int = 0) -> Json:
-    """Return a decision as a model replies it."""
-    return {"fact": number, "action": action, "memory": memory, "text": text}
-
-
-@pytest.fixture
-def script() -> list[Reply]:
-    """What the model replies, in order; empty until the test fills it."""
-    return []
-
-
-@pytest.fixture
-def model(script: list[Reply]) -> ScriptedTextModel:
-    return ScriptedTextModel(script)
+from tests.support.scripted import decision, fact, written_by
 
 
 @pytest.fixture
 def resources(resources: Resources, model: ScriptedTextModel) -> Resources:
-    return replace(resources, models=TextModels(model))
+    return written_by(resources, model)
 
 
 async def test_a_fact_that_a_user_said_becomes_a_memory(

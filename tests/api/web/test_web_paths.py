@@ -67,17 +67,7 @@ async def test_every_method_is_served_under_every_prefix(
 @pytest.mark.parametrize(
     ("method", "path"),
     [
-        ("POST", "/memories:ingestEvents"),
-        ("POST", ":ingestEvents"),
-        ("POST", "/memories:retrieveProfiles"),
-        ("POST", "/sessions"),
-        ("GET", "/sessions"),
-        ("GET", "/sessions/s"),
-        ("PATCH", "/sessions/s"),
-        ("DELETE", "/sessions/s"),
-        ("POST", "/sessions/s:appendEvent"),
         ("POST", "/sessions/s:compact"),
-        ("GET", "/sessions/s/events"),
     ],
 )
 @pytest.mark.parametrize("engine", [FIRST, "http://test/v1/memoryBanks/1"])

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 
 from app.core.errors import InvalidArgument, Reason
-from app.core.paging import clamp_page_size, decode_token, encode_token, typed_key
+from app.core.paging import clamp_page_size, decode_token, encode_token, rows_within, typed_key
 
 QUERY: dict[str, object] = {"parent": "1", "filter": None, "order": "create_time desc"}
 GARBAGE = (b"[" * 3000, b"9" * 3000, b"{}", b"[]", b"[NaN,1]", b"[null]", b"\xff\xfe")
@@ -23,6 +23,14 @@ def test_page_sizes_are_clamped(requested: int | None, expected: int) -> None:
 def test_a_negative_page_size_is_refused() -> None:
     with pytest.raises(InvalidArgument, match="pageSize"):
         clamp_page_size(-1)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [([], 0), ([1], 1), ([99], 1), ([6, 5], 1), ([5, 5, 1], 2), ([1, 1, 1], 2), ([11, 1, 1], 1)],
+)
+def test_a_page_takes_what_fits_but_at_least_one_row(sizes: list[int], expected: int) -> None:
+    assert rows_within(sizes, limit=2, max_bytes=10) == expected
 
 
 def test_a_token_gives_its_key_back() -> None:

@@ -5,20 +5,26 @@ import pytest
 from app.core.errors import InvalidArgument, NotFound
 from app.core.names import (
     EngineName,
+    EventName,
     LocationName,
     MemoryName,
     OperationName,
     RevisionName,
+    SessionName,
     check_chosen_id,
+    check_session_id,
     parse_engine_id,
     parse_revision_id,
+    parse_session_id,
     parse_text_id,
 )
 
 ENGINE = EngineName("my-project", "us-central1", 7)
 MEMORY = MemoryName(ENGINE, "likes-tea")
+SESSION = SessionName(ENGINE, "My_Session-1")
 ENGINE_TEXT = "projects/my-project/locations/us-central1/reasoningEngines/7"
 MEMORY_TEXT = f"{ENGINE_TEXT}/memories/likes-tea"
+SESSION_TEXT = f"{ENGINE_TEXT}/sessions/My_Session-1"
 
 
 @pytest.mark.parametrize(
@@ -29,13 +35,16 @@ MEMORY_TEXT = f"{ENGINE_TEXT}/memories/likes-tea"
         (MEMORY, MEMORY_TEXT),
         (RevisionName(MEMORY, 42), f"{MEMORY_TEXT}/revisions/42"),
         (OperationName(ENGINE, "123"), f"{ENGINE_TEXT}/operations/123"),
+        (SESSION, SESSION_TEXT),
+        (EventName(SESSION, "5"), f"{SESSION_TEXT}/events/5"),
     ],
 )
 def test_names_read_what_they_write(
-    name: LocationName | EngineName | MemoryName | RevisionName | OperationName, text: str
+    name: LocationName | EngineName | MemoryName | RevisionName | OperationName | SessionName,
+    text: str,
 ) -> None:
     assert str(name) == text
-    if isinstance(name, LocationName | EngineName | MemoryName):
+    if isinstance(name, LocationName | EngineName | MemoryName | SessionName):
         assert type(name).parse(text) == name
 
 
@@ -67,10 +76,10 @@ def test_a_malformed_location_is_refused(text: str) -> None:
     assert refused.value.violations[0].field == "parent"
 
 
-@pytest.mark.parametrize("kind", [EngineName, MemoryName])
+@pytest.mark.parametrize("kind", [EngineName, MemoryName, SessionName])
 @pytest.mark.parametrize("text", ["", "7", f"{ENGINE_TEXT}/memories/", f"{MEMORY_TEXT}/things/1"])
 def test_a_malformed_name_is_refused_and_its_form_given(
-    kind: type[EngineName | MemoryName], text: str
+    kind: type[EngineName | MemoryName | SessionName], text: str
 ) -> None:
     with pytest.raises(InvalidArgument, match="must have the form projects/") as refused:
         kind.parse(text, "targetName")
@@ -129,3 +138,16 @@ def test_a_chosen_id_is_accepted(text: str) -> None:
 def test_a_bad_chosen_id_is_refused_by_field(text: str) -> None:
     with pytest.raises(InvalidArgument, match="memoryId: must be 1 to 63 characters of a-z"):
         check_chosen_id("memoryId", text)
+
+
+@pytest.mark.parametrize("text", ["a", "My_Session-1", "-", "_" * 63, "123456789012345678"])
+def test_a_session_id_is_read_and_chosen_alike(text: str) -> None:
+    assert parse_session_id(text) == check_session_id("sessionId", text) == text
+
+
+@pytest.mark.parametrize("text", ["", "a" * 64, "a.b", "a b", "a\n", "a/b", "é", "\x00"])
+def test_a_bad_session_id_is_not_found_and_cannot_be_chosen(text: str) -> None:
+    with pytest.raises(NotFound):
+        parse_session_id(text)
+    with pytest.raises(InvalidArgument, match="sessionId: must be 1 to 63 characters of A-Z"):
+        check_session_id("sessionId", text)

@@ -5,7 +5,9 @@ from typing import ClassVar
 import pytest
 from pydantic import ValidationError
 
-from app.wire.base import WireModel
+from app.wire.base import WireModel, camel_name
+from app.wire.content import Part
+from app.wire.objects import AnyMessage
 
 
 class Inner(WireModel):
@@ -19,6 +21,39 @@ class Outer(WireModel):
     all_of: tuple[Inner, ...] = ()
     free_map: dict[str, object] | None = None
     name: str | None = None
+
+
+class Kept(WireModel):
+    message: AnyMessage
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("search_params", "searchParams"),
+        ("a_1", "a1"),
+        ("searchParams", "searchParams"),
+        ("A_b", "A_b"),
+        ("a__b", "a__b"),
+        ("_a", "_a"),
+        ("a b", "a b"),
+        ("", ""),
+    ],
+)
+def test_only_snake_case_is_made_camel_case(name: str, expected: str) -> None:
+    assert camel_name(name) == expected
+
+
+def test_a_message_of_another_api_is_kept_but_for_its_names() -> None:
+    sent = {"web_queries": ["a_b"], "chunks": [{"start_index": None}], "camelCase": {"x_y": 1}}
+    answered = {"webQueries": ["a_b"], "chunks": [{"startIndex": None}], "camelCase": {"xY": 1}}
+    assert Kept.model_validate({"message": sent}).wire() == {"message": answered}
+    assert Kept.model_validate({"message": answered}).wire() == {"message": answered}
+
+
+def test_a_new_kind_of_part_comes_out_in_camel_case() -> None:
+    part = Part.model_validate({"text": "t", "video_metadata": {"end_offset": "1s"}})
+    assert part.wire() == {"text": "t", "videoMetadata": {"end_offset": "1s"}}
 
 
 @pytest.mark.parametrize("key", ["searchParams", "search_params"])

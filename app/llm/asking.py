@@ -1,0 +1,28 @@
+"""How every text model is asked: for a structure, and once more where the first is invalid."""
+
+from collections.abc import Awaitable, Callable
+
+from app.core.errors import Internal, Reason
+from app.llm.ports import OutputT
+from app.llm.replies import InvalidReply, parse
+
+Request = Callable[[str | None], Awaitable[str]]
+"""Asks the model and returns its text; given what was wrong with its first answer, if any."""
+
+
+async def answered(request: Request, output: type[OutputT]) -> OutputT:
+    """Return the structure that the model answers with, at the latest when asked again.
+
+    Raises:
+        Internal: it is invalid, also the second time; the message holds nothing the model said.
+    """
+    try:
+        return parse(await request(None), output)
+    except InvalidReply as invalid:
+        fault = str(invalid)
+    try:
+        return parse(await request(fault), output)
+    except InvalidReply:
+        raise Internal(
+            "The model's output was invalid, also when asked again.", Reason.MODEL_OUTPUT_INVALID
+        ) from None

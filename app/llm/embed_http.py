@@ -1,0 +1,125 @@
+"""Embedder over any server with OpenAI's `/embeddings`.
+
+Source: https://platform.openai.com/docs/api-reference/embeddings/create.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+import httpx2
+import numpy as np
+from pydantic import BaseModel, ValidationError
+from typing_extensions import override
+
+from app.core.errors import Internal, Reason
+from app.core.guard import refuse_inside_transaction
+from app.llm.http import ReplyTooLong, open_client, retry_after_seconds
+from app.llm.managed import ManagedEmbedder
+from app.llm.ports import Vectors
+from app.llm.provider import Oversized, Provider, RequestFailed
+from app.settings import Settings
+
+_BATCH = 16
+"""Texts per request; their vectors of 3,072 numbers each take about a megabyte as text."""
+_MAX_CHARS = 8_000
+"""Characters of a text that are sent; vendors refuse more than about 8,000 tokens."""
+
+
+class _Row(BaseModel):
+    index: int
+    embedding: list[float]
+
+
+class _Reply(BaseModel):
+    data: list[_Row]
+
+
+class HttpEmbedder(ManagedEmbedder):
+    """Asks a server, a batch at a time; `dimensions` are known once it has answered."""
+
+    lexical_only = False
+
+    def __init__(self, settings: Settings, base_url: str, model: str) -> None:
+        self.model_id = f"http:{model}"
+        self.dimensions = 0
+        self._model = model
+        self._url = base_url.rstrip("/") + "/embeddings"
+        self._timeout_seconds = settings.model_timeout_seconds
+        self._provider = Provider(settings)
+        self._client = open_client(settings.model_timeout_seconds, settings.model_max_reply_bytes)
+        if settings.embedding_key is not None:
+            key = settings.embedding_key.get_secret_value()
+            self._client.headers["Authorization"] = f"Bearer {key}"
+
+    @property
+    @override
+    def ready(self) -> bool:
+        return self.dimensions > 0
+
+    @override
+    async def warm(self) -> None:
+        if not self.ready:
+            await self.embed(["warm"])
+
+    @override
+    async def close(self) -> None:
+        await self._client.aclose()
+
+    @override
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit vector per text, in order.
+
+        Raises:
+            ServiceError: as `TextModel.ask`; what the server sends may be no vectors, too.
+            RuntimeError: a transaction is open in this task.
+        """
+        refuse_inside_transaction("Embedding")
+        deadline = asyncio.get_running_loop().time() + self._timeout_seconds
+        # A server may refuse a text without any character.
+        cut = [text[:_MAX_CHARS] or " " for text in texts]
+        batches = [cut[at : at + _BATCH] for at in range(0, len(cut), _BATCH)]
+        found = [await self._batch(batch, deadline) for batch in batches]
+        return np.concatenate(found) if found else np.empty((0, self.dimensions), np.float32)
+
+    async def _batch(self, texts: Sequence[str], deadline: float) -> Vectors:
+        body = await self._provider.call(lambda: self._send(texts), deadline)
+        vectors = _vectors(body, len(texts))
+        if self.dimensions not in {0, vectors.shape[1]}:
+            raise _invalid(f"vectors of {vectors.shape[1]} dimensions after {self.dimensions}")
+        self.dimensions = vectors.shape[1]
+        return vectors
+
+    async def _send(self, texts: Sequence[str]) -> bytes:
+        asked = {"model": self._model, "input": list(texts), "encoding_format": "float"}
+        try:
+            response = await self._client.post(self._url, json=asked)
+        except ReplyTooLong:
+            raise Oversized from None
+        except httpx2.TransportError:
+            raise RequestFailed from None
+        if not response.is_success:
+            asked_for = retry_after_seconds(response.headers)
+            raise RequestFailed(response.status_code, asked_for)
+        return response.content
+
+
+def _vectors(body: bytes, count: int) -> Vectors:
+    """Read a reply: one vector per text by its index, brought to unit length."""
+    try:
+        rows = sorted(_Reply.model_validate_json(body).data, key=lambda row: row.index)
+    except ValidationError:
+        raise _invalid("no list of embeddings") from None
+    if [row.index for row in rows] != list(range(count)):
+        raise _invalid(f"other than one vector for each of {count} texts")
+    if len({len(row.embedding) for row in rows}) != 1:
+        raise _invalid("vectors of different lengths")
+    vectors = np.array([row.embedding for row in rows], np.float64)
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    if not np.isfinite(lengths).all() or not lengths.all():
+        raise _invalid("a vector without direction")
+    unit: Vectors = (vectors / lengths).astype(np.float32)
+    return unit
+
+
+def _invalid(what: str) -> Internal:
+    return Internal(f"The embedding server sent {what}.", Reason.MODEL_OUTPUT_INVALID)

@@ -1,0 +1,85 @@
+"""The HTTP client towards providers: reads no more than it may, and when a provider takes requests.
+
+On httpx2, which the providers' own clients use.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from email.utils import parsedate_to_datetime
+from math import isfinite
+
+import httpx2
+from typing_extensions import override
+
+_CONNECT_SECONDS = 5.0
+
+
+class ReplyTooLong(httpx2.TransportError):
+    """The reply is longer than is read, or could become so by being unpacked."""
+
+
+def open_client(timeout_seconds: float, max_reply_bytes: int) -> httpx2.AsyncClient:
+    """Return a client that stops reading a reply at `max_reply_bytes`, declared or not."""
+
+    async def bound(response: httpx2.Response) -> None:
+        encoding = response.headers.get("content-encoding", "identity").lower()
+        declared = response.headers.get("content-length", "0")
+        too_long = declared.isdecimal() and int(declared) > max_reply_bytes
+        # Packed data, which was not asked for, says nothing about its length.
+        if too_long or encoding != "identity":
+            raise ReplyTooLong(f"The reply is longer than {max_reply_bytes} bytes, or packed.")
+        assert isinstance(response.stream, httpx2.AsyncByteStream)
+        response.stream = _BoundStream(response.stream, max_reply_bytes)
+
+    return httpx2.AsyncClient(
+        timeout=httpx2.Timeout(timeout_seconds, connect=min(_CONNECT_SECONDS, timeout_seconds)),
+        headers={"Accept-Encoding": "identity"},
+        # A hook and not a transport: with a transport of ours the client would pass by the proxies
+        # of the environment.
+        event_hooks={"response": [bound]},
+    )
+
+
+class _BoundStream(httpx2.AsyncByteStream):
+    """A body that ends with an error once it is longer than it may be."""
+
+    def __init__(self, inner: httpx2.AsyncByteStream, max_bytes: int) -> None:
+        self._inner = inner
+        self._max_bytes = max_bytes
+
+    @override
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        left = self._max_bytes
+        async for chunk in self._inner:
+            left -= len(chunk)
+            if left < 0:
+                raise ReplyTooLong(f"The reply is longer than {self._max_bytes} bytes.")
+            yield chunk
+
+    @override
+    async def aclose(self) -> None:
+        await self._inner.aclose()
+
+
+def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
+    """Return how long the server asks to wait, or None; the keys of `headers` are lower case.
+
+    A date is taken against the server's own `Date`, so that no two clocks need to agree.
+
+    Source: RFC 9110, section 10.2.3.
+    """
+    asked = headers.get("retry-after")
+    if asked is None:
+        return None
+    try:
+        seconds = float(asked)
+    except ValueError:
+        return _seconds_until(asked, headers.get("date"))
+    return max(seconds, 0) if isfinite(seconds) else None
+
+
+def _seconds_until(then: str, now: str | None) -> float | None:
+    try:
+        wait = parsedate_to_datetime(then) - parsedate_to_datetime(now or "")
+    except (ValueError, TypeError):
+        return None
+    return max(wait.total_seconds(), 0)

@@ -1,0 +1,36 @@
+"""The text models of a process, and which of them a bank's name stands for."""
+
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+
+from app.llm.ports import TextModel
+
+
+async def _nothing() -> None:
+    """Close nothing."""
+
+
+@dataclass(frozen=True)
+class TextModels:
+    """The models that the settings name, each opened once; without any, the rules work."""
+
+    default: TextModel | None = None
+    """For banks that name none, or one that the settings do not know."""
+    aliases: Mapping[str, TextModel] = field(default_factory=dict)
+    """By the name that banks give, or its last segment."""
+    on_close: Callable[[], Awaitable[None]] = _nothing
+
+    def choose(self, name: str | None) -> TextModel | None:
+        """Return the model for a bank's `generationConfig.model`; None: there is no model.
+
+        `projects/p/locations/l/publishers/google/models/gemini-x` is looked up as it stands,
+        then as `gemini-x`.
+        """
+        if name is None:
+            return self.default
+        named = self.aliases.get(name) or self.aliases.get(name.rpartition("/")[2])
+        return named or self.default
+
+    async def close(self) -> None:
+        """Release the connections to the providers."""
+        await self.on_close()

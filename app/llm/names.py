@@ -1,0 +1,36 @@
+"""Names of text models, as the settings give them: `provider:model`."""
+
+from dataclasses import dataclass
+
+from typing_extensions import override
+
+PROVIDERS = ("openai", "anthropic", "google", "ollama")
+
+
+class ModelSetupError(RuntimeError):
+    """A model that the settings ask for cannot be opened; one sentence says why."""
+
+
+@dataclass(frozen=True)
+class ModelName:
+    """A provider and what it calls the model."""
+
+    provider: str
+    model: str
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.provider}:{self.model}"
+
+    @classmethod
+    def parse(cls, text: str, setting: str) -> "ModelName":
+        """Read the name that a setting gives, such as `openai:gpt-5-mini`.
+
+        Raises:
+            ModelSetupError: it names no provider that is known, or no model.
+        """
+        provider, _, model = text.partition(":")
+        if provider not in PROVIDERS or not model.strip():
+            known = ", ".join(f"{one}:..." for one in PROVIDERS)
+            raise ModelSetupError(f"{setting} is {text!r}; a model is named as one of {known}.")
+        return cls(provider, model.strip())

@@ -1,0 +1,116 @@
+"""Request ids: what a caller repeats is answered as before, and done once.
+
+All functions take part in the caller's transaction.
+"""
+
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, and_, delete, select
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from app.core.errors import AlreadyExists, Reason
+from app.core.names import WILDCARD, EngineName, OperationName
+from app.core.once import Once
+from app.db.session import Session
+from app.operations import repository
+from app.operations.repository import NewOperation
+from app.operations.tables import OperationRow, RequestIdRow
+
+
+async def answered(session: Session, engine_id: int, once: Once | None) -> OperationRow | None:
+    """Return the operation that answered this request before, if any; remembers nothing.
+
+    For the request that takes its own engine away: `replay` comes too late for its repetition.
+
+    Raises:
+        AlreadyExists: the id was used with another request.
+    """
+    if once is None:
+        return None
+    statement = select(RequestIdRow).where(_asked(engine_id, once))
+    known = (await session.execute(statement)).scalar_one_or_none()
+    return None if known is None else await _answer(session, _checked(known, once))
+
+
+async def replay(
+    session: Session, new: NewOperation, once: Once | None, within: int | None = None
+) -> OperationRow | None:
+    """Return the operation that answered this request before; else remember that `new` does.
+
+    Request ids are unique per caller and engine; `within` names another engine than that of
+    `new`.
+
+    Raises:
+        AlreadyExists: the id was used with another request.
+    """
+    if once is None:
+        return None
+    engine_id = new.engine_id if within is None else within
+    known = await _remember(session, engine_id, once, (new.engine_id, new.operation_id), new.now)
+    return None if known is None else await _answer(session, known)
+
+
+async def is_repeated(session: Session, engine_id: int, once: Once | None, now: datetime) -> bool:
+    """Say whether a request on an engine was done before; else remember it.
+
+    For requests that make no operation of their own: their repetition has nothing left to do.
+
+    Raises:
+        AlreadyExists: the id was used with another request.
+    """
+    if once is None:
+        return False
+    return await _remember(session, engine_id, once, (engine_id, None), now) is not None
+
+
+async def _remember(
+    session: Session, engine_id: int, once: Once, operation: tuple[int, str | None], now: datetime
+) -> RequestIdRow | None:
+    """Remember which operation (engine and id) answers a request; return what was known before.
+
+    A second request with the same id waits here until the first one's transaction ended.
+    """
+    mine = _asked(engine_id, once)
+    await session.execute(delete(RequestIdRow).where(mine, RequestIdRow.remove_time <= now))
+    inserted = await session.execute(
+        upsert(RequestIdRow)
+        .values(
+            engine_id=engine_id,
+            caller=once.caller,
+            request_id=once.request_id,
+            request_hash=once.request_hash,
+            operation_engine_id=operation[0],
+            operation_id=operation[1],
+            remove_time=now + once.keep,
+        )
+        .on_conflict_do_nothing()
+        .returning(RequestIdRow.request_id)
+    )
+    if inserted.first() is not None:
+        return None
+    known = (await session.execute(select(RequestIdRow).where(mine))).scalar_one()
+    return _checked(known, once)
+
+
+def _asked(engine_id: int, once: Once) -> ColumnElement[bool]:
+    return and_(
+        RequestIdRow.engine_id == engine_id,
+        RequestIdRow.caller == once.caller,
+        RequestIdRow.request_id == once.request_id,
+    )
+
+
+def _checked(known: RequestIdRow, once: Once) -> RequestIdRow:
+    if known.request_hash != once.request_hash:
+        raise AlreadyExists(
+            "requestId: this id was used with another request; use a new one.",
+            Reason.REQUEST_ID_REUSED,
+        )
+    return known
+
+
+async def _answer(session: Session, known: RequestIdRow) -> OperationRow:
+    # Whether a request makes an operation depends on its method and path, which its hash covers.
+    assert known.operation_id is not None
+    engine = EngineName(WILDCARD, WILDCARD, known.operation_engine_id)
+    return await repository.get(session, OperationName(engine, known.operation_id))

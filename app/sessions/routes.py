@@ -1,0 +1,127 @@
+"""Routes of sessions and their events. Source: wire specification, section 13."""
+
+from typing import Annotated
+
+from fastapi import Query
+
+from app.core.names import SESSION_ID
+from app.engines import repository as engines
+from app.engines.schemas import name_of
+from app.operations.schemas import Operation
+from app.operations.service import OperationService
+from app.sessions import repository
+from app.sessions.schemas import (
+    AppendEventRequest,
+    CreateSessionRequest,
+    ListEventsResponse,
+    ListSessionsResponse,
+    Session,
+    UpdateSessionRequest,
+)
+from app.sessions.service import SessionService
+from app.web.context import Context, Mutation
+from app.web.etag import IfMatch, etag_of
+from app.web.names import EnginePath, SessionPath
+from app.web.paging import Filter, OrderBy, Page, UpdateMask
+from app.web.paths import ENGINE
+from app.web.routing import Router
+from app.wire.base import Empty
+
+router = Router("sessions")
+
+_COLLECTION = ENGINE + "/sessions"
+_ONE = _COLLECTION + "/{session}"
+
+
+@router.post(_COLLECTION, summary="Create a session", operation_id="createSession")
+async def create_session(
+    context: Mutation,
+    engine: EnginePath,
+    body: CreateSessionRequest,
+    session_id: Annotated[
+        str | None,
+        Query(
+            alias="sessionId",
+            description="Id of the new session; else one is made.",
+            json_schema_extra={"pattern": f"^{SESSION_ID}$"},
+        ),
+    ] = None,
+) -> Operation:
+    """Start a session of a user."""
+    once = context.once({"body": body.sent(), "id": session_id})
+    row = await SessionService.of(context.resources).create(engine, session_id, body, once)
+    return await OperationService.of(context.resources).render(row)
+
+
+@router.get(_COLLECTION, summary="List sessions", operation_id="listSessions")
+async def list_sessions(
+    context: Context,
+    engine: EnginePath,
+    page: Page,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
+    order_by: OrderBy = None,
+) -> ListSessionsResponse:
+    """List sessions, newest first unless ordered by `create_time` or `update_time`."""
+    service = SessionService.of(context.resources)
+    return await service.list_page(engine, filter, order_by, page)
+
+
+@router.post(_ONE + ":appendEvent", summary="Append an event", operation_id="appendEvent")
+async def append_event(context: Mutation, name: SessionPath, body: AppendEventRequest) -> Empty:
+    """Append an event to a session; its `stateDelta` is applied to the session's state."""
+    once = context.once(body.sent())
+    await SessionService.of(context.resources).append(name, body, once)
+    return Empty()
+
+
+@router.get(_ONE + "/events", summary="List events", operation_id="listEvents")
+async def list_events(
+    context: Context,
+    name: SessionPath,
+    page: Page,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
+    order_by: OrderBy = None,
+) -> ListEventsResponse:
+    """List the events of a session, oldest first unless ordered by `timestamp desc`."""
+    service = SessionService.of(context.resources)
+    return await service.list_events(name, filter, order_by, page)
+
+
+@router.get(_ONE, summary="Get a session", operation_id="getSession")
+async def get_session(context: Context, name: SessionPath) -> Session:
+    """Return a session; 404 when it is deleted or expired."""
+    now = context.resources.clock.now()
+    async with context.resources.db.snapshot() as session:
+        engine = await engines.get(session, name.engine)
+        return Session.from_row(name_of(engine), await repository.get(session, name, now))
+
+
+@router.patch(_ONE, summary="Update a session", operation_id="updateSession")
+async def update_session(
+    context: Mutation,
+    name: SessionPath,
+    body: UpdateSessionRequest | None = None,
+    if_match: IfMatch = None,
+    update_mask: UpdateMask = None,
+    session_id: Annotated[
+        str | None, Query(alias="sessionId", description="Ignored; clients may repeat it.")
+    ] = None,
+) -> Session:
+    """Change the masked fields; without a mask, the fields that are sent."""
+    del session_id
+    # The Python client sends no body where a mask names only fields to clear.
+    request = body or UpdateSessionRequest()
+    etag = etag_of(if_match, request.etag)
+    once = context.once({"body": request.sent(), "mask": update_mask, "etag": etag})
+    service = SessionService.of(context.resources)
+    return await service.update(name, request, update_mask, etag, once)
+
+
+@router.delete(_ONE, summary="Delete a session", operation_id="deleteSession")
+async def delete_session(
+    context: Mutation, name: SessionPath, if_match: IfMatch = None
+) -> Operation:
+    """Erase a session and its events at once; unlike memories, they cannot be recovered."""
+    once = context.once({"etag": if_match})
+    row = await SessionService.of(context.resources).delete(name, if_match, once)
+    return Operation.from_row(row)

@@ -1,0 +1,307 @@
+"""Use cases of sessions: create, list, update, delete, and the events appended to them."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from app.core.clock import Clock
+from app.core.errors import InvalidArgument
+from app.core.etags import check_etag
+from app.core.fieldmask import check, parse_mask
+from app.core.ids import new_id
+from app.core.names import EngineName, SessionName, check_session_id
+from app.core.once import Once
+from app.core.ordering import read_order
+from app.core.paging import (
+    PageRequest,
+    clamp_page_size,
+    decode_token,
+    encode_token,
+    rows_within,
+    typed_key,
+)
+from app.db.filters import read_filter
+from app.db.pages import Slice
+from app.db.session import Database
+from app.db.session import Session as DatabaseSession
+from app.engines import repository as engines
+from app.engines.repository import Lock
+from app.engines.schemas import name_of
+from app.engines.tables import EngineRow
+from app.operations import repeats
+from app.operations import repository as operations
+from app.operations.repository import NewOperation
+from app.operations.schemas import EMPTY, type_url
+from app.operations.tables import OperationRow
+from app.resources import Resources
+from app.sessions import repository
+from app.sessions.schemas import (
+    MAX_STATE_BYTES,
+    STATE_TOO_LARGE,
+    AppendEventRequest,
+    CreateSessionRequest,
+    ListEventsResponse,
+    ListSessionsResponse,
+    Session,
+    SessionEvent,
+    SessionFields,
+    UpdateSessionRequest,
+)
+from app.settings import Settings
+from app.wire.objects import size_of
+from app.wire.scalars import format_timestamp, moment_after
+
+MAX_PAGE_SIZE = 100
+MAX_PAGE_BYTES = 8 * 1024 * 1024
+"""A page ends early where its events or states are longer; one row is always in it."""
+_EXPIRY_FIELDS = frozenset({"ttl", "expire_time"})
+_COLUMNS = frozenset({"display_name", "labels", "session_state"})
+_MASKABLE = _COLUMNS | _EXPIRY_FIELDS | {"user_id"}
+_TEMPORARY = "temp:"
+"""Keys of a state that start so live for one invocation of the agent. Source: google-adk."""
+
+
+@dataclass(frozen=True)
+class SessionService:
+    """Sessions, and the events that they hold."""
+
+    db: Database
+    clock: Clock
+    settings: Settings
+
+    @classmethod
+    def of(cls, resources: Resources) -> "SessionService":
+        """Build the service from the process's resources."""
+        return cls(resources.db, resources.clock, resources.settings)
+
+    async def create(
+        self,
+        name: EngineName,
+        session_id: str | None,
+        request: CreateSessionRequest,
+        once: Once | None,
+    ) -> OperationRow:
+        """Create a session; the operation is done.
+
+        Raises:
+            AlreadyExists: the chosen id is taken.
+        """
+        now = self.clock.now()
+        chosen = str(new_id(now)) if session_id is None else session_id
+        check_session_id("sessionId", chosen)
+        async with self.db.transaction() as session:
+            engine = await engines.get(session, name, Lock.SHARED)
+            new = self._operation(engine, "sessions.create", "CreateSession", now)
+            if (known := await repeats.replay(session, new, once)) is not None:
+                return known
+            values = {
+                "engine_id": engine.engine_id,
+                "session_id": chosen,
+                "user_id": request.user_id,
+                **request.columns(),
+                "version": 1,
+                "create_time": now,
+                "update_time": now,
+                "expire_time": self._expiry(request, now),
+            }
+            row = await repository.insert_session(session, values)
+            response = {
+                "@type": type_url("Session"),
+                "name": str(SessionName(name_of(engine), row.session_id)),
+                "createTime": format_timestamp(row.create_time),
+            }
+            return await operations.insert_done(session, new, response)
+
+    async def update(
+        self,
+        name: SessionName,
+        request: UpdateSessionRequest,
+        mask: str | None,
+        etag: str | None,
+        once: Once | None,
+    ) -> Session:
+        """Change the masked fields, or without a mask those that were sent.
+
+        A repeated request changes nothing and is answered with the session as it is then.
+
+        Raises:
+            Aborted: the etag is stale.
+            NotFound: no such session.
+        """
+        now = self.clock.now()
+        changed = _changed_fields(request, mask)
+        async with self.db.transaction() as session:
+            engine = await engines.get(session, name.engine, Lock.SHARED)
+            is_repeated = await repeats.is_repeated(session, engine.engine_id, once, now)
+            row = await repository.get(session, name, now, for_update=True)
+            if is_repeated:
+                return Session.from_row(name_of(engine), row)
+            check_etag(row.version, etag)
+            if request.user_id not in {None, row.user_id}:
+                raise InvalidArgument.of_field("userId", "cannot change; leave it out or as it is.")
+            columns = request.columns()
+            values = {column: columns[column] for column in changed & _COLUMNS}
+            if changed & _EXPIRY_FIELDS:
+                values["expire_time"] = self._expiry(request, now)
+            row = await repository.update_session(session, row, {**values, "update_time": now})
+            return Session.from_row(name_of(engine), row)
+
+    async def delete(self, name: SessionName, etag: str | None, once: Once | None) -> OperationRow:
+        """Erase a session with its events, beyond recovery; the operation is done.
+
+        Raises:
+            Aborted: the etag is stale.
+            NotFound: no such session.
+        """
+        now = self.clock.now()
+        async with self.db.transaction() as session:
+            engine = await engines.get(session, name.engine, Lock.SHARED)
+            new = self._operation(engine, "sessions.delete", "Delete", now)
+            if (known := await repeats.replay(session, new, once)) is not None:
+                return known
+            row = await repository.get(session, name, now, for_update=True)
+            check_etag(row.version, etag)
+            await repository.remove(session, row)
+            return await operations.insert_done(session, new, EMPTY)
+
+    async def append(
+        self, name: SessionName, request: AppendEventRequest, once: Once | None
+    ) -> None:
+        """Append an event, and apply what it changes of the session's state.
+
+        Raises:
+            InvalidArgument: the state would become too large.
+            NotFound: no such session.
+        """
+        now = self.clock.now()
+        delta = _lasting_delta(request)
+        async with self.db.transaction() as session:
+            await engines.get(session, name.engine, Lock.SHARED)
+            if await repeats.is_repeated(session, name.engine.engine, once, now):
+                return
+            seq, state = await repository.count_event(session, name, now, delta)
+            if state is not None and size_of(state) > MAX_STATE_BYTES:
+                field = "actions.stateDelta"
+                raise InvalidArgument.of_field(field, f"the session's state {STATE_TOO_LARGE}.")
+            values = {
+                "engine_id": name.engine.engine,
+                "session_id": name.session,
+                "seq": seq,
+                "event_id": str(new_id(now)),
+                **request.columns(),
+                "create_time": now,
+            }
+            await repository.insert_event(session, values)
+
+    async def list_page(
+        self,
+        name: EngineName,
+        filter_text: str | None,
+        order_by: str | None,
+        page: PageRequest,
+    ) -> ListSessionsResponse:
+        """Return a page of sessions that have not expired."""
+        now = self.clock.now()
+        limit = clamp_page_size(page.size, maximum=MAX_PAGE_SIZE)
+        order = read_order(order_by, "create_time desc", ("create_time", "update_time"))
+        clause = read_filter(filter_text, repository.FILTER_FIELDS, self.settings)
+        query = {"list": "sessions", "engine": name.engine, "filter": filter_text}
+        query["order"] = f"{order.field} {order.is_descending}"
+        after = typed_key(decode_token(page.token, query), datetime, str) if page.token else None
+        async with self.db.snapshot(statement_seconds=clause.seconds) as session:
+            engine = name_of(await engines.get(session, name))
+            where = repository.is_unexpired(now) & clause.condition
+            asked = Slice(limit + 1, after, order.is_descending)
+            found = (session, name.engine, where, order.field)
+            sizes = await repository.list_sizes(*found, asked)
+            fits = rows_within(sizes, limit, MAX_PAGE_BYTES)
+            rows = await repository.list_page(*found, replace(asked, limit=fits))
+        last = rows[-1] if len(sizes) > fits else None
+        return ListSessionsResponse(
+            sessions=[Session.from_row(engine, row) for row in rows],
+            next_page_token=last
+            and encode_token(query, [getattr(last, order.field), last.session_id]),
+        )
+
+    async def list_events(
+        self,
+        name: SessionName,
+        filter_text: str | None,
+        order_by: str | None,
+        page: PageRequest,
+    ) -> ListEventsResponse:
+        """Return a page of a session's events.
+
+        Raises:
+            NotFound: no such session.
+        """
+        now = self.clock.now()
+        limit = clamp_page_size(page.size, maximum=MAX_PAGE_SIZE)
+        order = read_order(order_by, "timestamp", ("timestamp",))
+        clause = read_filter(filter_text, repository.EVENT_FILTER_FIELDS, self.settings)
+        query = {"list": "events", "session": f"{name.engine.engine}/{name.session}"}
+        query |= {"filter": filter_text or "", "order": str(order.is_descending)}
+        after = typed_key(decode_token(page.token, query), datetime, int) if page.token else None
+        async with self.db.snapshot() as session:
+            engine = name_of(await engines.get(session, name.engine))
+            await repository.get(session, name, now)
+            asked = Slice(limit + 1, after, order.is_descending)
+            found = (session, name, clause.condition)
+            sizes = await repository.list_event_sizes(*found, asked)
+            fits = rows_within(sizes, limit, MAX_PAGE_BYTES)
+            rows = await repository.list_event_page(*found, replace(asked, limit=fits))
+        last = rows[-1] if len(sizes) > fits else None
+        stored = SessionName(engine, name.session)
+        return ListEventsResponse(
+            session_events=[SessionEvent.from_row(stored, row) for row in rows],
+            next_page_token=last and encode_token(query, [last.timestamp, last.seq]),
+        )
+
+    async def read_response(
+        self, session: DatabaseSession, stored: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Fill the response of an operation: the session as it is at present.
+
+        Where it is no longer there (deleted, expired, made anew, its engine deleted), only its
+        name stays.
+        """
+        name = SessionName.parse(stored["name"])
+        row = await repository.find(session, name, self.clock.now())
+        if row is not None and await engines.is_live(session, name.engine.engine):
+            wire = Session.from_row(name.engine, row).wire()
+            if wire["createTime"] == stored["createTime"]:
+                return {**stored, **wire}
+        return dict(stored)
+
+    def _expiry(self, request: SessionFields, now: datetime) -> datetime:
+        """Return when a session expires: as the request says, else after the default life."""
+        if request.expire_time is not None:
+            if request.expire_time <= now:
+                raise InvalidArgument.of_field("expireTime", "must lie in the future.")
+            return request.expire_time
+        default = timedelta(seconds=self.settings.session_ttl_seconds)
+        return moment_after(now, request.ttl or default, "ttl")
+
+    def _operation(self, engine: EngineRow, kind: str, method: str, now: datetime) -> NewOperation:
+        return NewOperation(
+            engine_id=engine.engine_id,
+            engine_name=str(name_of(engine)),
+            kind=kind,
+            now=now,
+            keep=self.settings.operation_retention,
+            details={"@type": type_url(f"{method}OperationMetadata")},
+        )
+
+
+def _changed_fields(request: UpdateSessionRequest, mask: str | None) -> frozenset[str]:
+    paths = parse_mask(mask)
+    if paths is None:
+        return frozenset(request.model_fields_set)
+    return check(paths, _MASKABLE)
+
+
+def _lasting_delta(request: AppendEventRequest) -> dict[str, Any]:
+    """Return what an event changes of the state; keys for one invocation are not kept."""
+    delta = (request.actions and request.actions.state_delta) or {}
+    return {key: value for key, value in delta.items() if not key.startswith(_TEMPORARY)}

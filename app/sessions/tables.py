@@ -1,0 +1,70 @@
+"""Sessions and their events."""
+
+from datetime import datetime
+
+from sqlalchemy import JSON, ForeignKeyConstraint, Index, Text, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.db.base import Base, JsonObject
+
+# Kept as the text that was sent, which `jsonb` would change: the order of keys, -0.0, 1e308.
+_AS_SENT = JSON(none_as_null=True)
+
+
+class SessionRow(Base):
+    """A conversation of a user with an agent, and its state."""
+
+    __tablename__ = "sessions"
+    __table_args__ = (
+        Index("ix_sessions_create_time", "engine_id", "create_time", "session_id"),
+        Index("ix_sessions_update_time", "engine_id", "update_time", "session_id"),
+        Index("ix_sessions_user", "engine_id", "user_id", "create_time", "session_id"),
+        Index("ix_sessions_expire_time", "expire_time"),
+    )
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    session_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    user_id: Mapped[str] = mapped_column(Text)
+    display_name: Mapped[str | None] = mapped_column(Text)
+    labels: Mapped[JsonObject] = mapped_column(server_default=text("'{}'"))
+    session_state: Mapped[JsonObject] = mapped_column(server_default=text("'{}'"))
+    last_seq: Mapped[int] = mapped_column(server_default=text("0"))
+    """The number of the session's last event."""
+    version: Mapped[int]
+    create_time: Mapped[datetime]
+    update_time: Mapped[datetime]
+    expire_time: Mapped[datetime]
+
+
+class SessionEventRow(Base):
+    """An event of a session, as it was sent. It never changes."""
+
+    __tablename__ = "session_events"
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["engine_id", "session_id"],
+            ["sessions.engine_id", "sessions.session_id"],
+            ondelete="CASCADE",
+        ),
+        UniqueConstraint("engine_id", "session_id", "event_id"),
+        Index("ix_session_events_timestamp", "engine_id", "session_id", "timestamp", "seq"),
+    )
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    session_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    seq: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    """From 1, without a gap, in the order of arrival."""
+    event_id: Mapped[str] = mapped_column(Text)
+    author: Mapped[str] = mapped_column(Text)
+    invocation_id: Mapped[str] = mapped_column(Text)
+    timestamp: Mapped[datetime]
+    """When it happened, as its sender says."""
+    content: Mapped[JsonObject | None] = mapped_column(_AS_SENT)
+    actions: Mapped[JsonObject | None] = mapped_column(_AS_SENT)
+    error_code: Mapped[str | None] = mapped_column(Text)
+    error_message: Mapped[str | None] = mapped_column(Text)
+    event_metadata: Mapped[JsonObject | None] = mapped_column(_AS_SENT)
+    raw_event: Mapped[JsonObject | None] = mapped_column(_AS_SENT)
+    size_bytes: Mapped[int]
+    """The length of the event as JSON, by which pages are bounded."""
+    create_time: Mapped[datetime]

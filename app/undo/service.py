@@ -1,0 +1,105 @@
+"""Starting an undo: checks that there is something to take back, and queues the operation."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from app.core.errors import FailedPrecondition, Reason
+from app.core.names import OperationName
+from app.core.once import Once
+from app.db.session import Session
+from app.engines import repository as engines
+from app.engines.repository import Lock
+from app.memories.service import MemoryService
+from app.operations import repeats
+from app.operations import repository as operations
+from app.operations.schemas import State
+from app.operations.tables import OperationRow
+from app.resources import Resources
+from app.undo import repository
+from app.undo.schemas import UndoOperationRequest
+
+UNDO: Final = "undo.undo"
+"""The kind of the operation that takes another one back."""
+
+
+@dataclass(frozen=True)
+class UndoService:
+    """Queues undos; `jobs.py` runs them."""
+
+    memories: MemoryService
+
+    @classmethod
+    def of(cls, resources: Resources) -> "UndoService":
+        """Build the service from the process's resources."""
+        return cls(MemoryService.of(resources))
+
+    async def start(
+        self, name: OperationName, request: UndoOperationRequest, once: Once | None
+    ) -> OperationRow:
+        """Queue the undo of an operation.
+
+        Undos need not wait for each other: a memory's version tells whether it may be put back.
+
+        Raises:
+            FailedPrecondition: the operation has not ended, or left nothing that can be undone.
+            NotFound: no such operation.
+        """
+        service = self.memories
+        now = service.clock.now()
+        async with service.db.transaction() as session:
+            engine = await engines.get(session, name.engine, Lock.SHARED)
+            new = service.operation(engine, UNDO, "UndoOperation", now)
+            if (known := await repeats.replay(session, new, once)) is not None:
+                return known
+            asked = await operations.get(session, name)
+            source = await _source(session, asked)
+            _check_ended(source)
+            if not await repository.has_traces(session, *_key(source), now):
+                raise _nothing_to_undo(source)
+            new = new.noting(undoneOperation=_name(asked))
+            if request.validate_only:
+                new = new.noting(validateOnly=True)
+            queued = new.queued(None, request.queued(source.operation_id))
+            return await operations.insert(session, queued)
+
+
+async def _source(session: Session, asked: OperationRow) -> OperationRow:
+    """Return the operation that changed memories: of an ingestion, the generation that it fired."""
+    generation = (asked.response or {}).get("generateMemoriesOperation")
+    if generation is None:
+        return asked
+    operation_id = str(generation).rpartition("/")[2]
+    found = await repository.find_operation(session, asked.engine_id, operation_id)
+    return asked if found is None else found
+
+
+def _check_ended(source: OperationRow) -> None:
+    if not State(source.state).is_final:
+        raise FailedPrecondition(
+            f"{_name(source)} has not ended; wait for its end, or cancel it.",
+            Reason.OPERATION_RUNNING,
+        )
+
+
+def _nothing_to_undo(source: OperationRow) -> FailedPrecondition:
+    return FailedPrecondition(f"{_name(source)} {_why(source)}", Reason.NOTHING_TO_UNDO)
+
+
+def _why(source: OperationRow) -> str:
+    if source.state == State.FAILED:
+        return "failed, so it changed nothing."
+    if source.state == State.CANCELLED:
+        return "was cancelled before it changed anything."
+    if source.details.get("revisionsDisabled"):
+        return "kept no revisions, so nothing tells what it changed."
+    if "erased" in source.details:
+        return "erased memories for good, and nothing brings them back."
+    return "changed no memory, or nothing of what it changed is kept any more."
+
+
+def _key(row: OperationRow) -> tuple[int, str]:
+    return row.engine_id, row.operation_id
+
+
+def _name(row: OperationRow) -> str:
+    return f"{row.engine_name}/operations/{row.operation_id}"

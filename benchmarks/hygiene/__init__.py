@@ -1,0 +1,1 @@
+"""How clean memories stay: duplicates, wrong changes, contradictions, facts nobody said."""

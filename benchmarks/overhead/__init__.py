@@ -1,0 +1,1 @@
+"""What a generation costs this process beyond its models."""

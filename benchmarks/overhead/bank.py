@@ -1,0 +1,107 @@
+"""A service in this process, over a Postgres of its own, with its clock of CPU time."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+
+from app.core.names import EngineName
+from app.engines import repository as engines
+from app.generation.service import GENERATE
+from app.main import create_app
+from app.memories import ledger
+from app.memories.ledger import CONTENT_FIELDS, Creation, Vector
+from app.memories.schemas import DEFAULT_MEMORY_TYPE, RevisionFields
+from app.memories.service import MemoryService
+from app.operations.runner import Job, Runner
+from app.operations.schemas import type_url
+from app.resources import Resources
+from app.serving import opened
+from app.settings import EmbedderChoice, Settings
+from app.worker import make_runner
+from benchmarks.overhead.timeline import SparedEmbedder, Spent, TimedDatabase, Timeline
+from tests.support.asgi import Sent, call
+
+_KEY = "overhead-admin-key"
+_ENGINE = EngineName("default", "local", 1)
+_BASE = f"/v1beta1/{_ENGINE}/"
+_HEADERS = (
+    (b"authorization", f"Bearer {_KEY}".encode()),
+    (b"content-type", b"application/json"),
+)
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Bank:
+    """The application and its worker, driven one after the other."""
+
+    resources: Resources
+    app: FastAPI
+    timeline: Timeline
+
+    async def fill(self, scope: dict[str, str], facts: Sequence[str]) -> None:
+        """Store the facts as memories of the scope."""
+        service = MemoryService.of(self.resources)
+        vectors = await service.embedder.embed(facts)
+        now = self.resources.clock.now()
+        empty: Json = {**dict.fromkeys(CONTENT_FIELDS), "topics": [], "user_metadata": {}}
+        async with self.resources.db.transaction() as session:
+            engine = await engines.get(session, _ENGINE)
+            writing = service.writing_for(engine, "0", now, RevisionFields())
+            for fact, vector in zip(facts, vectors, strict=True):
+                content = {**empty, "fact": fact}
+                new = Creation(None, scope, DEFAULT_MEMORY_TYPE, content, None, Vector(vector))
+                await ledger.create(session, writing, new)
+
+    async def generate(self, body: Json) -> tuple[Spent, Json]:
+        """Run a generation; return what it spent, from request to end, and its operation."""
+        return await self._measured(make_runner(self.resources), body)
+
+    async def idle(self, body: Json) -> Spent:
+        """Run an operation that does nothing; return what it spent."""
+        resources = self.resources
+        runner = Runner(resources.db, resources.clock, resources.settings, {GENERATE: _end})
+        return (await self._measured(runner, body))[0]
+
+    async def _measured(self, runner: Runner, body: Json) -> tuple[Spent, Json]:
+        request = Sent(
+            "POST",
+            f"{_BASE}memories:generate".encode(),
+            headers=_HEADERS,
+            body=json.dumps(body).encode(),
+        )
+        self.timeline.start()
+        answer = await call(self.app, request)
+        await runner.run_pending()
+        spent = self.timeline.stop()
+        name = answer.json["name"]
+        operation: Json = (
+            await call(self.app, Sent("GET", f"/v1beta1/{name}".encode(), headers=_HEADERS))
+        ).json
+        assert "response" in operation, operation
+        return spent, operation
+
+
+async def _end(job: Job) -> None:
+    async with job.db.transaction() as session:
+        await job.finish(session, {"@type": type_url("GenerateMemoriesResponse")}, {})
+
+
+@asynccontextmanager
+async def open_bank(folder: Path) -> AsyncIterator[Bank]:
+    """Open a bank with its database in the folder."""
+    settings = Settings(data_dir=folder, admin_key=_KEY, embedder=EmbedderChoice.HASH)
+    timeline = Timeline()
+    async with opened(settings) as found:
+        resources = replace(
+            found.resources,
+            db=TimedDatabase(found.resources.db, timeline),
+            embedder=SparedEmbedder(found.resources.embedder, timeline),
+        )
+        yield Bank(resources, create_app(resources), timeline)

@@ -1,0 +1,224 @@
+"""`validateOnly`: the same work, nothing written, and an answer that outlives no memory."""
+
+from datetime import timedelta
+
+import httpx
+import pytest
+from sqlalchemy import select
+
+from app.core.clock import FixedClock
+from app.db.session import Database
+from app.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
+from app.memories.tables import MemoryRow, MemoryVectorRow, RevisionRow
+from app.operations.runner import Runner
+from app.operations.tables import OperationRow
+from app.resources import Resources
+from app.retention.service import RetentionService
+from app.settings import ModelPrice, Settings
+from app.worker import make_runner
+from tests.support.bank import Json, configure, count, listed, ok
+from tests.support.generation import given, run, said, start
+from tests.support.operations import USER, create_memory, path_of
+from tests.support.scripted import decision, decisions, fact, facts, written_by
+
+PARIS, BERLIN = "I live in Paris.", "I live in Berlin."
+TEA = "I like green tea."
+TABLES = (MemoryRow, RevisionRow, MemoryVectorRow)
+PERSONAL, PREFERENCES = (
+    [{"managedMemoryTopic": topic}] for topic in ("USER_PERSONAL_INFO", "USER_PREFERENCES")
+)
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    prices = {"scripted:1": ModelPrice(input=1, output=2)}
+    return settings.model_copy(update={"model_prices": prices})
+
+
+async def _preview(client: httpx.AsyncClient, runner: Runner, source: Json) -> Json:
+    return await run(client, runner, source, validateOnly=True)
+
+
+async def test_nothing_is_written_and_everything_is_told(
+    client: httpx.AsyncClient, runner: Runner, database: Database
+) -> None:
+    home = await create_memory(client, PARIS)
+    chess = await create_memory(client, "I like chess.")
+    stored = await count(database, *TABLES)
+    source = said(BERLIN, "Please forget that I like chess.", TEA)
+    operation = await _preview(client, runner, source)
+    assert await count(database, *TABLES) == stored
+    assert sorted(await listed(client)) == ["I like chess.", PARIS]
+    response = operation["response"]
+    assert response["author"] == "builtin-rules/1"
+    assert "generatedMemories" not in response
+    assert {one["action"]: one for one in response["plannedChanges"]} == {
+        "UPDATED": {
+            "action": "UPDATED",
+            "reason": "contradicted",
+            "memory": {"name": home["name"]},
+            "etag": "1",
+            "before": {"fact": PARIS},
+            "after": {"fact": BERLIN, "topics": PERSONAL},
+            "extractedMemories": [{"fact": BERLIN}],
+        },
+        "DELETED": {
+            "action": "DELETED",
+            "reason": "asked to forget",
+            "memory": {"name": chess["name"]},
+            "etag": "1",
+            "before": {"fact": "I like chess."},
+            "extractedMemories": [{"fact": "I like chess"}],
+        },
+        "CREATED": {
+            "action": "CREATED",
+            "reason": "new",
+            "after": {"fact": TEA, "topics": PREFERENCES},
+            "extractedMemories": [{"fact": TEA}],
+        },
+    }
+
+
+async def test_what_is_planned_is_what_is_then_done(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    await create_memory(client, PARIS)
+    source = said(BERLIN, TEA)
+    planned = (await _preview(client, runner, source))["response"]["plannedChanges"]
+    done = (await run(client, runner, source))["response"]["generatedMemories"]
+    assert [one["action"] for one in done] == [one["action"] for one in planned]
+    facts_after = sorted(one["after"]["fact"] for one in planned)
+    assert sorted(await listed(client)) == facts_after
+
+
+async def test_nothing_to_do_is_said(client: httpx.AsyncClient, runner: Runner) -> None:
+    operation = await _preview(client, runner, said("Hello!"))
+    assert operation["response"].keys() == {"@type", "author"}
+
+
+async def test_a_model_plans_and_its_costs_are_shown(
+    client: httpx.AsyncClient,
+    resources: Resources,
+    script: list[Reply],
+    model: ScriptedTextModel,
+    embedder: ScriptedEmbedder,
+    database: Database,
+) -> None:
+    embedder.place(BERLIN, near=PARIS, distance=0.6)
+    await create_memory(client, PARIS)
+    stored = await count(database, *TABLES)
+    script += [facts(fact(BERLIN)), decisions(decision("replace", "m1", BERLIN))]
+    runner = make_runner(written_by(resources, model))
+    operation = await _preview(client, runner, said(BERLIN))
+    assert await count(database, *TABLES) == stored
+    (change,) = operation["response"]["plannedChanges"]
+    assert (change["before"]["fact"], change["after"]["fact"]) == (PARIS, BERLIN)
+    assert operation["response"]["author"] == "scripted:1"
+    metadata = operation["metadata"]
+    assert (metadata["promptVersion"], metadata["modelCallCount"]) == ("1", 2)
+    spent = metadata["inputTokenCount"] + 2 * metadata["outputTokenCount"]
+    assert metadata["cost"] == {"amount": pytest.approx(spent / 1e6), "currency": "USD"}
+
+
+async def test_fields_of_profiles_are_planned_too(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    schema = {"type": "object", "properties": {"employer": {"type": "string"}}}
+    entry = {"schemaConfigs": [{"id": "person", "schema": schema}]}
+    await configure(client, structuredMemoryConfigs=[entry])
+    await run(client, runner, said("I work at Initech."))
+    operation = await _preview(client, runner, said("I work at Globex now."))
+    changes = operation["response"]["plannedChanges"]
+    (change,) = [one for one in changes if "structuredContent" in one["after"]]
+    assert (change["action"], change["reason"]) == ("UPDATED", "changed")
+    values = [change[when]["structuredContent"]["data"]["employer"] for when in ("before", "after")]
+    assert values == ["Initech", "Globex"]
+
+
+async def test_before_is_that_of_the_version_planned_on(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    path = path_of((await create_memory(client, PARIS))["name"])
+    operation = await _preview(client, runner, said(BERLIN))
+    ok(await client.patch(path, json={"fact": "I live in Oslo."}))
+    later = ok(await client.get(path_of(operation["name"])))
+    assert later["response"] == operation["response"]
+
+
+async def _stored(database: Database) -> str:
+    async with database.snapshot() as session:
+        statement = select(OperationRow.response).where(OperationRow.engine_id == 1)
+        return str((await session.execute(statement)).scalars().all())
+
+
+@pytest.mark.parametrize("way", ["delete", "purge"])
+async def test_an_erased_memory_lives_on_in_no_preview(
+    client: httpx.AsyncClient, runner: Runner, database: Database, way: str
+) -> None:
+    text = "I live in Paris. My cat is called Pixel."
+    path = path_of((await create_memory(client, text))["name"])
+    other = await create_memory(client, "I work at Initech.")
+    told = await _preview(client, runner, said(BERLIN))
+    kept = await _preview(client, runner, said("I work at Globex now."))
+    assert "Pixel" in str(told["response"])
+    # What a memory says at present is not stored a second time.
+    assert "Initech" not in await _stored(database)
+    if way == "delete":
+        ok(await client.delete(path, params={"permanent": True}))
+    else:
+        body = {"filter": f'fact="{text}"', "force": True, "permanent": True}
+        ok(await client.post("/memories:purge", json=body))
+    left = ok(await client.get(path_of(told["name"])))
+    assert left["done"]
+    assert left["response"] == {"@type": told["response"]["@type"], "withdrawn": True}
+    assert "Pixel" not in await _stored(database)
+    # The others stay, with what they read.
+    assert ok(await client.get(path_of(kept["name"]))) == kept
+    assert other["name"] in str(kept)
+
+
+async def test_a_memory_that_the_sweep_removes_takes_its_previews_along(
+    client: httpx.AsyncClient, runner: Runner, clock: FixedClock, resources: Resources
+) -> None:
+    await create_memory(client, PARIS, ttl="60s")
+    told = await _preview(client, runner, said(BERLIN))
+    clock.advance(timedelta(seconds=61))
+    await RetentionService.of(resources).sweep()
+    left = ok(await client.get(path_of(told["name"])))
+    assert left["response"]["withdrawn"] is True
+
+
+async def test_a_preview_is_kept_for_a_while_only(
+    client: httpx.AsyncClient, runner: Runner, clock: FixedClock, database: Database
+) -> None:
+    await _preview(client, runner, said(TEA))
+    async with database.snapshot() as session:
+        statement = select(OperationRow.remove_time).where(OperationRow.engine_id == 1)
+        (until,) = (await session.execute(statement)).scalars()
+    assert until == clock.now() + timedelta(hours=1)
+
+
+async def test_previews_of_one_scope_need_not_wait(
+    client: httpx.AsyncClient, runner: Runner, database: Database
+) -> None:
+    for _ in range(2):
+        await start(client, given(TEA), validateOnly=True)
+    async with database.snapshot() as session:
+        statement = select(OperationRow.key).where(OperationRow.engine_id == 1)
+        assert (await session.execute(statement)).scalars().all() == [None, None]
+    assert await runner.run_pending() == 2
+
+
+async def test_a_source_s_text_is_not_kept_in_the_row(
+    client: httpx.AsyncClient, runner: Runner, database: Database
+) -> None:
+    secret = "By the way, the weather is marvellous."
+    await client.post(
+        "/memories:generate", json={"scope": USER, **said(TEA, secret), "validateOnly": True}
+    )
+    await runner.run_pending()
+    async with database.snapshot() as session:
+        statement = select(OperationRow).where(OperationRow.engine_id == 1)
+        row = (await session.execute(statement)).scalar_one()
+    assert row.request is None
+    assert "marvellous" not in str(row.response)

@@ -1,0 +1,220 @@
+"""Metrics that tell of the database, read when they are asked for."""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from datetime import timedelta
+from pathlib import Path
+
+import httpx
+import pytest
+from fastapi import FastAPI
+from sqlalchemy import text
+from structlog.testing import capture_logs
+
+from app.core.clock import FixedClock
+from app.core.errors import Reason, Unavailable
+from app.db.session import Database
+from app.llm.ports import Meter, Usage
+from app.operations.runner import Runner
+from app.settings import Settings
+from app.usage import repository
+from app.web.metrics import GaugeRefresh
+from tests.conftest import START
+from tests.support.operations import USER
+from tests.support.usage import LOCAL, MINI, record
+
+_URL = "http://test/metrics"
+_DUE = "memory_bank_operations_due"
+_OLDEST = "memory_bank_operations_oldest_due_seconds"
+_PENDING = "memory_bank_ingestion_pending_events"
+_WAITED = "memory_bank_ingestion_oldest_pending_seconds"
+_READ = 'memory_bank_gauges_read_timestamp_seconds{source="%s"}'
+
+
+async def _value(client: httpx.AsyncClient, series: str) -> float:
+    """Return the value of one series; 0 where there is none yet."""
+    answer = await client.get(_URL)
+    assert answer.status_code == 200, answer.text
+    found = re.findall(rf"^{re.escape(series)} (\S+)$", answer.text, re.MULTILINE)
+    return float(found[0]) if found else 0.0
+
+
+async def _queue(client: httpx.AsyncClient, count: int = 1) -> None:
+    for number in range(count):
+        body = {
+            "scope": {**USER, "number": str(number)},
+            "directMemoriesSource": {"directMemories": [{"fact": "I like tea."}]},
+        }
+        assert (await client.post("/memories:generate", json=body)).status_code == 200
+
+
+async def test_the_queue_is_told_with_the_age_of_its_oldest(
+    client: httpx.AsyncClient, runner: Runner, clock: FixedClock
+) -> None:
+    await _queue(client)
+    clock.advance(timedelta(seconds=90))
+    await _queue(client, 2)
+    assert await _value(client, _DUE) == 3
+    assert await _value(client, _OLDEST) == 90
+    await runner.run_pending()
+    clock.advance(timedelta(seconds=10))
+    assert await _value(client, _DUE) == 0
+    assert await _value(client, _OLDEST) == 0
+
+
+async def test_what_is_due_later_does_not_count(
+    client: httpx.AsyncClient, database: Database, clock: FixedClock
+) -> None:
+    await _queue(client)
+    async with database.transaction() as session:
+        await session.execute(
+            text("update operations set due_time = :due"),
+            {"due": clock.now() + timedelta(minutes=1)},
+        )
+    assert await _value(client, _DUE) == 0
+    clock.advance(timedelta(minutes=2))
+    assert await _value(client, _OLDEST) == 60
+
+
+async def test_what_waits_in_streams_is_told_with_the_age_of_its_oldest(
+    client: httpx.AsyncClient, runner: Runner, clock: FixedClock
+) -> None:
+    for stream in ("a", "b"):
+        assert await _value(client, _PENDING) == (0 if stream == "a" else 2)
+        events = [
+            {"eventId": f"{stream}{n}", "content": {"role": "user", "parts": [{"text": "I see."}]}}
+            for n in range(2)
+        ]
+        body = {
+            "scope": USER,
+            "streamId": stream,
+            "directContentsSource": {"events": events},
+            "generationTriggerConfig": {"generationRule": {"idleDuration": "3600s"}},
+        }
+        answer = await client.post("/memories:ingestEvents", json=body)
+        assert answer.status_code == 200, answer.text
+        clock.advance(timedelta(minutes=2))
+    assert await _value(client, _PENDING) == 4
+    assert await _value(client, _WAITED) == 240
+    # They are no operations that are due: nobody is late.
+    assert await _value(client, _DUE) == 0
+    clock.advance(timedelta(hours=1))
+    await runner.run_pending()
+    clock.advance(timedelta(minutes=1))
+    assert await _value(client, _PENDING) == 0
+    assert await _value(client, _WAITED) == 0
+
+
+async def test_the_database_is_not_asked_again_at_once(
+    client: httpx.AsyncClient, clock: FixedClock
+) -> None:
+    assert await _value(client, _DUE) == 0
+    await _queue(client)
+    clock.advance(timedelta(seconds=4))
+    assert await _value(client, _DUE) == 0
+    clock.advance(timedelta(seconds=1))
+    assert await _value(client, _DUE) == 1
+
+
+def _with(app: FastAPI, clock: FixedClock, **refreshers: Callable[[], Awaitable[None]]) -> None:
+    app.state.gauges = GaugeRefresh(clock, refreshers)
+
+
+async def test_a_source_that_fails_takes_no_metrics_away(
+    app: FastAPI, client: httpx.AsyncClient, clock: FixedClock
+) -> None:
+    async def fail() -> None:
+        raise Unavailable("The text of a secret.", Reason.DATABASE_UNAVAILABLE)
+
+    async def succeed() -> None:
+        pass
+
+    _with(app, clock, failing=fail, working=succeed)
+    with capture_logs() as logs:
+        answer = await client.get(_URL)
+    assert answer.status_code == 200
+    assert "memory_bank_request_seconds" in answer.text
+    [warning] = [one for one in logs if one["event"] == "metrics.refresh_failed"]
+    assert warning["source"] == "failing"
+    assert warning["error"].startswith("Unavailable at ")
+    assert "secret" not in warning["error"]
+    assert await _value(client, _READ % "working") == START.timestamp()
+    assert await _value(client, _READ % "failing") == 0
+
+
+async def test_a_slow_source_is_awaited_for_a_while_only_and_not_asked_twice(
+    app: FastAPI, client: httpx.AsyncClient, clock: FixedClock
+) -> None:
+    asked: list[str] = []
+    ended: list[str] = []
+    go_on = asyncio.Event()
+
+    async def slow() -> None:
+        asked.append("slow")
+        await go_on.wait()
+        ended.append("slow")
+
+    app.state.gauges = GaugeRefresh(clock, {"slow": slow}, wait_seconds=0.01)
+    for _ in range(2):
+        assert (await client.get(_URL)).status_code == 200
+        clock.advance(timedelta(minutes=1))
+    assert (asked, ended) == (["slow"], [])
+    go_on.set()
+    await asyncio.sleep(0.01)
+    assert (await client.get(_URL)).status_code == 200
+    assert (asked, ended) == (["slow", "slow"], ["slow", "slow"])
+
+
+async def test_scrapes_at_once_ask_once(
+    app: FastAPI, client: httpx.AsyncClient, clock: FixedClock
+) -> None:
+    asked: list[str] = []
+
+    async def note() -> None:
+        asked.append("note")
+        await asyncio.sleep(0)
+
+    _with(app, clock, note=note)
+    answers = await asyncio.gather(*(client.get(_URL) for _ in range(5)))
+    assert [answer.status_code for answer in answers] == [200] * 5
+    assert asked == ["note"]
+
+
+async def test_models_are_counted_by_calls_seconds_and_tokens(
+    client: httpx.AsyncClient, database: Database, settings: Settings, clock: FixedClock
+) -> None:
+    series = {
+        f'memory_bank_model_calls_total{{model="{MINI}"}}': 2,
+        f'memory_bank_model_seconds_total{{model="{MINI}"}}': 1.5,
+        f'memory_bank_model_tokens_total{{direction="input",model="{MINI}"}}': 300,
+        f'memory_bank_model_tokens_total{{direction="output",model="{MINI}"}}': 40,
+        f'memory_bank_model_tokens_total{{direction="output",model="{LOCAL}"}}': 7,
+    }
+    before = {name: await _value(client, name) for name in series}
+    await record(
+        database,
+        settings,
+        clock.now(),
+        mini=Usage(2, 300, 40, 1_500),
+        local=Usage(1, 5, 7, 100),
+    )
+    for name, added in series.items():
+        assert await _value(client, name) - before[name] == pytest.approx(added)
+
+
+async def test_a_transaction_that_rolls_back_counts_nothing(
+    client: httpx.AsyncClient, database: Database, clock: FixedClock, data_dir: Path
+) -> None:
+    async def fail() -> None:
+        async with database.transaction() as session:
+            meter = Meter({MINI: Usage(1, 1, 1, 1)})
+            prices = Settings(data_dir=data_dir).model_prices
+            await repository.record(session, 1, clock.now(), meter, prices)
+            raise RuntimeError
+
+    name = f'memory_bank_model_calls_total{{model="{MINI}"}}'
+    before = await _value(client, name)
+    with pytest.raises(RuntimeError):
+        await fail()
+    assert await _value(client, name) == before

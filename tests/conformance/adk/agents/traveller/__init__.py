@@ -1,0 +1,1 @@
+"""An agent in a folder of agents, as `adk` finds it."""

@@ -1,0 +1,37 @@
+"""A model that cannot be opened stops the start, in one sentence."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+
+@pytest.mark.parametrize(
+    ("variables", "sentence"),
+    [
+        ({"MEMORY_BANK_MODEL": "gpt-5-mini"}, "MEMORY_BANK_MODEL is 'gpt-5-mini'"),
+        ({"MEMORY_BANK_MODEL": "openai:gpt-5-mini"}, "needs an API key"),
+        ({"MEMORY_BANK_EMBEDDER": "http"}, "The embedder http needs"),
+    ],
+)
+def test_the_start_ends_with_a_sentence(
+    database_url: str, tmp_path: Path, variables: dict[str, str], sentence: str
+) -> None:
+    inherited = {name: value for name, value in os.environ.items() if name != "OPENAI_API_KEY"}
+    environment = {**inherited, "MEMORY_BANK_DATABASE_URL": database_url, **variables}
+
+    ended = subprocess.run(
+        [sys.executable, "-m", "app.cli", "serve"],
+        env={**environment, "PYTHONPATH": str(Path.cwd()), "MEMORY_BANK_PORT": "0"},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+    assert ended.returncode == 1
+    [line] = ended.stderr.splitlines()
+    assert sentence in line

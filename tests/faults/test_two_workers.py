@@ -1,0 +1,163 @@
+"""Many generations at once, two worker processes, one of them killed with -9 in the middle."""
+
+import asyncio
+import os
+import re
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from app.db import migrate
+from app.main import create_app
+from app.postgres.embedded import EmbeddedPostgres
+from app.serving import opened
+from app.settings import Settings
+from tests.support.bank import Json
+from tests.support.model_server import ModelServer, model_server, slow
+
+_KEY = "two-workers-key"
+_GENERATIONS = 50
+_LEASE_SECONDS = 2
+_SOON_SECONDS = 90
+_SHARED = "I like green tea."
+_MODEL_SECONDS = 0.01
+_LINE = re.compile(r"^(\d+) U[^:]*: (.*)$", re.MULTILINE)
+
+
+@pytest.fixture
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A database of its own: the workers of two processes sweep and claim all there is."""
+    folder = tmp_path_factory.mktemp("workers")
+    for parent in (folder, *folder.parents[:2]):
+        parent.chmod(0o755)
+    with EmbeddedPostgres(Settings(data_dir=folder)) as postgres:
+        migrate.upgrade(postgres.url)
+        yield postgres.url
+
+
+def answer(request: Mapping[str, Any]) -> Json:
+    """Take each line for a fact, and each fact for a new one."""
+    text = "\n".join(str(message["content"]) for message in request["messages"])
+    if "New facts:" in text:
+        return {"decisions": []}
+    facts = [
+        {"fact": line, "quote": line, "line": int(number), "topics": [], "forget": False}
+        for number, line in _LINE.findall(text.replace("\\n", "\n"))
+    ]
+    return {"facts": [{**one, "topics": ["USER_PREFERENCES"]} for one in facts]}
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with model_server() as found:
+        found.always(slow(_MODEL_SECONDS, answer))
+        yield found
+
+
+@contextmanager
+def worker(url: str, model_url: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a worker as operators do, for the length of the block."""
+    variables = {
+        **os.environ,
+        "MEMORY_BANK_DATABASE_URL": url,
+        "MEMORY_BANK_MODEL": "openai:scripted",
+        "MEMORY_BANK_MODEL_BASE_URL": model_url,
+        "MEMORY_BANK_EMBEDDER": "hash",
+        "MEMORY_BANK_WORKER_LEASE_SECONDS": str(_LEASE_SECONDS),
+        "MEMORY_BANK_LOG_LEVEL": "WARNING",
+    }
+    process = subprocess.Popen([sys.executable, "-m", "app.cli", "worker"], env=variables)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+async def client(database: str, server: ModelServer, tmp_path: Path) -> AsyncIterator[Any]:
+    settings = Settings(
+        data_dir=tmp_path,
+        database_url=database,
+        admin_key=_KEY,
+        embedder="hash",
+        model="openai:scripted",
+        model_base_url=server.url,
+    )
+    async with (
+        opened(settings) as found,
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(create_app(found.resources)),
+            base_url="http://test/v1beta1/reasoningEngines/1",
+            headers={"Authorization": f"Bearer {_KEY}"},
+        ) as client,
+    ):
+        yield client
+
+
+async def generate(client: httpx.AsyncClient, user: str, number: int) -> None:
+    texts = [_SHARED, f"I own the red bicycle with the number {number}."]
+    events = [{"content": {"role": "user", "parts": [{"text": text}]}} for text in texts]
+    body = {"scope": {"user_id": user}, "directContentsSource": {"events": events}}
+    answer = await client.post("/memories:generate", json=body)
+    assert answer.status_code == 200, answer.text
+
+
+async def ended(client: httpx.AsyncClient, share: float = 1) -> list[Json]:
+    """Return the operations once a share of them has ended."""
+    deadline = time.monotonic() + _SOON_SECONDS
+    while True:
+        answer = await client.get("/operations", params={"pageSize": 1000})
+        found: list[Json] = answer.json()["operations"]
+        if sum(one["done"] for one in found) >= share * len(found):
+            return found
+        assert time.monotonic() < deadline, Counter(one["done"] for one in found)
+        await asyncio.sleep(0.3)
+
+
+async def facts(client: httpx.AsyncClient, user: str) -> Counter[str]:
+    body = {"scope": {"user_id": user}}
+    answer = (await client.post("/memories:retrieve", json=body)).json()
+    return Counter(one["memory"]["fact"] for one in answer["retrievedMemories"])
+
+
+async def test_nothing_is_lost_or_done_twice(
+    client: httpx.AsyncClient, database: str, server: ModelServer
+) -> None:
+    numbers = range(_GENERATIONS)
+    with worker(database, server.url), worker(database, server.url) as victim:
+        await asyncio.gather(
+            *(generate(client, "shared", number) for number in numbers),
+            *(generate(client, f"user-{number}", number) for number in numbers),
+        )
+        await ended(client, 0.4)
+        victim.kill()
+        operations = await ended(client)
+    assert [one.get("error") for one in operations if "error" in one] == []
+    own = {n: f"I own the red bicycle with the number {n}." for n in numbers}
+    assert await facts(client, "shared") == Counter([_SHARED, *own.values()])
+    for number in numbers:
+        assert await facts(client, f"user-{number}") == Counter([_SHARED, own[number]])
+    await check_history(client)
+
+
+async def check_history(client: httpx.AsyncClient) -> None:
+    """See that every generation of the one scope has left one revision of what they share."""
+    listed = (await client.get("/memories", params={"pageSize": 1000})).json()["memories"]
+    (shared,) = [
+        one for one in listed if one["fact"] == _SHARED and one["scope"]["user_id"] == "shared"
+    ]
+    path = "/memories/" + shared["name"].rpartition("/")[2]
+    params = {"pageSize": 1000}
+    found = (await client.get(f"{path}/revisions", params=params)).json()["memoryRevisions"]
+    assert shared["etag"] == str(_GENERATIONS)
+    assert [one["action"] for one in found] == ["UPDATED"] * (_GENERATIONS - 1) + ["CREATED"]
+    assert len({one["operation"] for one in found}) == _GENERATIONS

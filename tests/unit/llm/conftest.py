@@ -1,0 +1,57 @@
+"""A model's server, and text models that ask it."""
+
+from collections.abc import AsyncIterator, Callable, Iterator
+
+import pytest
+from pydantic import BaseModel, ConfigDict
+
+from app.llm.factory import open_models
+from app.llm.models import TextModels
+from app.llm.ports import Prompt, TextModel
+from app.settings import Settings
+from tests.support.model_server import ModelServer, model_server
+
+PROMPT = Prompt("Say what the user likes.", "user: I like tea.")
+TEA = {"facts": ["likes tea"]}
+
+
+class Likes(BaseModel):
+    """What someone likes."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    facts: list[str]
+    sure: bool = True
+
+
+Open = Callable[..., TextModel]
+
+
+@pytest.fixture(scope="session")
+def running_server() -> Iterator[ModelServer]:
+    with model_server() as found:
+        yield found
+
+
+@pytest.fixture
+def server(running_server: ModelServer) -> ModelServer:
+    """A model's server that answers `TEA` unless told otherwise."""
+    running_server.reset()
+    running_server.always(TEA)
+    return running_server
+
+
+@pytest.fixture
+async def opened(server: ModelServer) -> AsyncIterator[Open]:
+    """Opens the model `openai:small` at the server; the arguments are further settings."""
+    models: list[TextModels] = []
+
+    def build(**given: object) -> TextModel:
+        values = {"model": "openai:small", "model_base_url": server.url} | given
+        models.append(open_models(Settings.model_validate(values)))
+        assert models[-1].default is not None
+        return models[-1].default
+
+    yield build
+    for each in models:
+        await each.close()

@@ -1,0 +1,183 @@
+"""The embedder over HTTP: batches, order, lengths, and servers that send something else."""
+
+import json
+from collections.abc import AsyncIterator, Sequence
+
+import numpy as np
+import pytest
+
+from app.core.errors import FailedPrecondition, Internal, Reason, ServiceError, Unavailable
+from app.core.guard import transaction_open
+from app.llm.factory import open_embedder
+from app.llm.managed import ManagedEmbedder
+from app.llm.names import ModelSetupError
+from app.settings import Settings
+from tests.support.model_server import Behaviour, ModelServer, cut_off, slow, status
+
+
+def settings(server: ModelServer, **given: object) -> Settings:
+    values = {
+        "embedder": "http",
+        "embedding_base_url": server.url,
+        "embedding_model": "bge-m3",
+        "embedding_cache_entries": 0,
+    }
+    return Settings.model_validate(values | given)
+
+
+@pytest.fixture
+async def embedder(server: ModelServer) -> AsyncIterator[ManagedEmbedder]:
+    found = open_embedder(settings(server, embedding_key="a-key", model_max_attempts=2))
+    yield found
+    await found.close()
+
+
+def rows(*vectors: Sequence[float], indexes: Sequence[int] | None = None) -> Behaviour:
+    numbers = range(len(vectors)) if indexes is None else indexes
+    data = [
+        {"index": index, "embedding": vector}
+        for index, vector in zip(numbers, vectors, strict=True)
+    ]
+    return Behaviour(body=json.dumps({"data": data}).encode())
+
+
+async def test_it_is_ready_when_it_has_answered(
+    server: ModelServer, embedder: ManagedEmbedder
+) -> None:
+    assert (embedder.ready, embedder.dimensions, embedder.lexical_only) == (False, 0, False)
+
+    await embedder.warm()
+    await embedder.warm()
+
+    assert (embedder.ready, embedder.dimensions) == (True, 8)
+    assert embedder.model_id == "http:bge-m3"
+    assert len(server.seen) == 1
+
+
+async def test_it_asks_for_floats_with_its_key(
+    server: ModelServer, embedder: ManagedEmbedder
+) -> None:
+    await embedder.embed(["one", ""])
+
+    seen = server.seen[0]
+    assert seen.body == {"model": "bge-m3", "input": ["one", " "], "encoding_format": "float"}
+    assert seen.headers["authorization"] == "Bearer a-key"
+    assert seen.path == "/v1/embeddings"
+
+
+async def test_vectors_are_unit_vectors_in_order_over_batches(
+    server: ModelServer, embedder: ManagedEmbedder
+) -> None:
+    texts = [f"text {number}" for number in range(50)]
+
+    together = await embedder.embed(texts)
+
+    assert [len(seen.body["input"]) for seen in server.seen] == [16, 16, 16, 2]
+    assert together.dtype == np.float32
+    np.testing.assert_allclose(np.linalg.norm(together, axis=1), 1, atol=1e-6)
+    alone = np.concatenate([await embedder.embed([text]) for text in texts[:20]])
+    np.testing.assert_allclose(together[:20], alone, atol=1e-6)
+
+
+async def test_no_texts_make_no_call(server: ModelServer, embedder: ManagedEmbedder) -> None:
+    assert (await embedder.embed([])).shape == (0, 0)
+    assert server.seen == []
+
+
+async def test_a_long_text_is_cut(server: ModelServer, embedder: ManagedEmbedder) -> None:
+    await embedder.embed(["a" * 100_000])
+
+    assert len(server.seen[0].body["input"][0]) == 8_000
+
+
+@pytest.mark.parametrize("trouble", [status(500), status(429), cut_off({})])
+async def test_what_may_pass_is_tried_again(
+    server: ModelServer, embedder: ManagedEmbedder, trouble: Behaviour
+) -> None:
+    server.will(trouble)
+
+    assert (await embedder.embed(["a"])).shape == (1, 8)
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        rows([1.0, 0.0]),
+        rows([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]),
+        rows([1.0, 0.0], [1.0, 0.0], indexes=[0, 0]),
+        rows([1.0, 0.0], [1.0]),
+        rows([1.0, 0.0], [0.0, 0.0]),
+        rows([1.0, 0.0], [1e400, 0.0]),
+        rows([], []),
+        Behaviour(body=b"{}"),
+        Behaviour(body=b"no JSON"),
+        Behaviour(body=b'{"data": [{"index": 0, "embedding": "AAAA"}]}'),
+        Behaviour(body=b"a" * 3_000_000),
+    ],
+)
+async def test_what_are_no_vectors_is_a_failure(
+    server: ModelServer, embedder: ManagedEmbedder, reply: Behaviour
+) -> None:
+    server.always(reply)
+
+    with pytest.raises(Internal) as failed:
+        await embedder.embed(["secret one", "secret two"])
+
+    assert failed.value.reason is Reason.MODEL_OUTPUT_INVALID
+    assert "secret" not in str(failed.value.as_http_body())
+
+
+async def test_a_model_that_changes_its_length_is_a_failure(
+    server: ModelServer, embedder: ManagedEmbedder
+) -> None:
+    await embedder.warm()
+    server.always(rows([1.0, 0.0]))
+
+    with pytest.raises(Internal, match="2 dimensions after 8"):
+        await embedder.embed(["a"])
+
+
+@pytest.mark.parametrize(
+    ("trouble", "kind"),
+    [(status(401), FailedPrecondition), (status(503), Unavailable)],
+)
+async def test_trying_has_an_end(
+    server: ModelServer,
+    embedder: ManagedEmbedder,
+    trouble: Behaviour,
+    kind: type[ServiceError],
+) -> None:
+    server.always(trouble)
+
+    with pytest.raises(kind):
+        await embedder.embed(["a"])
+    assert len(server.seen) == (1 if kind is FailedPrecondition else 2)
+
+
+async def test_it_has_a_deadline(server: ModelServer) -> None:
+    server.always(slow(30, {}))
+    embedder = open_embedder(settings(server, model_timeout_seconds=0.3, model_max_attempts=1))
+
+    with pytest.raises(ServiceError) as failed:
+        await embedder.embed(["a"])
+    await embedder.close()
+
+    assert failed.value.reason is Reason.MODEL_TIMEOUT
+
+
+async def test_it_is_refused_inside_a_transaction(embedder: ManagedEmbedder) -> None:
+    with transaction_open(), pytest.raises(RuntimeError, match="Embedding must not run"):
+        await embedder.embed(["hi"])
+
+
+@pytest.mark.parametrize("missing", ["embedding_base_url", "embedding_model"])
+def test_without_an_address_or_a_model_it_says_what_it_needs(
+    server: ModelServer, missing: str
+) -> None:
+    with pytest.raises(ModelSetupError, match="MEMORY_BANK_EMBEDDING_BASE_URL and"):
+        open_embedder(settings(server, **{missing: None}))
+
+
+def test_an_address_of_no_scheme_is_refused(server: ModelServer) -> None:
+    with pytest.raises(ModelSetupError, match="must begin with http"):
+        open_embedder(settings(server, embedding_base_url="localhost/v1"))

@@ -1,0 +1,371 @@
+"""What a text model does about a provider that is slow, full, broken or against it."""
+
+import asyncio
+import time
+from datetime import timedelta
+from email.utils import format_datetime
+from typing import Any
+
+import pytest
+from structlog.testing import capture_logs
+
+from app.core.errors import (
+    DeadlineExceeded,
+    FailedPrecondition,
+    Internal,
+    Reason,
+    ResourceExhausted,
+    ServiceError,
+    Unavailable,
+)
+from app.llm.ports import Meter, Usage
+from tests.conftest import START
+from tests.support.model_server import (
+    Behaviour,
+    ModelServer,
+    cut_off,
+    fenced,
+    huge,
+    slow,
+    status,
+)
+from tests.unit.llm.conftest import PROMPT, TEA, Likes, Open
+
+SECRETS = ("secret", "tea", "likes", "Bearer")
+
+
+async def failure(model: Any, meter: Meter | None = None) -> ServiceError:
+    """Ask, and return the error, which tells nothing of the prompt, the reply or the key."""
+    with pytest.raises(ServiceError) as failed:
+        await model.ask(PROMPT, Likes, meter or Meter())
+    assert not [secret for secret in SECRETS if secret in str(failed.value.as_http_body())]
+    return failed.value
+
+
+@pytest.mark.parametrize(
+    "trouble",
+    [
+        status(500),
+        status(503),
+        status(529),
+        status(408),
+        status(429),
+        status(429, retry_after="0"),
+        cut_off(TEA),
+        cut_off(TEA, is_chunked=True),
+        Behaviour(body=b"<html>A gateway.</html>"),
+        Behaviour(body=b"{}"),
+        Behaviour(body=b'{"choices": []}'),
+        Behaviour(body=b'{"choices": [{"message": 7}]}'),
+        Behaviour(body=b"[]"),
+    ],
+)
+async def test_what_may_pass_is_tried_again(
+    server: ModelServer, opened: Open, trouble: Behaviour
+) -> None:
+    server.will(trouble, trouble)
+    meter = Meter()
+
+    found = await opened().ask(PROMPT, Likes, meter)
+
+    assert found.facts == ["likes tea"]
+    assert (len(server.seen), meter.total.calls) == (3, 3)
+
+
+async def test_failed_calls_are_counted_without_tokens(server: ModelServer, opened: Open) -> None:
+    server.will(status(500))
+    meter = Meter()
+
+    await opened().ask(PROMPT, Likes, meter)
+
+    spent = meter.by_model["openai:small"]
+    assert (spent.calls, spent.input_tokens) == (2, server.seen[1].prompt_tokens)
+
+
+async def test_a_connection_that_is_refused_is_tried_again_and_counted(opened: Open) -> None:
+    meter = Meter()
+    model = opened(model_base_url="http://127.0.0.1:1/v1", model_max_attempts=2)
+
+    failed = await failure(model, meter)
+
+    assert (type(failed), failed.reason) == (Unavailable, Reason.MODEL_UNAVAILABLE)
+    assert meter.total.calls == 2
+
+
+@pytest.mark.parametrize(
+    ("trouble", "kind", "reason", "http"),
+    [
+        (status(500), Unavailable, Reason.MODEL_UNAVAILABLE, "500"),
+        (cut_off(TEA), Unavailable, Reason.MODEL_UNAVAILABLE, None),
+        (status(429), ResourceExhausted, Reason.MODEL_RATE_LIMITED, "429"),
+    ],
+)
+async def test_trying_has_an_end(
+    server: ModelServer,
+    opened: Open,
+    trouble: Behaviour,
+    kind: type[ServiceError],
+    reason: Reason,
+    http: str | None,
+) -> None:
+    server.always(trouble)
+
+    failed = await failure(opened(model_max_attempts=3))
+
+    assert (type(failed), failed.reason) == (kind, reason)
+    assert failed.metadata.get("httpStatus") == http
+    assert len(server.seen) == 3
+
+
+@pytest.mark.parametrize("code", [301, 401, 403, 404, 413, 451])
+async def test_a_refusal_is_final_and_says_its_status(
+    server: ModelServer, opened: Open, code: int
+) -> None:
+    server.always(status(code))
+
+    failed = await failure(opened())
+
+    assert (type(failed), failed.reason) == (FailedPrecondition, Reason.MODEL_REFUSED)
+    assert failed.metadata == {"httpStatus": str(code)}
+    assert len(server.seen) == 1
+
+
+@pytest.mark.parametrize("is_date", [False, True])
+async def test_the_wait_that_is_asked_for_is_kept(
+    server: ModelServer, opened: Open, *, is_date: bool
+) -> None:
+    then = format_datetime(START + timedelta(seconds=1), usegmt=True)
+    headers = {"Retry-After": then, "Date": format_datetime(START, usegmt=True)}
+    server.will(
+        Behaviour(status=429, headers=headers if is_date else {"Retry-After": "1"}, body=b"{}")
+    )
+    began = time.monotonic()
+
+    await opened().ask(PROMPT, Likes, Meter())
+
+    assert 1 <= time.monotonic() - began < 3
+
+
+@pytest.mark.parametrize(
+    ("code", "kind", "reason"),
+    [
+        (429, ResourceExhausted, Reason.MODEL_RATE_LIMITED),
+        (503, Unavailable, Reason.MODEL_UNAVAILABLE),
+    ],
+)
+async def test_a_wait_beyond_the_deadline_is_not_begun(
+    server: ModelServer, opened: Open, code: int, kind: type[ServiceError], reason: Reason
+) -> None:
+    server.always(status(code, retry_after="61"))
+    began = time.monotonic()
+
+    failed = await failure(opened())
+
+    assert (type(failed), failed.reason) == (kind, reason)
+    assert failed.retry_after_seconds == 61
+    assert len(server.seen) == 1
+    assert time.monotonic() - began < 5
+
+
+@pytest.mark.parametrize("asked", ["soon", "-5", "nan", "inf", "Wed, 99 Foo 2026"])
+async def test_a_wait_that_cannot_be_read_is_none(
+    server: ModelServer, opened: Open, asked: str
+) -> None:
+    server.will(status(429, retry_after=asked))
+
+    assert (await opened().ask(PROMPT, Likes, Meter())).facts
+
+
+async def test_no_answer_within_the_deadline_is_a_failure(
+    server: ModelServer, opened: Open
+) -> None:
+    server.always(slow(30, TEA))
+    meter = Meter()
+    began = time.monotonic()
+
+    failed = await failure(opened(model_timeout_seconds=0.6), meter)
+
+    assert (type(failed), failed.reason) == (DeadlineExceeded, Reason.MODEL_TIMEOUT)
+    assert time.monotonic() - began < 2
+    assert meter.total.calls >= 1
+    assert meter.total.milliseconds >= 350
+
+
+async def test_a_request_that_hangs_leaves_time_for_another(
+    server: ModelServer, opened: Open
+) -> None:
+    server.will(slow(30, TEA))
+
+    found = await opened(model_timeout_seconds=3).ask(PROMPT, Likes, Meter())
+
+    assert found.facts == ["likes tea"]
+    assert len(server.seen) == 2
+
+
+async def test_the_repair_has_no_deadline_of_its_own(server: ModelServer, opened: Open) -> None:
+    server.will(slow(0.7, {}))
+    server.always(slow(30, TEA))
+    began = time.monotonic()
+
+    failed = await failure(opened(model_timeout_seconds=1.5))
+
+    assert failed.reason is Reason.MODEL_TIMEOUT
+    assert time.monotonic() - began < 2.5
+
+
+@pytest.mark.parametrize("is_chunked", [False, True])
+async def test_a_reply_of_10_megabytes_is_not_read(
+    server: ModelServer, opened: Open, *, is_chunked: bool
+) -> None:
+    server.always(huge(10_000_000, is_chunked=is_chunked))
+
+    failed = await failure(opened())
+
+    assert (type(failed), failed.reason) == (Internal, Reason.MODEL_OUTPUT_INVALID)
+    assert len(server.seen) == 1
+
+
+async def test_a_packed_reply_is_not_unpacked(server: ModelServer, opened: Open) -> None:
+    server.always(Behaviour(headers={"Content-Encoding": "gzip"}, body=b"\x1f\x8b" + b"0" * 50))
+
+    failed = await failure(opened())
+
+    assert failed.reason is Reason.MODEL_OUTPUT_INVALID
+    assert server.seen[0].headers["accept-encoding"] == "identity"
+
+
+async def test_a_provider_that_keeps_failing_is_spared_for_a_while(
+    server: ModelServer, opened: Open
+) -> None:
+    server.always(status(500))
+    model = opened(model_max_attempts=1, model_breaker_failures=3, model_breaker_seconds=1)
+    for _ in range(3):
+        await failure(model)
+
+    spared = await failure(model)
+    assert (type(spared), spared.reason) == (Unavailable, Reason.MODEL_UNAVAILABLE)
+    assert spared.retry_after_seconds is not None
+    assert len(server.seen) == 3
+
+    await asyncio.sleep(1)
+    server.always(slow(0.2, TEA))
+    asked = [asyncio.create_task(model.ask(PROMPT, Likes, Meter())) for _ in range(5)]
+    outcomes = await asyncio.gather(*asked, return_exceptions=True)
+
+    # One alone tries whether the provider is back; then all may ask again.
+    assert len(server.seen) == 4
+    assert [type(one) for one in outcomes].count(Likes) == 1
+    assert [type(one) for one in outcomes].count(Unavailable) == 4
+    await model.ask(PROMPT, Likes, Meter())
+
+
+async def test_a_trial_that_fails_spares_the_provider_again(
+    server: ModelServer, opened: Open
+) -> None:
+    server.always(status(500))
+    model = opened(model_max_attempts=1, model_breaker_failures=1, model_breaker_seconds=0.3)
+    await failure(model)
+    await asyncio.sleep(0.3)
+    await failure(model)
+    await failure(model)
+
+    assert len(server.seen) == 2
+
+
+async def test_a_trial_that_is_cancelled_leaves_room_for_the_next(
+    server: ModelServer, opened: Open
+) -> None:
+    server.will(status(500), slow(30, TEA))
+    model = opened(model_max_attempts=1, model_breaker_failures=1, model_breaker_seconds=0.1)
+    await failure(model)
+    await asyncio.sleep(0.1)
+    trial = asyncio.create_task(model.ask(PROMPT, Likes, Meter()))
+    await asyncio.sleep(0.2)
+    trial.cancel()
+    await asyncio.gather(trial, return_exceptions=True)
+
+    assert (await model.ask(PROMPT, Likes, Meter())).facts == ["likes tea"]
+
+
+@pytest.mark.parametrize("code", [429, 401])
+async def test_a_provider_that_answers_no_is_not_spared(
+    server: ModelServer, opened: Open, code: int
+) -> None:
+    server.always(status(code))
+    model = opened(model_max_attempts=1, model_breaker_failures=2)
+    for _ in range(4):
+        await failure(model)
+
+    assert len(server.seen) == 4
+
+
+async def test_requests_to_one_provider_at_once_are_bounded(
+    server: ModelServer, opened: Open
+) -> None:
+    server.always(slow(0.05, TEA))
+    model = opened(model_concurrency=2)
+
+    await asyncio.gather(*(model.ask(PROMPT, Likes, Meter()) for _ in range(8)))
+
+    assert server.most_at_once == 2
+
+
+async def test_waiting_for_a_place_counts_to_the_deadline(
+    server: ModelServer, opened: Open
+) -> None:
+    server.always(slow(30, TEA))
+    model = opened(model_concurrency=1, model_timeout_seconds=0.5, model_max_attempts=1)
+    began = time.monotonic()
+
+    outcomes = await asyncio.gather(
+        *(model.ask(PROMPT, Likes, Meter()) for _ in range(3)), return_exceptions=True
+    )
+
+    assert {type(one) for one in outcomes} == {DeadlineExceeded}
+    assert time.monotonic() - began < 1.4
+
+
+async def test_the_repair_says_what_was_wrong_and_follows_the_prompt(
+    server: ModelServer, opened: Open
+) -> None:
+    server.will({"facts": "tea"})
+
+    await opened().ask(PROMPT, Likes, Meter())
+
+    first, second = (seen.body["messages"][-1]["content"] for seen in server.seen)
+    assert first == PROMPT.text
+    assert second.startswith(PROMPT.text + "\n\nYour last answer was invalid: facts:")
+
+
+async def test_usage_that_is_not_reported_is_estimated(server: ModelServer, opened: Open) -> None:
+    server.always(Behaviour(TEA, reports_usage=False))
+    meter = Meter()
+
+    await opened().ask(PROMPT, Likes, meter)
+
+    spent = meter.by_model["openai:small"]
+    assert spent.output_tokens == -(-len('{"facts": ["likes tea"]}') // 4)
+    assert spent.input_tokens > (len(PROMPT.instructions) + len(PROMPT.text)) // 4
+
+
+async def test_usage_that_is_reported_is_taken(server: ModelServer, opened: Open) -> None:
+    server.always(fenced(TEA))
+    meter = Meter()
+
+    await opened().ask(PROMPT, Likes, meter)
+
+    spent = meter.by_model["openai:small"]
+    assert spent.input_tokens == server.prompt_tokens
+    assert Usage(1, spent.input_tokens, spent.output_tokens, spent.milliseconds) == spent
+
+
+async def test_each_call_is_logged_without_text(server: ModelServer, opened: Open) -> None:
+    server.will(status(500))
+    with capture_logs() as logs:
+        await opened().ask(PROMPT, Likes, Meter())
+
+    lines = [log for log in logs if log["event"] == "model.called"]
+    assert [line["outcome"] for line in lines] == ["failed", "answered"]
+    assert lines[1]["model"] == "openai:small"
+    assert lines[1]["input_tokens"] > 0
+    assert "tea" not in str(logs)

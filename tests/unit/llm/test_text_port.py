@@ -1,0 +1,159 @@
+"""The scripted text model and the real one keep the same promises."""
+
+import asyncio
+import json
+from collections.abc import Callable
+
+import pytest
+from pydantic import BaseModel
+
+from app.core.errors import Internal, Reason
+from app.core.guard import transaction_open
+from app.llm.ports import Meter, Prompt, TextModel
+from app.llm.scripted import ScriptedTextModel
+from tests.support.model_server import ModelServer
+from tests.unit.llm.conftest import PROMPT, TEA, Likes, Open
+
+Scripted = Callable[..., TextModel]
+WHOLE = json.dumps(TEA)
+
+
+@pytest.fixture(params=["scripted", "native", "tool", "prompt"])
+def saying(request: pytest.FixtureRequest, server: ModelServer, opened: Open) -> Scripted:
+    """Return a model that gives these replies."""
+
+    def build(*replies: dict[str, object] | str) -> TextModel:
+        if request.param == "scripted":
+            return ScriptedTextModel(replies)
+        server.will(*replies)
+        return opened(model_output=request.param)
+
+    return build
+
+
+def calls(meter: Meter) -> int:
+    return meter.total.calls
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        TEA,
+        WHOLE,
+        f"```json\n{WHOLE}\n```",
+        f"Of course! {{This}} is it: {WHOLE} Anything else?",
+        f'<think>Maybe {{"facts": ["coffee"]}}?</think>\n\n{WHOLE}',
+        f'Hm, {{"facts": ["coffee"]}}? </think>{WHOLE}',
+        json.dumps(WHOLE),
+        f"[{WHOLE}]",
+        json.dumps({"name": "answer", "arguments": TEA}),
+        json.dumps({"name": "answer", "parameters": WHOLE}),
+        '{"facts": ["coffee"]} No, wait: ' + WHOLE,
+        '{"facts": ["likes tea"], "sure": true}',
+    ],
+)
+async def test_the_structure_is_found_in_what_is_said(
+    saying: Scripted, reply: dict[str, object] | str
+) -> None:
+    meter = Meter()
+
+    found = await saying(reply).ask(PROMPT, Likes, meter)
+
+    assert found == Likes(facts=["likes tea"])
+    assert calls(meter) == 1
+
+
+INVALID: list[dict[str, object] | str] = [
+    {},
+    "",
+    "I would rather not.",
+    {"facts": "likes tea"},
+    {"facts": ["likes tea"], "more": 1},
+    {"sure": False},
+    Likes.model_json_schema(),
+    {"type": "object", "properties": {"facts": {"type": "array"}}},
+    '{"facts": ["likes tea", "lik',
+    '{"facts": ["likes tea"], "sure": ',
+    '[{"facts": ["likes tea"]}, {"fac',
+    '[{"facts": ["likes tea"]}, {"facts": ["likes milk"]}]',
+    "<think>I never come to an end",
+    '{"facts":' * 2_000,
+    "{" * 5_000,
+    "[" * 5_000,
+]
+
+
+@pytest.mark.parametrize("reply", INVALID)
+async def test_an_invalid_answer_is_asked_for_once_more(
+    saying: Scripted, reply: dict[str, object] | str
+) -> None:
+    meter = Meter()
+
+    found = await saying(reply, TEA).ask(PROMPT, Likes, meter)
+
+    assert found == Likes(facts=["likes tea"])
+    assert calls(meter) == 2
+
+
+async def test_an_answer_that_is_invalid_twice_is_a_failure(saying: Scripted) -> None:
+    meter = Meter()
+    model = saying({"facts": "secret"}, {"facts": "secret"}, TEA)
+
+    with pytest.raises(Internal) as failed:
+        await model.ask(PROMPT, Likes, meter)
+
+    assert failed.value.reason is Reason.MODEL_OUTPUT_INVALID
+    assert "secret" not in str(failed.value.as_http_body())
+    assert failed.value.__cause__ is None
+    assert calls(meter) == 2
+
+
+async def test_asking_inside_a_transaction_is_refused(saying: Scripted) -> None:
+    model = saying(TEA)
+
+    with transaction_open(), pytest.raises(RuntimeError, match="Asking a model must not run"):
+        await model.ask(PROMPT, Likes, Meter())
+
+
+async def test_tokens_are_counted(saying: Scripted) -> None:
+    meter = Meter()
+    model = saying(TEA, {"facts": ["a longer answer than the other"]})
+
+    await model.ask(PROMPT, Likes, meter)
+    first = meter.total
+    await model.ask(Prompt(PROMPT.instructions, "word " * 100), Likes, meter)
+    second = meter.total
+
+    assert list(meter.by_model) == [model.model_id]
+    assert 0 < first.output_tokens < second.output_tokens - first.output_tokens
+    assert 0 < first.input_tokens < second.input_tokens - first.input_tokens
+
+
+async def test_the_event_loop_runs_on_while_a_model_is_asked(saying: Scripted) -> None:
+    turns: list[str] = []
+
+    async def ask() -> None:
+        await model.ask(PROMPT, Likes, Meter())
+        turns.append("answered")
+
+    async def other() -> None:
+        turns.append("other")
+
+    model = saying(TEA)
+    await asyncio.gather(ask(), other())
+
+    assert turns == ["other", "answered"]
+
+
+class Nested(BaseModel):
+    properties: dict[str, str]
+    name: str
+    arguments: list[str]
+
+
+async def test_fields_may_be_called_as_those_of_schemas_and_calls(saying: Scripted) -> None:
+    answer = {"properties": {"type": "object"}, "name": "n", "arguments": ["a"]}
+
+    found = await saying(answer).ask(PROMPT, Nested, Meter())
+
+    assert found.model_dump() == answer

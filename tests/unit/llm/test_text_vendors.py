@@ -1,0 +1,82 @@
+"""What is sent to each vendor: once, with files by value or by reference, nothing fetched."""
+
+import json
+from collections.abc import AsyncIterator
+
+import httpx2
+import pytest
+
+from app.llm.names import ModelName
+from app.llm.ports import Attachment, Prompt
+from app.llm.provider import RequestFailed
+from app.llm.remote import Question
+from app.llm.text import open_channel
+from app.settings import OutputMode, Settings
+from tests.unit.llm.conftest import Likes
+
+URI = "https://images.example.com/cat.png"
+FILES = (Attachment("image/png", uri=URI), Attachment("application/pdf", b"%PDF-1.7"))
+QUESTION = Question(Prompt("Look.", "user: see", FILES), Likes)
+HOSTS = {
+    "openai:gpt-5-mini": "api.openai.com",
+    "anthropic:claude-haiku-4-5": "api.anthropic.com",
+    "google:gemini-2.5-flash": "generativelanguage.googleapis.com",
+}
+every_vendor = pytest.mark.parametrize("name", HOSTS)
+every_mode = pytest.mark.parametrize("mode", ["native", "tool", "prompt"])
+
+
+class Wire:
+    """Keeps the requests, and answers that there are too many."""
+
+    def __init__(self) -> None:
+        self.requests: list[httpx2.Request] = []
+        transport = httpx2.MockTransport(self._answer)
+        self.client = httpx2.AsyncClient(transport=transport, timeout=60)
+
+    def _answer(self, request: httpx2.Request) -> httpx2.Response:
+        self.requests.append(request)
+        error = {"error": {"message": "Too many.", "status": "RESOURCE_EXHAUSTED", "code": 429}}
+        return httpx2.Response(429, json=error, headers={"Retry-After": "7"})
+
+
+@pytest.fixture
+async def wire() -> AsyncIterator[Wire]:
+    found = Wire()
+    yield found
+    await found.client.aclose()
+
+
+@every_vendor
+@every_mode
+async def test_one_request_goes_out_and_its_failure_is_read(
+    wire: Wire, name: str, mode: str
+) -> None:
+    channel = open_channel(ModelName.parse(name, "test"), None, "a-key", wire.client, Settings())
+
+    with pytest.raises(RequestFailed) as failed:
+        await channel.send(QUESTION, OutputMode(mode))
+
+    assert (failed.value.status, failed.value.retry_after_seconds) == (429, 7)
+    [request] = wire.requests
+    assert request.url.host == HOSTS[name]
+    body = json.loads(request.content)
+    assert URI in str(body)
+    assert "JVBERi0xLjc=" in str(body)
+    assert "facts" in str(body)
+    assert ("strict" in str(body)) == (name.startswith("openai") and mode == "native")
+
+
+@every_vendor
+def test_every_way_of_asking_is_known_to_the_newest_models(wire: Wire, name: str) -> None:
+    channel = open_channel(ModelName.parse(name, "test"), None, "a-key", wire.client, Settings())
+
+    assert channel.modes == (OutputMode.NATIVE, OutputMode.TOOL, OutputMode.PROMPT)
+
+
+def test_an_older_model_is_asked_in_a_way_it_can(wire: Wire) -> None:
+    name = ModelName.parse("anthropic:claude-3-5-haiku-latest", "test")
+
+    channel = open_channel(name, None, "a-key", wire.client, Settings())
+
+    assert channel.modes == (OutputMode.TOOL, OutputMode.PROMPT)

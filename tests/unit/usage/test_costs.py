@@ -1,0 +1,91 @@
+"""What calls of models cost."""
+
+from pathlib import Path
+
+import pytest
+
+from app.llm.ports import Meter, Usage
+from app.settings import ModelPrice, Settings
+from app.usage.costs import Sums, cost_of, details, is_used_up, money
+
+_MINI, _LOCAL = "openai:gpt-5-mini", "ollama:llama3"
+_PRICES = {_MINI: ModelPrice(input=0.25, output=2)}
+_NOTHING = {
+    "modelCallCount": 0,
+    "inputTokenCount": 0,
+    "outputTokenCount": 0,
+    "modelMilliseconds": 0,
+}
+
+
+@pytest.fixture
+def settings(tmp_path: Path) -> Settings:
+    return Settings(data_dir=tmp_path, model_prices=_PRICES, price_currency="EUR")
+
+
+def _meter(**by_model: Usage) -> Meter:
+    names = {"mini": _MINI, "local": _LOCAL}
+    return Meter({names[name]: usage for name, usage in by_model.items()})
+
+
+def test_a_price_is_that_of_a_million_tokens() -> None:
+    assert cost_of(_MINI, Usage(1, 1_000_000, 0, 5), _PRICES) == 0.25
+    assert cost_of(_MINI, Usage(1, 0, 500_000, 5), _PRICES) == 1.0
+
+
+@pytest.mark.parametrize("other", ["gpt-5-mini", "openai:gpt-5-mini-2", "OPENAI:GPT-5-MINI", ""])
+def test_a_price_is_of_exactly_one_model(other: str) -> None:
+    assert cost_of(other, Usage(1, 10, 10, 5), _PRICES) is None
+
+
+def test_a_price_of_nothing_is_a_price() -> None:
+    free = {_LOCAL: ModelPrice(input=0, output=0)}
+    assert cost_of(_LOCAL, Usage(1, 10, 10, 5), free) == 0
+
+
+def test_a_work_tells_its_calls_tokens_time_and_money(settings: Settings) -> None:
+    meter = _meter(mini=Usage(2, 1_500, 310, 2_400))
+    assert details(meter, settings) == {
+        "modelCallCount": 2,
+        "inputTokenCount": 1_500,
+        "outputTokenCount": 310,
+        "modelMilliseconds": 2_400,
+        "cost": {"amount": 0.000995, "currency": "EUR"},
+    }
+
+
+def test_rules_tell_that_no_model_was_called(settings: Settings) -> None:
+    assert details(Meter(), settings) == _NOTHING
+
+
+def test_no_sum_is_told_that_lacks_a_part(settings: Settings) -> None:
+    meter = _meter(mini=Usage(1, 1_000, 10, 300), local=Usage(1, 500, 20, 100))
+    assert details(meter, settings) == {
+        "modelCallCount": 2,
+        "inputTokenCount": 1_500,
+        "outputTokenCount": 30,
+        "modelMilliseconds": 400,
+    }
+
+
+def test_money_has_nine_digits_and_no_noise() -> None:
+    assert money([0.1, 0.2], "USD") == {"amount": 0.3, "currency": "USD"}
+    assert money([0.000_000_000_49], "USD") == {"amount": 0.0, "currency": "USD"}
+    assert money([0.000_000_001], "USD") == {"amount": 1e-9, "currency": "USD"}
+
+
+@pytest.mark.parametrize("amounts", [[], [None], [1.0, None]])
+def test_what_is_not_known_is_not_told(amounts: list[float | None]) -> None:
+    assert money(amounts, "USD") is None
+
+
+def test_sums_of_nothing_are_zero() -> None:
+    assert Sums.of([]) == Sums(0, 0, 0, 0)
+
+
+@pytest.mark.parametrize(
+    ("used", "limit", "expected"),
+    [(0, None, False), (10**9, None, False), (99, 100, False), (100, 100, True), (101, 100, True)],
+)
+def test_a_budget_is_used_up_at_its_limit(used: int, limit: int | None, *, expected: bool) -> None:
+    assert is_used_up(used, limit) is expected
