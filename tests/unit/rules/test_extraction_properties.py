@@ -51,7 +51,8 @@ def test_consolidation_keeps_its_promises(said: list[str], old: list[str], cosin
     changed = [change.memory_id for change in planned.changes if change.memory_id]
     assert len(changed) == len(set(changed))
     assert sum(change.action == "DELETED" for change in planned.changes) <= 2
-    assert all(change.fact.strip() for change in planned.changes if change.action != "DELETED")
+    kept = [change.fact for change in planned.changes if change.action != "DELETED"]
+    assert all(fact and fact.strip() for fact in kept)
 
 
 @settings(max_examples=100, deadline=None)

@@ -35,7 +35,7 @@ class Bank:
             if change.action == "DELETED":
                 del self.facts[memory_id]
             else:
-                self.facts[memory_id] = change.fact
+                self.facts[memory_id] = change.fact or ""
         return [change.action for change in planned.changes]
 
     def _shown(self, memory_id: str, fact: str, candidate: Candidate) -> Neighbour:
