@@ -28,12 +28,14 @@ _REPOSITORY = Path(__file__).parents[2]
 
 # Serves until its input ends or Ctrl-C; then says whether the server was still there, and stops it.
 _OWNER = """
-import json, sys
+import json, signal, sys
 from pathlib import Path
 import psycopg
 from app.postgres.embedded import EmbeddedPostgres
 from app.settings import Settings
 
+# A test run in the background of a shell hands down that Ctrl-C is ignored.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 server = EmbeddedPostgres(Settings(data_dir=Path(sys.argv[1])), copies=Path(sys.argv[2]))
 server.start()
 try:
