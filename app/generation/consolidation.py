@@ -2,11 +2,12 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from app.generation.chunks import estimated_tokens
 from app.generation.decisions import decided
 from app.generation.gates import Gated, Group, gate
+from app.generation.losses import MAX_SHOWN_CHARS
 from app.generation.prompts import MERGE, Shown, merging
 from app.generation.replies import Decision, Decisions
 from app.llm.ports import Meter, Prompt, TextModel
@@ -16,8 +17,6 @@ from app.rules.text import clean
 _SCHEMA_TOKENS = 300
 _TOKENS_PER_LINE = 4
 """Number, or id, and marks."""
-_MAX_SHOWN_CHARS = 600
-"""Of a memory; one that is longer is shown in part, and so cannot be rewritten without a loss."""
 
 
 @dataclass
@@ -47,14 +46,15 @@ class Consolidation:
         verdicts = gated.settled
         before = {one: tuple(map(_cut, facts)) for one, facts in histories.items()}
         room = self.model.max_input_tokens - _SCHEMA_TOKENS - estimated_tokens(MERGE)
-        for groups in _parts(gated.unsettled, before, room):
+        fitting = [_fitting(group, before, room) for group in gated.unsettled]
+        for groups in _parts(fitting, before, room):
             aliases = _aliases(groups)
             memories = [
                 Shown(alias, _cut(near.fact), before.get(near.memory_id, ()))
                 for alias, near in aliases.items()
             ]
             facts = {n: (group.fact.fact, group.forget) for n, group in enumerate(groups)}
-            answer = await self._ask(merging(facts, memories))
+            answer = await self._ask(merging(facts, memories)) if memories else ()
             found = await asyncio.to_thread(decided, groups, answer, aliases, verdicts)
             verdicts, self.refused = found.verdicts, self.refused + found.refused
         return verdicts
@@ -75,20 +75,42 @@ def _aliases(groups: Sequence[Group]) -> dict[str, Neighbour]:
 
 
 def _cut(fact: str) -> str:
-    return fact[:_MAX_SHOWN_CHARS]
+    return fact[:MAX_SHOWN_CHARS]
+
+
+def _fitting(group: Group, before: dict[str, tuple[str, ...]], max_tokens: int) -> Group:
+    """Return a group that fits the model's input alone.
+
+    Where it does not, the oldest of what its memories said before goes, out of `before`, then the
+    farthest of the memories. Without any left, there is nothing to ask.
+    """
+    fitting, near = group, sorted(group.near, key=lambda one: one.distance)
+    while near and _tokens(fitting, before) > max_tokens:
+        told = max(near, key=lambda one: len(before.get(one.memory_id, ()))).memory_id
+        if before.get(told):
+            before[told] = before[told][:-1]
+        else:
+            near = near[:-1]
+            fitting = replace(group, near=near)
+    return fitting
+
+
+def _tokens(group: Group, before: Mapping[str, Sequence[str]]) -> int:
+    """Return what a group takes of the input, generously estimated."""
+    shown = [group.fact.fact]
+    for near in group.near:
+        shown += [_cut(near.fact), *before.get(near.memory_id, ())]
+    return sum(_TOKENS_PER_LINE + estimated_tokens(text) for text in shown)
 
 
 def _parts(
     groups: Sequence[Group], before: Mapping[str, Sequence[str]], max_tokens: int
 ) -> list[list[Group]]:
-    """Cut the groups so that each part fits the model's input; a group alone is never cut."""
+    """Cut the groups, of which each fits alone, so that each part fits the model's input."""
     parts: list[list[Group]] = []
     left = 0
     for group in groups:
-        shown = [group.fact.fact]
-        for near in group.near:
-            shown += [_cut(near.fact), *before.get(near.memory_id, ())]
-        needed = sum(_TOKENS_PER_LINE + estimated_tokens(text) for text in shown)
+        needed = _tokens(group, before)
         if not parts or needed > left:
             parts.append([])
             left = max_tokens

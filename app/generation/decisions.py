@@ -3,19 +3,11 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from app.generation.gates import (
-    Group,
-    keeps,
-    may_forget,
-    merged,
-    remaining,
-    repeats,
-    replaced,
-    takes_in,
-)
+from app.generation.gates import Group, may_forget, takes_in
+from app.generation.losses import MAX_SHOWN_CHARS, fuller, keeps, merged, remaining, replaced
 from app.generation.replies import Decision
 from app.rules.facts import Neighbour, Verdict
-from app.rules.relations import overruled, read
+from app.rules.relations import Statement
 from app.rules.text import clean
 
 _IN_PART = "contradicted in part"
@@ -67,7 +59,8 @@ def decided(
         known = 0 <= one.fact < len(groups)
         if known and one.action == "add":
             continue
-        sound = _sound(groups[one.fact], one, aliases, found) if known else None
+        told = _told_with(one, groups, decisions) if known else []
+        sound = _sound(groups[one.fact], told, one, aliases, found) if known else None
         if sound is None:
             found.refused += 1
             continue
@@ -80,8 +73,25 @@ def decided(
     return found
 
 
+def _told_with(
+    one: Decision, groups: Sequence[Group], decisions: Sequence[Decision]
+) -> list[Statement]:
+    """Return the facts that a decision's text is about: several may go into one memory at once."""
+    others = [
+        other.fact
+        for other in decisions
+        if (other.action, other.memory, other.text) == (one.action, one.memory, one.text)
+        and 0 <= other.fact < len(groups)
+    ]
+    return [groups[fact].fact for fact in dict.fromkeys(others) if not groups[fact].forget]
+
+
 def _sound(
-    group: Group, one: Decision, aliases: Mapping[str, Neighbour], found: Decided
+    group: Group,
+    told: Sequence[Statement],
+    one: Decision,
+    aliases: Mapping[str, Neighbour],
+    found: Decided,
 ) -> Verdict | None:
     """Return the verdict of a sound decision about a memory that was shown."""
     shown = aliases.get(one.memory)
@@ -91,7 +101,7 @@ def _sound(
         (near for near in group.near if near.memory_id == shown.memory_id),
         replace(shown, distance=_UNRELATED),
     )
-    verdict = _deletion(group, one, near) or _update(group, one, near)
+    verdict = _deletion(group, one, near) or _update(group, told, one, near)
     before = found.about(near.memory_id)
     return _joined(before, verdict, group) if verdict and before else verdict
 
@@ -103,30 +113,42 @@ def _deletion(group: Group, one: Decision, near: Neighbour) -> Verdict | None:
     if group.forget:
         asked = may_forget(group, near)
         return Verdict("DELETE", group.told, "asked to forget", near.memory_id) if asked else None
-    if overruled(group.fact, read(near.fact), near.cosine) == "":
+    if remaining(group.fact, near) == "" and len(near.fact) <= MAX_SHOWN_CHARS:
         return Verdict("DELETE", group.told, "contradicted", near.memory_id)
     return None
 
 
-def _update(group: Group, one: Decision, near: Neighbour) -> Verdict | None:
+def _update(
+    group: Group, told: Sequence[Statement], one: Decision, near: Neighbour
+) -> Verdict | None:
     if group.forget or one.action == "delete":
         return None
-    said = clean(one.text).strip()
-    text, reason = (near.fact if repeats(group.fact, near) else None), "said again"
-    if one.action == "merge":
-        text, reason = merged(group.fact, near, said), "merged"
-    elif one.action == "replace":
-        text, reason = replaced(group.fact, near, said), "contradicted"
-        if text is not None and text == remaining(group.fact, near):
-            reason = "contradicted" if takes_in(text, group.fact) else _IN_PART
+    text, reason = _rewritten(group, told, one, near)
     return Verdict("UPDATE", group.told, reason, near.memory_id, text) if text else None
 
 
+def _rewritten(
+    group: Group, told: Sequence[Statement], one: Decision, near: Neighbour
+) -> tuple[str | None, str]:
+    """Return what a memory shall say with the fact in it, and why; None: it stays as it is."""
+    said, rest = clean(one.text).strip(), remaining(group.fact, near)
+    if rest is not None and one.action != "same":
+        text = replaced(group.fact, near, said)
+        in_part = text == rest and not takes_in(rest, group.fact)
+        return text, _IN_PART if in_part else "contradicted"
+    if one.action == "replace" and (text := replaced(group.fact, near, said)) is not None:
+        return text, "contradicted" if text == group.fact.fact else "merged"
+    if one.action == "merge" and (text := merged(told, near, said)) is not None:
+        return text, "merged"
+    text = fuller(group.fact, near)
+    return text, "said again" if text == near.fact else "merged"
+
+
 def _joined(before: Verdict, new: Verdict, group: Group) -> Verdict | None:
-    """Return one verdict for both, if the text of the first already has what the second adds."""
+    """Return one verdict for both, if the text of one already has what the other says."""
     if before.action != "UPDATE" or new.action != "UPDATE":
         return None
     both = (*before.candidates, *new.candidates)
-    if new.reason == "said again" or keeps(before.fact, group.fact.fact):
+    if keeps(before.fact, new.fact) or keeps(before.fact, group.fact.fact):
         return replace(before, candidates=both)
     return replace(new, candidates=both) if keeps(new.fact, before.fact) else None

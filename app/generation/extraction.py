@@ -6,13 +6,14 @@ from dataclasses import dataclass, field
 
 from app.generation import profiles
 from app.generation.chunks import Line, cut, estimated_tokens
-from app.generation.grounding import Sources, grounded, grounded_values
+from app.generation.grounding import Sources, grounded
 from app.generation.material import Material
 from app.generation.profiles import FieldValue
 from app.generation.prompts import conversation, extraction
 from app.generation.replies import ExtractedFact, ExtractedField, Facts, FactsAndFields, Fields
 from app.generation.schemas import ContentEvent
 from app.generation.turns import files_of, lines_of, turn_of
+from app.generation.values import grounded_values
 from app.llm.ports import Attachment, Meter, Prompt, TextModel
 from app.rules import extraction as rules
 from app.rules.facts import Candidate
@@ -20,6 +21,9 @@ from app.rules.facts import Candidate
 _SCHEMA_TOKENS = 400
 """What the shape of the reply takes of the input, generously."""
 _MIN_PIECE_TOKENS = 200
+_MAX_FILES = 20
+_MAX_FILE_BYTES = 12 * 1024 * 1024
+"""Files of one request, decoded: providers take 20 MB of JSON and more, where they are longer."""
 
 
 @dataclass
@@ -123,7 +127,8 @@ class _Reading:
         sources = Sources(tuple(self.piece), frozenset(one.turn for one in self.files))
         believed = await asyncio.to_thread(grounded, facts, sources, guide)
         found.candidates += believed.candidates
-        values = grounded_values(fields, sources, self.material.profiles)
+        schemas = self.material.profiles
+        values = await asyncio.to_thread(grounded_values, fields, sources, schemas, guide)
         found.values += values
         unsupported = believed.unsupported + len(fields) - len(values)
         found.count("unsupportedFactCount", unsupported)
@@ -145,9 +150,15 @@ class _Reading:
 def _readable_files(
     model: TextModel, events: Sequence[ContentEvent], found: Extracted
 ) -> list[_File]:
-    """Return the files that the model takes; name the others as skipped."""
-    files = [_File(n, file) for n, event in enumerate(events) for file in files_of(event)]
-    found.skipped_files = [
-        (one.turn, one.attachment.media_type) for one in files if not model.reads(one.attachment)
-    ]
-    return [one for one in files if model.reads(one.attachment)]
+    """Return the files that the model takes in one request; name the others as skipped."""
+    taken: list[_File] = []
+    room = _MAX_FILE_BYTES
+    for turn, event in enumerate(events):
+        for file in files_of(event):
+            length = len(file.data or b"")
+            if model.reads(file) and len(taken) < _MAX_FILES and length <= room:
+                room -= length
+                taken.append(_File(turn, file))
+            else:
+                found.skipped_files.append((turn, file.media_type))
+    return taken

@@ -1,28 +1,20 @@
-"""What can be told without a model, and what a model is not trusted with (pure).
+"""What can be told without a model (pure).
 
-Before it is asked: facts that say what is known, and facts that nothing is near to, need no model.
-After it has answered: a change that would lose, invent or delete too much is refused.
+Facts that say what is known, and facts that nothing is near to, need none.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from app.engines.config import MAX_FACT_CHARS
+from app.generation.losses import keeps
 from app.rules.facts import Candidate, Neighbour, Verdict
 from app.rules.forgetting import may_mean, means
-from app.rules.lexicon import language
 from app.rules.relations import Statement, overruled, read, same
-from app.rules.text import content, names, negated, numbers, words
 
 NEAR_COSINE = 0.4
 """From here on a memory may be about the same; unrelated statements of one person lie below 0.3."""
-_PARAPHRASE_COSINE = 0.85
-"""From here on other words may say the same; "I like green tea" and "black tea" lie at 0.83."""
 MAX_NEAR = 5
 """Memories that a model is shown for one fact, the nearest."""
-_MAX_DROPPED = 3
-_MAX_INVENTED = 2
-"""Words with content that a new text may lack of, or have beyond, what it is made from."""
 
 
 @dataclass
@@ -135,82 +127,6 @@ def _home(group: Group) -> tuple[Neighbour, str] | None:
 
 def _is_near(fact: Statement, near: Neighbour) -> bool:
     return near.cosine >= NEAR_COSINE or overruled(fact, read(near.fact), near.cosine) is not None
-
-
-def keeps(text: str, *facts: str, part: int = 4) -> bool:
-    """Tell whether a text has all that the facts say: their numbers, names, denials and words.
-
-    Of the words one in `part` may be another.
-    """
-    tongue = language(" ".join((text, *facts)))
-    has, figures, spelt = content(text, tongue), numbers(text), frozenset(words(text))
-    return all(
-        numbers(fact) <= figures
-        and names(fact) <= spelt
-        and negated(text) >= negated(fact)
-        and len(content(fact, tongue) - has) <= len(content(fact, tongue)) // part
-        for fact in facts
-    )
-
-
-def invents(text: str, *sources: str) -> bool:
-    """Tell whether a text says more than what it is made from."""
-    made_from = " ".join(sources)
-    tongue = language(f"{text} {made_from}")
-    return (
-        len(content(text, tongue) - content(made_from, tongue)) > _MAX_INVENTED
-        or not numbers(text) <= numbers(made_from)
-        or negated(text) > negated(made_from)
-    )
-
-
-def repeats(fact: Statement, near: Neighbour) -> bool:
-    """Tell whether a memory may say the fact already, so that nothing of it is lost."""
-    return keeps(near.fact, fact.fact) or (
-        near.cosine >= _PARAPHRASE_COSINE
-        and numbers(fact.fact) <= numbers(near.fact)
-        and names(fact.fact) <= frozenset(words(near.fact))
-        and negated(fact.fact) == negated(near.fact)
-    )
-
-
-def merged(fact: Statement, near: Neighbour, text: str) -> str | None:
-    """Return the text if it says what both say and nothing else; None where it does not.
-
-    What is affirmed and what is denied stay apart: in one sentence nobody can tell which is which.
-    """
-    one_kind = negated(fact.fact) == negated(near.fact)
-    sound = keeps(text, near.fact, fact.fact) and not invents(text, near.fact, fact.fact)
-    return text if one_kind and sound and len(text) <= MAX_FACT_CHARS else None
-
-
-def remaining(fact: Statement, near: Neighbour) -> str | None:
-    """Return what the words themselves leave of a contradicted memory; None: they contradict not.
-
-    Empty: nothing remains of it.
-    """
-    return overruled(fact, read(near.fact), near.cosine)
-
-
-def replaced(fact: Statement, near: Neighbour, text: str) -> str | None:
-    """Return what a contradicted memory shall say; None where that would lose what it also says.
-
-    A text that does not say the new fact is no replacement; where the words themselves tell the
-    contradiction, the fact is.
-    """
-    rest = remaining(fact, near)
-    wanted = text or fact.fact
-    if not keeps(wanted, fact.fact, part=3) or invents(wanted, fact.fact, near.fact):
-        if rest is None:
-            return None
-        wanted = fact.fact
-    if rest == "":
-        return wanted
-    if rest is not None:
-        return wanted if keeps(wanted, rest) else rest
-    dropped = content(near.fact) - content(wanted)
-    too_much = len(dropped) > min(_MAX_DROPPED, max(1, len(content(near.fact)) // 2))
-    return None if too_much or near.cosine < NEAR_COSINE else wanted
 
 
 def takes_in(text: str, fact: Statement) -> bool:

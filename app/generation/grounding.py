@@ -3,30 +3,24 @@
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from functools import cached_property
-
-from pydantic import JsonValue
 
 from app.engines.config import MAX_FACT_CHARS
 from app.generation.chunks import Line
-from app.generation.profiles import FieldValue, ProfileSchema, validated
 from app.generation.prompts import Guide
-from app.generation.replies import ExtractedFact, ExtractedField
-from app.rules.dates import resolve
+from app.generation.replies import ExtractedFact
+from app.generation.support import Support
+from app.rules.dates import day_in, resolve
 from app.rules.facts import Candidate, Topic
 from app.rules.lexicon import language, latin
 from app.rules.requests import asked_to_forget
 from app.rules.statements import is_talk
-from app.rules.text import clean, content, fold, numbers
+from app.rules.text import clean, fold
 from app.rules.topics import classify
-from app.wire.json_values import options_of
 
 _MIN_QUOTE_CHARS = 2
 _THE_USER_S = re.compile(r"\b(?:the|this) user(['\u2019]s)?(?!\w)", re.IGNORECASE)
-_LETTER = re.compile(r"[^\W\d_]")
-_LAST_DAY = 31
-_YEARS = range(1900, 2101)
 
 
 @dataclass(frozen=True)
@@ -50,11 +44,6 @@ class Sources:
         return {turn: f" {fold(text)} " for turn, text in self._said.items()}
 
     @cached_property
-    def _all(self) -> str:
-        """What was said by anyone: a user's "yes" has its meaning from the question."""
-        return " ".join(line.text for line in self.lines)
-
-    @cached_property
     def times(self) -> dict[int, datetime | None]:
         """When each turn was said, where that is known."""
         return {line.turn: line.time for line in self.lines}
@@ -69,22 +58,12 @@ class Sources:
         turns = sorted(self._folded, key=lambda turn: turn != claimed)
         return next((turn for turn in turns if wanted in self._folded[turn]), None)
 
-    def tell(self, fact: str, turn: int) -> bool:
-        """Tell whether the fact can come from what was said: it has its numbers, and its words.
+    def tell(self, fact: str, quote: str, turn: int, said_on: date) -> bool:
+        """Tell whether the fact can come from what was said around the quote.
 
         That of a file cannot be told.
         """
-        if turn in self.files:
-            return True
-        figures = {_plain_number(one) for one in numbers(self._all)}
-        if any(_plain_number(one) not in figures for one in numbers(fact) if not _of_date(one)):
-            return False
-        if not _LETTER.search(fact):
-            return True
-        if not latin(fact):
-            return 2 * len(set(fold(fact)) & set(fold(self._all))) >= len(set(fold(fact)))
-        tongue = language(fact)
-        return bool(content(fact, tongue) & content(self._all, tongue))
+        return turn in self.files or Support(self.lines, turn, quote, said_on).bears(fact)
 
     def to_forget(self, thing: str, quote: str, turn: int) -> str | None:
         """Return what the words that a user said in a turn ask to forget, if they do."""
@@ -118,7 +97,7 @@ def grounded(
                 found.candidates.append(Candidate(thing, (), one.quote, turn, forget=True))
             else:
                 found.unsupported += 1
-        elif not sources.tell(fact, turn):
+        elif not sources.tell(fact, one.quote, turn, _day(turn, sources, guide)):
             found.unsupported += 1
         elif is_talk(fact, language(fact, "en")):
             found.off_topic += 1
@@ -131,55 +110,9 @@ def grounded(
     return found
 
 
-def grounded_values(
-    fields: Iterable[ExtractedField], sources: Sources, schemas: Sequence[ProfileSchema]
-) -> list[FieldValue]:
-    """Return the values that a user said and that their fields take."""
-    known = {one.schema_id: one for one in schemas}
-    found = []
-    for one in fields:
-        # The prompt names a field "profile.field"; that may come back as it is.
-        name = one.field.removeprefix(f"{one.profile}.")
-        schema, turn = known.get(one.profile), sources.turn_of(one.quote, one.line)
-        wanted = schema.field(name) if schema is not None else None
-        if schema is None or turn is None or wanted is None:
-            continue
-        value = validated(schema, name, one.value)
-        is_said = value is not None and _is_said(value, wanted.json_schema, turn, sources)
-        if one.clear or is_said:
-            found.append(FieldValue(one.profile, name, value, one.clear, one.quote, turn))
-    return found
-
-
-def _is_said(value: JsonValue, schema: JsonValue, turn: int, sources: Sources) -> bool:
-    """Tell whether a value can come from what was said; options and yes or no cannot be told."""
-    known = schema if isinstance(schema, dict) else {}
-    match value:
-        case bool() | None:
-            return True
-        case str() if value in options_of(known):
-            return True
-        case list():
-            return all(_is_said(one, known.get("items"), turn, sources) for one in value)
-        case dict():
-            return all(_is_said(one, None, turn, sources) for one in value.values())
-        case _:
-            return sources.tell(str(value), turn)
-
-
 def _in_first_person(thing: str) -> str:
     """Return what is to be forgotten as users call it, whom a bank may write of as "the user"."""
     return _THE_USER_S.sub(lambda mark: "my" if mark[1] else "I", thing)
-
-
-def _plain_number(number: str) -> str:
-    return number.replace(",", "").lstrip("0") or "0"
-
-
-def _of_date(number: str) -> bool:
-    """Tell whether a number may be that of a date or a time, which facts spell out."""
-    is_time = ":" in number
-    return is_time or (number.isdigit() and (int(number) <= _LAST_DAY or int(number) in _YEARS))
 
 
 def _topics(
@@ -193,5 +126,8 @@ def _topics(
 
 def _dated(fact: str, turn: int, sources: Sources, guide: Guide) -> str:
     """Add the dates of relative expressions that the model has left as they were."""
-    said_on = (sources.times.get(turn) or guide.now).astimezone(guide.time_zone).date()
-    return resolve(fact, said_on, language(fact))
+    return resolve(fact, _day(turn, sources, guide), language(fact))
+
+
+def _day(turn: int, sources: Sources, guide: Guide) -> date:
+    return day_in(guide.time_zone, sources.times.get(turn) or guide.now)

@@ -3,12 +3,16 @@
 import asyncio
 from dataclasses import replace
 from datetime import timedelta
+from functools import partial
+from typing import Any
 
 from app.core.names import EngineName
+from app.db.session import Session
 from app.generation.schemas import GenerateMemoriesRequest
 from app.generation.work import Generation, Task
 from app.operations.runner import Job
 from app.resources import Resources
+from app.usage import costs
 
 
 async def generate(job: Job, resources: Resources) -> None:
@@ -23,7 +27,19 @@ async def generate(job: Job, resources: Resources) -> None:
         operation_id=job.claim.owned.operation_id,
         request=request,
         step=job.step,
-        finish=job.finish,
-        note=job.note,
+        finish=partial(_finish, job),
+        note=partial(note, job),
     )
     await Generation.of(resources, task).run()
+
+
+async def _finish(
+    job: Job, session: Session, response: dict[str, Any], details: dict[str, Any]
+) -> None:
+    """End the operation; its costs are those of all attempts."""
+    await job.finish(session, response, costs.with_earlier(details, job.claim.details))
+
+
+async def note(job: Job, session: Session, details: dict[str, Any]) -> None:
+    """Note in the operation's metadata what an attempt has spent, beyond those before it."""
+    await job.note(session, costs.with_earlier(details, job.claim.details))

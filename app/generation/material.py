@@ -29,8 +29,7 @@ from app.sessions.tables import SessionEventRow
 from app.wire.content import Content
 
 MAX_SESSION_EVENTS = 10_000
-_MAX_READ = 2 * MAX_SESSION_EVENTS
-"""Events of a session that are read at all; calls of tools have no text and are many."""
+"""Events of a session that are read: the last ones; what the others are is told by their count."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +63,8 @@ async def read(
     """
     async with resources.db.snapshot() as session:
         engine = await engines.get(session, name)
-        spoken = await _session_events(session, engine, request, resources.clock.now())
+        now = resources.clock.now()
+        spoken, omitted = await _session_events(session, engine, request, now)
     bank = config_of(engine)
     config = customization_for(bank, request.scope or {})
     profiles = schemas_for(bank, request.scope or {})
@@ -74,8 +74,8 @@ async def read(
     source = request.direct_contents_source
     events = source.events if source is not None else await asyncio.to_thread(_heard, spoken)
     return Material(
-        events=events[-MAX_SESSION_EVENTS:],
-        omitted_events=max(len(events) - MAX_SESSION_EVENTS, 0),
+        events=events,
+        omitted_events=omitted,
         guide=_guide(config, profiles, request, resources),
         takes_facts=not config.disable_natural_language_memories,
         model=resources.models.choose(generation.model if generation is not None else None),
@@ -86,23 +86,28 @@ async def read(
 
 async def _session_events(
     session: Session, engine: EngineRow, request: GenerateMemoriesRequest, now: datetime
-) -> Sequence[SessionEventRow]:
+) -> tuple[Sequence[SessionEventRow], int]:
+    """Return what the request's session has of use, and how many older events it leaves out."""
     source = request.vertex_session_source
     if source is None:
-        return ()
+        return (), 0
     name = source.name_in(name_of(engine))
     await sessions.get(session, name, now)
     return await sessions.list_events(
-        session, engine.engine_id, name.session, source.start_time, source.end_time, _MAX_READ
+        session,
+        engine.engine_id,
+        name.session,
+        source.start_time,
+        source.end_time,
+        MAX_SESSION_EVENTS,
     )
 
 
 def _heard(rows: Sequence[SessionEventRow]) -> list[ContentEvent]:
-    """Return the turns of a session; an event without content says nothing."""
+    """Return the turns of a session."""
     return [
         ContentEvent(content=_content(row), event_id=row.event_id, event_time=row.timestamp)
         for row in rows
-        if row.content
     ]
 
 

@@ -18,10 +18,9 @@ from app.wire.scalars import Timestamp, one_of
 MAX_DIRECT_MEMORIES = 5
 MAX_EVENTS = 2_000
 # Where no model reads files, their bytes are not worth keeping, not even for a while.
-_FILE_BYTES = {
-    "direct_contents_source": {
-        "events": {"__all__": {"content": {"parts": {"__all__": {"inline_data": {"data"}}}}}}
-    }
+_FILE_BYTES = {"parts": {"__all__": {"inline_data": {"data"}}}}
+_FILE_BYTES_OF_REQUEST = {
+    "direct_contents_source": {"events": {"__all__": {"content": _FILE_BYTES}}}
 }
 
 
@@ -41,6 +40,15 @@ class ContentEvent(WireModel):
     content: Content
     event_id: str | None = Field(None, max_length=256)
     event_time: Timestamp | None = Field(None, description="When it was said.")
+
+    def kept_content(self, *, keeps_files: bool) -> dict[str, Any]:
+        """Return the JSON form of what was said that is stored."""
+        return self.content.model_dump(
+            mode="json",
+            by_alias=True,
+            exclude_none=True,
+            exclude=None if keeps_files else _FILE_BYTES,
+        )
 
 
 class DirectContentsSource(WireModel):
@@ -168,6 +176,6 @@ class GenerateMemoriesRequest(RevisionFields):
             mode="json",
             by_alias=True,
             exclude_none=True,
-            exclude=None if keeps_files else _FILE_BYTES,
+            exclude=None if keeps_files else _FILE_BYTES_OF_REQUEST,
         )
         return {**form, "scope": dict(scope)}

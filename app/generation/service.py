@@ -1,8 +1,9 @@
 """Starting a generation: checks the request and queues its operation."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Final
+from typing import Any, Final
 
 from app.core.errors import InvalidArgument
 from app.core.names import EngineName
@@ -12,17 +13,20 @@ from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.engines.schemas import config_of, name_of
 from app.engines.tables import EngineRow
-from app.generation.schemas import GenerateMemoriesRequest
+from app.generation.schemas import ContentEvent, GenerateMemoriesRequest
 from app.generation.turns import files_of
 from app.llm.models import TextModels
-from app.llm.ports import TextModel
+from app.llm.ports import Meter, TextModel
 from app.memories.schemas import MAX_SCOPE_VALUE_CHARS, scope_hash
 from app.memories.service import MemoryService
 from app.operations import repeats
 from app.operations import repository as operations
 from app.operations.tables import OperationRow
 from app.resources import Resources
+from app.rules.extraction import ENGINE
 from app.sessions import repository as sessions
+from app.settings import Settings
+from app.usage import costs
 from app.usage.service import UsageService
 
 GENERATE: Final = "generation.generate"
@@ -64,17 +68,30 @@ class GenerationService:
             scope = await _scope(session, engine, request, now)
             # A life that lies in the past is the caller's error: found now, not by the worker.
             service.writing(engine, new, request)
-            model = self._model(engine)
-            if model is not None:
+            model = model_of(self.models, engine)
+            # Given facts may need no model; where they do, the worker finds out.
+            if model is not None and request.direct_memories_source is None:
                 await self.usage.check_budget(session, engine.engine_id, now)
+            # From the start: whatever becomes of the work, its metadata tell this.
+            new = new.noting(**untouched(model, service.settings))
             # What writes nothing need not wait for what does.
             key = None if request.validate_only else scope_hash(scope).hex()
-            queued = request.queued(scope, keeps_files=_reads_files(model, request))
+            source = request.direct_contents_source
+            keeps_files = reads_files(model, source.events if source is not None else [])
+            queued = request.queued(scope, keeps_files=keeps_files)
             return await operations.insert(session, new.queued(key, queued))
 
-    def _model(self, engine: EngineRow) -> TextModel | None:
-        generation = config_of(engine).generation_config
-        return self.models.choose(generation.model if generation is not None else None)
+
+def model_of(models: TextModels, engine: EngineRow) -> TextModel | None:
+    """Return the model that writes for an engine; None: the built-in rules do."""
+    generation = config_of(engine).generation_config
+    return models.choose(generation.model if generation is not None else None)
+
+
+def untouched(model: TextModel | None, settings: Settings) -> dict[str, Any]:
+    """Return what metadata tell before the work: who is to write, and that nothing is spent."""
+    author = ENGINE if model is None else model.model_id
+    return {"author": author, **costs.details(Meter(), settings)}
 
 
 async def _scope(
@@ -100,10 +117,9 @@ async def _scope(
     return {"user_id": row.user_id}
 
 
-def _reads_files(model: TextModel | None, request: GenerateMemoriesRequest) -> bool:
-    """Say whether the model reads any of the files in the request, so that they must be kept."""
-    source = request.direct_contents_source
-    if model is None or source is None:
+def reads_files(model: TextModel | None, events: Sequence[ContentEvent]) -> bool:
+    """Say whether the model reads any of the files in the events, so that they must be kept."""
+    if model is None:
         return False
-    files = (file for event in source.events for file in files_of(event))
+    files = (file for event in events for file in files_of(event))
     return any(file.data is not None and model.reads(file) for file in files)

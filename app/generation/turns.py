@@ -85,7 +85,12 @@ def topics_of(ids: Sequence[MemoryTopicId] | None) -> tuple[Topic, ...]:
 
 def stored_topics(stored: Sequence[Mapping[str, Any]]) -> tuple[Topic, ...]:
     """Return the topics of a stored memory."""
-    return topics_of([MemoryTopicId.model_validate(one) for one in stored])
+    return tuple(
+        Topic(one["managedMemoryTopic"])
+        if "managedMemoryTopic" in one
+        else Topic(one["customMemoryTopicLabel"], managed=False)
+        for one in stored
+    )
 
 
 def topic_columns(topics: Sequence[Topic]) -> list[dict[str, Any]]:

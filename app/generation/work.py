@@ -11,7 +11,8 @@ from typing import Any
 
 import structlog
 
-from app.core.errors import Aborted, ServiceError
+from app.core.errors import Aborted, Reason
+from app.core.failures import describe
 from app.core.names import EngineName
 from app.db.session import Session
 from app.engines import repository as engines
@@ -19,15 +20,17 @@ from app.engines.repository import Lock
 from app.generation import extraction, material
 from app.generation.consolidation import Consolidation
 from app.generation.extraction import Extracted
+from app.generation.fields import plan_fields
 from app.generation.material import Material
 from app.generation.neighbours import Neighbourhood
 from app.generation.plan import Plan, PlannedChange, considered, plan
 from app.generation.previews import preview
-from app.generation.profiles import FieldValue, plan_fields
+from app.generation.profiles import FieldValue
 from app.generation.prompts import VERSION
 from app.generation.schemas import GenerateMemoriesRequest
 from app.generation.turns import topics_of
 from app.generation.writer import Writer
+from app.llm.checked import CheckedTextModel
 from app.llm.ports import Meter
 from app.memories.ledger import Vector, Writing
 from app.memories.service import MemoryService
@@ -44,6 +47,8 @@ log = structlog.get_logger()
 
 _MAX_PLANS = 3
 """How often a job plans before it leaves the scope to whoever keeps changing it."""
+_MAX_NOTE_SECONDS = 5
+"""What work that is stopped may take to note its costs: who stops it waits for that."""
 _MAX_SKIPPED_NAMED = 20
 """Files that the metadata name; more are counted."""
 
@@ -55,9 +60,11 @@ class Task:
     Attributes:
         operation_id: the operation that its revisions name.
         request: with its scope.
-        step: awaited before anything is written; raises when the work shall not go on.
-        finish: awaited in the transaction of the changes, with the response and the metadata.
-        note: awaited in a transaction of its own, with the costs of work that failed.
+        step: awaited between the calls of a model; raises when the work shall not go on.
+        finish: awaited in the transaction of the changes, with the response and the metadata;
+            raises when they shall not be.
+        note: awaited in a transaction of its own, with the author and the costs of work that failed
+            or was stopped.
     """
 
     engine: EngineName
@@ -88,16 +95,33 @@ class Generation:
         Raises:
             ServiceError: a model failed, the budget is spent, or the scope keeps changing.
         """
+        found: Material | None = None
         try:
-            await self._run()
-        except Exception:
-            await self._note_costs()
+            found = await self._read()
+            await self._run(found)
+        except BaseException:
+            # Also where the worker stops: what was asked until then is paid for.
+            await self._note_in_time(found)
             raise
 
-    async def _run(self) -> None:
+    async def _read(self) -> Material:
         found = await material.read(self.resources, self.task.engine, self.task.request)
-        if found.model is not None:
+        if found.model is None:
+            return found
+        return replace(found, model=CheckedTextModel(found.model, self._check))
+
+    async def _check(self) -> None:
+        """Go on to ask the model, unless the engine's tokens are spent or the work was cancelled.
+
+        The tokens must suffice for the first call: work that has begun to spend is brought to its
+        end. Before that call, the operation has only just been claimed.
+        """
+        if self.meter.by_model:
+            await self.task.step()
+        else:
             await self._check_budget()
+
+    async def _run(self, found: Material) -> None:
         extracted = await self._extracted(found)
         extracted.count("omittedEventCount", found.omitted_events)
         most = self.resources.settings.generation_max_candidates
@@ -110,17 +134,17 @@ class Generation:
             vectors = await self.scope.embedded(
                 [change.fact for change in planned.changes if change.fact is not None]
             )
-            # Thinking is what takes long: whoever cancels meanwhile must find nothing written.
-            await self.task.step()
             try:
                 await self._apply(planned, vectors, _Told.of(found, extracted, planned))
-            except Aborted:
+            except Aborted as aborted:
                 if attempt == _MAX_PLANS:
-                    raise
+                    raise _keeps_changing() from aborted
             else:
                 return
 
     async def _check_budget(self) -> None:
+        if self.resources.settings.daily_max_tokens is None:
+            return
         async with self.resources.db.snapshot() as session:
             await UsageService.of(self.resources).check_budget(
                 session, self.task.engine.engine, self.resources.clock.now()
@@ -212,18 +236,24 @@ class Generation:
         now = self.resources.clock.now()
         await usage.record(session, self.task.engine.engine, now, self.meter, prices)
 
-    async def _note_costs(self) -> None:
+    async def _note_in_time(self, found: Material | None) -> None:
+        """Note the costs in a task of its own, which no second cancellation breaks off."""
+        noting = asyncio.create_task(self._note_costs(found))
+        _, late = await asyncio.wait([noting], timeout=_MAX_NOTE_SECONDS)
+        for task in late:
+            task.cancel()
+
+    async def _note_costs(self, found: Material | None) -> None:
         """Record what failed work has spent: it counts towards the budget all the same."""
-        if not self.meter.by_model:
-            return
+        author = {} if found is None else _engine_of(found)
         try:
             async with self.resources.db.transaction() as session:
-                await engines.get(session, self.task.engine, Lock.SHARED)
-                await self._record_costs(session)
-                await self.task.note(session, self._costs())
-        except ServiceError as error:
-            # What made the work fail is what its operation has to tell.
-            log.warning("generation.costs_not_recorded", reason=error.reason)
+                if self.meter.by_model:
+                    await engines.get(session, self.task.engine, Lock.SHARED)
+                    await self._record_costs(session)
+                await self.task.note(session, {**author, **self._costs()})
+        except Exception as error:  # noqa: BLE001 - what made the work fail is what has to be told
+            log.warning("generation.costs_not_recorded", error=describe(error))
 
 
 @dataclass(frozen=True)
@@ -257,6 +287,21 @@ class _Told:
         if self.model_id is not None and (meter.by_model or self.has_conversation):
             return self.model_id, VERSION
         return ENGINE, None
+
+
+def _engine_of(found: Material) -> dict[str, Any]:
+    """Return what the metadata tell of who was to do work that failed."""
+    if found.model is None:
+        return {"author": ENGINE}
+    return {"author": found.model.model_id, "promptVersion": VERSION}
+
+
+def _keeps_changing() -> Aborted:
+    return Aborted(
+        f"The memories changed each of the {_MAX_PLANS} times that their changes were planned;"
+        " ask again.",
+        Reason.SCOPE_KEEPS_CHANGING,
+    )
 
 
 def _response(author: str, generated: Sequence[dict[str, Any]]) -> dict[str, Any]:

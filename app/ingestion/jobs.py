@@ -1,39 +1,51 @@
 """What a worker runs to turn the events of a stream into memories.
 
 Read what waits, generate, then note in the transaction of the changes what became of the events.
-A generation that fails leaves them waiting: the runner tries again, and after its last attempt the
-sweep opens another operation. So it is with a worker that is killed.
+Where more is ripe than one generation reads, or came meanwhile, the operation goes on: it is done
+when its callers' events are memories. Its generations are one operation, too.
+
+A generation that fails leaves the events waiting: the runner tries again, and after its last
+attempt the sweep opens another operation. So it is with a worker that is killed. Events whose
+generation failed for good are set aside, and tried again in halves, so that one that no model can
+read does not hold the others back.
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import partial
 from itertools import chain
 from typing import Any
 
-from app.core.errors import Reason, ResourceExhausted
+from app.core.errors import Cancelled, NotFound, Reason, ResourceExhausted
 from app.core.ids import new_id
 from app.core.names import EngineName, OperationName
 from app.db.session import Session
 from app.engines.config import GenerationRule
+from app.generation.jobs import note
 from app.generation.schemas import MAX_EVENTS, GenerateMemoriesRequest
 from app.generation.service import GENERATE
 from app.generation.work import Generation, Task
 from app.ingestion import repository
-from app.ingestion.repository import StreamKey
+from app.ingestion.plan import Listed, first_batch, in_order, last
+from app.ingestion.repository import StreamKey, Waiting
 from app.ingestion.service import EMPTY_RESPONSE, IngestionService
-from app.ingestion.tables import StreamEventRow, StreamRow
+from app.ingestion.tables import StreamRow
+from app.operations import claims
 from app.operations import repository as operations
 from app.operations.repository import NewOperation
-from app.operations.runner import Job, Postponed
+from app.operations.runner import RETRYABLE, Job, LeaseLost, Postponed
 from app.operations.schemas import type_url
 from app.resources import Resources
+from app.usage import costs
 from app.wire.scalars import parse_timestamp
 
 _MAX_OVERLAP = MAX_EVENTS // 2
 """Processed events that one generation reads again at most."""
+_GENERATION = "generateMemoriesOperation"
+"""Where metadata and response name the generation."""
+_GENERATED = "generatedMemories"
 
 
 @dataclass(frozen=True)
@@ -43,17 +55,16 @@ class Batch:
     Attributes:
         stream: as it was when it was read.
         kept: processed events whose content is kept, in their order.
+        again: those of them that are read again.
         waiting: events that wait.
+        contents: what the events say that are read, by their numbers.
     """
 
     stream: StreamRow
-    kept: Sequence[StreamEventRow]
-    waiting: Sequence[StreamEventRow]
-
-    @property
-    def again(self) -> Sequence[StreamEventRow]:
-        """The processed events that are read again."""
-        return self.kept[max(0, len(self.kept) - _overlap(self.stream)) :]
+    kept: Sequence[Listed]
+    again: Sequence[Listed]
+    waiting: Sequence[Listed]
+    contents: Mapping[int, Mapping[str, Any]]
 
 
 async def ingest(job: Job, resources: Resources) -> None:
@@ -77,18 +88,18 @@ class _Ingestion:
             ServiceError: the generation failed.
         """
         batch = await self._read()
-        if not batch.waiting:
+        if batch is None or not batch.waiting:
             await self._finish_empty()
             return
         now = self.job.clock.now()
-        generate_id = str(new_id(now))
+        generate_id = self._generate_id(now)
         task = Task(
             engine=self._engine,
             operation_id=generate_id,
             request=await asyncio.to_thread(request_of, batch, now),
             step=self.job.step,
             finish=partial(self._finish, batch, generate_id),
-            note=self.job.note,
+            note=partial(note, self.job),
         )
         try:
             await Generation.of(self.resources, task).run()
@@ -97,6 +108,11 @@ class _Ingestion:
                 raise
             pause = timedelta(seconds=error.retry_after_seconds or 0)
             raise Postponed(self.job.clock.now() + pause) from error
+        except (*RETRYABLE, Cancelled, LeaseLost):
+            raise
+        except Exception:
+            await self._set_aside(batch)
+            raise
 
     @property
     def _engine(self) -> EngineName:
@@ -106,19 +122,52 @@ class _Ingestion:
     def _key(self) -> StreamKey:
         return StreamKey.queued(self._engine.engine, self.job.claim.request)
 
-    async def _read(self) -> Batch:
+    def _generate_id(self, now: datetime) -> str:
+        """Return the id of the generation: that of what the operation has done before, if any."""
+        earlier = self.job.claim.details.get(_GENERATION)
+        return str(new_id(now)) if earlier is None else str(earlier).rpartition("/")[2]
+
+    async def _read(self) -> Batch | None:
+        key = self._key
         async with self.job.db.snapshot() as session:
-            stream = await repository.get(session, self._key)
-            kept = sorted(await repository.list_processed(session, self._key), key=_order)
-            limit = MAX_EVENTS - _overlap(stream)
-            waiting = await repository.list_pending(session, self._key, limit)
-        return Batch(stream, kept, waiting)
+            stream = await repository.find(session, key)
+            if stream is None:
+                return None
+            overlap = _overlap(stream)
+            kept = await repository.list_kept(session, key)
+            now = self.job.clock.now()
+            due = await repository.list_due(session, key, now, MAX_EVENTS - overlap)
+            again, waiting = last(kept, overlap), first_batch(due)
+            seqs = [event.seq for event in chain(again, waiting)]
+            contents = await repository.contents(session, key, seqs)
+        return Batch(stream, kept, again, waiting, contents)
+
+    async def _set_aside(self, batch: Batch) -> None:
+        """Keep the events of a generation that failed for good apart, and halve their number."""
+        now, settings = self.job.clock.now(), self.resources.settings
+        pause = timedelta(seconds=settings.ingestion_retry_seconds)
+        if len(batch.waiting) == 1:
+            # It is this one. It waits as long again as it has waited, so ever longer.
+            longest = timedelta(seconds=settings.ingestion_max_pending_seconds)
+            pause = max(pause, min(now - batch.waiting[0].arrival_time, longest))
+        seqs = [event.seq for event in batch.waiting]
+        async with self.job.db.transaction() as session:
+            stream = await repository.find(session, self._key, for_update=True)
+            if stream is None:
+                return
+            limit = max(1, len(seqs) // 2)
+            await repository.set_aside(session, self._key, seqs, now + pause, limit)
+            until = min(now + pause, stream.aside_time or now + pause)
+            await repository.change(session, stream, {"aside_time": until})
 
     async def _finish_empty(self) -> None:
         async with self.job.db.transaction() as session:
-            stream = await repository.get(session, self._key, for_update=True)
-            await self.job.finish(session, EMPTY_RESPONSE, {})
-            await self._go_on(session, stream)
+            stream = await repository.find(session, self._key, for_update=True)
+            if stream is None:
+                # It was erased, or went with its engine.
+                await self.job.finish(session, self._answer({}), {"pendingEventCount": 0})
+            else:
+                await self._conclude(session, stream, {})
 
     async def _finish(
         self,
@@ -128,41 +177,83 @@ class _Ingestion:
         response: dict[str, Any],
         details: dict[str, Any],
     ) -> None:
-        """Note what became of the events, in the transaction of the changes."""
-        stream = await repository.get(session, self._key, for_update=True)
-        await self._settle(session, stream, batch)
-        done = self._generate_operation(generate_id).noting(**details)
-        await operations.insert_done(session, done, response)
-        counts = {"eventCount": len(batch.waiting), "overlapEventCount": len(batch.again)}
-        generate_name = str(OperationName(self._engine, generate_id))
-        answer = {**EMPTY_RESPONSE, "generateMemoriesOperation": generate_name}
-        await self.job.finish(session, answer, {**details, **counts, "pendingEventCount": 0})
-        await self._go_on(session, stream)
+        """Note what became of the events, in the transaction of the changes.
 
-    async def _settle(self, session: Session, stream: StreamRow, batch: Batch) -> None:
+        Raises:
+            NotFound: the stream was erased meanwhile, so that nothing of it may be remembered.
+        """
+        stream = await repository.find(session, self._key, for_update=True)
+        if stream is None:
+            raise NotFound.of(f"The stream, with reasoningEngines/{self._engine.engine},")
+        await self._settle(session, batch)
+        await self._tell_generation(session, generate_id, response, details)
+        own = {
+            **details,
+            "eventCount": len(batch.waiting),
+            "overlapEventCount": len(batch.again),
+        }
+        told = _together(own, self.job.claim.details)
+        told[_GENERATION] = str(OperationName(self._engine, generate_id))
+        values: dict[str, Any] = {"failure_count": 0, "retry_time": None}
+        if _GENERATION not in self.job.claim.details:
+            # All that waited then was ripe, also where one generation does not read it all.
+            values["flush_seq"] = max(stream.flush_seq, batch.stream.next_seq)
+        stream = await repository.change(session, stream, values)
+        await self._conclude(session, stream, told)
+
+    async def _settle(self, session: Session, batch: Batch) -> None:
         """Mark the events as processed; forget what they said, save for the next overlap."""
         waited = [event.seq for event in batch.waiting]
         await repository.mark_processed(session, self._key, waited, self.job.clock.now())
-        known = sorted(chain(batch.kept, batch.waiting), key=_order)
-        forgotten = known[: max(0, len(known) - _overlap(stream))]
-        await repository.forget_content(session, self._key, [event.seq for event in forgotten])
+        known = sorted(chain(batch.kept, batch.waiting), key=in_order)
+        kept = {event.seq for event in last(known, _overlap(batch.stream))}
+        forgotten = [event.seq for event in known if event.seq not in kept]
+        await repository.forget_content(session, self._key, forgotten)
 
-    async def _go_on(self, session: Session, stream: StreamRow) -> None:
-        """Open the next operation of a locked stream if events came meanwhile."""
+    async def _tell_generation(
+        self, session: Session, generate_id: str, response: dict[str, Any], details: dict[str, Any]
+    ) -> None:
+        """Store the operation of the generation; add to it where this one has gone on."""
+        earlier = None
+        if _GENERATION in self.job.claim.details:
+            earlier = await claims.lock(session, self._engine.engine, generate_id)
+        if earlier is None:
+            done = self._generate_operation(generate_id).noting(**details)
+            await operations.insert_done(session, done, response)
+            return
+        before = earlier.response or {}
+        generated = [one for part in (before, response) for one in part.get(_GENERATED, [])]
+        if generated:
+            response = {**before, **response, _GENERATED: generated}
+        told = _together(details, earlier.details)
+        await operations.extend_done(session, earlier, response, told)
+
+    async def _conclude(self, session: Session, stream: StreamRow, details: dict[str, Any]) -> None:
+        """Go on with a locked stream where more of it is ripe; else end the operation."""
+        now = self.job.clock.now()
         left = await repository.count_pending(session, self._key)
-        values: dict[str, Any] = {
-            "pending_count": left.count,
-            "oldest_pending_time": left.oldest,
-        }
-        if left.first_seq is None or left.first_seq >= stream.flush_seq:
-            values["flush_seq"] = 0
-        if not left.count:
-            values |= {"operation_id": None, "options": {}}
-        stream = await repository.change(session, stream, values)
+        stream = await repository.change(session, stream, _left_values(stream, left))
+        details = {**details, "pendingEventCount": left.count}
+        if left.ready_oldest is not None:
+            ripe = self.service.ripe_time(stream, left.ready, left.ready_oldest, now)
+            if ripe <= now:
+                await self._go_on(session, now, details)
+                return
+        await self.job.finish(session, self._answer(details), details)
         if left.count:
-            new = self.service.new_operation(self._engine, self._key, self.job.clock.now())
+            new = self.service.new_operation(self._engine, self._key, now)
             new = new.noting(pendingEventCount=left.count)
-            await self.service.open(session, stream, new, self.service.ripe_time(stream))
+            due = await self.service.due_time(session, stream)
+            await self.service.open(session, stream, new, due)
+
+    async def _go_on(self, session: Session, now: datetime, details: dict[str, Any]) -> None:
+        ended = (now, self.job.keep)
+        if not await claims.go_on(session, self.job.claim.owned, ended, now, details):
+            raise LeaseLost
+
+    def _answer(self, details: Mapping[str, Any]) -> dict[str, Any]:
+        name = details.get(_GENERATION, self.job.claim.details.get(_GENERATION))
+        return EMPTY_RESPONSE if name is None else {**EMPTY_RESPONSE, _GENERATION: name}
 
     def _generate_operation(self, generate_id: str) -> NewOperation:
         return NewOperation(
@@ -187,8 +278,8 @@ def request_of(batch: Batch, now: datetime) -> GenerateMemoriesRequest:
     if expires is not None and parse_timestamp(expires) <= now:
         del options["revisionExpireTime"]
         options["disableMemoryRevisions"] = True
-    read = sorted(chain(batch.again, batch.waiting), key=_order)
-    events = [{"content": one.content, "eventTime": _time(one)} for one in read]
+    read = sorted(chain(batch.again, batch.waiting), key=in_order)
+    events = [{"content": batch.contents[one.seq], "eventTime": one.time} for one in read]
     return GenerateMemoriesRequest.model_validate(
         {"scope": batch.stream.scope, "directContentsSource": {"events": events}, **options}
     )
@@ -202,9 +293,25 @@ def _overlap(stream: StreamRow) -> int:
     return min(rule.overlap_event_count or 0, _MAX_OVERLAP)
 
 
-def _time(event: StreamEventRow) -> datetime:
-    return event.event_time or event.arrival_time
+def _left_values(stream: StreamRow, left: Waiting) -> dict[str, Any]:
+    """Return what a stream is to hold of what waits in it."""
+    values: dict[str, Any] = {
+        "pending_count": left.count,
+        "oldest_pending_time": left.oldest,
+        "aside_time": left.aside_time,
+    }
+    if left.first_ready is None or left.first_ready >= stream.flush_seq:
+        values["flush_seq"] = 0
+    if not left.count:
+        values |= {"operation_id": None, "options": {}, "failure_count": 0, "retry_time": None}
+    return values
 
 
-def _order(event: StreamEventRow) -> tuple[datetime, int]:
-    return _time(event), event.seq
+def _together(own: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata with the counts and costs of what an operation has done before added."""
+    sums = {
+        key: count + earlier[key]
+        for key, count in own.items()
+        if type(count) is int and type(earlier.get(key)) is int
+    }
+    return {**costs.with_earlier(own, earlier), **sums}

@@ -23,10 +23,13 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from app.core.errors import NotFound
+from app.db.filter_fields import ScopeField
+from app.db.filters import Fields
 from app.db.session import Session
 from app.engines.tables import EngineRow
+from app.ingestion.plan import Listed
 from app.ingestion.tables import StreamEventRow, StreamRow
+from app.memories.schemas import scope_hash
 from app.operations.schemas import State
 from app.operations.tables import OperationRow
 
@@ -85,25 +88,19 @@ async def lock_or_begin(
         "pending_count": 0,
         "next_seq": 1,
         "flush_seq": 0,
+        "failure_count": 0,
     }
     await session.execute(upsert(StreamRow).values(new).on_conflict_do_nothing())
     statement = select(StreamRow).where(key.selects(StreamRow)).with_for_update()
     return (await session.execute(statement)).scalar_one()
 
 
-async def get(session: Session, key: StreamKey, *, for_update: bool = False) -> StreamRow:
-    """Return a stream.
-
-    Raises:
-        NotFound: it went with its engine.
-    """
+async def find(session: Session, key: StreamKey, *, for_update: bool = False) -> StreamRow | None:
+    """Return a stream, unless it has been erased, or has gone with its engine."""
     statement = select(StreamRow).where(key.selects(StreamRow))
     if for_update:
         statement = statement.with_for_update()
-    row = (await session.execute(statement)).scalar_one_or_none()
-    if row is None:
-        raise NotFound.of(f"The stream, with reasoningEngines/{key.engine_id},")
-    return row
+    return (await session.execute(statement)).scalar_one_or_none()
 
 
 async def change(session: Session, row: StreamRow, values: Mapping[str, Any]) -> StreamRow:
@@ -143,39 +140,115 @@ _TIME = func.coalesce(StreamEventRow.event_time, StreamEventRow.arrival_time)
 _WAITS = StreamEventRow.process_time.is_(None)
 
 
-async def list_pending(session: Session, key: StreamKey, limit: int) -> Sequence[StreamEventRow]:
-    """Return the first events that wait, in the order of their times."""
+_LISTED = (
+    StreamEventRow.seq,
+    _TIME.label("time"),
+    StreamEventRow.arrival_time,
+    StreamEventRow.content_bytes,
+    StreamEventRow.batch_limit,
+)
+
+
+async def list_due(session: Session, key: StreamKey, now: datetime, limit: int) -> Sequence[Listed]:
+    """Return the first events that are to be read next, in their order.
+
+    Those that are set aside come when their time has come, and behind the others.
+    """
+    is_aside = StreamEventRow.retry_time.is_not(None)
     statement = (
-        select(StreamEventRow)
-        .where(key.selects(StreamEventRow), _WAITS)
-        .order_by(_TIME, StreamEventRow.seq)
+        select(*_LISTED)
+        .where(
+            key.selects(StreamEventRow),
+            _WAITS,
+            or_(StreamEventRow.retry_time.is_(None), StreamEventRow.retry_time <= now),
+        )
+        .order_by(
+            is_aside,
+            StreamEventRow.batch_limit.desc().nulls_first(),
+            _TIME,
+            StreamEventRow.seq,
+        )
         .limit(limit)
     )
-    return (await session.execute(statement)).scalars().all()
+    return [Listed(*row) for row in await session.execute(statement)]
 
 
-async def list_processed(session: Session, key: StreamKey) -> Sequence[StreamEventRow]:
-    """Return the processed events whose content is kept: those that an overlap may read again."""
-    statement = select(StreamEventRow).where(
-        key.selects(StreamEventRow), ~_WAITS, StreamEventRow.content.is_not(None)
+async def list_kept(session: Session, key: StreamKey) -> Sequence[Listed]:
+    """Return the processed events whose content is kept, in their order: for an overlap."""
+    statement = (
+        select(*_LISTED)
+        .where(key.selects(StreamEventRow), ~_WAITS, StreamEventRow.content.is_not(None))
+        .order_by(_TIME, StreamEventRow.seq)
     )
-    return (await session.execute(statement)).scalars().all()
+    return [Listed(*row) for row in await session.execute(statement)]
+
+
+async def contents(
+    session: Session, key: StreamKey, seqs: Collection[int]
+) -> dict[int, Mapping[str, Any]]:
+    """Return what events say, by their numbers."""
+    statement = select(StreamEventRow.seq, StreamEventRow.content).where(
+        key.selects(StreamEventRow), StreamEventRow.seq.in_(seqs)
+    )
+    return {seq: content for seq, content in await session.execute(statement) if content}
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """What waits in a stream: how many events, when the oldest arrived, the least number."""
+    """What waits in a stream.
+
+    Attributes:
+        count: all events that wait.
+        oldest: when the first of them arrived.
+        ready: those that are not set aside.
+        ready_oldest: when the first of these arrived.
+        first_ready: the least number of these.
+        aside_time: when the first that is set aside is to be tried again.
+    """
 
     count: int
     oldest: datetime | None
-    first_seq: int | None
+    ready: int
+    ready_oldest: datetime | None
+    first_ready: int | None
+    aside_time: datetime | None
 
 
 async def count_pending(session: Session, key: StreamKey) -> Waiting:
     """Return what waits in a stream."""
-    oldest, first = func.min(StreamEventRow.arrival_time), func.min(StreamEventRow.seq)
-    statement = select(func.count(), oldest, first).where(key.selects(StreamEventRow), _WAITS)
+    is_ready = StreamEventRow.retry_time.is_(None)
+    arrived = func.min(StreamEventRow.arrival_time)
+    statement = select(
+        func.count(),
+        arrived,
+        func.count().filter(is_ready),
+        arrived.filter(is_ready),
+        func.min(StreamEventRow.seq).filter(is_ready),
+        func.min(StreamEventRow.retry_time),
+    ).where(key.selects(StreamEventRow), _WAITS)
     return Waiting(*(await session.execute(statement)).one())
+
+
+async def set_aside(
+    session: Session, key: StreamKey, seqs: Collection[int], until: datetime, batch_limit: int
+) -> None:
+    """Note that events failed together: when they are tried again, and how many at a time."""
+    await session.execute(
+        update(StreamEventRow)
+        .where(key.selects(StreamEventRow), StreamEventRow.seq.in_(seqs), _WAITS)
+        .values(batch_limit=batch_limit, retry_time=until)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def take_up(session: Session, key: StreamKey) -> None:
+    """Let the events that are set aside be read with the others."""
+    await session.execute(
+        update(StreamEventRow)
+        .where(key.selects(StreamEventRow), _WAITS, StreamEventRow.retry_time.is_not(None))
+        .values(retry_time=None)
+        .execution_options(synchronize_session=False)
+    )
 
 
 async def mark_processed(
@@ -261,6 +334,50 @@ async def remove_old_streams(session: Session, before: datetime, limit: int) -> 
     )
     statement = delete(StreamRow).where(tuple_(*_STREAM_KEY).in_(select(old)))
     return len((await session.execute(statement.returning(StreamRow.stream_id))).all())
+
+
+FILTER_FIELDS: Fields = {
+    "scope": ScopeField(StreamRow.scope, lambda scope: StreamRow.scope_hash == scope_hash(scope))
+}
+"""What a filter may name that is to select streams."""
+
+
+async def exists_pending(session: Session, engine_id: int) -> bool:
+    """Say whether events of an engine wait to become memories."""
+    statement = select(StreamRow.stream_id).where(
+        StreamRow.engine_id == engine_id, StreamRow.pending_count > 0
+    )
+    return (await session.execute(statement.limit(1))).first() is not None
+
+
+async def list_matching(
+    session: Session, engine_id: int, clause: ColumnElement[bool]
+) -> Sequence[StreamKey]:
+    """Return the streams that a purge takes; waits for no lock."""
+    statement = (
+        select(*_STREAM_KEY)
+        .where(StreamRow.engine_id == engine_id, clause)
+        # In one order everywhere, so that two who lock several cannot lock each other out.
+        .order_by(*_STREAM_KEY)
+    )
+    return [StreamKey(*row) for row in await session.execute(statement)]
+
+
+async def erase(session: Session, key: StreamKey) -> tuple[int, str | None]:
+    """Remove a stream with its events.
+
+    Returns:
+        How many of the events still held what was said, and the operation of the stream.
+    """
+    row = await find(session, key, for_update=True)
+    if row is None:
+        return 0, None
+    statement = delete(StreamEventRow).where(key.selects(StreamEventRow))
+    returning = statement.returning(StreamEventRow.content.is_not(None))
+    removed = await session.execute(returning.execution_options(synchronize_session=False))
+    said = sum(removed.scalars())
+    await session.execute(delete(StreamRow).where(key.selects(StreamRow)))
+    return said, row.operation_id
 
 
 async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:

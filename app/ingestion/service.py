@@ -1,25 +1,32 @@
 """Use cases of ingestion: buffer events, keep the operation that is to process them, sweep."""
 
-from collections.abc import Mapping, Sequence
+import json
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
 import structlog
 
+from app.core.errors import InvalidArgument
 from app.core.names import EngineName
 from app.core.once import Once
-from app.db.session import Session
+from app.db.filters import read_filter
+from app.db.session import Session, limited
 from app.engines import repository as engines
-from app.engines.config import GenerationRule, MemoryBankConfig
+from app.engines.config import GenerationRule
 from app.engines.repository import Lock
 from app.engines.schemas import config_of, name_of
+from app.engines.tables import EngineRow
 from app.generation.schemas import ContentEvent
+from app.generation.service import model_of, reads_files, untouched
 from app.ingestion import repository
 from app.ingestion.repository import StreamKey
 from app.ingestion.schemas import IngestEventsRequest, merged_options
 from app.ingestion.tables import StreamRow
-from app.ingestion.triggers import Buffer, ripe_time, rule_for
+from app.ingestion.triggers import Buffer, pause, ripe_time, rule_for
+from app.llm.models import TextModels
+from app.llm.ports import TextModel
 from app.memories.schemas import scope_hash
 from app.memories.service import MemoryService
 from app.operations import claims, repeats
@@ -52,11 +59,12 @@ class IngestionService:
     """Buffers events; `jobs.py` processes them."""
 
     memories: MemoryService
+    models: TextModels
 
     @classmethod
     def of(cls, resources: Resources) -> "IngestionService":
         """Build the service from the process's resources."""
-        return cls(MemoryService.of(resources))
+        return cls(MemoryService.of(resources), resources.models)
 
     async def ingest(
         self, name: EngineName, request: IngestEventsRequest, once: Once | None
@@ -76,13 +84,14 @@ class IngestionService:
             new = self.new_operation(name_of(engine), key, now)
             stream = await repository.lock_or_begin(session, key, request.scope, now)
             # Behind the stream's lock: a repetition sent at the same moment waits there.
-            if (known := await repeats.answered(session, name.engine, once)) is not None:
+            if (known := await repeats.answered(session, name, once, now)) is not None:
                 return known
             # A life that lies in the past is the caller's error: found now, not by the worker.
             self.memories.writing(engine, new, request)
-            stream, dropped = await self._buffer(session, stream, request, config_of(engine))
+            stream, dropped = await self._buffer(session, stream, request, engine)
             new = new.noting(pendingEventCount=stream.pending_count, duplicateEventCount=dropped)
-            row = await self._operation(session, stream, new)
+            new = new.noting(**untouched(model_of(self.models, engine), self.memories.settings))
+            row = await self._operation(session, stream, new, is_forced=bool(request.force_flush))
             await repeats.replay(session, replace(new, operation_id=row.operation_id), once)
             return row
 
@@ -91,17 +100,20 @@ class IngestionService:
         session: Session,
         stream: StreamRow,
         request: IngestEventsRequest,
-        config: MemoryBankConfig,
+        engine: EngineRow,
     ) -> tuple[StreamRow, int]:
         """Add the events that the stream does not know; return it, and how many it knew."""
         now = self.memories.clock.now()
-        bank = config.generation_config
+        bank = config_of(engine).generation_config
         default = bank.generation_trigger_config if bank is not None else None
         rule = rule_for(request.generation_trigger_config, default)
         source = request.direct_contents_source
         given = source.events if source is not None else []
-        added = await self._add_events(session, stream, given)
+        added = await self._add_events(session, stream, given, model_of(self.models, engine))
         values: dict[str, Any] = {"rule": rule and rule.wire()}
+        if request.force_flush and stream.aside_time is not None:
+            await repository.take_up(session, StreamKey.of(stream))
+            values["aside_time"] = None
         pending = stream.pending_count + added
         if pending and (request.force_flush or rule is None):
             values["flush_seq"] = stream.next_seq + added
@@ -117,49 +129,65 @@ class IngestionService:
         return await repository.change(session, stream, values), len(given) - added
 
     async def _add_events(
-        self, session: Session, stream: StreamRow, events: Sequence[ContentEvent]
+        self,
+        session: Session,
+        stream: StreamRow,
+        events: Sequence[ContentEvent],
+        model: TextModel | None,
     ) -> int:
         """Insert the events whose ids are new to the stream; return how many."""
-        now = self.memories.clock.now()
         key = StreamKey.of(stream)
         ids = {event.event_id for event in events if event.event_id}
         seen = await repository.known_ids(session, key, ids) if ids else set()
-        rows: list[Mapping[str, Any]] = []
+        new: list[ContentEvent] = []
         for event in events:
             if event.event_id:
                 if event.event_id in seen:
                     continue
                 seen.add(event.event_id)
-            rows.append(
-                {
-                    **key.columns(),
-                    "seq": stream.next_seq + len(rows),
-                    "event_id": event.event_id or None,
-                    "event_time": event.event_time,
-                    "arrival_time": now,
-                    "process_time": None,
-                    "content": event.content.wire(),
-                }
-            )
-        if rows:
+            new.append(event)
+        if new:
+            now = self.memories.clock.now()
+            rows = [
+                {**key.columns(), "seq": seq, **_columns(event, model, now)}
+                for seq, event in enumerate(new, stream.next_seq)
+            ]
             await repository.insert_events(session, rows)
-        return len(rows)
+        return len(new)
 
     async def _operation(
-        self, session: Session, stream: StreamRow, new: NewOperation
+        self, session: Session, stream: StreamRow, new: NewOperation, *, is_forced: bool
     ) -> OperationRow:
-        """Return the operation of a changed stream, due when the stream is ripe."""
-        found = None
+        """Return the operation of a changed stream, due when the stream is, or forced at once."""
+        last = None
         if stream.operation_id is not None:
-            found = await claims.lock_open(session, stream.engine_id, stream.operation_id)
+            last = await claims.lock(session, stream.engine_id, stream.operation_id)
+        found = last if last is not None and not State(last.state).is_final else None
         if stream.pending_count == 0:
             done = replace(new, key=None, request=None)
             return found or await operations.insert_done(session, done, EMPTY_RESPONSE)
         if found is None:
-            return await self.open(session, stream, new, self.ripe_time(stream))
-        due = found.due_time if _is_settled(found, new.now) else self.ripe_time(stream)
+            stream = await self._rested(session, stream, last)
+            due = new.now if is_forced else await self.due_time(session, stream)
+            return await self.open(session, stream, new, due)
+        due = new.now
+        if not is_forced:
+            is_settled = _is_settled(found, new.now)
+            due = found.due_time if is_settled else await self.due_time(session, stream)
         counts = {key: new.details[key] for key in ("pendingEventCount", "duplicateEventCount")}
         return await claims.reschedule(session, found, due, new.now, counts)
+
+    async def _rested(
+        self, session: Session, stream: StreamRow, ended: OperationRow | None
+    ) -> StreamRow:
+        """Let a stream rest whose last operation failed; return it."""
+        if ended is None or ended.state != State.FAILED:
+            return stream
+        first = timedelta(seconds=self.memories.settings.ingestion_retry_seconds)
+        failures = stream.failure_count + 1
+        until = ended.update_time + pause(failures, first, self._longest)
+        values = {"failure_count": failures, "retry_time": until}
+        return await repository.change(session, stream, values)
 
     async def open(
         self, session: Session, stream: StreamRow, new: NewOperation, due: datetime
@@ -169,19 +197,34 @@ class IngestionService:
         await repository.change(session, stream, {"operation_id": row.operation_id})
         return row
 
-    def ripe_time(self, stream: StreamRow) -> datetime:
-        """Return when the events of a stream, of which some wait, are to become memories."""
-        assert stream.oldest_pending_time is not None
+    async def due_time(self, session: Session, stream: StreamRow) -> datetime:
+        """Return when an operation is to process a stream in which events wait."""
+        now = self.memories.clock.now()
+        count, oldest = stream.pending_count, stream.oldest_pending_time
+        moments: list[datetime] = []
+        if stream.aside_time is not None:
+            left = await repository.count_pending(session, StreamKey.of(stream))
+            count, oldest = left.ready, left.ready_oldest
+            moments.append(stream.aside_time)
+        if oldest is not None:
+            moments.append(self.ripe_time(stream, count, oldest, now))
+        return max(now, min(moments), stream.retry_time or now)
+
+    def ripe_time(self, stream: StreamRow, count: int, oldest: datetime, now: datetime) -> datetime:
+        """Return when so many events of a stream, the oldest of then, are to become memories."""
         rule = None if stream.rule is None else GenerationRule.model_validate(stream.rule)
         buffer = Buffer(
             begin=stream.create_time,
-            oldest=stream.oldest_pending_time,
+            oldest=oldest,
             newest=stream.last_arrival_time,
-            count=stream.pending_count,
+            count=count,
             is_flushed=stream.flush_seq > 0,
         )
-        longest = timedelta(seconds=self.memories.settings.ingestion_max_pending_seconds)
-        return ripe_time(rule, buffer, self.memories.clock.now(), longest)
+        return ripe_time(rule, buffer, now, self._longest)
+
+    @property
+    def _longest(self) -> timedelta:
+        return timedelta(seconds=self.memories.settings.ingestion_max_pending_seconds)
 
     def new_operation(self, engine: EngineName, key: StreamKey, now: datetime) -> NewOperation:
         """Start an operation that is to process a stream's events."""
@@ -207,27 +250,48 @@ class IngestionService:
             async with self.memories.db.transaction() as session:
                 found = await repository.list_stranded(session, limit)
                 for stream, engine, ended in found:
-                    await self._reopen(session, stream, name_of(engine), ended)
+                    await self._reopen(session, stream, engine, ended)
             if found:
                 log.info("ingestion.reopened", streams=len(found))
             if len(found) < limit:
                 return
 
     async def _reopen(
-        self, session: Session, stream: StreamRow, engine: EngineName, ended: OperationRow | None
+        self, session: Session, stream: StreamRow, engine: EngineRow, ended: OperationRow | None
     ) -> None:
         now = self.memories.clock.now()
-        new = self.new_operation(engine, StreamKey.of(stream), now)
-        new = new.noting(pendingEventCount=stream.pending_count)
-        await self.open(session, stream, new, self._due_again(stream, ended, now))
+        new = self.new_operation(name_of(engine), StreamKey.of(stream), now)
+        new = new.noting(
+            pendingEventCount=stream.pending_count,
+            **untouched(model_of(self.models, engine), self.memories.settings),
+        )
+        stream = await self._rested(session, stream, ended)
+        due = await self.due_time(session, stream)
+        if ended is None or ended.state == State.CANCELLED:
+            # What a client has cancelled, it may have deleted, too.
+            assert stream.oldest_pending_time is not None
+            due = max(now, stream.oldest_pending_time + self._longest)
+        await self.open(session, stream, new, due)
 
-    def _due_again(self, stream: StreamRow, ended: OperationRow | None, now: datetime) -> datetime:
-        assert stream.oldest_pending_time is not None
-        if ended is not None and ended.state == State.CANCELLED:
-            longest = timedelta(seconds=self.memories.settings.ingestion_max_pending_seconds)
-            return max(now, stream.oldest_pending_time + longest)
-        since = ended.update_time if ended is not None else now
-        return max(now, since + timedelta(seconds=self.memories.settings.ingestion_retry_seconds))
+    async def erase(self, session: Session, engine_id: int, scopes: str) -> int | None:
+        """Erase the streams that a filter selects by their scopes, with all that is known of them.
+
+        What the events would become is not known, so that a filter over anything else selects none.
+
+        Returns:
+            How many events still held what was said; None for a filter over anything else.
+        """
+        try:
+            clause = read_filter(scopes, repository.FILTER_FIELDS, self.memories.settings)
+        except InvalidArgument:
+            return None
+        async with limited(session, clause.seconds):
+            keys = await repository.list_matching(session, engine_id, clause.condition)
+        erased = [await repository.erase(session, key) for key in keys]
+        open_ids = [operation_id for _, operation_id in erased if operation_id is not None]
+        # They find nothing any more, and end.
+        await claims.hurry(session, engine_id, open_ids, self.memories.clock.now())
+        return sum(count for count, _ in erased)
 
     async def forget_old_ids(self, session: Session, now: datetime, limit: int) -> int:
         """Remove what is left of events that arrived too long ago; return how many; a sweep."""
@@ -249,9 +313,23 @@ class IngestionService:
 
 
 def _is_settled(row: OperationRow, now: datetime) -> bool:
-    """Say whether an operation's time stays, whatever a later request says.
+    """Say whether an operation's time stays, save that a flush is forced.
 
-    What was ripe stays so; what was postponed is not tried before.
+    What was ripe stays so; what was postponed, or waits for its retry, is not tried before.
     """
     postponed = row.details.get("postponedUntil")
-    return row.due_time <= now or (postponed is not None and parse_timestamp(postponed) > now)
+    is_postponed = postponed is not None and parse_timestamp(postponed) > now
+    return row.due_time <= now or row.attempts > 0 or is_postponed
+
+
+def _columns(event: ContentEvent, model: TextModel | None, now: datetime) -> dict[str, Any]:
+    """Return what is stored of an event; files only where the model reads some of them."""
+    content = event.kept_content(keeps_files=reads_files(model, [event]))
+    return {
+        "event_id": event.event_id or None,
+        "event_time": event.event_time,
+        "arrival_time": now,
+        "process_time": None,
+        "content": content,
+        "content_bytes": len(json.dumps(content, ensure_ascii=False).encode()),
+    }

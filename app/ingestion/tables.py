@@ -41,6 +41,11 @@ class StreamRow(Base):
     next_seq: Mapped[int]
     # Events before this one were asked for at once; 0 where none of those waits any more.
     flush_seq: Mapped[int]
+    # Operations in a row that failed, and until when only a forced flush makes another one due.
+    failure_count: Mapped[int]
+    retry_time: Mapped[datetime | None]
+    # When the first of the events that are set aside is to be tried again; null without any.
+    aside_time: Mapped[datetime | None]
 
 
 class StreamEventRow(Base):
@@ -78,3 +83,9 @@ class StreamEventRow(Base):
     # When it became memories; null while it waits.
     process_time: Mapped[datetime | None]
     content: Mapped[JsonObject | None]
+    # The length of the content as it came, which tells what reading it takes.
+    content_bytes: Mapped[int]
+    # Of an event that failed with others: with how many it is read at most. Null: with any number.
+    batch_limit: Mapped[int | None]
+    # Of an event that is set aside: when it is tried again.
+    retry_time: Mapped[datetime | None]

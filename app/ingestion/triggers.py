@@ -21,6 +21,8 @@ from datetime import datetime, timedelta
 
 from app.engines.config import GenerationRule, GenerationTriggerConfig
 
+_MAX_DOUBLINGS = 20
+
 
 @dataclass(frozen=True)
 class Buffer:
@@ -69,6 +71,11 @@ def ripe_time(
     if rule.fixed_interval is not None:
         moments.append(buffer.oldest + min(_to_next_tick(rule.fixed_interval, buffer), longest))
     return max(now, min(moments))
+
+
+def pause(failures: int, first: timedelta, longest: timedelta) -> timedelta:
+    """Return how long a stream rests after so many failures in a row: twice as long each time."""
+    return min(first * (1 << min(failures - 1, _MAX_DOUBLINGS)), max(first, longest))
 
 
 def _is_full(rule: GenerationRule, buffer: Buffer) -> bool:

@@ -3,6 +3,7 @@
 from collections.abc import Awaitable, Callable
 
 from app.core.errors import Internal, Reason
+from app.llm import aside
 from app.llm.ports import OutputT
 from app.llm.replies import InvalidReply, parse
 
@@ -17,12 +18,16 @@ async def answered(request: Request, output: type[OutputT]) -> OutputT:
         Internal: it is invalid, also the second time; the message holds nothing the model said.
     """
     try:
-        return parse(await request(None), output)
+        return await _parsed(await request(None), output)
     except InvalidReply as invalid:
         fault = str(invalid)
     try:
-        return parse(await request(fault), output)
+        return await _parsed(await request(fault), output)
     except InvalidReply:
         raise Internal(
             "The model's output was invalid, also when asked again.", Reason.MODEL_OUTPUT_INVALID
         ) from None
+
+
+async def _parsed(text: str, output: type[OutputT]) -> OutputT:
+    return await aside.done(len(text), parse, text, output)

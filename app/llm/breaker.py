@@ -1,13 +1,30 @@
 """Spares a provider that keeps failing."""
 
-from app.core.errors import Reason, Unavailable
+import asyncio
+
+
+class Admission:
+    """A request that was let through. `over` is set once it has ended, where it was a trial."""
+
+    def __init__(self) -> None:
+        self.over = asyncio.Event()
+
+
+class Spared(Exception):
+    """No request is let through: until a time, or while one alone tries whether it is back."""
+
+    def __init__(self, until: float, trial: Admission | None) -> None:
+        super().__init__(until)
+        self.until = until
+        self.trial = trial
 
 
 class Breaker:
     """Lets requests through until so many in a row have failed; then one alone after a while.
 
-    Times are seconds of the event loop's clock. Every admitted request ends with exactly one of
-    `succeeded`, `failed` and `ended`.
+    Times are seconds of the event loop's clock. Every admission ends with exactly one of
+    `succeeded`, `failed` and `ended`. While the provider is spared only the trial counts: what was
+    asked before tells of the past.
     """
 
     def __init__(self, failures: int, seconds: float) -> None:
@@ -15,36 +32,44 @@ class Breaker:
         self._seconds = seconds
         self._failed = 0
         self._spared_until = 0.0
-        self._trying = False
+        self._trial: Admission | None = None
 
-    def admit(self, now: float) -> None:
+    def admit(self, now: float) -> Admission:
         """Let a request through.
 
         Raises:
-            Unavailable: the provider is spared, or another request is trying whether it is back.
+            Spared: the provider is spared, or another request is trying whether it is back.
         """
-        if self._failed < self._failures:
-            return
-        if now < self._spared_until or self._trying:
-            raise Unavailable(
-                "The model's provider has kept failing and is spared for a while.",
-                Reason.MODEL_UNAVAILABLE,
-                retry_after_seconds=max(round(self._spared_until - now, 1), 1),
-            )
-        self._trying = True
+        found = Admission()
+        if self._is_open:
+            if now < self._spared_until or self._trial is not None:
+                raise Spared(self._spared_until, self._trial)
+            self._trial = found
+        return found
 
-    def succeeded(self) -> None:
+    def succeeded(self, admission: Admission) -> None:
         """Count an answer of the provider, of whatever kind."""
-        self._failed = 0
-        self._trying = False
+        if self._counts(admission):
+            self._failed = 0
+        self.ended(admission)
 
-    def failed(self, now: float) -> None:
+    def failed(self, admission: Admission, now: float) -> None:
         """Count a failure of the provider."""
-        self._failed += 1
-        self._trying = False
-        if self._failed >= self._failures:
-            self._spared_until = now + self._seconds
+        if self._counts(admission):
+            self._failed += 1
+            if self._is_open:
+                self._spared_until = now + self._seconds
+        self.ended(admission)
 
-    def ended(self) -> None:
+    def ended(self, admission: Admission) -> None:
         """Count nothing: the request says nothing about the provider's health."""
-        self._trying = False
+        if admission is self._trial:
+            self._trial = None
+            admission.over.set()
+
+    @property
+    def _is_open(self) -> bool:
+        return self._failed >= self._failures
+
+    def _counts(self, admission: Admission) -> bool:
+        return not self._is_open or admission is self._trial

@@ -1,5 +1,8 @@
 """Embedder over any server with OpenAI's `/embeddings`.
 
+Its calls are not metered: what they cost is in no operation's metadata, in no usage and in no
+budget, which are those of text models alone. A search embeds, too, and belongs to no operation.
+
 Source: https://platform.openai.com/docs/api-reference/embeddings/create.
 """
 
@@ -13,16 +16,20 @@ from typing_extensions import override
 
 from app.core.errors import Internal, Reason
 from app.core.guard import refuse_inside_transaction
-from app.llm.http import ReplyTooLong, open_client, retry_after_seconds
+from app.llm import aside
+from app.llm.http import ReplyUnread, open_client, retry_after_seconds
 from app.llm.managed import ManagedEmbedder
 from app.llm.ports import Vectors
-from app.llm.provider import Oversized, Provider, RequestFailed
+from app.llm.provider import Provider, RequestFailed, Unread
 from app.settings import Settings
 
 _BATCH = 16
 """Texts per request; their vectors of 3,072 numbers each take about a megabyte as text."""
 _MAX_CHARS = 8_000
 """Characters of a text that are sent; vendors refuse more than about 8,000 tokens."""
+
+_PATIENCE_SECONDS = 5.0
+"""How long a spared server is waited for: someone who searches may be waiting, too."""
 
 
 class _Row(BaseModel):
@@ -45,7 +52,7 @@ class HttpEmbedder(ManagedEmbedder):
         self._model = model
         self._url = base_url.rstrip("/") + "/embeddings"
         self._timeout_seconds = settings.model_timeout_seconds
-        self._provider = Provider(settings)
+        self._provider = Provider(settings, _PATIENCE_SECONDS)
         self._client = open_client(settings.model_timeout_seconds, settings.model_max_reply_bytes)
         if settings.embedding_key is not None:
             key = settings.embedding_key.get_secret_value()
@@ -83,7 +90,7 @@ class HttpEmbedder(ManagedEmbedder):
 
     async def _batch(self, texts: Sequence[str], deadline: float) -> Vectors:
         body = await self._provider.call(lambda: self._send(texts), deadline)
-        vectors = _vectors(body, len(texts))
+        vectors = await aside.done(len(body), _vectors, body, len(texts))
         if self.dimensions not in {0, vectors.shape[1]}:
             raise _invalid(f"vectors of {vectors.shape[1]} dimensions after {self.dimensions}")
         self.dimensions = vectors.shape[1]
@@ -93,8 +100,8 @@ class HttpEmbedder(ManagedEmbedder):
         asked = {"model": self._model, "input": list(texts), "encoding_format": "float"}
         try:
             response = await self._client.post(self._url, json=asked)
-        except ReplyTooLong:
-            raise Oversized from None
+        except ReplyUnread as unread:
+            raise Unread(str(unread)) from None
         except httpx2.TransportError:
             raise RequestFailed from None
         if not response.is_success:

@@ -11,24 +11,34 @@ import httpx2
 from typing_extensions import override
 
 _CONNECT_SECONDS = 5.0
+_TOO_LONG = "The model's reply is longer than is read."
+_PACKED = "The model's reply is packed, which was not asked for."
 
 
-class ReplyTooLong(httpx2.TransportError):
-    """The reply is longer than is read, or could become so by being unpacked."""
+class ReplyUnread(httpx2.TransportError):
+    """The reply is not read; the message says why."""
 
 
 def open_client(timeout_seconds: float, max_reply_bytes: int) -> httpx2.AsyncClient:
-    """Return a client that stops reading a reply at `max_reply_bytes`, declared or not."""
+    """Return a client that stops reading a reply at `max_reply_bytes`, declared or not.
+
+    Of a reply that is no success no more than that is read either, but it stays what it is.
+    """
 
     async def bound(response: httpx2.Response) -> None:
-        encoding = response.headers.get("content-encoding", "identity").lower()
-        declared = response.headers.get("content-length", "0")
-        too_long = declared.isdecimal() and int(declared) > max_reply_bytes
         # Packed data, which was not asked for, says nothing about its length.
-        if too_long or encoding != "identity":
-            raise ReplyTooLong(f"The reply is longer than {max_reply_bytes} bytes, or packed.")
+        is_packed = response.headers.get("content-encoding", "identity").lower() != "identity"
+        declared = response.headers.get("content-length", "0")
+        if response.is_success:
+            if is_packed:
+                raise ReplyUnread(_PACKED)
+            if declared.isdecimal() and int(declared) > max_reply_bytes:
+                raise ReplyUnread(_TOO_LONG)
+        elif is_packed:
+            del response.headers["content-encoding"]
         assert isinstance(response.stream, httpx2.AsyncByteStream)
-        response.stream = _BoundStream(response.stream, max_reply_bytes)
+        max_bytes = 0 if is_packed else max_reply_bytes
+        response.stream = _BoundStream(response.stream, max_bytes, is_cut=not response.is_success)
 
     return httpx2.AsyncClient(
         timeout=httpx2.Timeout(timeout_seconds, connect=min(_CONNECT_SECONDS, timeout_seconds)),
@@ -40,20 +50,24 @@ def open_client(timeout_seconds: float, max_reply_bytes: int) -> httpx2.AsyncCli
 
 
 class _BoundStream(httpx2.AsyncByteStream):
-    """A body that ends with an error once it is longer than it may be."""
+    """A body that is no longer than it may be: what is beyond is an error, or cut."""
 
-    def __init__(self, inner: httpx2.AsyncByteStream, max_bytes: int) -> None:
+    def __init__(self, inner: httpx2.AsyncByteStream, max_bytes: int, *, is_cut: bool) -> None:
         self._inner = inner
         self._max_bytes = max_bytes
+        self._is_cut = is_cut
 
     @override
     async def __aiter__(self) -> AsyncIterator[bytes]:
         left = self._max_bytes
         async for chunk in self._inner:
             left -= len(chunk)
-            if left < 0:
-                raise ReplyTooLong(f"The reply is longer than {self._max_bytes} bytes.")
-            yield chunk
+            if left >= 0:
+                yield chunk
+            elif self._is_cut:
+                return
+            else:
+                raise ReplyUnread(_TOO_LONG)
 
     @override
     async def aclose(self) -> None:

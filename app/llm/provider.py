@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from functools import partial
+from math import inf
 from random import SystemRandom
 from typing import TypeVar
 
@@ -14,13 +16,13 @@ from app.core.errors import (
     ServiceError,
     Unavailable,
 )
-from app.llm.breaker import Breaker
+from app.llm.breaker import Admission, Breaker, Spared
 from app.settings import Settings
 
 _FIRST_DELAY_SECONDS = 0.5
 _LONGEST_DELAY_SECONDS = 8.0
-_SHARE = 2 / 3
-"""Of the time that is left, for one request when others may follow: one that hangs leaves some."""
+_FAIR_SHARE = 0.5
+"""Of the time for an answer; a request that had less says nothing by being late."""
 _MAY_PASS = (408, 425, 429)
 """Of 4xx: what says nothing against the request. Source: RFC 9110, RFC 8470 and RFC 6585."""
 _NOT_IMPLEMENTED = 501
@@ -32,17 +34,10 @@ T = TypeVar("T")
 class RequestFailed(Exception):
     """A request that brought no answer: its HTTP status, if there was a reply at all."""
 
-    def __init__(
-        self,
-        status: int | None = None,
-        retry_after_seconds: float | None = None,
-        *,
-        is_timeout: bool = False,
-    ) -> None:
+    def __init__(self, status: int | None = None, retry_after_seconds: float | None = None) -> None:
         super().__init__(f"status {status}")
         self.status = status
         self.retry_after_seconds = retry_after_seconds
-        self.is_timeout = is_timeout
 
     @property
     def is_rate_limit(self) -> bool:
@@ -57,86 +52,110 @@ class RequestFailed(Exception):
         return 300 <= self.status < 500 or self.status == _NOT_IMPLEMENTED
 
 
-class Oversized(Exception):
-    """The reply was longer than is read; asking again would bring the like."""
+class Unread(Exception):
+    """A reply that is not read; the message says why. Asking again would bring the like."""
 
 
 class Provider:
-    """One provider at one address, shared by all models that are asked there."""
+    """One provider at one address, shared by all models that are asked there.
 
-    def __init__(self, settings: Settings) -> None:
+    `patience_seconds` is how long a call waits while the provider is spared.
+    """
+
+    def __init__(self, settings: Settings, patience_seconds: float = inf) -> None:
         self._max_attempts = settings.model_max_attempts
+        self._fair_seconds = settings.model_timeout_seconds * _FAIR_SHARE
+        self._patience_seconds = patience_seconds
         self._breaker = Breaker(settings.model_breaker_failures, settings.model_breaker_seconds)
         self._slots = asyncio.Semaphore(settings.model_concurrency)
 
     async def call(self, request: Callable[[], Awaitable[T]], deadline: float) -> T:
         """Return what `request` brings, tried again where that may help.
 
-        `request` raises RequestFailed or Oversized; `deadline` is a time of the event loop.
+        `request` raises RequestFailed or Unread; `deadline` is a time of the event loop. A request
+        may take all the time that is left: one that was cut off earlier would never bring what a
+        slow model says.
 
         Raises:
             ResourceExhausted: the provider keeps refusing with 429.
-            Unavailable: the provider keeps failing, or is spared.
+            Unavailable: the provider keeps failing, or is spared for longer than can be waited.
             DeadlineExceeded: the deadline has come.
             FailedPrecondition: the provider refuses the request or the key.
-            Internal: the reply is longer than is read.
+            Internal: the reply is longer than is read, or packed.
         """
         for attempt in range(1, self._max_attempts + 1):
-            is_last = attempt == self._max_attempts
             try:
-                return await self._attempt(request, deadline, is_last=is_last)
+                return await self._attempt(request, deadline)
             except RequestFailed as failed:
                 delay = _delay(failed, attempt)
-                if is_last or failed.is_refusal or _now() + delay >= deadline:
+                is_last = attempt == self._max_attempts or _now() + delay >= deadline
+                if is_last or failed.is_refusal:
                     raise _as_service_error(failed) from None
             await asyncio.sleep(delay)
         raise AssertionError("The last attempt returns or raises.")
 
-    async def _attempt(
-        self, request: Callable[[], Awaitable[T]], deadline: float, *, is_last: bool
-    ) -> T:
+    async def _attempt(self, request: Callable[[], Awaitable[T]], deadline: float) -> T:
         """Make one request, when there is a slot for it."""
+        admission = await self._admitted(deadline)
+        try:
+            return await self._counted(request, deadline, admission)
+        finally:
+            self._slots.release()
+
+    async def _admitted(self, deadline: float) -> Admission:
+        """Wait for a slot and for the end of a pause; the caller must release the slot.
+
+        No slot is kept during the pause: the trial that may end it needs one.
+        """
+        limit = min(deadline, _now() + self._patience_seconds)
+        while True:
+            await self._take_slot(deadline)
+            try:
+                return self._breaker.admit(_now())
+            except Spared as spared:
+                self._slots.release()
+                pause = spared
+            await _outlast(pause, limit)
+
+    async def _take_slot(self, deadline: float) -> None:
+        if _now() >= deadline:
+            raise _too_late()
         try:
             async with asyncio.timeout_at(deadline):
                 await self._slots.acquire()
         except TimeoutError:
             raise _too_late() from None
-        try:
-            if (now := _now()) >= deadline:
-                raise _too_late()
-            self._breaker.admit(now)
-            limit = deadline if is_last else now + (deadline - now) * _SHARE
-            return await self._counted(request, limit)
-        finally:
-            self._slots.release()
 
-    async def _counted(self, request: Callable[[], Awaitable[T]], limit: float) -> T:
-        """Make one request until `limit`, and tell the breaker how it has ended."""
-        tell = self._breaker.ended
+    async def _counted(
+        self, request: Callable[[], Awaitable[T]], deadline: float, admission: Admission
+    ) -> T:
+        """Make one request, and tell the breaker how it has ended."""
+        succeeded = partial(self._breaker.succeeded, admission)
+        tell = partial(self._breaker.ended, admission)
+        began = _now()
         try:
-            async with asyncio.timeout_at(limit):
+            async with asyncio.timeout_at(deadline):
                 found = await request()
-            tell = self._breaker.succeeded
+            tell = succeeded
         except TimeoutError:
-            tell = self._has_failed
-            raise RequestFailed(is_timeout=True) from None
-        except Oversized:
-            tell = self._breaker.succeeded
-            raise Internal(
-                "The model's reply is longer than is read.", Reason.MODEL_OUTPUT_INVALID
-            ) from None
+            if deadline - began >= self._fair_seconds:
+                tell = self._failed(admission)
+            raise _too_late() from None
+        except Unread as unread:
+            tell = succeeded
+            raise Internal(str(unread), Reason.MODEL_OUTPUT_INVALID) from None
         except RequestFailed as failed:
             if failed.is_refusal:
-                tell = self._breaker.succeeded
+                tell = succeeded
             elif not failed.is_rate_limit:
-                tell = self._has_failed
+                tell = self._failed(admission)
             raise
         finally:
             tell()
         return found
 
-    def _has_failed(self) -> None:
-        self._breaker.failed(_now())
+    def _failed(self, admission: Admission) -> partial[None]:
+        return partial(self._breaker.failed, admission, _now())
 
 
 def _now() -> float:
@@ -149,13 +168,37 @@ def _delay(failed: RequestFailed, attempt: int) -> float:
     return (failed.retry_after_seconds or 0) + longest * _random.random()
 
 
+async def _outlast(pause: Spared, limit: float) -> None:
+    """Wait until another request may be let through.
+
+    Raises:
+        Unavailable: that is not before `limit`.
+    """
+    if pause.trial is not None:
+        try:
+            async with asyncio.timeout_at(limit):
+                await pause.trial.over.wait()
+        except TimeoutError:
+            raise _is_spared(pause) from None
+    elif pause.until >= limit:
+        raise _is_spared(pause)
+    else:
+        await asyncio.sleep(pause.until - _now())
+
+
+def _is_spared(pause: Spared) -> Unavailable:
+    return Unavailable(
+        "The model's provider has kept failing and is spared for a while.",
+        Reason.MODEL_UNAVAILABLE,
+        retry_after_seconds=max(round(pause.until - _now(), 1), 1),
+    )
+
+
 def _too_late() -> DeadlineExceeded:
     return DeadlineExceeded("The model gave no answer in time.", Reason.MODEL_TIMEOUT)
 
 
 def _as_service_error(failed: RequestFailed) -> ServiceError:
-    if failed.is_timeout:
-        return _too_late()
     metadata = {} if failed.status is None else {"httpStatus": str(failed.status)}
     if failed.is_rate_limit:
         return ResourceExhausted(

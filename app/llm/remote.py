@@ -65,7 +65,7 @@ class Channel(Protocol):
 
         Raises:
             RequestFailed: it brought no answer.
-            Oversized: the reply is longer than is read.
+            Unread: the reply is not read.
         """
         ...
 
@@ -104,19 +104,21 @@ class RemoteTextModel(TextModel):
         A way is given up for good only when the next one works: the refusal may have had another
         reason.
         """
-        refusal: RequestFailed | None = None
-        for at, mode in enumerate(self._modes):
+        # Held here: another call may give up a way meanwhile.
+        modes = self._modes
+        refusals = []
+        for at, mode in enumerate(modes):
             try:
                 text = await self._request(question, mode, meter)
             except RequestFailed as failed:
                 if failed.status not in _MODE_REFUSED:
                     raise
-                refusal = refusal or failed
+                refusals.append(failed)
             else:
-                self._modes = self._modes[at:]
+                if self._modes is modes:
+                    self._modes = modes[at:]
                 return text
-        assert refusal is not None
-        raise refusal
+        raise refusals[0]
 
     async def _request(self, question: Question, mode: OutputMode, meter: Meter) -> str:
         """Make one request, count it, and log what became of it; a failed one has no tokens."""

@@ -1,13 +1,17 @@
 """Reads the structure out of a model's text, which is rarely nothing but the structure.
 
 Taken: prose around the JSON, code fences, `<think>` blocks before it, a tool call written as text,
-JSON inside a JSON string. Refused: everything that does not hold the asked structure, also an
-empty object, the schema itself, and what was cut off.
+JSON inside a JSON string, fields that nobody asked for, null for a default. Refused: everything
+that does not hold the asked structure, also an empty object, the schema itself, and what was cut
+off.
 """
 
 import json
+from contextlib import suppress
+from typing import Any
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
 from app.llm.ports import OutputT
 
@@ -16,6 +20,9 @@ _MAX_STARTS = 64
 """Opening braces that are tried, so that a reply full of them costs little."""
 _MAX_ERRORS = 5
 """Faults that are named to the model; more say no more."""
+_MAX_NULLS = 500
+"""Faults that are looked at; a reply with more of them is not mended."""
+_MAX_FAULT_CHARS = 500
 _THOUGHT_ENDS = "</think>"
 _ARGUMENTS = ("arguments", "parameters")
 
@@ -30,29 +37,79 @@ def parse(text: str, output: type[OutputT]) -> OutputT:
     Raises:
         InvalidReply: there is none; the message says what is wrong with the last one.
     """
+    try:
+        return _last_valid(text, output)
+    except RecursionError:
+        raise InvalidReply("It was nested too deeply.") from None
+    except ValueError:
+        # Of `json`, for numbers of thousands of digits.
+        raise InvalidReply("It held a number that is too long.") from None
+
+
+def _last_valid(text: str, output: type[OutputT]) -> OutputT:
     why = "It held no complete JSON object."
     for found in reversed(_objects(_unwrapped(text))):
         try:
-            return _validated(found, output)
+            return _validated(_without_call(found, output), output)
         except InvalidReply as invalid:
             why = str(invalid)
     raise InvalidReply(why)
 
 
-def _validated(text: str, output: type[OutputT]) -> OutputT:
-    found = _without_call(json.loads(text), output)
+def _validated(found: dict[str, Any], output: type[OutputT]) -> OutputT:
     if _is_schema(found, output):
         raise InvalidReply("It was the schema, not an answer that follows the schema.")
     if output.model_fields and found.keys().isdisjoint(_names(output)):
         raise InvalidReply(f"It had none of the fields {', '.join(sorted(_names(output)))}.")
     try:
-        # From JSON, which is stricter than from Python objects about what a string may stand for.
-        return output.model_validate_json(json.dumps(found))
+        return _read(found, output)
     except ValidationError as error:
-        raise InvalidReply(_faults(error)) from None
+        faults = _faults(error)
+    if not _drop_nulls(found, faults):
+        raise InvalidReply(_told(faults))
+    try:
+        return _read(found, output)
+    except ValidationError as error:
+        raise InvalidReply(_told(_faults(error))) from None
 
 
-def _without_call(found: dict[str, object], output: type[BaseModel]) -> dict[str, object]:
+def _read(found: dict[str, Any], output: type[OutputT]) -> OutputT:
+    """Read from JSON, which is stricter than from objects about what a string may stand for.
+
+    Fields that are not known are passed over: only some providers keep models from adding them.
+    """
+    return output.model_validate_json(json.dumps(found), extra="ignore")
+
+
+def _faults(error: ValidationError) -> list[ErrorDetails]:
+    if error.error_count() > _MAX_NULLS:
+        raise InvalidReply(f"It had {error.error_count()} faults.") from None
+    return error.errors(include_url=False, include_context=False)
+
+
+def _drop_nulls(found: dict[str, Any], faults: list[ErrorDetails]) -> bool:
+    """Leave out each field that is null and may not be, and say whether there was any.
+
+    Many models write null for what has a default; one without is then told to be missing.
+    """
+    nulls = [one["loc"] for one in faults if one["input"] is None]
+    for *path, name in nulls:
+        holder: Any = found
+        # Not every step of a place is a key: some name the kind that was tried.
+        with suppress(LookupError, TypeError):
+            for step in path:
+                holder = holder[step]
+            if isinstance(holder, dict):
+                del holder[name]
+    return bool(nulls)
+
+
+def _told(faults: list[ErrorDetails]) -> str:
+    named = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in faults[:_MAX_ERRORS]]
+    return "; ".join(named)[:_MAX_FAULT_CHARS] + "."
+
+
+def _without_call(found: dict[str, Any], output: type[BaseModel]) -> dict[str, Any]:
     """Return the arguments, where the object is a tool call that was written out."""
     if "name" not in found or "name" in _names(output):
         return found
@@ -68,7 +125,7 @@ def _without_call(found: dict[str, object], output: type[BaseModel]) -> dict[str
     return found
 
 
-def _is_schema(found: dict[str, object], output: type[BaseModel]) -> bool:
+def _is_schema(found: dict[str, Any], output: type[BaseModel]) -> bool:
     return (
         isinstance(found.get("properties"), dict)
         and "properties" not in _names(output)
@@ -80,12 +137,6 @@ def _names(output: type[BaseModel]) -> set[str]:
     """Return what the top-level fields may be called."""
     aliases = {field.alias for field in output.model_fields.values() if field.alias}
     return set(output.model_fields) | aliases
-
-
-def _faults(error: ValidationError) -> str:
-    found = error.errors(include_url=False, include_input=False, include_context=False)
-    named = [f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found[:_MAX_ERRORS]]
-    return "; ".join(named) + "."
 
 
 def _unwrapped(text: str) -> str:
@@ -111,7 +162,7 @@ def _unwrapped(text: str) -> str:
     return whole if isinstance(whole, str) else stripped
 
 
-def _objects(text: str) -> list[str]:
+def _objects(text: str) -> list[dict[str, Any]]:
     """Return the outermost JSON objects of the text; none where the text was cut off in one.
 
     An object further in is a part of the answer, one before the cut a part of what was meant.
@@ -122,14 +173,12 @@ def _objects(text: str) -> list[str]:
         if at < 0:
             break
         try:
-            _, end = _DECODER.raw_decode(text, at)
+            one, end = _DECODER.raw_decode(text, at)
         except json.JSONDecodeError as error:
             if error.pos >= len(text.rstrip()) or error.msg.startswith("Unterminated"):
                 return []
             end = at + 1
-        except RecursionError:
-            return []
         else:
-            found.append(text[at:end])
+            found.append(one)
         at = text.find("{", end)
     return found

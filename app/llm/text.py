@@ -40,14 +40,14 @@ from pydantic_ai.settings import ModelSettings
 from typing_extensions import override
 
 from app.core.failures import describe
-from app.llm.http import ReplyTooLong, retry_after_seconds
+from app.llm.http import ReplyUnread, retry_after_seconds
 from app.llm.media import VENDOR_MEDIA_TYPES
 from app.llm.names import ModelName, ModelSetupError
 from app.llm.ports import Attachment
-from app.llm.provider import Oversized, RequestFailed
+from app.llm.provider import RequestFailed, Unread
 from app.llm.remote import Channel, Question, Said
 from app.llm.schema import small_schema
-from app.llm.usage import estimated_tokens
+from app.llm.usage import believed_tokens, estimated_tokens
 from app.settings import OutputMode, Settings
 
 _log = structlog.get_logger(__name__)
@@ -231,11 +231,11 @@ def _schemes(model: Model) -> tuple[str, ...]:
     return ("https",) if model.system == "google" else ("https", "http")
 
 
-def _failure(error: ModelAPIError) -> RequestFailed | Oversized:
+def _failure(error: ModelAPIError) -> RequestFailed | Unread:
     cause: BaseException | None = error
     while cause is not None:
-        if isinstance(cause, ReplyTooLong):
-            return Oversized()
+        if isinstance(cause, ReplyUnread):
+            return Unread(str(cause))
         cause = cause.__cause__
     if not isinstance(error, ModelHTTPError):
         # Of a redirection, which is not followed, only the vendor's own error knows the status.
@@ -252,8 +252,9 @@ def _said(response: ModelResponse, question: Question) -> Said:
     calls = [part.args_as_json_str() for part in response.parts if isinstance(part, ToolCallPart)]
     texts = [part.content for part in response.parts if isinstance(part, TextPart)]
     text = f"[{','.join(calls)}]" if len(calls) > 1 else "\n".join(calls or texts)
-    usage = response.usage
-    if usage.input_tokens or usage.output_tokens:
-        return Said(text, usage.input_tokens, usage.output_tokens)
+    read = believed_tokens(response.usage.input_tokens)
+    written = believed_tokens(response.usage.output_tokens)
+    if read or written:
+        return Said(text, read, written)
     sent = question.prompt.instructions + question.text + json.dumps(small_schema(question.output))
     return Said(text, estimated_tokens(sent), estimated_tokens(text))

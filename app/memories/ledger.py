@@ -17,10 +17,11 @@ from app.core.errors import Aborted, AlreadyExists, Reason
 from app.core.ids import new_id
 from app.core.names import EngineName, MemoryName
 from app.db.session import Session
-from app.memories import repository
-from app.memories.repository import Erased
+from app.memories import erasure, repository
+from app.memories.erasure import Erased
 from app.memories.schemas import scope_hash
 from app.memories.tables import MemoryRow
+from app.operations import repository as operations
 
 CONTENT_FIELDS = (
     "fact",
@@ -192,8 +193,7 @@ async def _insert(
     chosen = [new.memory_id for new in wanted if new.memory_id is not None]
     if chosen:
         # An expired memory is gone for every reader, so it must not hold its id.
-        gone = repository.is_gone(writing.now)
-        await repository.erase(session, writing.engine.engine, chosen, gone)
+        await erase_gone(session, writing.engine.engine, chosen, writing.now)
     rows: dict[int, MemoryRow] = {}
     while missing := [n for n in range(len(wanted)) if n not in rows]:
         made = [_values(writing, wanted[n]) for n in missing]
@@ -277,15 +277,31 @@ async def _delete(session: Session, writing: Writing, wanted: Sequence[Deletion]
 
 
 async def erase(session: Session, engine_id: int, memory_ids: Sequence[str]) -> Erased:
-    """Remove memories and every row derived from them, at once and for good."""
-    return await repository.erase(session, engine_id, memory_ids, repository.everything())
+    """Remove memories and every row derived from them, at once and for good, as somebody asks for.
+
+    What was said when they were made goes from the revisions of other memories, too, and from the
+    engine's previews. The caller holds the memories, and the engine (`Lock.UPDATE`), so that two
+    erasures do not wait for each other's revisions.
+    """
+    await erasure.blank_quotes(session, engine_id, memory_ids)
+    erased = await erase_with_engine(session, engine_id, memory_ids)
+    await operations.withdraw_previews(session, engine_id)
+    return erased
 
 
 async def erase_gone(
     session: Session, engine_id: int, memory_ids: Sequence[str], now: datetime
 ) -> Erased:
     """Remove those of the memories that nothing can read or recover any more."""
-    return await repository.erase(session, engine_id, memory_ids, repository.is_gone(now))
+    erased = await erasure.erase(session, engine_id, memory_ids, repository.is_gone(now))
+    if erased.memories:
+        await operations.withdraw_previews(session, engine_id, memory_ids)
+    return erased
+
+
+async def erase_with_engine(session: Session, engine_id: int, memory_ids: Sequence[str]) -> Erased:
+    """Remove memories of an engine of which nothing is to stay."""
+    return await erasure.erase(session, engine_id, memory_ids, repository.everything())
 
 
 async def _write_vectors(session: Session, writing: Writing, effects: Sequence[_Effect]) -> None:

@@ -5,13 +5,14 @@ part in the caller's transaction.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
+from functools import cache
 from operator import itemgetter
 from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
+    Update,
     and_,
     bindparam,
     delete,
@@ -196,16 +197,6 @@ async def update_memories(
     """
     if not rows:
         return True
-    statement = (
-        update(MemoryRow)
-        .where(
-            MemoryRow.engine_id == bindparam("read_engine_id"),
-            MemoryRow.memory_id == bindparam("read_memory_id"),
-            MemoryRow.version == bindparam("read_version"),
-        )
-        .values({getattr(MemoryRow, name): bindparam(f"new_{name}") for name in values[0]})
-        .values(version=MemoryRow.version + 1)
-    )
     keys = ("engine_id", "memory_id", "version")
     given = [
         {f"read_{key}": getattr(row, key) for key in keys} | {f"new_{k}": new[k] for k in new}
@@ -214,10 +205,25 @@ async def update_memories(
     # In one order everywhere, so that two who change several cannot lock each other out.
     given.sort(key=itemgetter("read_memory_id"))
     # The session itself takes no condition beside a list of values.
+    statement = _updating(*values[0])
     changed = await (await session.connection()).execute(statement, given)
     for row, new in zip(rows, values, strict=True):
         _note(row, new)
     return changed.rowcount == len(rows)
+
+
+@cache
+def _updating(*columns: str) -> Update:
+    return (
+        update(MemoryRow)
+        .where(
+            MemoryRow.engine_id == bindparam("read_engine_id"),
+            MemoryRow.memory_id == bindparam("read_memory_id"),
+            MemoryRow.version == bindparam("read_version"),
+        )
+        .values({getattr(MemoryRow, name): bindparam(f"new_{name}") for name in columns})
+        .values(version=MemoryRow.version + 1)
+    )
 
 
 async def mark_deleted(
@@ -311,81 +317,3 @@ async def append_revisions(session: Session, rows: Sequence[Mapping[str, Any]]) 
     ]
     if labels:
         await session.execute(insert(RevisionLabelRow), labels)
-
-
-@dataclass(frozen=True)
-class Erased:
-    """How many rows were removed for good."""
-
-    memories: int
-    vectors: int
-    revisions: int
-    labels: int
-
-    def __add__(self, other: "Erased") -> "Erased":
-        return Erased(
-            self.memories + other.memories,
-            self.vectors + other.vectors,
-            self.revisions + other.revisions,
-            self.labels + other.labels,
-        )
-
-
-NOTHING_ERASED = Erased(0, 0, 0, 0)
-
-
-async def erase(
-    session: Session, engine_id: int, memory_ids: Sequence[str], only: ColumnElement[bool]
-) -> Erased:
-    """Remove memories that `only` selects, and every row derived from them."""
-    locked = (
-        select(MemoryRow.memory_id)
-        .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id.in_(memory_ids), only)
-        # In one order everywhere, so that two who lock several cannot lock each other out.
-        .order_by(MemoryRow.memory_id)
-        .with_for_update()
-    )
-    ids = list((await session.execute(locked)).scalars())
-    if not ids:
-        return NOTHING_ERASED
-    labels = await _remove_labels(session, engine_id, ids)
-    revisions = await _remove(session, RevisionRow, engine_id, ids)
-    vectors = await _remove(session, MemoryVectorRow, engine_id, ids)
-    memories = await _remove(session, MemoryRow, engine_id, ids)
-    return Erased(memories, vectors, revisions, labels)
-
-
-async def _remove(
-    session: Session,
-    table: type[MemoryRow | MemoryVectorRow | RevisionRow],
-    engine_id: int,
-    memory_ids: Sequence[str],
-) -> int:
-    statement = (
-        delete(table)
-        .where(table.engine_id == engine_id, table.memory_id.in_(memory_ids))
-        .returning(table.memory_id)
-        .execution_options(synchronize_session=False)
-    )
-    return len((await session.execute(statement)).all())
-
-
-async def _remove_labels(session: Session, engine_id: int, memory_ids: Sequence[str]) -> int:
-    # The sweep of expired revisions locks a revision and then its labels; so does this.
-    held = (
-        select(RevisionRow.revision_id)
-        .where(RevisionRow.engine_id == engine_id, RevisionRow.memory_id.in_(memory_ids))
-        .order_by(RevisionRow.revision_id)
-        .with_for_update()
-        .cte("held")
-    )
-    statement = (
-        delete(RevisionLabelRow)
-        .where(
-            RevisionLabelRow.engine_id == engine_id,
-            RevisionLabelRow.revision_id.in_(select(held)),
-        )
-        .returning(RevisionLabelRow.key)
-        .execution_options(synchronize_session=False)
-    )
-    return len((await session.execute(statement)).all())

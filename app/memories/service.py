@@ -153,7 +153,8 @@ class MemoryService:
         now = self.clock.now()
         visible = repository.is_known(now) if permanent else repository.is_live(now)
         async with self.db.transaction() as session:
-            engine = await engines.get(session, name.engine, Lock.SHARED)
+            lock = Lock.UPDATE if permanent else Lock.SHARED
+            engine = await engines.get(session, name.engine, lock)
             new = self.operation(engine, "memories.delete", "DeleteMemory", now)
             if (known := await repeats.replay(session, new, once)) is not None:
                 return known
@@ -161,7 +162,6 @@ class MemoryService:
             check_etag(row.version, etag)
             if permanent:
                 erased = await ledger.erase(session, row.engine_id, [row.memory_id])
-                await operations.withdraw_previews(session, row.engine_id, [row.memory_id])
                 new = new.noting(erased=asdict(erased))
             else:
                 writing = self.writing(engine, new, RevisionFields())

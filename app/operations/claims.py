@@ -4,6 +4,7 @@ Leases use the clock of the database: workers on several machines share no other
 All functions take part in the caller's transaction.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -34,6 +35,9 @@ from app.operations.schemas import State
 from app.operations.tables import OperationRow
 from app.wire.scalars import format_timestamp
 
+Ended = tuple[datetime, timedelta]
+"""When an operation ends, should it end now, and for how long it is kept then."""
+
 # Written into the statement, not bound: a generic plan must know them to use the partial indexes.
 _PENDING: ColumnElement[str] = literal_column(f"'{State.PENDING}'")
 _RUNNING: ColumnElement[str] = literal_column(f"'{State.RUNNING}'")
@@ -48,6 +52,10 @@ class Claim:
     kind: str
     request: dict[str, Any]
     attempts: int
+    details: dict[str, Any]
+    """The metadata so far, with what earlier attempts have noted."""
+    is_cancelled: bool
+    """Whether the client has asked to cancel it during an earlier attempt."""
 
 
 def _claiming() -> ReturningUpdate[OperationRow]:
@@ -103,12 +111,11 @@ async def claim(session: Session, owner: str, now: datetime, lease: timedelta) -
 
     An operation whose lease has run out is taken over. Two workers that take two operations of
     one key at the same moment are told apart by the unique index on running keys: the second
-    fails there, and finds nothing this time.
+    fails there, and finds nothing this time. Its transaction can then do nothing but end.
     """
     values = {"new_owner": owner, "at": now, "lease": lease}
     try:
-        async with session.begin_nested():
-            row = (await session.execute(_CLAIMING, values)).scalar_one_or_none()
+        row = (await session.execute(_CLAIMING, values)).scalar_one_or_none()
     except IntegrityError:
         return None
     return _claim_of(row) if row is not None else None
@@ -122,6 +129,8 @@ def _claim_of(row: OperationRow) -> Claim:
         kind=row.kind,
         request=row.request or {},
         attempts=row.attempts,
+        details=row.details,
+        is_cancelled=row.cancel_requested,
     )
 
 
@@ -163,49 +172,69 @@ async def is_cancelled(session: Session, owned: Owned) -> bool:
     return bool((await session.execute(statement)).scalar_one_or_none())
 
 
-async def retry(session: Session, owned: Owned, due: datetime, error: dict[str, Any]) -> None:
+async def retry(
+    session: Session, owned: Owned, ended: Ended, due: datetime, error: dict[str, Any]
+) -> None:
     """Put an operation back, due later, with its last error; its key is free meanwhile."""
-    await session.execute(
-        update(OperationRow)
-        .where(owned.is_mine())
-        .values(**_given_back(), due_time=due, details=_with_last_error(error))
-    )
+    values = {"due_time": due, "details": _with_last_error(error)}
+    await _give_back(session, owned, ended, values)
 
 
-async def release(session: Session, owned: Owned) -> None:
+async def release(session: Session, owned: Owned, ended: Ended) -> None:
     """Give an operation back unharmed: another worker may take it at once."""
-    await session.execute(
-        update(OperationRow)
-        .where(owned.is_mine())
-        .values(**_given_back(), attempts=OperationRow.attempts - 1)
-    )
+    await _give_back(session, owned, ended, {"attempts": OperationRow.attempts - 1})
 
 
-async def postpone(session: Session, owned: Owned, due: datetime) -> None:
+async def postpone(session: Session, owned: Owned, ended: Ended, due: datetime) -> None:
     """Put an operation back, due later, as if this attempt had not been; its metadata say so."""
     until = func.jsonb_build_object("postponedUntil", format_timestamp(due))
-    await session.execute(
+    values = {
+        "due_time": due,
+        "attempts": OperationRow.attempts - 1,
+        "details": OperationRow.details.op("||")(until),
+    }
+    await _give_back(session, owned, ended, values)
+
+
+async def go_on(
+    session: Session, owned: Owned, ended: Ended, now: datetime, details: dict[str, Any]
+) -> bool:
+    """Put an operation back that has done a part of its work, due at once; false: lease lost.
+
+    `details` are added to its metadata. The attempts at the next part count anew.
+    """
+    await repository.note(session, owned, details)
+    values = {"due_time": now, "update_time": now, "attempts": 0}
+    is_mine = await _give_back(session, owned, ended, values)
+    await repository.wake(session)
+    return is_mine
+
+
+async def _give_back(session: Session, owned: Owned, ended: Ended, values: dict[str, Any]) -> bool:
+    """Give an operation back; where the client has asked to cancel it, that is its end.
+
+    Returns false if the lease was lost.
+    The row is locked from the first statement on, so that no request comes in between.
+    """
+    statement = (
         update(OperationRow)
         .where(owned.is_mine())
-        .values(
-            **_given_back(),
-            due_time=due,
-            attempts=OperationRow.attempts - 1,
-            details=OperationRow.details.op("||")(until),
-        )
+        .values(**_given_back(), **values)
+        .returning(OperationRow)
     )
+    row = (await session.execute(statement)).scalar_one_or_none()
+    if row is not None and row.cancel_requested:
+        await repository.cancel(session, row, *ended)
+    return row is not None
 
 
-async def lock_open(session: Session, engine_id: int, operation_id: str) -> OperationRow | None:
-    """Lock an operation unless it has ended: no worker claims or ends it before the commit."""
+async def lock(session: Session, engine_id: int, operation_id: str) -> OperationRow | None:
+    """Lock an operation, if it is still kept: no worker claims or ends it before the commit."""
     statement = (
         select(OperationRow)
-        .where(
-            OperationRow.engine_id == engine_id,
-            OperationRow.operation_id == operation_id,
-            OperationRow.state.in_((State.PENDING, State.RUNNING)),
-        )
+        .where(OperationRow.engine_id == engine_id, OperationRow.operation_id == operation_id)
         .with_for_update()
+        .execution_options(populate_existing=True)
     )
     return (await session.execute(statement)).scalar_one_or_none()
 
@@ -213,11 +242,7 @@ async def lock_open(session: Session, engine_id: int, operation_id: str) -> Oper
 async def reschedule(
     session: Session, row: OperationRow, due: datetime, now: datetime, details: dict[str, Any]
 ) -> OperationRow:
-    """Let a locked operation be due at another time, and add to its metadata.
-
-    One that runs, or waits for its retry, keeps its time.
-    """
-    is_waiting = row.state == State.PENDING and row.attempts == 0
+    """Let a locked operation that waits be due at another time, and add to its metadata."""
     statement = (
         update(OperationRow)
         .where(
@@ -225,7 +250,7 @@ async def reschedule(
             OperationRow.operation_id == row.operation_id,
         )
         .values(
-            due_time=due if is_waiting else row.due_time,
+            due_time=due if row.state == State.PENDING else row.due_time,
             update_time=now,
             details=OperationRow.details.op("||")(cast(details, JSONB)),
         )
@@ -235,6 +260,23 @@ async def reschedule(
     moved = (await session.execute(statement)).scalar_one()
     await repository.wake_if_due(session, moved, now)
     return moved
+
+
+async def hurry(
+    session: Session, engine_id: int, operation_ids: Collection[str], now: datetime
+) -> None:
+    """Let those of an engine's operations that wait be due at once."""
+    await session.execute(
+        update(OperationRow)
+        .where(
+            OperationRow.engine_id == engine_id,
+            OperationRow.operation_id.in_(operation_ids),
+            OperationRow.state == _PENDING,
+        )
+        .values(due_time=now)
+        .execution_options(synchronize_session=False)
+    )
+    await repository.wake(session)
 
 
 async def release_all(session: Session) -> None:

@@ -3,13 +3,14 @@
 All functions take part in the caller's transaction.
 """
 
+from dataclasses import replace
 from datetime import datetime
 
 from sqlalchemy import ColumnElement, and_, delete, select
 from sqlalchemy.dialects.postgresql import insert as upsert
 
-from app.core.errors import AlreadyExists, Reason
-from app.core.names import WILDCARD, EngineName, OperationName
+from app.core.errors import AlreadyExists, NotFound, Reason
+from app.core.names import EngineName, OperationName
 from app.core.once import Once
 from app.db.session import Session
 from app.operations import repository
@@ -17,19 +18,22 @@ from app.operations.repository import NewOperation
 from app.operations.tables import OperationRow, RequestIdRow
 
 
-async def answered(session: Session, engine_id: int, once: Once | None) -> OperationRow | None:
+async def answered(
+    session: Session, engine: EngineName, once: Once | None, now: datetime
+) -> OperationRow | None:
     """Return the operation that answered this request before, if any; remembers nothing.
 
     For the request that takes its own engine away: `replay` comes too late for its repetition.
 
     Raises:
         AlreadyExists: the id was used with another request.
+        NotFound: the operation is no longer kept.
     """
     if once is None:
         return None
-    statement = select(RequestIdRow).where(_asked(engine_id, once))
+    statement = select(RequestIdRow).where(_asked(engine.engine, once))
     known = (await session.execute(statement)).scalar_one_or_none()
-    return None if known is None else await _answer(session, _checked(known, once))
+    return None if known is None else await _answer(session, engine, _checked(known, once), now)
 
 
 async def replay(
@@ -42,12 +46,15 @@ async def replay(
 
     Raises:
         AlreadyExists: the id was used with another request.
+        NotFound: the operation is no longer kept.
     """
     if once is None:
         return None
     engine_id = new.engine_id if within is None else within
     known = await _remember(session, engine_id, once, (new.engine_id, new.operation_id), new.now)
-    return None if known is None else await _answer(session, known)
+    if known is None:
+        return None
+    return await _answer(session, EngineName.parse(new.engine_name), known, new.now)
 
 
 async def is_repeated(session: Session, engine_id: int, once: Once | None, now: datetime) -> bool:
@@ -109,8 +116,21 @@ def _checked(known: RequestIdRow, once: Once) -> RequestIdRow:
     return known
 
 
-async def _answer(session: Session, known: RequestIdRow) -> OperationRow:
+async def _answer(
+    session: Session, near: EngineName, known: RequestIdRow, now: datetime
+) -> OperationRow:
+    """Return the operation, which is of the engine `near` or of one beside it.
+
+    Raises:
+        NotFound: it is no longer kept; the request was done all the same, and is not done again.
+    """
     # Whether a request makes an operation depends on its method and path, which its hash covers.
     assert known.operation_id is not None
-    engine = EngineName(WILDCARD, WILDCARD, known.operation_engine_id)
-    return await repository.get(session, OperationName(engine, known.operation_id))
+    name = OperationName(replace(near, engine=known.operation_engine_id), known.operation_id)
+    try:
+        return await repository.get(session, name, now)
+    except NotFound:
+        raise NotFound(
+            f"requestId: this request was done before; its operation {name} is no longer kept.",
+            Reason.RESOURCE_NOT_FOUND,
+        ) from None

@@ -15,7 +15,9 @@ from sqlalchemy import (
     delete,
     func,
     literal_column,
+    or_,
     select,
+    true,
     tuple_,
     update,
 )
@@ -77,7 +79,12 @@ async def insert(session: Session, new: NewOperation) -> OperationRow:
 async def wake_if_due(session: Session, row: OperationRow, now: datetime) -> None:
     """Wake the workers at commit, should they find this operation due then."""
     if row.due_time <= now:
-        await session.execute(select(func.pg_notify(CHANNEL, "")))
+        await wake(session)
+
+
+async def wake(session: Session) -> None:
+    """Wake the workers at commit."""
+    await session.execute(select(func.pg_notify(CHANNEL, "")))
 
 
 async def insert_done(
@@ -112,14 +119,21 @@ async def _insert(
     return (await session.execute(statement)).scalar_one()
 
 
-async def get(session: Session, name: OperationName, *, for_update: bool = False) -> OperationRow:
+def is_kept(now: datetime) -> ColumnElement[bool]:
+    """Select what is to be kept at `now`; the rest is gone for readers, swept or not."""
+    return or_(OperationRow.remove_time.is_(None), OperationRow.remove_time > now)
+
+
+async def get(
+    session: Session, name: OperationName, now: datetime, *, for_update: bool = False
+) -> OperationRow:
     """Return an operation that is under this project, location and engine.
 
     Raises:
-        NotFound: no such operation.
+        NotFound: no such operation, or its time has passed.
     """
     statement = select(OperationRow).where(
-        _is_under(name.engine), OperationRow.operation_id == name.operation
+        _is_under(name.engine), OperationRow.operation_id == name.operation, is_kept(now)
     )
     if for_update:
         statement = statement.with_for_update()
@@ -143,10 +157,10 @@ def _is_under(engine: EngineName) -> ColumnElement[bool]:
 
 
 async def list_page(
-    session: Session, engine: EngineName, limit: int, after: str | None
+    session: Session, engine: EngineName, limit: int, after: str | None, now: datetime
 ) -> Sequence[OperationRow]:
     """Return up to `limit` operations, newest first, older than the one with the id `after`."""
-    statement = select(OperationRow).where(_is_under(engine))
+    statement = select(OperationRow).where(_is_under(engine), is_kept(now))
     if after is not None:
         statement = statement.where(OperationRow.operation_id < after)
     # Ids are 18 digits ordered by time, so their order as text is that of their making.
@@ -172,13 +186,14 @@ async def cancel(session: Session, row: OperationRow, now: datetime, keep: timed
     An operation without a request is not cancelled: it only tidies up after an effect that its
     first answer has made visible, such as a deleted engine.
     """
+    if row.request is None:
+        return
     if row.state == State.RUNNING:
         values: dict[str, Any] = {"cancel_requested": True}
-    elif row.state == State.PENDING and row.request is not None:
-        error = Cancelled("The operation was cancelled.", Reason.OPERATION_CANCELLED)
+    elif row.state == State.PENDING:
         values = {
             **_ended(State.CANCELLED, now, keep),
-            "error": error.as_operation_error(),
+            "error": cancelled().as_operation_error(),
         }
     else:
         return
@@ -190,6 +205,11 @@ async def cancel(session: Session, row: OperationRow, now: datetime, keep: timed
         )
         .values(values)
     )
+
+
+def cancelled() -> Cancelled:
+    """Return the error of an operation that its client has cancelled."""
+    return Cancelled("The operation was cancelled.", Reason.OPERATION_CANCELLED)
 
 
 @dataclass(frozen=True)
@@ -217,20 +237,18 @@ async def finish(
     response: dict[str, Any],
     details: dict[str, Any],
 ) -> bool:
-    """End an operation in the transaction of its effects; false if its lease was lost.
+    """End an operation in the transaction of its effects.
 
+    False if its lease was lost, or its client has asked to cancel: then there must be no effects.
     `ended` is when it ended and how long it is kept; `response` has names and counts only;
-    `details` are added to its metadata.
+    `details` are added to its metadata, from which what is None goes.
     """
-    return await _end(
-        session,
-        owned,
-        {
-            **_ended(State.SUCCEEDED, *ended),
-            "response": response,
-            "details": OperationRow.details.op("||")(cast(details, JSONB)),
-        },
-    )
+    values = {
+        **_ended(State.SUCCEEDED, *ended),
+        "response": response,
+        "details": _with_more(details),
+    }
+    return await _end(session, owned.is_mine() & ~OperationRow.cancel_requested, values)
 
 
 async def fail(
@@ -238,18 +256,54 @@ async def fail(
 ) -> bool:
     """End an operation without effects; false if its lease was lost."""
     state = State.CANCELLED if isinstance(error, Cancelled) else State.FAILED
-    return await _end(
-        session, owned, {**_ended(state, *ended), "error": error.as_operation_error()}
+    values = {**_ended(state, *ended), "error": error.as_operation_error()}
+    return await _end(session, owned.is_mine(), values)
+
+
+async def fail_waiting(
+    session: Session,
+    engine_id: int,
+    kind: str,
+    ended: tuple[datetime, timedelta],
+    error: ServiceError,
+) -> None:
+    """End what waits of one kind with an engine that is going, whose children it needs."""
+    await session.execute(
+        update(OperationRow)
+        .where(
+            OperationRow.engine_id == engine_id,
+            OperationRow.kind == kind,
+            OperationRow.state == State.PENDING,
+        )
+        .values({**_ended(State.FAILED, *ended), "error": error.as_operation_error()})
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def extend_done(
+    session: Session, row: OperationRow, response: dict[str, Any], details: dict[str, Any]
+) -> None:
+    """Replace the answer of an operation that goes on to have effects; add to its metadata."""
+    await session.execute(
+        update(OperationRow)
+        .where(
+            OperationRow.engine_id == row.engine_id,
+            OperationRow.operation_id == row.operation_id,
+        )
+        .values(response=response, details=_with_more(details))
+        .execution_options(synchronize_session=False)
     )
 
 
 async def note(session: Session, owned: Owned, details: dict[str, Any]) -> None:
-    """Add to the metadata of an operation that is still running."""
+    """Add to the metadata of an operation that is still running; what is None goes."""
     await session.execute(
-        update(OperationRow)
-        .where(owned.is_mine())
-        .values(details=OperationRow.details.op("||")(cast(details, JSONB)))
+        update(OperationRow).where(owned.is_mine()).values(details=_with_more(details))
     )
+
+
+def _with_more(details: dict[str, Any]) -> ColumnElement[Any]:
+    return func.jsonb_strip_nulls(OperationRow.details.op("||")(cast(details, JSONB)))
 
 
 def _ended(state: State, now: datetime, keep: timedelta) -> dict[str, Any]:
@@ -264,23 +318,20 @@ def _ended(state: State, now: datetime, keep: timedelta) -> dict[str, Any]:
     }
 
 
-async def _end(session: Session, owned: Owned, values: dict[str, Any]) -> bool:
-    statement = update(OperationRow).where(owned.is_mine()).values(values)
+async def _end(session: Session, which: ColumnElement[bool], values: dict[str, Any]) -> bool:
+    statement = update(OperationRow).where(which).values(values)
     ended = await session.execute(statement.returning(OperationRow.operation_id))
     return ended.first() is not None
 
 
-async def withdraw_previews(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
-    """Take the texts out of stored previews that name one of the memories, which are being erased.
+async def withdraw_previews(
+    session: Session, engine_id: int, memory_ids: Sequence[str] | None = None
+) -> None:
+    """Take the texts out of an engine's stored previews, or of those that name one of the memories.
 
-    To be called after the erasure: it waits for previews that are being stored, since those lock
-    the memories that they name.
+    To be called after the erasure of memories: it waits for previews that are being stored, since
+    those lock the memories that they name.
     """
-    if not memory_ids:
-        return
-    changes = func.jsonb_array_elements(OperationRow.response["plannedChanges"], type_=JSONB)
-    planned = changes.column_valued("planned")
-    memory_id = func.split_part(planned["memory"]["name"].astext, "/memories/", 2)
     kept = func.jsonb_build_object("@type", OperationRow.response["@type"], "withdrawn", True)
     await session.execute(
         update(OperationRow)
@@ -289,11 +340,19 @@ async def withdraw_previews(session: Session, engine_id: int, memory_ids: Sequen
             # As the index has it: a parameter would not match that.
             OperationRow.kind == literal_column(f"'{PREVIEW}'"),
             OperationRow.response.has_key("plannedChanges"),
-            select(planned).where(memory_id.in_(memory_ids)).exists(),
+            true() if memory_ids is None else _names_any(memory_ids),
         )
         .values(response=kept)
         .execution_options(synchronize_session=False)
     )
+
+
+def _names_any(memory_ids: Sequence[str]) -> ColumnElement[bool]:
+    """Select previews that would change one of the memories."""
+    changes = func.jsonb_array_elements(OperationRow.response["plannedChanges"], type_=JSONB)
+    planned = changes.column_valued("planned")
+    memory_id = func.split_part(planned["memory"]["name"].astext, "/memories/", 2)
+    return select(planned).where(memory_id.in_(memory_ids)).exists()
 
 
 async def remove_old(session: Session, now: datetime, limit: int) -> int:

@@ -17,7 +17,6 @@ import structlog
 from app.core.clock import Clock
 from app.core.errors import (
     Aborted,
-    Cancelled,
     DeadlineExceeded,
     Internal,
     Reason,
@@ -33,13 +32,16 @@ from app.settings import Settings
 
 log = structlog.get_logger()
 
-_RETRYABLE = (Unavailable, ResourceExhausted, DeadlineExceeded, Aborted)
-# The model's client has retried these as long as a client should wait; a budget lasts a day.
+RETRYABLE = (Unavailable, ResourceExhausted, DeadlineExceeded, Aborted)
+"""Failures that lie in the moment, not in the work."""
+# The model's client has retried these as long as a client should wait; a budget lasts a day; and
+# a generation that has planned as often as it may is not paid for again unasked.
 _FINAL = (
     Reason.MODEL_TIMEOUT,
     Reason.MODEL_RATE_LIMITED,
     Reason.MODEL_UNAVAILABLE,
     Reason.TOKEN_BUDGET_EXHAUSTED,
+    Reason.SCOPE_KEEPS_CHANGING,
 )
 # A retry waits between half of its delay and the whole, so that failures do not come back in step.
 _JITTER = 0.5
@@ -76,19 +78,25 @@ class Job:
         async with self.db.snapshot() as session:
             is_cancelled = await claims.is_cancelled(session, self.claim.owned)
         if is_cancelled:
-            raise Cancelled("The operation was cancelled.", Reason.OPERATION_CANCELLED)
+            raise repository.cancelled()
 
     async def finish(
         self, session: Session, response: dict[str, Any], details: dict[str, Any]
     ) -> None:
         """End the operation in the transaction of its effects.
 
+        What these raise must roll the transaction back.
+
         Raises:
-            LeaseLost: it is no longer this worker's; the transaction must roll back.
+            Cancelled: the client has asked to cancel.
+            LeaseLost: it is no longer this worker's.
         """
         ended = (self.clock.now(), self.keep)
-        if not await repository.finish(session, self.claim.owned, ended, response, details):
-            raise LeaseLost
+        if await repository.finish(session, self.claim.owned, ended, response, details):
+            return
+        if await claims.is_cancelled(session, self.claim.owned):
+            raise repository.cancelled()
+        raise LeaseLost
 
     async def note(self, session: Session, details: dict[str, Any]) -> None:
         """Add to the operation's metadata while it goes on; in vain if its lease was lost."""
@@ -199,6 +207,8 @@ class Runner:
 
     async def _run_job(self, job: Job) -> None:
         claim = job.claim
+        if claim.is_cancelled:
+            raise repository.cancelled()
         if claim.attempts > self._settings.worker_max_attempts:
             raise Internal(
                 f"The work did not end in {self._settings.worker_max_attempts} attempts.",
@@ -207,7 +217,7 @@ class Runner:
         await self._jobs[claim.kind](job)
 
     async def _keep_lease(self, claim: Claim, work: asyncio.Task[None]) -> None:
-        """Renew the lease at a third of its length; stop the work when it is lost."""
+        """Renew the lease at a third of its length; stop the work when it is lost or cancelled."""
         while True:
             await asyncio.sleep(self._lease.total_seconds() / 3)
             try:
@@ -216,33 +226,37 @@ class Runner:
             except Exception as error:  # noqa: BLE001 - the next renewal may succeed
                 log.warning("operation.renew_failed", error=describe(error))
                 continue
-            if kept is None:
+            if kept is not False:
                 work.cancel()
                 return
 
     async def _release(self, claim: Claim) -> None:
         async with self._db.transaction() as session:
-            await claims.release(session, claim.owned)
+            await claims.release(session, claim.owned, self._ended())
 
     async def _postpone(self, claim: Claim, until: datetime) -> None:
         log.info("operation.postponed", until=until.isoformat())
         async with self._db.transaction() as session:
-            await claims.postpone(session, claim.owned, until)
+            await claims.postpone(session, claim.owned, self._ended(), until)
 
     async def _fail(self, claim: Claim, error: Exception) -> None:
         """Record a failure: another attempt later where that may help, else the end."""
         found = _as_service_error(error)
-        may_retry = isinstance(found, _RETRYABLE) and found.reason not in _FINAL
+        may_retry = isinstance(found, RETRYABLE) and found.reason not in _FINAL
         is_last = claim.attempts >= self._settings.worker_max_attempts
         async with self._db.transaction() as session:
             if may_retry and not is_last:
                 due = self._clock.now() + self._delay(found, claim.attempts)
                 log.warning("operation.retry", reason=found.reason, attempts=claim.attempts)
-                await claims.retry(session, claim.owned, due, found.as_operation_error())
+                await claims.retry(
+                    session, claim.owned, self._ended(), due, found.as_operation_error()
+                )
                 return
             log.error("operation.failed", reason=found.reason, attempts=claim.attempts)
-            ended = (self._clock.now(), self._keep)
-            await repository.fail(session, claim.owned, ended, found)
+            await repository.fail(session, claim.owned, self._ended(), found)
+
+    def _ended(self) -> tuple[datetime, timedelta]:
+        return self._clock.now(), self._keep
 
     def _delay(self, error: ServiceError, attempts: int) -> timedelta:
         base = self._settings.worker_retry_base_seconds

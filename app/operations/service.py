@@ -47,7 +47,8 @@ class OperationService:
     async def get(self, name: OperationName) -> Operation:
         """Return an operation; what its response names is read at this moment."""
         async with self.db.snapshot() as session:
-            return await self._render(session, await repository.get(session, name))
+            row = await repository.get(session, name, self.clock.now())
+            return await self._render(session, row)
 
     async def render(self, row: OperationRow) -> Operation:
         """Return the wire form of an operation that was just stored."""
@@ -62,7 +63,7 @@ class OperationService:
         query = {"list": "operations", "engine": engine.engine}
         after = typed_key(decode_token(page.token, query), str)[0] if page.token else None
         async with self.db.snapshot() as session:
-            rows = await repository.list_page(session, engine, limit + 1, after)
+            rows = await repository.list_page(session, engine, limit + 1, after, self.clock.now())
         more = encode_token(query, [rows[limit - 1].operation_id]) if len(rows) > limit else None
         return ListOperationsResponse(
             operations=[Operation.from_row(row) for row in rows[:limit]], next_page_token=more
@@ -85,11 +86,12 @@ class OperationService:
 
     async def cancel(self, name: OperationName, once: Once | None) -> None:
         """Cancel what waits, ask what runs to stop; what has ended stays as it is."""
+        now = self.clock.now()
         async with self.db.transaction() as session:
-            if await repeats.is_repeated(session, name.engine.engine, once, self.clock.now()):
+            if await repeats.is_repeated(session, name.engine.engine, once, now):
                 return
-            row = await repository.get(session, name, for_update=True)
-            await repository.cancel(session, row, self.clock.now(), self.keep)
+            row = await repository.get(session, name, now, for_update=True)
+            await repository.cancel(session, row, now, self.keep)
 
     async def delete(self, name: OperationName, once: Once | None) -> None:
         """Forget an ended operation; its effects stay.
@@ -97,10 +99,11 @@ class OperationService:
         Raises:
             FailedPrecondition: it has not ended.
         """
+        now = self.clock.now()
         async with self.db.transaction() as session:
-            if await repeats.is_repeated(session, name.engine.engine, once, self.clock.now()):
+            if await repeats.is_repeated(session, name.engine.engine, once, now):
                 return
-            row = await repository.get(session, name, for_update=True)
+            row = await repository.get(session, name, now, for_update=True)
             if not State(row.state).is_final:
                 raise FailedPrecondition(
                     f"{name} has not ended; cancel it first.", Reason.OPERATION_RUNNING

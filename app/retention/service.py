@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
-from app.core.errors import FailedPrecondition, Reason, ServiceError
+from app.core.errors import FailedPrecondition, NotFound, Reason, ServiceError
 from app.core.etags import check_etag
 from app.core.names import EngineName
 from app.core.once import Once
@@ -14,12 +14,13 @@ from app.db.filters import Clause, read_filter
 from app.db.session import Session, limited
 from app.engines import repository as engines
 from app.engines.repository import Lock
+from app.engines.schemas import name_of
 from app.ingestion import repository as streams
-from app.ingestion.service import IngestionService
+from app.ingestion.service import INGEST, IngestionService
 from app.memories import ledger
 from app.memories import repository as memories
+from app.memories.erasure import NOTHING_ERASED, Erased
 from app.memories.ledger import Writing
-from app.memories.repository import NOTHING_ERASED, Erased
 from app.memories.schemas import RevisionFields, metadata_filters
 from app.memories.service import MemoryService, noting_revisions
 from app.memories.tables import MemoryRow
@@ -44,11 +45,12 @@ class RetentionService:
     """What removes memories other than one by one."""
 
     memories: MemoryService
+    ingestion: IngestionService
 
     @classmethod
     def of(cls, resources: Resources) -> "RetentionService":
         """Build the service from the process's resources."""
-        return cls(MemoryService.of(resources))
+        return cls(MemoryService.of(resources), IngestionService.of(resources))
 
     async def purge(
         self, name: EngineName, request: PurgeMemoriesRequest, once: Once | None
@@ -66,7 +68,8 @@ class RetentionService:
         visible = memories.is_known(now) if request.permanent else memories.is_live(now)
         wanted = replace(clause, condition=clause.condition & groups & visible)
         async with service.db.transaction() as session:
-            engine = await engines.get(session, name, Lock.SHARED)
+            lock = Lock.UPDATE if request.permanent else Lock.SHARED
+            engine = await engines.get(session, name, lock)
             new = service.operation(engine, "memories.purge", "PurgeMemories", now)
             if (known := await repeats.replay(session, new, once)) is not None:
                 return known
@@ -76,6 +79,10 @@ class RetentionService:
                     count = await repository.count_matching(session, name.engine, wanted.condition)
             elif request.permanent:
                 erased = await self._erase_matching(session, name.engine, wanted)
+                if (events := await self._erase_events(session, name.engine, request)) is not None:
+                    # Those that became memories while their streams were waited for.
+                    erased += await self._erase_matching(session, name.engine, wanted)
+                    new = new.noting(erasedEventCount=events)
                 count = erased.memories
                 new = new.noting(erased=asdict(erased))
             else:
@@ -84,12 +91,18 @@ class RetentionService:
             response = {"@type": type_url("PurgeMemoriesResponse"), "purgeCount": count}
             return await operations.insert_done(session, new, response)
 
+    async def _erase_events(
+        self, session: Session, engine_id: int, request: PurgeMemoriesRequest
+    ) -> int | None:
+        """Erase ingested events where a purge asks for scopes alone; return how many."""
+        if request.filter_groups or not request.filter:
+            return None
+        return await self.ingestion.erase(session, engine_id, request.filter)
+
     async def _erase_matching(self, session: Session, engine_id: int, wanted: Clause) -> Erased:
         erased = NOTHING_ERASED
         async for rows in self._matching(session, engine_id, wanted):
-            ids = [row.memory_id for row in rows]
-            erased += await ledger.erase(session, engine_id, ids)
-            await operations.withdraw_previews(session, engine_id, ids)
+            erased += await ledger.erase(session, engine_id, [row.memory_id for row in rows])
         return erased
 
     async def _delete_matching(self, session: Session, writing: Writing, wanted: Clause) -> int:
@@ -126,12 +139,13 @@ class RetentionService:
 
         Raises:
             Aborted: the etag is stale.
-            FailedPrecondition: it has memories or sessions, and `force` is not set.
+            FailedPrecondition: it has memories, sessions or buffered events, and `force` is not
+                set.
         """
         service = self.memories
         now = service.clock.now()
         async with service.db.transaction() as session:
-            if (known := await repeats.answered(session, name.engine, once)) is not None:
+            if (known := await repeats.answered(session, name, once, now)) is not None:
                 return known
             engine = await engines.get(session, name, Lock.EXCLUSIVE)
             new = service.operation(engine, DELETE_ENGINE, "DeleteReasoningEngine", now)
@@ -140,22 +154,27 @@ class RetentionService:
             check_etag(engine.version, etag)
             if not force and await _has_children(session, engine.engine_id, now):
                 raise FailedPrecondition(
-                    f"{name} has memories or sessions; set force to delete them too.",
+                    f"{name} has memories, sessions or ingested events that wait; set force to"
+                    " delete them too.",
                     Reason.ENGINE_NOT_EMPTY,
                 )
             await engines.mark_deleted(session, engine.engine_id, now)
+            await operations.withdraw_previews(session, engine.engine_id)
+            # They may wait for hours for a time at which there is nothing left to do.
+            ended = (now, service.settings.operation_retention)
+            gone = NotFound.of(name_of(engine))
+            await operations.fail_waiting(session, engine.engine_id, INGEST, ended, gone)
             return await operations.insert(session, new)
 
     async def sweep(self) -> None:
         """Free what nothing can read any more, in batches of one transaction each."""
         now = self.memories.clock.now()
-        ingestion = IngestionService(self.memories)
         for name, remove in (
             ("memories", self._remove_gone),
             ("revisions", repository.remove_expired_revisions),
             ("sessions", sessions.remove_expired),
-            ("event ids", ingestion.forget_old_ids),
-            ("streams", ingestion.forget_old_streams),
+            ("event ids", self.ingestion.forget_old_ids),
+            ("streams", self.ingestion.forget_old_streams),
             ("operations", operations.remove_old),
             ("engines", self._remove_deleted_engines),
         ):
@@ -201,22 +220,23 @@ class RetentionService:
         count = 0
         for engine_id, ids in (await repository.list_gone(session, now, limit)).items():
             erased = await ledger.erase_gone(session, engine_id, ids, now)
-            await operations.withdraw_previews(session, engine_id, ids)
             count += erased.memories
         return count
 
 
 async def _has_children(session: Session, engine_id: int, now: datetime) -> bool:
     """Say whether an engine has anything that its deletion needs `force` for."""
-    return await memories.exists_any(session, engine_id, now) or await sessions.exists_any(
-        session, engine_id, now
+    return (
+        await memories.exists_any(session, engine_id, now)
+        or await sessions.exists_any(session, engine_id, now)
+        or await streams.exists_pending(session, engine_id)
     )
 
 
 async def _remove_memories(session: Session, engine_id: int, limit: int) -> int:
     ids = await repository.list_ids(session, engine_id, limit)
     if ids:
-        await ledger.erase(session, engine_id, ids)
+        await ledger.erase_with_engine(session, engine_id, ids)
     return len(ids)
 
 

@@ -8,7 +8,7 @@ import calendar
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta, tzinfo
 from functools import partial
 
 from app.rules.text import straight
@@ -171,6 +171,17 @@ def _bounded(text: str) -> re.Pattern[str]:
 
 _CALENDARS = {"en": _ENGLISH, "de": _GERMAN, "es": _SPANISH, "fr": _FRENCH}
 _PATTERNS = {tongue: _compiled(words) for tongue, words in _CALENDARS.items()}
+
+
+def day_in(zone: tzinfo, moment: datetime) -> date:
+    """Return the day of a moment in a time zone.
+
+    At the two ends of the calendar, where a zone may lie beyond them, it is the first or last day.
+    """
+    try:
+        return moment.astimezone(zone).date()
+    except OverflowError:
+        return moment.date()
 
 
 def resolve(text: str, said_on: date, tongue: str) -> str:

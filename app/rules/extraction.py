@@ -16,7 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 
-from app.rules.dates import resolve
+from app.rules.dates import day_in, resolve
 from app.rules.facts import MANAGED_TOPICS, Candidate, Topic, Turn
 from app.rules.forgetting import names_something
 from app.rules.lexicon import language
@@ -150,7 +150,7 @@ def _candidate(said: Said, turn: Turn, tongue: str, settings: _Settings) -> Cand
 
 def _dated(text: str, turn: Turn, settings: _Settings, tongue: str = "") -> tuple[str, bool]:
     """Return the text with its dates, and whether they were counted from the clock."""
-    said_on = (turn.time or settings.now).astimezone(settings.time_zone).date()
+    said_on = day_in(settings.time_zone, turn.time or settings.now)
     dated = resolve(text, said_on, tongue or language(text, settings.tongue))
     return dated, dated != text and turn.time is None
 

@@ -6,9 +6,10 @@ and "delete all memories" name nothing and forget nothing.
 
 import re
 
-from app.rules.lexicon import GENERIC, language, word_set
+from app.rules.lexicon import GENERIC, language, latin, word_set
 from app.rules.slots import slots
-from app.rules.text import content, fold, names, numbers, stem, straight, words
+from app.rules.text import content, fold, names, negated, numbers, stem, straight, words
+from app.rules.wording import alike
 
 MAX_WORDS_PER_NAMED = 6
 """A memory with more words than this for each one named is about something else as well."""
@@ -93,27 +94,71 @@ _KIN = word_set("ex friend brother sister boss colleague")
 def may_mean(said: str, fact: str) -> bool:
     """Tell whether a request to forget can mean a memory whose words differ, as a model may say.
 
-    The memory must have every number and name of the request and half of the words that name the
-    thing, and must not say much besides.
+    The memory must have every number, name and word of the request, or one of the same family
+    ("allergy", "allergic"), must deny what it denies, and must not say much besides.
     """
     said = straight(said)
+    if not latin(said):
+        return _contains(fact, said)
     tongue = language(said, "en")
-    named = _named(said) - _likings(tongue)
+    named = _named(said) - _likings(tongue) - _ASKING
     spelt = frozenset(words(fact, tongue))
-    begins = {stem(word, tongue)[:_BEGINNING] for word in spelt}
-    shared = [word for word in named if word[:_BEGINNING] in begins]
     # German writes every noun with a capital.
     proper = frozenset[str]() if tongue == "de" else names(said)
     return (
-        0 < len(named) <= 2 * len(shared)
+        bool(named)
+        and all(_has_kin(word, spelt, tongue) for word in named)
         and numbers(said) <= numbers(fact)
         and proper <= spelt
+        and negated(said) <= negated(fact)
         and len(content(fact)) <= MAX_WORDS_PER_NAMED * len(named)
     )
 
 
-_BEGINNING = 5
-"""Letters that the words of one family share at least ("allergy", "allergic")."""
+_ASKING = word_set("wher when who how wo wann wie dond donde cuand cuando quand comment ou")
+"""Stems that ask for what a memory tells: "where I work"."""
+
+
+def _has_kin(word: str, spelt: frozenset[str], tongue: str) -> bool:
+    """Tell whether one of the words is of the family of a stem, or says the same kind of thing."""
+    families = [one for one in _FAMILIES if any(alike(word, stem(kin, tongue)) for kin in one)]
+    return any(alike(word, stem(other, tongue)) for other in spelt) or any(
+        not one.isdisjoint(spelt) for one in families
+    )
+
+
+_FAMILIES = tuple(
+    map(
+        word_set,
+        (
+            "job work works working employed employer employee",
+            "job arbeit arbeite arbeitet arbeitgeber beruf",
+            "trabajo trabaja empleo empleado oficio",
+            "travail travaille emploi employe metier",
+            "home live lives living address reside house flat",
+            "wohnort wohne wohnt adresse zuhause wohnung",
+            "domicilio vivo vive direccion casa",
+            "adresse habite habites domicile maison",
+            "age old years",
+            "alter alt jahre",
+            "edad anos",
+            "age ans",
+        ),
+    )
+)
+"""Words that name one kind of thing; whose it is, the other words of a request tell."""
+
+
+def _contains(fact: str, said: str) -> bool:
+    """Tell whether a text that parts no words has all that is named in a request."""
+    named = [part for part in _IDLE_SIGNS.split(fold(said)) if part]
+    plain = fold(fact)
+    long_enough = bool(named) and max(map(len, named)) > 1
+    in_it = all(part in plain for part in named)
+    return long_enough and in_it and len(plain) <= MAX_WORDS_PER_NAMED * sum(map(len, named))
+
+
+_IDLE_SIGNS = re.compile("[我你他她的了请把在和私はがをのも ]+|忘记|忘掉|忘了|删除|删掉|关于")
 
 
 def named_in(thing: str, text: str) -> bool:

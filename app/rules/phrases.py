@@ -15,7 +15,10 @@ def pattern(text: str) -> re.Pattern[str]:
 
 @dataclass(frozen=True)
 class Phrases:
-    """The patterns of one language; `remember` and `forget` have the group `said`."""
+    """The patterns of one language; `remember` and `forget` have the group `said`.
+
+    A question asks to forget something only where it is `polite`: "Forget my allergies?" wonders.
+    """
 
     first: re.Pattern[str]
     preference: re.Pattern[str]
@@ -23,6 +26,7 @@ class Phrases:
     event: re.Pattern[str]
     remember: re.Pattern[str]
     forget: re.Pattern[str]
+    polite: re.Pattern[str]
     always: re.Pattern[str]
     talk: re.Pattern[str]
     opening: re.Pattern[str]

@@ -40,11 +40,16 @@ GERMAN = Phrases(
         r"|hinterkopf|gedächtnis)(?:,? dass|:)|zur info[:,]|nur zur info[:,])\s*(?P<said>.+)$"
     ),
     forget=pattern(
-        r"^(?:(?:und|also|ok(?:ay)?|ach|bitte|doch|übrigens),? )*(?:(?:kannst|könntest"
-        r"|würdest) du (?:bitte )?(?P<asked>.+?) (?:vergessen|löschen)\b"
+        r"^(?:(?:und|also|ok(?:ay)?|ach|bitte|doch|übrigens),? )*(?:(?:(?:kannst|könntest"
+        r"|würdest) du|(?:können|könnten|würden) sie) (?:bitte )?(?P<asked>.+?) (?:vergessen"
+        r"|löschen)\b"
         r"|ich möchte,? dass du (?P<wanted>.+?) vergisst\b|(?:vergiss|vergessen sie|lösch\w*"
         r"|streich\w*|entfern\w*),? (?:bitte )?(?:wieder )?(?!nicht\b|es\b"
         r"|mich\b),?(?:dass )?(?P<said>.+))[.!?]*$"
+    ),
+    polite=pattern(
+        r"^(?:\w+,? ){0,3}?(?:(?:kannst|könntest|würdest) du|(?:können|könnten|würden) sie)\b"
+        r"|\bbitte\b"
     ),
     always=pattern(
         r"^(?:bitte |und |also )*(?:immer |nie(?:mals)? |ab (?:jetzt|sofort)|künftig|in zukunft"

@@ -58,6 +58,10 @@ ENGLISH = Phrases(
         r"|you know|remember|my |the fact|what i"
         r"|about)))(?: from (?:your )?memory)?\s*(?P<said>.+)$"
     ),
+    polite=pattern(
+        r"^(?:[\w']+,? ){0,3}?(?:can|could|would|will) you\b|^I(?:'d| would| want| need)\b"
+        r"|\b(?:please|pls)\b"
+    ),
     always=pattern(
         r"^(?:please |and |so |also |in (?:the )?future,? |from now on,? "
         r"|going forward,? )*(?:always |never |from now on|going forward|in (?:the )?future,"

@@ -47,12 +47,17 @@ SPANISH = Phrases(
         r"|,)\s*(?P<said>.+)$"
     ),
     forget=pattern(
-        r"^(?:(?:y|ah|bueno|ok(?:ay)?|vale|oye|por cierto),? )*(?:por favor,? )?¿?(?:(?:puedes"
-        r"|podrías) (?:por favor )?|quiero que |necesito que )?(?:(?:olvid(?:a|e|es|ar|en)|olvídate"
+        r"^(?:(?:y|ah|bueno|ok(?:ay)?|vale|oye|por cierto),? )*(?:por favor,? )?¿?(?:(?:puede[sn]?"
+        r"|podría[sn]?) (?:por favor )?|quiero que |necesito que )?(?:(?:olvid(?:a|e|es|ar|en)"
+        r"|olvídate"
         r"|olvidarte|olvídese)(?: de)?|(?:borr|elimin)(?:a|e|es|ar)"
         r"|no recuerdes(?: más)?)(?:,? por favor,?)? (?!lo\b|que no\b)(?:(?:lo|todo lo"
         r"|todo) (?:que )?(?:te )?(?:(?:he )?(?:dij[eo]|dicho|conté|contado|sabes"
         r"|mencioné))?(?: (?:sobre|de|acerca de))?|(?:de )?que|sobre)?\s*(?P<said>.+)$"
+    ),
+    polite=pattern(
+        r"^¿?(?:\w+,? ){0,3}?¿?(?:puede[sn]?|podría[sn]?)\b|^(?:quiero|necesito) que\b"
+        r"|\bpor favor\b"
     ),
     always=pattern(
         r"^(?:por favor,? |y )*(?:siempre |nunca |a partir de ahora|de ahora en adelante"

@@ -40,12 +40,19 @@ FRENCH = Phrases(
         r"|,)\s*(?P<said>.+)$"
     ),
     forget=pattern(
-        r"^(?:(?:et|ah|bon|ok(?:ay)?|alors|au fait),? )*(?:s'il (?:te|vous) plaît,? )?(?:(?:peux"
-        r"|pourrais)-tu (?:s'il te plaît )?|je veux que tu |j'aimerais que tu "
-        r"|il faut que tu )?(?:oublie[srz]?|efface[srz]?|supprime[srz]?)(?:,? s'il (?:te"
-        r"|vous) plaît,?)? (?!pas\b|ça\b|cela\b)(?:(?:tout )?ce que (?:je t'ai (?:dit|raconté)"
+        r"^(?:(?:et|ah|bon|ok(?:ay)?|alors|au fait),? )*(?:s'il (?:te|vous) plaît,? )?(?:"
+        r"(?:est-ce que )?(?:(?:peux|pourrais)-tu|(?:pouvez|pourriez)-vous|tu (?:peux|pourrais)"
+        r"|vous (?:pouvez|pourriez)) (?:s'il (?:te|vous) plaît )?|je veux que tu "
+        r"|j'aimerais que tu |il faut que tu )?(?:oublie[srz]?|efface[srz]?"
+        r"|supprime[srz]?)(?:,? s'il (?:te|vous) plaît,?)? (?!pas\b|ça\b|cela\b)(?:"
+        r"(?:tout )?ce que (?:je t'ai (?:dit|raconté)"
         r"|tu sais|j'ai dit)(?: (?:sur|de|à propos de))?|tout sur|qu'|que"
         r"|à propos de)?\s*(?P<said>.+)$"
+    ),
+    polite=pattern(
+        r"^(?:[\w'-]+,? ){0,3}?(?:(?:peux|pourrais)-tu|(?:pouvez|pourriez)-vous"
+        r"|tu (?:peux|pourrais)|vous (?:pouvez|pourriez))\b"
+        r"|^(?:je veux|j'aimerais|il faut)\b|\bs'il (?:te|vous) plaît"
     ),
     always=pattern(
         r"^(?:s'il (?:te|vous) plaît,? |et )*(?:toujours |jamais |désormais|dorénavant"

@@ -17,6 +17,7 @@ from app.rules.profile_words import (
     WEEKDAYS,
     kind_of,
 )
+from app.rules.reported import without_reports
 from app.rules.slot_patterns import COUNTRIES
 from app.rules.slots import Slot, slots
 from app.rules.text import fold, straight
@@ -129,14 +130,19 @@ class Reading:
 
 def readings(text: str) -> list[Reading]:
     """Return what a statement says of the person who makes it."""
-    plain = straight(text)
-    if _SUPPOSED.search(plain):
+    plain = without_reports(straight(text))
+    if is_supposed(plain):
         return []
     lists = list(_lists(plain))
     whole = {one.kind for one in lists} | {"allergies", "hobbies", "languages"}
     own = [slot for slot in slots(plain) if slot.key[1:2] == ("self",)]
     found = [one for slot in own for one in _of_slot(plain, slot) if one.kind not in whole]
     return list(dict.fromkeys([*found, *_born(plain), *_occupation(plain), *lists]))
+
+
+def is_supposed(text: str) -> bool:
+    """Tell whether a statement only imagines or hopes something."""
+    return bool(_SUPPOSED.search(text))
 
 
 def _of_slot(text: str, slot: Slot) -> Iterator[Reading]:

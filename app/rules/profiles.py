@@ -11,11 +11,10 @@ from dataclasses import dataclass, replace
 from app.rules.extraction import MAX_FACT, USER_ROLES
 from app.rules.facts import Turn
 from app.rules.forgetting import names_something
-from app.rules.lexicon import NEGATIONS, language
+from app.rules.lexicon import language
 from app.rules.profile_readings import Reading, iso_date, readings
 from app.rules.profile_words import ASKED, PLACES, kind_of, thing
 from app.rules.sentences import own_words, sentences
-from app.rules.slot_patterns import SPELLINGS
 from app.rules.statements import Said, statements
 from app.rules.text import clean, fold, straight
 
@@ -24,14 +23,7 @@ _MINE = re.compile(
     r"(?:my|our|mein\w*|unser\w*|mis?|mon|ma|mes)\s+(?P<thing>[^,.;!?]+)",
     re.IGNORECASE,
 )
-_TAKING_BACK = re.compile(
-    r"\b(?:forget|delete|remove|erase|clear|wipe|stop(?:ped)?|quit|left|wrong|used to|moved (?:away"
-    r"|out)|vergiss|vergessen|lösch\w*|entfern\w*|falsch|olvid\w+|borr\w+|elimin\w+|dej[eé] de"
-    r"|oublie\w*|efface\w*|supprime\w*|quitté)\b",
-    re.IGNORECASE,
-)
 _QUOTED = re.compile(r"[\"“„«][^\"“”«»]*(?:[\"“”»]|$)")
-_SHORTEST_NAMED = 3
 _PREFERENCE = re.compile(r"\b(?:preferred|preference|preferences)\b")
 
 
@@ -51,6 +43,11 @@ class Wanted:
     type: str = ""
     format: str = ""
     options: tuple[str, ...] = ()
+
+    @property
+    def kinds(self) -> set[str]:
+        """What its name and its title say that it is."""
+        return {kind_of(name) for name in (self.name, self.title) if name}
 
 
 @dataclass(frozen=True)
@@ -80,35 +77,13 @@ def fill(turns: Sequence[Turn], fields: Sequence[Wanted]) -> list[Filled]:
         if turn.role.strip().lower() not in USER_ROLES:
             continue
         tongue = language(turn.text, tongue)
-        for source, said in _said(turn, tongue):
+        for source, said in stated(turn, tongue):
             values = (_cleared if said.forget else _stated)(said, fields, source)
             found += [replace(one, turn=position) for one in values]
     return found
 
 
-def takes_back(source: str, field: Wanted, value: str) -> bool:
-    """Tell whether a user's words take back the value of a field, whoever says that they do.
-
-    They must ask to forget or deny something, and name the field or its value.
-    """
-    turn = Turn("user", source)
-    if any(one.clear for one in fill([turn], [field])):
-        return True
-    requests = [said for _, said in _said(turn, "") if said.forget]
-    if requests and not any(names_something(said.text) for said in requests):
-        return False
-    plain = straight(_unquoted(own_words(source)))
-    named = _words(f"{thing(field.name)} {thing(field.title)} {value}")
-    denies = _TAKING_BACK.search(plain) or NEGATIONS.search(plain)
-    return bool(denies) and bool(named & _words(plain))
-
-
-def _words(text: str) -> set[str]:
-    words = (SPELLINGS.get(word, word).removesuffix("s") for word in fold(text).split())
-    return {word for word in words if len(word) >= _SHORTEST_NAMED}
-
-
-def _said(turn: Turn, tongue: str) -> Iterator[tuple[str, Said]]:
+def stated(turn: Turn, tongue: str = "") -> Iterator[tuple[str, Said]]:
     """Yield what a turn states, each with the sentence it is in."""
     for sentence in sentences(own_words(turn.text)):
         source = turn.text[sentence.start : sentence.start + len(sentence.text)]
@@ -119,7 +94,7 @@ def _said(turn: Turn, tongue: str) -> Iterator[tuple[str, Said]]:
 
 
 def _stated(said: Said, fields: Sequence[Wanted], source: str) -> Iterator[Filled]:
-    for reading in readings(_unquoted(said.text)):
+    for reading in readings(unquoted(said.text)):
         as_said = replace(reading, value=_verbatim(reading.value, source))
         for field in fields:
             value = _value_for(field, as_said)
@@ -127,7 +102,7 @@ def _stated(said: Said, fields: Sequence[Wanted], source: str) -> Iterator[Fille
                 yield Filled(field.schema_id, field.name, value, source, 0, clear=reading.gone)
 
 
-def _unquoted(text: str) -> str:
+def unquoted(text: str) -> str:
     """Return the text without what it quotes: others said that."""
     return _QUOTED.sub(" ", text)
 
@@ -144,7 +119,7 @@ def _value_for(field: Wanted, reading: Reading) -> str | tuple[str, ...] | None:
     """Return the value if the field is of its kind and can hold it."""
     if reading.kind == "prefer":
         return _preferred(field, str(reading.value))
-    if reading.kind not in _kinds(field) or field.type in {"object", "boolean"}:
+    if reading.kind not in field.kinds or field.type in {"object", "boolean"}:
         return None
     if isinstance(reading.value, tuple):
         return _list_for(field, reading.value)
@@ -154,10 +129,6 @@ def _value_for(field: Wanted, reading: Reading) -> str | tuple[str, ...] | None:
     if value is None:
         return None
     return (value,) if field.type == "array" else value
-
-
-def _kinds(field: Wanted) -> set[str]:
-    return {kind_of(name) for name in (field.name, field.title) if name}
 
 
 def _list_for(field: Wanted, items: tuple[str, ...]) -> str | tuple[str, ...] | None:
@@ -197,7 +168,7 @@ def _cleared(said: Said, fields: Sequence[Wanted], source: str) -> Iterator[Fill
         yield replace(one, clear=True)
     asked = _asked(straight(said.text).strip())
     for field in fields:
-        if asked & _kinds(field):
+        if asked & field.kinds:
             yield Filled(field.schema_id, field.name, None, source, 0, clear=True)
 
 

@@ -6,7 +6,7 @@ Embeddings alone cannot tell a duplicate from an update, so each answer needs ev
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from app.rules.lexicon import word_set
 from app.rules.slots import Slot, besides, restates, rivals, slots
@@ -29,6 +29,10 @@ _MORE = word_set("""
 _CHANGE = re.compile(
     r"\b(?:now|no longer|any ?more|instead|these days|switched|changed|from now on|jetzt|nicht mehr"
     r"|inzwischen|mittlerweile|stattdessen|ahora|ya no|en lugar|maintenant|désormais|ne plus)\b",
+    re.IGNORECASE,
+)
+_ALSO = re.compile(
+    r"\b(?:also|too|as well|additionally|auch|ebenfalls|también|además|aussi|également)\b",
     re.IGNORECASE,
 )
 _SWITCH = re.compile(
@@ -89,8 +93,12 @@ class Statement:
         return (other for other in self._kinds[kind] if other.key == slot.key)
 
 
+@lru_cache(maxsize=2_048)
 def read(fact: str, *, dated_by_now: bool = False) -> Statement:
-    """Make a fact ready for the comparisons."""
+    """Make a fact ready for the comparisons.
+
+    Who talks on meets the same memories again, so what was worked out of the latest is kept.
+    """
     return Statement(fact, dated_by_now)
 
 
@@ -204,6 +212,7 @@ def _turned(new: Statement, old: Statement, cosine: float) -> bool:
     return (
         cosine >= CHANGED_COSINE
         and bool(_CHANGE.search(straight(new.fact)))
+        and not _ALSO.search(new.fact)
         and _beginning(new) == _beginning(old)
         and not names(old.fact) - names(new.fact)
         and new.affirmed == old.affirmed

@@ -5,16 +5,20 @@ from collections.abc import Iterator
 
 from app.rules.forgetting import named_in, names_something
 from app.rules.lexicon import language
+from app.rules.reported import without_reports, without_speech
 from app.rules.sentences import sentences
 from app.rules.statements import Said, statements
 from app.rules.text import fold
 
-_SPEECH = re.compile(r"[\"“„«](?:[^\"“”„«»\s]+\s+){2,}[^\"“”„«»]*(?:[\"“”»]|$)")
-"""Three words and more between quotation marks: others say that. Fewer may be a name."""
 _KEEP = re.compile(
-    r"\b(?:(?:do not|dont|never|cannot|cant|will not|wont|must not|mustnt) (?:ever )?"
-    r"(?:forget|delete|erase|remove)|vergiss (?:\w+ ){0,2}(?:nicht|nie)|nicht vergessen"
-    r"|(?:no|nunca) (?:te )?olvid\w+|n ?oubli\w+ (?:pas|jamais))\b"
+    r"\b(?:(?:not|dont|never|cannot|cant|wont|mustnt|shouldnt) (?:ever |(?:want|wish|let|like|need"
+    r"|dare|you dare)(?: \w+){0,3} )?(?:forget|delete|erase|remove)"
+    r"|vergiss (?:\w+ ){0,2}(?:nicht|nie)|(?:nicht|niemals|nie) (?:dass (?:\w+ ){1,5})?"
+    r"(?:vergess\w+|vergiss\w*|losch\w+)"
+    r"|(?:no|nunca) (?:(?:quiero|dejes|debes|puedes)(?: \w+){0,3} )?(?:te )?"
+    r"(?:olvid|borr|elimin)\w+"
+    r"|n ?(?:oubli|effac)\w+ (?:pas|jamais)|ne (?:(?:veux|voudrais|dois|peux|faut) )?(?:pas|jamais)"
+    r" (?:\w+ ){0,3}(?:oubli|effac|supprim)\w+)\b"
 )
 _QUESTION = re.compile(r"[?\uff1f\u061f][\s\"')]*$")
 
@@ -24,10 +28,10 @@ def asked_to_forget(thing: str, quote: str, text: str) -> str | None:
 
     That is the `thing` if the text has all of its words and the quote one of them; else what the
     quote itself names. The quote must be the user's own words. Taken for no request: what is
-    quoted, what asks to keep something, and a question, unless the rules know it for a polite
-    request.
+    quoted or said by others, what asks to keep something, and a question, unless the rules know it
+    for a polite request.
     """
-    own, wanted = _SPEECH.sub(" ", text), fold(quote)
+    own, wanted = without_reports(without_speech(text)), fold(quote)
     if wanted not in fold(own) or not names_something(quote):
         return None
     around = [one.text for one in sentences(own) if _overlap(fold(one.text), wanted)]
@@ -36,7 +40,8 @@ def asked_to_forget(thing: str, quote: str, text: str) -> str | None:
     if named_in(thing, own) and any(named_in(word, quote) for word in (thing, *thing.split())):
         return thing
     known = [said.text for said in _said(quote) if said.forget]
-    return known[0] if known else quote
+    named = known[0] if known else quote
+    return named if names_something(named) else None
 
 
 def _overlap(one: str, other: str) -> bool:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from app.rules.lexicon import word_set
+from app.rules.reported import without_reports
 from app.rules.slot_patterns import (
     COLOURS,
     COUNTRIES,
@@ -39,7 +40,7 @@ class Slot:
 
 def slots(text: str, kind: str = "") -> list[Slot]:
     """Return the slots that the text fills, in the order of the patterns; of one kind, or all."""
-    plain = straight(text)
+    plain = without_reports(straight(text))
     patterns = _OF_KIND[kind] if kind else PATTERNS
     found = [slot for name, pattern in patterns for slot in _filled(plain, name, pattern)]
     if any(slot.key[0] == "over" for slot in found):  # "tea over coffee" is no plain preference

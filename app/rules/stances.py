@@ -11,14 +11,14 @@ from app.rules.lexicon import language, word_set
 from app.rules.text import fold, negated, stem, straight, undated, words
 from app.rules.tongues import PHRASES
 
-_LIKE = word_set(
+LIKING = word_set(
     """
     like likes liked liking love loves loved enjoy enjoys enjoying adore fan into fond keen mag
     mogen liebe lieben gern gerne schmeckt gefallt gusta gustan encanta encantan amo adoro aime
     aimons apprecie
     """
 )
-_DISLIKE = word_set(
+DISLIKING = word_set(
     """
     hate hates hated dislike dislikes loathe detest stand hasse odio detesto detestar deteste
     """
@@ -82,7 +82,7 @@ def affirms(text: str) -> bool:
     plain = _main_clause(text)
     is_negated = negated(plain)
     # Apostrophes part words as in French; words of dislike have none in any language.
-    disliked = not _DISLIKE.isdisjoint(words(plain, "fr"))
+    disliked = not DISLIKING.isdisjoint(words(plain, "fr"))
     denials = is_negated + bool(_STOPPED.search(plain)) + disliked
     if not is_negated and _NO_LONGER.search(plain):
         denials += 1
@@ -107,7 +107,7 @@ def _subject(text: str, tongue: str) -> str:
 def _about(found: list[str], tongue: str) -> frozenset[str]:
     about = set()
     for word in found:
-        if word in _LIKE or word in _DISLIKE:
+        if word in LIKING or word in DISLIKING:
             about.add("+like")
         elif word in _HAVE and tongue in {"en", "es"}:
             about.add("+have")

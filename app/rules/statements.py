@@ -2,10 +2,11 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.rules.lexicon import latin
 from app.rules.phrases import Phrases
+from app.rules.reported import without_reports
 from app.rules.scoring import WORTH_KEEPING, score
 from app.rules.text import content, straight
 from app.rules.tongues import FIRST_ELSEWHERE, GREETING_ELSEWHERE, PHRASES
@@ -23,6 +24,8 @@ class Said:
     forget: bool = False
 
 
+_REPORTS = re.compile(r" {9,}")
+"""What stands for a report; none is shorter."""
 _BULLET = re.compile(r"^(?:[-*\u2022\u00b7>+]+|\(?\d{1,2}[.)])\s+")
 _QUESTION = re.compile(r"(?:[?\uff1f\u061f]|\u304b\u3002?|\u5417\u3002?|\u5462\u3002?)[\s\"')]*$")
 _STANDS_FOR = {
@@ -88,11 +91,24 @@ def statements(text: str, tongue: str) -> Iterator[Said]:
     if asked is not None:
         yield from _forgotten_or_finished(asked)
         return
+    for piece in _own_pieces(_before_question(opened, phrases)):
+        yield from _told(piece, phrases, tongue)
+
+
+def _told(text: str, phrases: Phrases, tongue: str) -> Iterator[Said]:
     own = False
-    for part in _clauses(_before_question(opened, phrases), tongue):
+    for part in _clauses(text, tongue):
         own = _is_own(part, phrases) or (own and _is_added(part, phrases))
         if own:
             yield Said(_finished(part), explicit=bool(phrases.always.search(straight(part))))
+
+
+def _own_pieces(text: str) -> list[str]:
+    """Return what is left of a sentence without what others say of the person."""
+    left = without_reports(text, told=False)
+    if left == text:
+        return [text]
+    return [piece.strip(" ,;") for piece in _REPORTS.split(left) if piece.strip(" ,;.!")]
 
 
 def is_talk(text: str, tongue: str) -> bool:
@@ -106,7 +122,8 @@ def is_talk(text: str, tongue: str) -> bool:
 
 def _forgotten_or_finished(asked: Said) -> Iterator[Said]:
     if asked.forget:
-        yield asked
+        several = _ALSO.split(asked.text) if _MY.match(asked.text) else [asked.text]
+        yield from (replace(asked, text=part) for part in several if part)
     elif content(asked.text) and not _ADDRESSED.search(asked.text):
         yield Said(_finished(asked.text), explicit=True)
 
@@ -135,10 +152,21 @@ def _requested(text: str, phrases: Phrases, tongue: str) -> Said | None:
         )
         return Said(text[begin:].strip(), explicit=True)
     forget = phrases.forget.match(plain)
-    if forget:
+    if forget and _REFUSED.search(plain):  # neither a request nor anything else
+        return Said("", forget=True)
+    if forget and (not _QUESTION.search(plain) or phrases.polite.search(plain)):
         said = next(value for value in forget.groupdict().values() if value)
         return Said(_named(said), forget=True)
     return None
+
+
+_REFUSED = re.compile(
+    r"[,:-]\s*¡?(?:no way|no chance|not a chance|never(?: ever)?|as if|(?:no, )?do(?: not|n't)"
+    r"|nie(?:mals)?|auf keinen fall|kommt nicht in frage|nunca|jamás|ni hablar|de ninguna manera"
+    r"|jamais(?: de la vie)?|pas question|hors de question)[\s.!]*$",
+    re.IGNORECASE,
+)
+"""Whoever adds this has not asked for what they said before it."""
 
 
 def _named(said: str) -> str:
@@ -148,7 +176,18 @@ def _named(said: str) -> str:
     return _REASON.split(about["thing"] if about else said, maxsplit=1)[0].strip()
 
 
-_REASON = re.compile(r"\s*[,;]\s|\s-\s|\s(?:because|weil|porque|parce que)\s", re.IGNORECASE)
+_MINE = r"(?:my|our|mein\w*|unser\w*|mis?|nuestr\w+|mon|ma|mes|notre|nos)\b"
+_MY = re.compile(_MINE, re.IGNORECASE)
+_ALSO = re.compile(
+    rf"(?:,\s*(?:and |und |y |et )?|\s(?:and|und|y|et)\s)"
+    rf"(?:also |auch |también |aussi )?(?={_MINE})",
+    re.IGNORECASE,
+)
+"""Between the things that a request names."""
+_REASON = re.compile(
+    rf"\s*[,;]\s(?!(?:and |und |y |et )?{_MINE})|\s-\s|\s(?:because|weil|porque|parce que)\s",
+    re.IGNORECASE,
+)
 _WHAT_ABOUT = re.compile(
     r"^(?:alles,?\s*)?(?:was (?:ich|du)(?: dir)? )?über (?P<thing>.+?)"
     r"(?: (?:gesagt|erzählt|weißt|gespeichert)\b.*)?$",
@@ -195,11 +234,6 @@ def _stands_alone(left: str, phrases: Phrases) -> bool:
     return bool(phrases.first.search(plain)) and len(plain.split()) >= (
         4 if _MY.match(plain) else 2
     )
-
-
-_MY = re.compile(
-    r"(?:my|our|mein\w*|unser\w*|mi|mis|nuestr\w+|mon|ma|mes|notre|nos)\b", re.IGNORECASE
-)
 
 
 def _is_own(text: str, phrases: Phrases) -> bool:

@@ -65,10 +65,14 @@ def key(fact: str) -> str:
 
     Case, punctuation, spaces, accents, English contractions and resolved dates do not count.
     """
-    plain = undated(fact)
+    return fold(contractions_in_full(undated(fact)))
+
+
+def contractions_in_full(text: str) -> str:
+    """Return the text with "I am" for "I'm" and "do not" for "don't"."""
     for pattern, full in _CONTRACTIONS:
-        plain = pattern.sub(full, plain)
-    return fold(plain)
+        text = pattern.sub(full, text)
+    return text
 
 
 def words(text: str, tongue: str = "") -> list[str]:

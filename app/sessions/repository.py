@@ -155,23 +155,33 @@ async def list_events(
     start: datetime | None,
     end: datetime | None,
     limit: int,
-) -> Sequence[SessionEventRow]:
-    """Return the last events from `start` and before `end`, in the order of their time.
+) -> tuple[Sequence[SessionEventRow], int]:
+    """Return the last events with content from `start` and before `end`, and how many are older.
 
-    For those who read what was said: the raw event is not loaded, and cannot be read.
+    They come in the order of their time. For those who read what was said: the raw event is not
+    loaded, and cannot be read.
     """
+    wanted = [
+        SessionEventRow.engine_id == engine_id,
+        SessionEventRow.session_id == session_id,
+        SessionEventRow.content.is_not(None),
+    ]
+    if start is not None:
+        wanted.append(SessionEventRow.timestamp >= start)
+    if end is not None:
+        wanted.append(SessionEventRow.timestamp < end)
     statement = (
         select(SessionEventRow)
-        .where(SessionEventRow.engine_id == engine_id, SessionEventRow.session_id == session_id)
+        .where(*wanted)
         .options(defer(SessionEventRow.raw_event, raiseload=True))
         .order_by(SessionEventRow.timestamp.desc(), SessionEventRow.seq.desc())
         .limit(limit)
     )
-    if start is not None:
-        statement = statement.where(SessionEventRow.timestamp >= start)
-    if end is not None:
-        statement = statement.where(SessionEventRow.timestamp < end)
-    return (await session.execute(statement)).scalars().all()[::-1]
+    rows = (await session.execute(statement)).scalars().all()[::-1]
+    if len(rows) < limit:
+        return rows, 0
+    counted = select(func.count()).select_from(SessionEventRow).where(*wanted)
+    return rows, (await session.execute(counted)).scalar_one() - len(rows)
 
 
 def is_unexpired(now: datetime) -> ColumnElement[bool]:

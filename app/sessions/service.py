@@ -106,6 +106,7 @@ class SessionService:
                 "expire_time": self._expiry(request, now),
             }
             row = await repository.insert_session(session, values)
+            _check_size(row.session_state, "sessionState")
             response = {
                 "@type": type_url("Session"),
                 "name": str(SessionName(name_of(engine), row.session_id)),
@@ -145,6 +146,8 @@ class SessionService:
             if changed & _EXPIRY_FIELDS:
                 values["expire_time"] = self._expiry(request, now)
             row = await repository.update_session(session, row, {**values, "update_time": now})
+            if "session_state" in values:
+                _check_size(row.session_state, "sessionState")
             return Session.from_row(name_of(engine), row)
 
     async def delete(self, name: SessionName, etag: str | None, once: Once | None) -> OperationRow:
@@ -181,9 +184,8 @@ class SessionService:
             if await repeats.is_repeated(session, name.engine.engine, once, now):
                 return
             seq, state = await repository.count_event(session, name, now, delta)
-            if state is not None and size_of(state) > MAX_STATE_BYTES:
-                field = "actions.stateDelta"
-                raise InvalidArgument.of_field(field, f"the session's state {STATE_TOO_LARGE}.")
+            if state is not None:
+                _check_size(state, "actions.stateDelta")
             values = {
                 "engine_id": name.engine.engine,
                 "session_id": name.session,
@@ -299,6 +301,12 @@ def _changed_fields(request: UpdateSessionRequest, mask: str | None) -> frozense
     if paths is None:
         return frozenset(request.model_fields_set)
     return check(paths, _MASKABLE)
+
+
+def _check_size(state: Mapping[str, Any], field: str) -> None:
+    """Refuse a state that is too long as it is stored: there 1e300 is written in full."""
+    if size_of(state) > MAX_STATE_BYTES:
+        raise InvalidArgument.of_field(field, f"the session's state {STATE_TOO_LARGE}.")
 
 
 def _lasting_delta(request: AppendEventRequest) -> dict[str, Any]:

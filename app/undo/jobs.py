@@ -122,7 +122,7 @@ class _Undo:
     ) -> None:
         """Tell of memories that the operation's answer names and of which no revision is left."""
         engine_id = self.engine.engine
-        source = await repository.find_operation(session, engine_id, self.request.operation)
+        source = await repository.find_operation(session, engine_id, self.request.operation, now)
         named = _named(source.response) if source is not None and source.response else []
         lost = [memory_id for memory_id in named if memory_id not in seen]
         limit, is_known = self.service.settings.sweep_batch_rows, memories.is_known(now)

@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 
 from app.engines.config import MemoryBankConfig
-from app.memories.policy import Cause, ahead, memory_expiry
+from app.memories.policy import Cause, memory_expiry
 
 
 class Undone(StrEnum):
@@ -51,12 +51,16 @@ class Trace:
 
 @dataclass(frozen=True)
 class Present:
-    """A memory as it is."""
+    """A memory as it is.
+
+    `put_back` are earlier versions whose content it has again, by rollbacks and undos.
+    """
 
     version: int
     is_deleted: bool
     expire_time: datetime | None
     recover_until: datetime | None
+    put_back: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,8 @@ class Before:
     """A memory as the operation found it, told by a revision that is still kept."""
 
     is_deletion: bool
+    expire_time: datetime | None = None
+    """When the memory itself was to expire."""
 
 
 def verdict(
@@ -78,12 +84,18 @@ def verdict(
         return Skipped.REVISION_NOT_KEPT
     if before is None or before.is_deletion:
         return None if present.is_deleted else Undone.DELETED
-    return Undone.RESTORED if present.is_deleted else Undone.UPDATED
+    return _restored(before, now) if present.is_deleted else Undone.UPDATED
+
+
+def _restored(before: Before, now: datetime) -> Undone | Skipped:
+    """Bring a deleted memory back, unless its life would have ended by now anyhow."""
+    is_over = before.expire_time is not None and before.expire_time <= now
+    return Skipped.EXPIRED if is_over else Undone.RESTORED
 
 
 def _obstacle(trace: Trace, present: Present, now: datetime) -> Skipped | None:
     """Say why the memory, as it is, may not be touched."""
-    if present.version != trace.last_version:
+    if trace.last_version not in {present.version, *present.put_back}:
         return Skipped.CHANGED_SINCE
     end = present.recover_until if present.is_deleted else present.expire_time
     if end is None or end > now:
@@ -96,8 +108,9 @@ def expiry(
 ) -> datetime | None:
     """Return when a memory that is put back expires: as before, or if that is over, as rolled back.
 
-    `before` is the expiry that it had before the operation, `present` the one that it has now.
+    `before` is the expiry that it had before the operation, `present` the one that it has now; both
+    are over for no memory that is put back.
     """
     if before is None or before > now:
         return before
-    return memory_expiry(config, Cause.UPDATE, now, None, ahead(present, now))
+    return memory_expiry(config, Cause.UPDATE, now, None, present)

@@ -12,25 +12,32 @@ from sqlalchemy import ColumnElement, and_, func, select, tuple_
 from app.db.session import Session
 from app.memories import repository as memories
 from app.memories.tables import MemoryRow, RevisionRow
+from app.operations import repository as operations
 from app.operations.tables import OperationRow
 from app.undo.plan import Trace
 
 
 @dataclass(frozen=True)
 class Target:
-    """A memory that an operation changed: as it is, and as the operation found it."""
+    """A memory that an operation changed: as it is, and as the operation found it.
+
+    `put_back` are the versions that it is again, its own among them.
+    """
 
     trace: Trace
     row: MemoryRow | None
     before: RevisionRow | None
+    put_back: frozenset[int]
 
 
 async def find_operation(
-    session: Session, engine_id: int, operation_id: str
+    session: Session, engine_id: int, operation_id: str, now: datetime
 ) -> OperationRow | None:
     """Return an operation, if it is still kept."""
     statement = select(OperationRow).where(
-        OperationRow.engine_id == engine_id, OperationRow.operation_id == operation_id
+        OperationRow.engine_id == engine_id,
+        OperationRow.operation_id == operation_id,
+        operations.is_kept(now),
     )
     return (await session.execute(statement)).scalar_one_or_none()
 
@@ -62,8 +69,10 @@ async def list_targets(
     found = await read(session, engine_id, ids, memories.everything())
     rows = {row.memory_id: row for row in found}
     before = await _list_before(session, engine_id, traces, now)
+    put_back = await _put_back(session, engine_id, found, now)
     return [
-        Target(trace, rows.get(trace.memory_id), before.get(trace.memory_id)) for trace in traces
+        Target(trace, rows.get(one), before.get(one), frozenset(put_back.get(one, ())))
+        for one, trace in zip(ids, traces, strict=True)
     ]
 
 
@@ -116,3 +125,27 @@ async def _list_before(
         RevisionRow.expire_time > now,
     )
     return {row.memory_id: row for row in (await session.execute(statement)).scalars()}
+
+
+async def _put_back(
+    session: Session, engine_id: int, rows: Sequence[MemoryRow], now: datetime
+) -> dict[str, list[int]]:
+    """Return the versions that memories put back are again, as far as revisions tell.
+
+    A rollback or an undo names the revision that it put back, and that may be of another rollback.
+    """
+    present = [(row.memory_id, row.version) for row in rows]
+    columns = (RevisionRow.memory_id, RevisionRow.version, RevisionRow.restored_revision_id)
+    kept = and_(RevisionRow.engine_id == engine_id, RevisionRow.expire_time > now)
+    newest = select(*columns).where(
+        kept,
+        tuple_(RevisionRow.memory_id, RevisionRow.version).in_(present),
+        RevisionRow.restored_revision_id.is_not(None),
+    )
+    chain = newest.cte("chain", recursive=True)
+    is_restored = RevisionRow.revision_id == chain.c.restored_revision_id
+    chain = chain.union_all(select(*columns).where(kept, is_restored))
+    found: dict[str, list[int]] = {}
+    for memory_id, version in await session.execute(select(chain.c.memory_id, chain.c.version)):
+        found.setdefault(memory_id, []).append(version)
+    return found

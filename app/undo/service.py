@@ -6,7 +6,6 @@ from typing import Final
 from app.core.errors import FailedPrecondition, Reason
 from app.core.names import OperationName
 from app.core.once import Once
-from app.db.session import Session
 from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.memories.service import MemoryService
@@ -51,26 +50,24 @@ class UndoService:
             new = service.operation(engine, UNDO, "UndoOperation", now)
             if (known := await repeats.replay(session, new, once)) is not None:
                 return known
-            asked = await operations.get(session, name)
-            source = await _source(session, asked)
+            asked = await operations.get(session, name, now)
+            # The operation that changed memories may be gone while its revisions are there.
+            changing = asked.engine_id, _changing(asked)
+            source = await repository.find_operation(session, *changing, now) or asked
             _check_ended(source)
-            if not await repository.has_traces(session, *_key(source), now):
+            if not await repository.has_traces(session, *changing, now):
                 raise _nothing_to_undo(source)
             new = new.noting(undoneOperation=_name(asked))
             if request.validate_only:
                 new = new.noting(validateOnly=True)
-            queued = new.queued(None, request.queued(source.operation_id))
+            queued = new.queued(None, request.queued(changing[1]))
             return await operations.insert(session, queued)
 
 
-async def _source(session: Session, asked: OperationRow) -> OperationRow:
-    """Return the operation that changed memories: of an ingestion, the generation that it fired."""
+def _changing(asked: OperationRow) -> str:
+    """Return the id that revisions name: of an ingestion, that of the generation it fired."""
     generation = (asked.response or {}).get("generateMemoriesOperation")
-    if generation is None:
-        return asked
-    operation_id = str(generation).rpartition("/")[2]
-    found = await repository.find_operation(session, asked.engine_id, operation_id)
-    return asked if found is None else found
+    return asked.operation_id if generation is None else str(generation).rpartition("/")[2]
 
 
 def _check_ended(source: OperationRow) -> None:
@@ -95,10 +92,6 @@ def _why(source: OperationRow) -> str:
     if "erased" in source.details:
         return "erased memories for good, and nothing brings them back."
     return "changed no memory, or nothing of what it changed is kept any more."
-
-
-def _key(row: OperationRow) -> tuple[int, str]:
-    return row.engine_id, row.operation_id
 
 
 def _name(row: OperationRow) -> str:

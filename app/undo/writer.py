@@ -29,13 +29,19 @@ def _present(target: Target) -> Present | None:
     row = target.row
     if row is None:
         return None
-    return Present(row.version, row.delete_time is not None, row.expire_time, row.recover_until)
+    return Present(
+        row.version,
+        row.delete_time is not None,
+        row.expire_time,
+        row.recover_until,
+        target.put_back,
+    )
 
 
 def _before(target: Target) -> Before | None:
     if target.before is None:
         return None
-    return Before(is_deletion=target.before.action == Action.DELETED)
+    return Before(target.before.action == Action.DELETED, target.before.memory_expire_time)
 
 
 def fact_to_embed(target: Target, found: Undone | Skipped | None) -> str | None:

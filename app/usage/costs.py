@@ -13,6 +13,7 @@ from app.settings import ModelPrice, Settings
 
 _MONEY_DIGITS = 9
 _PRICED_TOKENS = 1_000_000
+_COUNTS = ("modelCallCount", "inputTokenCount", "outputTokenCount", "modelMilliseconds")
 
 
 class Spent(Protocol):
@@ -103,6 +104,24 @@ def details(meter: Metered, settings: Settings) -> dict[str, Any]:
         "modelMilliseconds": total.milliseconds,
         **({} if cost is None else {"cost": cost}),
     }
+
+
+def with_earlier(own: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """Return an operation's `details` with the costs that its metadata had already, added up.
+
+    `cost` is None, so that a sum without it takes its place, where not all of it is known.
+    """
+    parts = [part for part in (earlier, own) if part.get("modelCallCount")]
+    sums = {name: sum(part.get(name, 0) for part in parts) for name in _COUNTS}
+    costs = [part.get("cost") or {} for part in parts]
+    return {**own, **sums, **({"cost": _sum(costs)} if any(costs) else {})}
+
+
+def _sum(costs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    currencies = {one.get("currency") for one in costs}
+    if len(currencies) > 1:
+        return None
+    return money([one.get("amount") for one in costs], str(currencies.pop()))
 
 
 def is_used_up(used_tokens: int, limit: int | None) -> bool:

@@ -33,6 +33,8 @@ _ONE = frozenset(
 _SEVERAL = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 _REFUSED = ("patternProperties", "$dynamicRef", "$recursiveRef")
 _ANNOTATIONS = frozenset({"title", "description"})
+_INDEX = re2.compile("0|[1-9][0-9]{0,8}")
+"""Of a list in a JSON pointer."""
 
 
 def _is_natural(value: JsonValue) -> bool:
@@ -188,7 +190,8 @@ def _type(value: JsonValue) -> str:
 
 def _step(found: Any, part: str) -> Any:  # noqa: ANN401 - JSON
     if isinstance(found, list):
-        return found[int(part)] if part.isdecimal() and int(part[:9]) < len(found) else None
+        at = int(part) if _INDEX.fullmatch(part) else len(found)
+        return found[at] if at < len(found) else None
     if not isinstance(found, dict):
         return None
     # The dialect of the API has other names for the place of definitions.

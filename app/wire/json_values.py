@@ -153,6 +153,19 @@ def same(one: JsonValue, other: JsonValue) -> bool:
     return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
+def spelled(value: JsonValue) -> str:
+    """Return the texts and numbers in a value as one text, without names of properties."""
+    match value:
+        case None:
+            return ""
+        case str():
+            return value
+        case list() | dict():
+            return ", ".join(map(spelled, _parts(value)))
+        case _:
+            return json.dumps(value)
+
+
 def alike(one: JsonValue, other: JsonValue) -> bool:
     """Tell whether two values differ in spelling at most."""
     if isinstance(one, str) and isinstance(other, str):

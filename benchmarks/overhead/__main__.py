@@ -5,6 +5,9 @@ five at most): some new, some that change what is stored, one said before. From 
 end of its operation, this process's CPU time is measured, without that of Postgres, the embedder
 and the text model. The floor is an operation that does nothing. Parsing HTTP from a socket is not
 part of it.
+
+What was worked out of a memory's text is kept for the next generation that meets it; one variant
+does without, as the first generation over a scope does.
 """
 
 import argparse
@@ -13,11 +16,13 @@ import shutil
 import tempfile
 from collections.abc import Callable
 from contextlib import redirect_stderr
+from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
 
 from app.generation.schemas import MAX_DIRECT_MEMORIES
 from app.logs import configure_logs
+from app.rules.relations import read
 from app.serving import run
 from app.settings import Settings
 from benchmarks.overhead.bank import Bank, Json, open_bank
@@ -25,7 +30,7 @@ from benchmarks.overhead.talk import known, said
 from benchmarks.overhead.timeline import Spent
 
 MEMORIES = 1_000
-_WARM_UP = 5
+_WARM_UP = 10
 
 
 def _conversation(scope: dict[str, str], texts: list[str]) -> Json:
@@ -42,20 +47,39 @@ def _direct(scope: dict[str, str], texts: list[str]) -> Json:
     return {"scope": scope, "directMemoriesSource": {"directMemories": facts}}
 
 
-async def _variant(
-    bank: Bank, title: str, body: Callable[[dict[str, str], list[str]], Json], rounds: int
-) -> float:
-    """Measure one kind of request; print its table; return its median."""
-    scope, stored = {"user_id": title}, known(MEMORIES)
-    await bank.fill(scope, stored)
-    rounds_spent: list[Spent] = []
-    actions: list[int] = []
-    for turn in range(_WARM_UP + rounds):
-        spent, operation = await bank.generate(body(scope, said(turn, stored)))
-        rounds_spent.append(spent)
-        actions.append(len(operation["response"].get("generatedMemories", [])))
-    print(f"\n{title}: {median(actions[_WARM_UP:]):g} memories changed per generation")
-    return _report(rounds_spent[_WARM_UP:])
+@dataclass(frozen=True)
+class _Variant:
+    """One kind of generation."""
+
+    title: str
+    body: Callable[[dict[str, str], list[str]], Json] = _conversation
+    by_model: bool = False
+    met_anew: bool = False
+    """Whether nothing is kept of the memories that the generation before compared with."""
+
+    async def measure(self, bank: Bank, rounds: int) -> float:
+        """Measure it in a scope of its own; print its table; return its median."""
+        scope, stored = {"user_id": self.title}, known(MEMORIES)
+        await bank.fill(scope, stored)
+        writer = bank.written_by_model() if self.by_model else bank
+        found: list[Spent] = []
+        changed: list[int] = []
+        for turn in range(_WARM_UP + rounds):
+            if self.met_anew:
+                read.cache_clear()
+            spent, operation = await writer.generate(self.body(scope, said(turn, stored)))
+            found.append(spent)
+            changed.append(len(operation["response"].get("generatedMemories", [])))
+        print(f"\n{self.title}: {median(changed[_WARM_UP:]):g} memories changed per generation")
+        return _report(found[_WARM_UP:])
+
+
+_VARIANTS = (
+    _Variant("built-in rules"),
+    _Variant("built-in rules, memories met anew", met_anew=True),
+    _Variant("direct memories", _direct),
+    _Variant("a text model", by_model=True),
+)
 
 
 async def _floor(bank: Bank, rounds: int) -> float:
@@ -81,10 +105,7 @@ def _report(rounds: list[Spent]) -> float:
 async def _measure(folder: Path, rounds: int) -> None:
     async with open_bank(folder) as bank:
         floor = await _floor(bank, rounds)
-        found = {
-            "built-in rules": await _variant(bank, "built-in rules", _conversation, rounds),
-            "direct memories": await _variant(bank, "direct memories", _direct, rounds),
-        }
+        found = {one.title: await one.measure(bank, rounds) for one in _VARIANTS}
     print(f"\nfloor, an operation that does nothing: {floor:.1f} ms CPU")
     for title, milliseconds in found.items():
         print(f"{title}: {milliseconds:.1f} ms, {milliseconds / floor:.1f} times the floor")

@@ -12,6 +12,7 @@ from fastapi import FastAPI
 from app.core.names import EngineName
 from app.engines import repository as engines
 from app.generation.service import GENERATE
+from app.llm.models import TextModels
 from app.main import create_app
 from app.memories import ledger
 from app.memories.ledger import CONTENT_FIELDS, Creation, Vector
@@ -23,6 +24,7 @@ from app.resources import Resources
 from app.serving import opened
 from app.settings import EmbedderChoice, Settings
 from app.worker import make_runner
+from benchmarks.overhead.model import SparedModel
 from benchmarks.overhead.timeline import SparedEmbedder, Spent, TimedDatabase, Timeline
 from tests.support.asgi import Sent, call
 
@@ -62,6 +64,11 @@ class Bank:
     async def generate(self, body: Json) -> tuple[Spent, Json]:
         """Run a generation; return what it spent, from request to end, and its operation."""
         return await self._measured(make_runner(self.resources), body)
+
+    def written_by_model(self) -> "Bank":
+        """Return the bank with a text model that writes its memories."""
+        models = TextModels(SparedModel(self.timeline))
+        return replace(self, resources=replace(self.resources, models=models))
 
     async def idle(self, body: Json) -> Spent:
         """Run an operation that does nothing; return what it spent."""

@@ -31,6 +31,9 @@ def upgrade() -> None:
         sa.Column("pending_count", sa.BigInteger(), nullable=False),
         sa.Column("next_seq", sa.BigInteger(), nullable=False),
         sa.Column("flush_seq", sa.BigInteger(), nullable=False),
+        sa.Column("failure_count", sa.BigInteger(), nullable=False),
+        sa.Column("retry_time", _TIME, nullable=True),
+        sa.Column("aside_time", _TIME, nullable=True),
         sa.PrimaryKeyConstraint("engine_id", "scope_hash", "stream_id", name=op.f("pk_streams")),
     )
     op.create_index(
@@ -51,6 +54,9 @@ def upgrade() -> None:
         sa.Column("arrival_time", _TIME, nullable=False),
         sa.Column("process_time", _TIME, nullable=True),
         sa.Column("content", _JSON, nullable=True),
+        sa.Column("content_bytes", sa.BigInteger(), nullable=False),
+        sa.Column("batch_limit", sa.BigInteger(), nullable=True),
+        sa.Column("retry_time", _TIME, nullable=True),
         sa.ForeignKeyConstraint(
             ["engine_id", "scope_hash", "stream_id"],
             ["streams.engine_id", "streams.scope_hash", "streams.stream_id"],

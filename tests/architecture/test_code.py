@@ -3,6 +3,8 @@
 import ast
 from collections.abc import Iterator
 
+import pytest
+
 from tests.architecture.code import Module, module, modules
 
 MAX_FILE_LINES = 400
@@ -14,9 +16,9 @@ COMMITS = {
 }
 ENVIRONMENT = {"app.settings": "the one reader"}
 DERIVED = {"MemoryRow", "MemoryVectorRow", "RevisionRow", "RevisionLabelRow"}
-REPOSITORY = "app.memories.repository"
+REPOSITORIES = ("app.memories.repository", "app.memories.erasure")
 WRITERS = {
-    REPOSITORY: "called by the ledger alone",
+    **dict.fromkeys(REPOSITORIES, "called by the ledger alone"),
     "app.retention.repository": "the sweep that removes revisions past their time",
 }
 
@@ -94,9 +96,9 @@ def test_memories_are_written_where_the_ledger_looks() -> None:
     assert writing == WRITERS.keys()
 
 
-def writing_functions() -> set[str]:
-    """Return the functions of the repository that write, or that use one that does."""
-    code = module(REPOSITORY)
+def writing_functions(repository: str) -> set[str]:
+    """Return the functions of a repository that write, or that use one that does."""
+    code = module(repository)
     writing = {function for function, _ in statements_that_write(code)}
     calls = {
         function.name: {node.id for node in ast.walk(function) if isinstance(node, ast.Name)}
@@ -108,12 +110,14 @@ def writing_functions() -> set[str]:
 
 
 def test_the_writing_functions_are_found() -> None:
-    found = writing_functions()
-    assert {"update_memories", "mark_deleted", "put_vectors", "append_revisions", "erase"} <= found
+    assert writing_functions("app.memories.erasure") >= {"erase", "blank_quotes"}
+    found = writing_functions("app.memories.repository")
+    assert {"update_memories", "mark_deleted", "put_vectors", "append_revisions"} <= found
     assert not {"get", "find", "list_page", "exists_any", "find_revision"} & found
 
 
-def test_only_the_ledger_writes_memories() -> None:
-    writing = writing_functions()
-    using = {code.name for code in modules() if code.uses_of(REPOSITORY) & writing}
+@pytest.mark.parametrize("repository", REPOSITORIES)
+def test_only_the_ledger_writes_memories(repository: str) -> None:
+    writing = writing_functions(repository)
+    using = {code.name for code in modules() if code.uses_of(repository) & writing}
     assert using == {"app.memories.ledger"}

@@ -1,14 +1,19 @@
 """Ingestion through the official clients. Source: wire specification, section 9."""
 
 import asyncio
+import re
+import shutil
+import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from tests.support.live import LiveServer
+from tests.support.live import LiveServer, live_server
+from tests.support.model_server import model_server, slow
 from tests.support.official import (
     USER,
     Bank,
@@ -20,13 +25,16 @@ from tests.support.official import (
     refused,
     says,
     to_its_end,
+    vertex_client,
 )
 
 TEA = "I like green tea."
+MILK = "I like oat milk."
 OSLO = "I live in Oslo."
 SLOW = {"generation_rule": {"idle_duration": "300s"}}
 WAIT = {"wait_for_completion": True}
 _SOON_SECONDS = 10
+_THOUGHT_SECONDS = 2
 
 
 @pytest.fixture(scope="module")
@@ -174,6 +182,45 @@ async def test_flushes_at_once_lose_nothing(aio: Client, engine: str) -> None:
             return
         assert time.monotonic() < deadline, found
         await asyncio.sleep(0.05)
+
+
+def _heard(body: Mapping[str, Any]) -> dict[str, Any]:
+    """Answer as a model that finds what users like, and adds it to what is known."""
+    text = str(body["messages"][-1]["content"])
+    heard = re.findall(r"^(\d+) U.*?: (I like .*\.)$", text, re.MULTILINE)
+    facts = [
+        {"fact": fact, "quote": fact, "line": int(line), "topics": ["USER_PREFERENCES"]}
+        for line, fact in heard
+    ]
+    if heard:
+        return {"facts": facts}
+    numbers = map(int, re.findall(r"^(\d+): ", text, re.MULTILINE))
+    add = {"action": "add", "memory": "", "text": ""}
+    return {"decisions": [{"fact": number, **add} for number in numbers]}
+
+
+@pytest.fixture
+def thinking() -> Iterator[Bank]:
+    """A bank of a server whose model takes its time."""
+    folder = Path(tempfile.mkdtemp(prefix="omb-"))
+    folder.chmod(0o755)
+    with model_server() as model:
+        model.always(slow(_THOUGHT_SECONDS, _heard))
+        model_of = {"MEMORY_BANK_MODEL": "openai:any", "MEMORY_BANK_MODEL_BASE_URL": model.url}
+        with live_server(folder, **model_of) as server:
+            client = vertex_client(**at(server.url))
+            yield Bank(client, client.agent_engines.create().api_resource.name)
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def test_a_flush_that_comes_while_the_model_thinks_has_its_memories_when_done(
+    thinking: Bank,
+) -> None:
+    first = _ingest(thinking, TEA)
+    time.sleep(_THOUGHT_SECONDS / 2)
+    flush = _ingest(thinking, MILK, config={"force_flush": True, **WAIT})
+    assert (flush.name, flush.done, flush.error) == (first.name, True, None)
+    assert sorted(thinking.listed_facts()) == sorted([TEA, MILK])
 
 
 def _full(name: str) -> dict[str, Any]:

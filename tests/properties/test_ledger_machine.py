@@ -242,6 +242,9 @@ class LedgerMachine(RuleBasedStateMachine):
         target = names[-1 - pick // 4 % len(names)]
         target_id, revising = target.rpartition("/")[2], Revising(labels=labels)
         answer = self.bench.ask("POST", f"{target}:undo", wire_revising(revising))
+        if self.operations[target] + KEPT <= self.now:
+            assert answer.status_code == 404
+            return
         if not self.traces(target):
             assert answer.json()["error"]["details"][0]["reason"] == "NOTHING_TO_UNDO"
             return

@@ -1,5 +1,6 @@
 """Ingestion in the API tests: events, requests, and what is stored of a stream."""
 
+import re
 from datetime import timedelta
 
 import httpx
@@ -8,9 +9,11 @@ from sqlalchemy import select
 from app.core.clock import FixedClock
 from app.db.session import Database
 from app.ingestion.tables import StreamEventRow
+from app.llm.scripted import Asked, Reply
 from app.operations.runner import Runner
 from tests.support.bank import Json, ok
 from tests.support.operations import USER, path_of
+from tests.support.scripted import fact
 
 TEA = "I like green tea."
 OSLO = "I live in Oslo."
@@ -70,6 +73,14 @@ async def runs_after(runner: Runner, clock: FixedClock, **length: float) -> int:
     """Let time pass; return how many operations ran then."""
     clock.advance(timedelta(**length))
     return await runner.run_pending()
+
+
+def hears(asked: Asked) -> Reply:
+    """Answer as a model that finds what users like, and changes nothing that is known."""
+    if "decisions" in asked.output.model_fields:
+        return {"decisions": []}
+    heard = re.findall(r"^(\d+) U.*?: (I like .*\.)$", asked.prompt.text, re.MULTILINE)
+    return {"facts": [fact(text, line=int(line)) for line, text in heard]}
 
 
 async def events_of(database: Database) -> list[StreamEventRow]:

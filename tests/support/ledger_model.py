@@ -46,6 +46,8 @@ class Revision:
     memory_expires: datetime | None
     expires: datetime
     operation: str
+    restores: int | None = None
+    """The version that it put back."""
 
 
 @dataclass(frozen=True)
@@ -149,7 +151,7 @@ class Ledger:
         target = self.memories[name].revisions[version]
         content = (target.fact, target.title)
         rest = (self._recomputed_expiry(name, now), Revising())
-        self._change(name, "ROLLED_BACK", now, content, rest)
+        self._change(name, "ROLLED_BACK", now, content, rest, version)
 
     def _recomputed_expiry(self, name: str, now: datetime) -> datetime | None:
         if self.bank.default_ttl:
@@ -174,21 +176,39 @@ class Ledger:
     def _undo(self, name: str, version: int, now: datetime, revising: Revising) -> str:
         memory = self.memories[name]
         before = memory.revisions.get(version - 1)
-        if memory.version != version:
-            return "CHANGED_SINCE"
-        if not memory.is_known(now):
-            return "NOT_RECOVERABLE" if memory.deleted else "EXPIRED"
+        if (obstacle := self._obstacle(memory, version, now)) is not None:
+            return obstacle
         if version > 1 and (before is None or before.expires <= now):
             return "REVISION_NOT_KEPT"
         if before is None or before.action == "DELETED":
             self.delete(name, now, revising)
             return "DELETED"
         expires = before.memory_expires
-        if expires is not None and expires <= now:
-            expires = self._recomputed_expiry(name, now)
+        is_over = expires is not None and expires <= now
+        if is_over and memory.deleted:
+            return "EXPIRED"
+        expires = self._recomputed_expiry(name, now) if is_over else expires
         content = (before.fact, before.title)
-        self._change(name, "ROLLED_BACK", now, content, (expires, revising))
+        self._change(name, "ROLLED_BACK", now, content, (expires, revising), version - 1)
         return "RESTORED" if memory.deleted else "UPDATED"
+
+    def _obstacle(self, memory: Memory, version: int, now: datetime) -> str | None:
+        if version not in self._same(memory, now):
+            return "CHANGED_SINCE"
+        if memory.is_known(now):
+            return None
+        return "NOT_RECOVERABLE" if memory.deleted else "EXPIRED"
+
+    def _same(self, memory: Memory, now: datetime) -> set[int]:
+        """Return the present version, and those that it has put back, as far as is known."""
+        found = {memory.version}
+        revision = memory.revisions.get(memory.version)
+        while revision and revision.expires > now and revision.restores:
+            before = memory.revisions.get(revision.restores)
+            if before and before.expires > now:
+                found.add(revision.restores)
+            revision = before
+        return found
 
     def _change(
         self,
@@ -197,6 +217,7 @@ class Ledger:
         now: datetime,
         content: tuple[str | None, str | None],
         rest: tuple[datetime | None, Revising],
+        restores: int | None = None,
     ) -> None:
         old = self.memories[name]
         self.memories[name] = replace(
@@ -209,7 +230,7 @@ class Ledger:
             deleted=None,
             recoverable_until=None,
         )
-        self._record(name, action, now, rest[1])
+        self._record(name, action, now, rest[1], restores)
 
     def delete(self, name: str, now: datetime, revising: Revising | None = None) -> None:
         old = self.memories[name]
@@ -222,7 +243,14 @@ class Ledger:
         )
         self._record(name, "DELETED", now, revising or Revising())
 
-    def _record(self, name: str, action: str, now: datetime, revising: Revising) -> None:
+    def _record(
+        self,
+        name: str,
+        action: str,
+        now: datetime,
+        revising: Revising,
+        restores: int | None = None,
+    ) -> None:
         if not (revising.keep and self.bank.keeps_revisions):
             return
         memory = self.memories[name]
@@ -234,6 +262,7 @@ class Ledger:
             memory_expires=memory.expires,
             expires=now + (revising.ttl or self.bank.revision_ttl or REVISION_TTL),
             operation=self.operation,
+            restores=restores,
         )
         # A memory in the place of another does not inherit its history.
         before = {} if memory.version == 1 else memory.revisions

@@ -2,7 +2,7 @@
 
 import asyncio
 import random
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from sqlalchemy import func
@@ -14,6 +14,8 @@ from app.operations.claims import Claim
 from tests.support.queue import KEEP, all_stored, enqueue, finish, overwrite, stored
 
 LEASE = timedelta(seconds=30)
+ENDED = (datetime(2026, 1, 15, 13, tzinfo=UTC), KEEP)
+"""When an operation ends that is given back and was to be cancelled."""
 PAST = func.clock_timestamp() - timedelta(seconds=1)
 
 
@@ -78,7 +80,7 @@ async def test_a_retry_that_waits_does_not_hold_its_key(
     running = await claimed(database, clock)
     async with database.transaction() as session:
         later = clock.now() + timedelta(seconds=9)
-        await claims.retry(session, running.owned, later, {"message": "Try later."})
+        await claims.retry(session, running.owned, ENDED, later, {"message": "Try later."})
     assert (await claimed(database, clock)).owned.operation_id == second
     row = await stored(database, first)
     assert (row.state, row.owner, row.details["lastError"]) == ("PENDING", None, "Try later.")
@@ -127,10 +129,23 @@ async def test_a_released_operation_has_lost_no_attempt(
     operation = await enqueue(database, clock)
     running = await claimed(database, clock)
     async with database.transaction() as session:
-        await claims.release(session, running.owned)
+        await claims.release(session, running.owned, ENDED)
     row = await stored(database, operation)
     assert (row.state, row.owner, row.lease_until, row.attempts) == ("PENDING", None, None, 0)
     assert (await claimed(database, clock, "next")).attempts == 1
+
+
+async def test_what_is_given_back_after_a_cancellation_has_ended(
+    database: Database, clock: FixedClock
+) -> None:
+    operation = await enqueue(database, clock)
+    running = await claimed(database, clock)
+    await overwrite(database, operation, cancel_requested=True)
+    async with database.transaction() as session:
+        await claims.release(session, running.owned, ENDED)
+    row = await stored(database, operation)
+    assert (row.state, row.request, row.owner) == ("CANCELLED", None, None)
+    assert (row.update_time, row.remove_time) == (ENDED[0], ENDED[0] + ENDED[1])
 
 
 async def test_only_the_owner_writes(database: Database, clock: FixedClock) -> None:
@@ -138,8 +153,8 @@ async def test_only_the_owner_writes(database: Database, clock: FixedClock) -> N
     lost = (await claimed(database, clock, "lost")).owned
     await overwrite(database, operation, owner="thief")
     async with database.transaction() as session:
-        await claims.release(session, lost)
-        await claims.retry(session, lost, clock.now(), {"message": "no"})
+        await claims.release(session, lost, ENDED)
+        await claims.retry(session, lost, ENDED, clock.now(), {"message": "no"})
         assert not await claims.is_cancelled(session, lost)
     row = await stored(database, operation)
     assert (row.state, row.owner, row.attempts) == ("RUNNING", "thief", 1)

@@ -1,7 +1,7 @@
 """What becomes of an operation when its work succeeds, fails, or loses its lease."""
 
 import asyncio
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 
 import pytest
 from structlog.testing import capture_logs
@@ -136,9 +136,10 @@ async def test_what_cannot_pass_fails_at_once(
         DeadlineExceeded("No answer in time.", Reason.MODEL_TIMEOUT),
         ResourceExhausted("No more requests.", Reason.MODEL_RATE_LIMITED),
         Unavailable("It keeps failing.", Reason.MODEL_UNAVAILABLE),
+        Aborted("It keeps changing.", Reason.SCOPE_KEEPS_CHANGING),
     ],
 )
-async def test_what_the_models_client_has_retried_is_final(
+async def test_what_has_been_tried_often_enough_is_final(
     database: Database, clock: FixedClock, settings: Settings, error: ServiceError
 ) -> None:
     operation = await enqueue(database, clock)
@@ -313,3 +314,107 @@ async def test_cancelling_what_runs_stops_it_at_its_next_step(
     assert (row.state, row.response, steps) == ("CANCELLED", None, ["one"])
     assert row.error is not None
     assert row.error["details"][0]["reason"] == Reason.OPERATION_CANCELLED
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        Unavailable("It is away.", Reason.DATABASE_UNAVAILABLE),
+        Postponed(datetime(2026, 1, 16, tzinfo=UTC)),
+    ],
+)
+async def test_what_was_cancelled_is_not_tried_again(
+    database: Database, clock: FixedClock, settings: Settings, error: Exception
+) -> None:
+    operation = await enqueue(database, clock)
+
+    async def fail(_: Job) -> None:
+        await cancel(database, clock, operation)
+        raise error
+
+    await runner_of(database, clock, settings, fail).run_pending()
+    row = await stored(database, operation)
+    assert (row.state, row.request, row.owner) == ("CANCELLED", None, None)
+    assert row.error is not None
+    assert row.error["details"][0]["reason"] == Reason.OPERATION_CANCELLED
+    assert row.remove_time == clock.now() + settings.operation_retention
+
+
+async def test_what_was_cancelled_under_a_killed_worker_is_not_run(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    operation = await enqueue(database, clock)
+    await overwrite(database, operation, cancel_requested=True)
+    work = Failing(AssertionError("must not run"))
+    assert await runner_of(database, clock, settings, work).run_pending() == 1
+    assert ((await stored(database, operation)).state, work.runs) == ("CANCELLED", 0)
+
+
+async def test_cancelling_stops_work_that_takes_no_step(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    operation = await enqueue(database, clock)
+
+    async def sleep(_: Job) -> None:
+        await cancel(database, clock, operation)
+        await asyncio.sleep(30)
+
+    short = settings.model_copy(update={"worker_lease_seconds": 0.15})
+    async with asyncio.timeout(5):
+        await runner_of(database, clock, short, sleep).run_pending()
+    assert (await stored(database, operation)).state == "CANCELLED"
+
+
+async def test_what_only_tidies_up_is_never_asked_to_stop(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    operation = await enqueue(database, clock)
+    await overwrite(database, operation, request=None)
+
+    async def work(job: Job) -> None:
+        await cancel(database, clock, operation)
+        await job.step()
+        await succeed(job)
+
+    await runner_of(database, clock, settings, work).run_pending()
+    assert (await stored(database, operation)).state == "SUCCEEDED"
+
+
+async def test_the_next_attempt_knows_what_was_noted(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    operation = await enqueue(database, clock)
+    known: list[dict[str, object]] = []
+
+    async def work(job: Job) -> None:
+        known.append(job.claim.details)
+        async with job.db.transaction() as session:
+            if job.claim.attempts == 1:
+                await job.note(session, {"count": 1, "sum": 2})
+                return
+            # What is None goes.
+            await job.finish(session, {}, {"count": 2, "sum": None})
+
+    runner = runner_of(database, clock, settings, work)
+    await runner.run_pending()
+    await overwrite(database, operation, lease_until=clock.now())
+    await runner.run_pending()
+    assert known == [{"@type": "test"}, {"@type": "test", "count": 1, "sum": 2}]
+    assert (await stored(database, operation)).details == {"@type": "test", "count": 2}
+
+
+async def test_what_was_cancelled_before_it_ends_has_no_effects(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    operation = await enqueue(database, clock)
+
+    async def work(job: Job) -> None:
+        await cancel(database, clock, operation)
+        effect = repository.NewOperation(1, "effect", KIND, clock.now(), timedelta(1), {})
+        async with job.db.transaction() as session:
+            await repository.insert_done(session, effect, {})
+            await job.finish(session, {}, {})
+
+    await runner_of(database, clock, settings, work).run_pending()
+    (row,) = await all_stored(database)
+    assert (row.operation_id, row.state, row.response) == (operation, "CANCELLED", None)

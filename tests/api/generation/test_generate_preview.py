@@ -16,7 +16,7 @@ from app.resources import Resources
 from app.retention.service import RetentionService
 from app.settings import ModelPrice, Settings
 from app.worker import make_runner
-from tests.support.bank import Json, configure, count, listed, ok
+from tests.support.bank import ENGINE_URL, GONE, Json, configure, count, listed, ok, refusal
 from tests.support.generation import given, run, said, start
 from tests.support.operations import USER, create_memory, path_of
 from tests.support.scripted import decision, decisions, fact, facts, written_by
@@ -157,9 +157,9 @@ async def test_an_erased_memory_lives_on_in_no_preview(
 ) -> None:
     text = "I live in Paris. My cat is called Pixel."
     path = path_of((await create_memory(client, text))["name"])
-    other = await create_memory(client, "I work at Initech.")
+    await create_memory(client, "I work at Initech.")
     told = await _preview(client, runner, said(BERLIN))
-    kept = await _preview(client, runner, said("I work at Globex now."))
+    await _preview(client, runner, said("I work at Globex now."))
     assert "Pixel" in str(told["response"])
     # What a memory says at present is not stored a second time.
     assert "Initech" not in await _stored(database)
@@ -171,31 +171,72 @@ async def test_an_erased_memory_lives_on_in_no_preview(
     left = ok(await client.get(path_of(told["name"])))
     assert left["done"]
     assert left["response"] == {"@type": told["response"]["@type"], "withdrawn": True}
-    assert "Pixel" not in await _stored(database)
-    # The others stay, with what they read.
-    assert ok(await client.get(path_of(kept["name"]))) == kept
-    assert other["name"] in str(kept)
+    # The others go along: any of them may say what the memory said.
+    assert "Globex" not in await _stored(database)
+
+
+async def test_a_memory_erased_after_it_was_planned_is_in_no_preview(
+    client: httpx.AsyncClient, runner: Runner, database: Database
+) -> None:
+    """Its preview does not name it: it was not there yet."""
+    await _preview(client, runner, said(TEA))
+    (made,) = (await run(client, runner, said(TEA)))["response"]["generatedMemories"]
+    ok(await client.delete(path_of(made["memory"]["name"]), params={"permanent": True}))
+    assert TEA not in await _stored(database)
 
 
 async def test_a_memory_that_the_sweep_removes_takes_its_previews_along(
     client: httpx.AsyncClient, runner: Runner, clock: FixedClock, resources: Resources
 ) -> None:
     await create_memory(client, PARIS, ttl="60s")
+    other = await create_memory(client, "I work at Initech.")
     told = await _preview(client, runner, said(BERLIN))
+    kept = await _preview(client, runner, said("I work at Globex now."))
     clock.advance(timedelta(seconds=61))
     await RetentionService.of(resources).sweep()
     left = ok(await client.get(path_of(told["name"])))
     assert left["response"]["withdrawn"] is True
+    # The others stay, with what they read.
+    assert ok(await client.get(path_of(kept["name"]))) == kept
+    assert other["name"] in str(kept)
+
+
+async def test_a_memory_that_gives_its_id_away_takes_its_previews_along(
+    client: httpx.AsyncClient, runner: Runner, clock: FixedClock
+) -> None:
+    query = {"memoryId": "chosen"}
+    body = {"fact": PARIS, "scope": USER, "ttl": "60s"}
+    ok(await client.post("/memories", json=body, params=query))
+    told = await _preview(client, runner, said(BERLIN))
+    clock.advance(timedelta(seconds=60))
+    other = {"fact": "I own a boat.", "scope": {"user_id": "7"}}
+    ok(await client.post("/memories", json=other, params=query))
+    left = ok(await client.get(path_of(told["name"])))
+    assert left["response"] == {"@type": told["response"]["@type"], "withdrawn": True}
+
+
+async def test_a_deleted_engine_takes_its_previews_along(
+    client: httpx.AsyncClient, runner: Runner, database: Database
+) -> None:
+    await create_memory(client, PARIS)
+    told = await _preview(client, runner, said(BERLIN, TEA))
+    ok(await client.delete(ENGINE_URL, params={"force": True}))
+    for _ in range(2):
+        left = ok(await client.get(path_of(told["name"])))
+        assert left["response"] == {"@type": told["response"]["@type"], "withdrawn": True}
+        assert TEA not in await _stored(database)
+        await runner.run_pending()
 
 
 async def test_a_preview_is_kept_for_a_while_only(
-    client: httpx.AsyncClient, runner: Runner, clock: FixedClock, database: Database
+    client: httpx.AsyncClient, runner: Runner, clock: FixedClock
 ) -> None:
-    await _preview(client, runner, said(TEA))
-    async with database.snapshot() as session:
-        statement = select(OperationRow.remove_time).where(OperationRow.engine_id == 1)
-        (until,) = (await session.execute(statement)).scalars()
-    assert until == clock.now() + timedelta(hours=1)
+    path = path_of((await _preview(client, runner, said(TEA)))["name"])
+    clock.advance(timedelta(hours=1) - timedelta(seconds=1))
+    ok(await client.get(path))
+    clock.advance(timedelta(seconds=1))
+    assert refusal(await client.get(path)) == GONE
+    assert ok(await client.get("/operations")) == {"operations": []}
 
 
 async def test_previews_of_one_scope_need_not_wait(

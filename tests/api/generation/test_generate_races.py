@@ -1,13 +1,11 @@
 """What happens to a generation while it runs: decisions, section 3; issue, sections 2 and 3."""
 
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
-from datetime import timedelta
 
 import httpx
 import pytest
 from typing_extensions import override
 
-from app.core.clock import FixedClock
 from app.llm.ports import Vectors
 from app.llm.scripted import ScriptedEmbedder
 from app.operations.runner import Runner
@@ -83,19 +81,18 @@ async def test_a_deletion_between_plan_and_write_makes_a_new_memory(
     assert await listed(client) == [TEA]
 
 
-async def test_what_keeps_changing_is_tried_again_later_and_not_half_written(
-    client: httpx.AsyncClient, clock: FixedClock, runner: Runner, embedder: MeddlingEmbedder
+async def test_what_keeps_changing_ends_and_is_not_half_written(
+    client: httpx.AsyncClient, runner: Runner, embedder: MeddlingEmbedder
 ) -> None:
     path = path_of((await create_memory(client, TEA))["name"])
     operation = await start(client, given("I live in Oslo.", TEA))
     embedder.meddle(range(1, 100), lambda: client.patch(path, json={"description": "again"}))
-    waiting = await _ended(client, runner, operation)
-    assert not waiting["done"]
+    error = (await _ended(client, runner, operation))["error"]
+    assert (error["code"], error["details"][0]["reason"]) == (10, "SCOPE_KEEPS_CHANGING")
     assert await listed(client) == [TEA]
     embedder.meddle([], lambda: client.get(path))
-    clock.advance(timedelta(seconds=1))
-    done = await _ended(client, runner, operation)
-    actions = [one["action"] for one in done["response"]["generatedMemories"]]
+    again = await _ended(client, runner, await start(client, given("I live in Oslo.", TEA)))
+    actions = [one["action"] for one in again["response"]["generatedMemories"]]
     assert sorted(actions) == ["CREATED", "UPDATED"]
 
 

@@ -34,7 +34,16 @@ async def test_a_generation_is_an_operation_of_the_engine(
     kind = "type.googleapis.com/google.cloud.aiplatform.v1beta1.GenerateMemories"
     assert started == {
         "name": started["name"],
-        "metadata": {"@type": f"{kind}OperationMetadata", "genericMetadata": times},
+        "metadata": {
+            "@type": f"{kind}OperationMetadata",
+            "genericMetadata": times,
+            # Who is to write, and that nothing is spent: that is told whatever becomes of it.
+            "author": "builtin-rules/1",
+            "modelCallCount": 0,
+            "inputTokenCount": 0,
+            "outputTokenCount": 0,
+            "modelMilliseconds": 0,
+        },
         "done": False,
     }
     assert started["name"].startswith(f"{ENGINE}/operations/")

@@ -36,7 +36,8 @@ from tests.support.ingestion import (
     runs_after,
 )
 from tests.support.operations import path_of
-from tests.support.queue import stored
+from tests.support.queue import overwrite, stored
+from tests.support.undo import undo
 from tests.support.usage import record
 
 BROKEN = InvalidArgument("The model is not there.", Reason.FIELD_INVALID)
@@ -116,10 +117,67 @@ async def test_what_arrives_while_it_runs_gets_the_same_and_then_one_of_its_own(
 async def test_a_flush_while_it_runs_is_heeded_right_afterwards(
     client: httpx.AsyncClient, runner: Runner, embedder: MeddlingEmbedder
 ) -> None:
-    await ingest(client, TEA, forceFlush=True, **IDLE)
-    embedder.meddle = lambda: ingest(client, OSLO, forceFlush=True, **IDLE)
+    first = await ingest(client, TEA, forceFlush=True, **IDLE)
+    seen: list[Json] = []
+
+    async def flush() -> None:
+        seen.append(await ingest(client, OSLO, forceFlush=True, **IDLE))
+
+    async def look() -> None:
+        if await listed(client):
+            seen.append(await read(client, first))
+        else:
+            embedder.meddle = look
+
+    async def flush_and_look_again() -> None:
+        await flush()
+        embedder.meddle = look
+
+    embedder.meddle = flush_and_look_again
     assert await runner.run_pending() == 2
+    assert [one["name"] for one in seen] == [first["name"]] * 2
+    # It is not done before what came last is a memory, too.
+    assert seen[1]["done"] is False
+    done = await ended(client, runner, first)
+    assert (done["metadata"]["eventCount"], done["metadata"]["pendingEventCount"]) == (2, 0)
     assert len(await listed(client)) == 2
+
+
+async def test_the_generations_of_one_operation_are_taken_back_together(
+    client: httpx.AsyncClient, runner: Runner, embedder: MeddlingEmbedder
+) -> None:
+    first = await ingest(client, TEA)
+    embedder.meddle = lambda: ingest(client, OSLO)
+    done = await ended(client, runner, first)
+    assert len(await listed(client)) == 2
+    generated = await read(client, {"name": done["response"]["generateMemoriesOperation"]})
+    changed = generated["response"]["generatedMemories"]
+    assert [one["action"] for one in changed] == ["CREATED", "CREATED"]
+    await undo(client, runner, first["name"])
+    assert await listed(client) == []
+
+
+async def test_what_is_not_ripe_is_told_and_gets_an_operation_of_its_own(
+    client: httpx.AsyncClient, runner: Runner, embedder: MeddlingEmbedder
+) -> None:
+    first = await ingest(client, TEA)
+    embedder.meddle = lambda: ingest(client, OSLO, **IDLE)
+    done = await ended(client, runner, first)
+    assert (done["metadata"]["eventCount"], done["metadata"]["pendingEventCount"]) == (1, 1)
+
+
+async def test_an_operation_that_was_taken_over_does_not_go_on(
+    client: httpx.AsyncClient, runner: Runner, embedder: MeddlingEmbedder, database: Database
+) -> None:
+    first = await ingest(client, TEA)
+
+    async def take_over() -> None:
+        await ingest(client, OSLO)
+        await overwrite(database, first["name"].rpartition("/")[2], owner="other")
+
+    embedder.meddle = take_over
+    await runner.run_pending()
+    assert await listed(client) == []
 
 
 async def test_more_events_than_one_generation_reads_take_several(
@@ -129,7 +187,8 @@ async def test_more_events_than_one_generation_reads_take_several(
     first = await ingest(client, *talk, **IDLE)
     await ingest(client, *(event("Hm.", f"f{n}") for n in range(1_200)), forceFlush=True)
     assert await runner.run_pending() == 2
-    assert (await read(client, first))["metadata"]["eventCount"] == 2_000
+    metadata = (await read(client, first))["metadata"]
+    assert (metadata["eventCount"], metadata["pendingEventCount"]) == (2_400, 0)
     assert (await ingest(client))["done"] is True
 
 
@@ -166,16 +225,25 @@ async def test_a_failure_keeps_the_events_and_tries_again(
     assert await listed(client) == [TEA]
 
 
-async def test_a_request_after_a_failure_tries_at_once(
-    client: httpx.AsyncClient, runner: Runner, resources: Resources, embedder: MeddlingEmbedder
+@pytest.mark.parametrize("is_swept", [False, True])
+async def test_a_request_after_a_failure_waits_unless_it_is_a_flush(
+    client: httpx.AsyncClient,
+    runner: Runner,
+    resources: Resources,
+    embedder: MeddlingEmbedder,
+    *,
+    is_swept: bool,
 ) -> None:
     first = await ingest(client, event(TEA, "a"))
     embedder.failure = BROKEN
     await runner.run_pending()
     embedder.failure = None
-    await sweep_once(resources)
+    if is_swept:
+        await sweep_once(resources)
     second = await ingest(client, event(OSLO, "b"))
     assert second["name"] != first["name"]
+    assert await runner.run_pending() == 0
+    assert (await ingest(client, forceFlush=True))["name"] == second["name"]
     await ended(client, runner, second)
     assert len(await listed(client)) == 2
 
@@ -191,6 +259,9 @@ async def test_what_may_pass_is_retried_in_the_same_operation(
     second = await ingest(client, OSLO)
     assert second["name"] == first["name"]
     assert await runner.run_pending() == 0
+    # A flush does.
+    await ingest(client, forceFlush=True)
+    assert await runner.run_pending() == 1
     embedder.failure = None
     clock.advance(timedelta(seconds=1))
     await ended(client, runner, first)
@@ -216,6 +287,18 @@ async def test_a_cancelled_operation_does_not_strand_events_beyond_a_day(
     clock.advance(timedelta(hours=1))
     await sweep_once(resources)
     assert await runs_after(runner, clock, hours=22) == 0
+    assert await runs_after(runner, clock, hours=1) == 1
+    assert await listed(client) == [TEA]
+
+
+async def test_so_it_is_where_the_cancelled_operation_was_deleted(
+    client: httpx.AsyncClient, runner: Runner, clock: FixedClock, resources: Resources
+) -> None:
+    first = await ingest(client, TEA, **IDLE)
+    await _cancel(client, first)
+    ok(await client.delete(path_of(first["name"])))
+    await sweep_once(resources)
+    assert await runs_after(runner, clock, hours=23) == 0
     assert await runs_after(runner, clock, hours=1) == 1
     assert await listed(client) == [TEA]
 
@@ -275,6 +358,10 @@ async def test_a_spent_budget_postpones_and_does_not_refuse(
     # It keeps buffering.
     assert (await ingest(client, OSLO, **IDLE))["name"] == operation["name"]
     assert await runs_after(runner, clock, hours=11) == 0
+    # A flush looks whether there are tokens again, and finds none.
+    await ingest(client, forceFlush=True)
+    assert await runner.run_pending() == 1
+    assert model.asked == []
     clock.advance(timedelta(hours=1))
     await ended(client, runner, operation)
     assert await listed(client) == [TEA]

@@ -12,6 +12,7 @@ from app.core.errors import Reason
 from app.db.session import Database
 from app.operations import claims
 from app.operations.runner import Runner
+from app.settings import Settings
 from tests.support.engines import API, FIRST, LOCATION, NOW
 from tests.support.errors import BAD_FIELD, NOT_FOUND, refusal, violations
 from tests.support.operations import USER, create_memory, path_of
@@ -45,6 +46,11 @@ async def test_an_operation_is_the_same_before_and_after_its_work(
         "name": queued["name"],
         "metadata": {
             "@type": _TYPES + "GenerateMemoriesOperationMetadata",
+            "author": "builtin-rules/1",
+            "modelCallCount": 0,
+            "inputTokenCount": 0,
+            "outputTokenCount": 0,
+            "modelMilliseconds": 0,
             "genericMetadata": {"createTime": NOW, "updateTime": NOW},
         },
         "done": False,
@@ -202,7 +208,7 @@ async def test_a_running_operation_stops_at_its_next_step(
     assert (await client.post(f"{path_of(operation['name'])}:cancel")).json() == {}
     assert (await _get(client, operation))["done"] is False
     async with database.transaction() as session:
-        await claims.release(session, claim.owned)
+        await claims.release(session, claim.owned, (clock.now(), timedelta(days=1)))
     await runner.run_pending()
     assert (await _get(client, operation))["error"]["code"] == 1
     assert (await client.get("/memories")).json() == {"memories": []}
@@ -246,6 +252,46 @@ async def test_deleting_an_operation_keeps_what_it_did(client: httpx.AsyncClient
     assert (await client.get(path_of(memory["name"]))).json() == memory
 
 
+async def test_an_operation_is_gone_when_its_time_has_passed(
+    client: httpx.AsyncClient, clock: FixedClock, settings: Settings
+) -> None:
+    """Whether a sweep has come by or not."""
+    body = {"fact": "I like tea.", "scope": USER}
+    made = await client.post("/memories", json=body, params={"requestId": "r"})
+    waiting = await _generate(client)
+    path = path_of(made.json()["name"])
+    clock.advance(settings.operation_retention - timedelta(seconds=1))
+    assert (await client.get(path)).status_code == 200
+    clock.advance(timedelta(seconds=1))
+    for answer in (
+        await client.get(path),
+        await client.post(f"{path}:wait"),
+        await client.post(f"{path}:cancel"),
+        await client.post(f"{path}:undo"),
+        await client.delete(path),
+    ):
+        assert refusal(answer) == NOT_FOUND
+    # What has not ended stays.
+    assert (await client.get("/operations")).json() == {"operations": [waiting]}
+
+
+async def test_a_request_that_is_repeated_too_late_finds_no_operation(
+    client: httpx.AsyncClient, runner: Runner, clock: FixedClock
+) -> None:
+    """A preview goes sooner than the request id that asked for it."""
+    source = {"directMemories": [{"fact": "I live in Paris."}]}
+    body = {"scope": USER, "directMemoriesSource": source, "validateOnly": True}
+
+    async def ask() -> httpx.Response:
+        return await client.post("/memories:generate", json=body, params={"requestId": "r"})
+
+    first = (await ask()).json()
+    await runner.run_pending()
+    assert (await ask()).json()["name"] == first["name"]
+    clock.advance(timedelta(hours=1))
+    assert refusal(await ask()) == NOT_FOUND
+
+
 async def test_cancel_and_delete_are_done_once_for_a_request_id(client: httpx.AsyncClient) -> None:
     path = path_of((await _generate(client))["name"])
     for _ in range(2):
@@ -256,6 +302,33 @@ async def test_cancel_and_delete_are_done_once_for_a_request_id(client: httpx.As
         assert (answer.status_code, answer.json()) == (200, {})
     assert refusal(await client.delete(path)) == NOT_FOUND
     assert (await client.delete(path, params={"requestId": "c"})).status_code == 409
+
+
+async def test_a_request_is_not_done_again_because_its_operation_was_deleted(
+    client: httpx.AsyncClient,
+) -> None:
+    body = {"fact": "I like tea.", "scope": USER}
+    first = (await client.post("/memories", params={"requestId": "r"}, json=body)).json()
+    assert (await client.delete(path_of(first["name"]))).status_code == 200
+    again = await client.post("/memories", params={"requestId": "r"}, json=body)
+    assert refusal(again) == NOT_FOUND
+    assert again.json()["error"]["message"] == (
+        f"requestId: this request was done before; its operation {first['name']} is no longer kept."
+    )
+    assert len((await client.get("/memories")).json()["memories"]) == 1
+
+
+async def test_an_ingestion_is_not_done_again_either(client: httpx.AsyncClient) -> None:
+    ask: dict[str, Any] = {"params": {"requestId": "r"}, "json": {"scope": USER}}
+    first = (await client.post("/memories:ingestEvents", **ask)).json()
+    assert first["done"]
+    # Nothing waited: it tells all the same who would have written, and that it cost nothing.
+    assert first["metadata"]["author"] == "builtin-rules/1"
+    assert first["metadata"]["modelCallCount"] == 0
+    assert (await client.delete(path_of(first["name"]))).status_code == 200
+    again = await client.post("/memories:ingestEvents", **ask)
+    assert refusal(again) == NOT_FOUND
+    assert first["name"] in again.json()["error"]["message"]
 
 
 async def test_a_failed_operation_says_why(client: httpx.AsyncClient, runner: Runner) -> None:

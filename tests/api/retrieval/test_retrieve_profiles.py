@@ -177,6 +177,24 @@ async def test_a_field_is_deleted_when_its_user_asks(
     assert await profiles(client) == {"person": {"address": "12 Main Street"}}
 
 
+async def test_a_question_deletes_where_it_asks(client: httpx.AsyncClient, runner: Runner) -> None:
+    await configure(client, **_PROFILES)
+    made = await generate(client, runner, "I'm allergic to nuts.")
+    assert len(made) == 2
+    for said in ("Forget my allergies? No way.", "Forget that I'm allergic to nuts? No way!"):
+        assert await generate(client, runner, said) == []
+    assert await profiles(client) == {"person": {"allergies": ["nuts"]}}
+    gone = await generate(client, runner, "Can you forget that I'm allergic to nuts?")
+    assert [one["action"] for one in gone] == ["DELETED", "DELETED"]
+    assert await profiles(client) == {}
+
+
+async def test_what_others_say_is_nobodys_memory(client: httpx.AsyncClient, runner: Runner) -> None:
+    await configure(client, **_PROFILES)
+    assert await generate(client, runner, "Tom said I am 34 years old.") == []
+    assert await profiles(client) == {}
+
+
 async def test_fields_live_as_long_as_generated_memories(
     client: httpx.AsyncClient, runner: Runner, clock: FixedClock
 ) -> None:
@@ -216,6 +234,7 @@ async def test_a_scope_without_the_keys_has_no_profile(
         ({"properties": {"a": {"pattern": "("}}}, "RE2 syntax"),
         ({"properties": {"a": {"$ref": "http://127.0.0.1:1/x"}}}, "a part of the same schema"),
         ({"$defs": {"A": {"$ref": "#/$defs/A"}}, "$ref": "#/$defs/A"}, "refer to itself"),
+        ({"anyOf": [{}], "properties": {"a": {"$ref": "#/anyOf/00000000099"}}}, "that is there"),
     ],
 )
 @pytest.mark.parametrize("key", ["schema", "jsonSchema"])

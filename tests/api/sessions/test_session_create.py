@@ -120,6 +120,26 @@ async def test_what_is_wrong_is_named(
     assert await ids(client) == []
 
 
+async def test_a_state_is_bounded_as_it_is_answered(client: httpx.AsyncClient) -> None:
+    """A number of five characters may be stored with three hundred."""
+    state = f'{{"userId":"u","sessionState":{{"a":[{",".join(["1e300"] * 4_000)}]}}}}'
+    assert len(state) < MAX_STATE_BYTES / 25
+    json = {"content-type": "application/json"}
+    for answer in (
+        await client.post("/sessions", content=state, headers=json),
+        await client.patch((await _path(client)), content=state, headers=json),
+    ):
+        assert field_of(answer) == "sessionState"
+        assert str(MAX_STATE_BYTES) in answer.json()["error"]["message"]
+    (left,) = ok(await client.get("/sessions"))["sessions"]
+    assert left["sessionState"] == {}
+
+
+async def _path(client: httpx.AsyncClient) -> str:
+    """Create the session of the user u; return its path."""
+    return path_of((await create_session(client, userId="u"))["name"])
+
+
 async def test_labels_may_be_of_any_script(client: httpx.AsyncClient) -> None:
     labels = {"größe": "東京", "k_-1": ""}
     assert (await create_session(client, labels=labels))["labels"] == labels

@@ -242,6 +242,16 @@ async def test_an_ingestion_is_undone_through_the_generation_that_it_fired(
     assert await retrieved(client) == []
 
 
+async def test_an_ingestion_is_undone_when_the_generation_s_operation_is_forgotten(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    fired = await ended(client, runner, await ingest(client, TEA, OSLO, forceFlush=True))
+    ok(await client.delete(path_of(fired["response"]["generateMemoriesOperation"])))
+    done = await undo(client, runner, fired["name"])
+    assert list(undone(done).values()) == ["DELETED"] * 2
+    assert await retrieved(client) == []
+
+
 async def test_an_undo_is_undone_again_and_again(client: httpx.AsyncClient, runner: Runner) -> None:
     changed, removed = await _made(client, "I live in Paris."), await _made(client, "I like tea.")
     texts = ("I moved to London.", "Please forget that I like tea.", "My dog is called Rex.")
@@ -257,6 +267,41 @@ async def test_an_undo_is_undone_again_and_again(client: httpx.AsyncClient, runn
         last = done["name"]
     assert (await history(client, changed))[0]["operation"] == last
     assert len(await history(client, removed)) == 5
+
+
+async def test_what_was_done_in_turn_is_undone_in_turn(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    """Where an undo has put a memory back, nothing is left of what was done since."""
+    texts = ("I live in Paris.", "I live in Oslo.", "I live in Rome.")
+    operations = [await generation.run(client, runner, generation.given(text)) for text in texts]
+    path = path_of(operations[0]["response"]["generatedMemories"][0]["memory"]["name"])
+    operations.append(ok(await client.delete(path)))
+    told = []
+    for operation in reversed(operations):
+        done = await undo(client, runner, operation["name"])
+        told.append((*undone(done).values(), *await retrieved(client)))
+    assert told == [
+        ("RESTORED", "I live in Rome."),
+        ("UPDATED", "I live in Oslo."),
+        ("UPDATED", "I live in Paris."),
+        ("DELETED",),
+    ]
+
+
+async def test_what_a_rollback_has_put_back_is_as_its_operation_left_it(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    path = await _made(client, "tea")
+    first, second = [
+        ok(await client.patch(path, json={"fact": fact})) for fact in ("milk", "water")
+    ]
+    ok(await roll_back(client, path, id_of((await history(client, path))[1])))
+    done = await undo(client, runner, second["name"])
+    assert skipped(done) == {path.rpartition("/")[2]: "CHANGED_SINCE"}
+    done = await undo(client, runner, first["name"])
+    assert list(undone(done).values()) == ["UPDATED"]
+    assert await retrieved(client) == ["tea"]
 
 
 async def test_a_second_undo_finds_everything_changed(

@@ -193,15 +193,18 @@ async def test_an_expiry_of_before_that_is_over_is_recomputed_as_for_a_rollback(
     assert expiries == [present, after(clock, seconds=77)]
 
 
-async def test_a_memory_whose_life_ended_while_it_was_deleted_comes_back_without_an_end(
+async def test_a_memory_whose_life_ended_while_it_was_deleted_stays_deleted(
     client: httpx.AsyncClient, runner: Runner, clock: FixedClock
 ) -> None:
-    path = await _path(client, "tea", ttl="3600s")
-    deleted = ok(await client.delete(path))
+    ended, lives = await _path(client, "tea", ttl="3600s"), await _path(client, "milk", ttl="9000s")
+    end = ok(await client.get(lives))["expireTime"]
+    purge = await _purge(client)
     clock.advance(2 * HOUR)
-    await undo(client, runner, deleted["name"])
-    assert "expireTime" not in ok(await client.get(path))
-    assert await retrieved(client) == ["tea"]
+    done = await undo(client, runner, purge)
+    assert skipped(done) == {_id(ended): "EXPIRED"}
+    assert undone(done) == {_id(lives): "RESTORED"}
+    assert ok(await client.get(lives))["expireTime"] == end
+    assert await retrieved(client) == ["milk"]
 
 
 async def test_a_bank_that_keeps_no_revisions_now_says_so(

@@ -1,20 +1,8 @@
-"""What needs no model, and what a model is not trusted with."""
+"""What needs no model."""
 
 import pytest
 
-from app.generation.gates import (
-    MAX_NEAR,
-    NEAR_COSINE,
-    Gated,
-    Group,
-    gate,
-    invents,
-    keeps,
-    may_forget,
-    merged,
-    repeats,
-    replaced,
-)
+from app.generation.gates import MAX_NEAR, Gated, Group, gate, may_forget
 from app.rules.facts import Candidate, Neighbour
 from app.rules.relations import read
 
@@ -120,115 +108,6 @@ def test_the_later_of_forgetting_and_saying_counts() -> None:
     found = gated("I like tea.", forgetting("I like tea"), memories=memories)
     assert told(found) == [("DELETE", "a", "")]
     assert told(gated("I like tea.", forgetting("I like tea"))) == []
-
-
-@pytest.mark.parametrize(
-    ("text", "facts"),
-    [
-        ("I like green tea.", ["I like green tea.", "I like tea."]),
-        ("I like tea and coffee.", ["I like tea.", "I like coffee."]),
-        ("I do not eat meat or fish.", ["I do not eat meat.", "I don't eat fish."]),
-        ("Mein Hund Rex bellt laut.", ["Mein Hund bellt laut."]),
-    ],
-)
-def test_a_text_keeps_what_facts_say(text: str, facts: list[str]) -> None:
-    assert keeps(text, *facts)
-
-
-@pytest.mark.parametrize(
-    ("text", "fact"),
-    [
-        ("I like tea.", "I like tea from Ceylon."),
-        ("I have dogs.", "I have 2 dogs."),
-        ("I have 3 dogs.", "I have 2 dogs."),
-        ("I eat meat and fish.", "I don't eat meat."),
-        ("I like tea.", "I like coffee."),
-        ("", "I like coffee."),
-    ],
-)
-def test_a_text_loses_what_a_fact_says(text: str, fact: str) -> None:
-    assert not keeps(text, fact)
-
-
-@pytest.mark.parametrize(
-    "text",
-    [
-        "I like tea and owe my neighbour Bob money.",
-        "I like 2 teas.",
-        "I do not like tea.",
-        "I never like tea.",
-    ],
-)
-def test_a_text_says_more_than_it_is_made_from(text: str) -> None:
-    assert invents(text, "I like tea.")
-    assert not invents("I like tea.", "I like tea.")
-
-
-@pytest.mark.parametrize(
-    ("fact", "memory", "distance", "is_said"),
-    [
-        ("I adore tea.", "I love tea.", 0.3, True),
-        ("I adore tea.", "I love tea.", 0.9, False),
-        ("I like tea.", "I like green tea.", 1.2, True),
-        ("I have 3 dogs.", "I have 2 dogs.", 0.1, False),
-        ("I don't like tea.", "I like tea.", 0.1, False),
-        ("I know Anna.", "I know Bob.", 0.1, False),
-    ],
-)
-def test_a_memory_says_it_already(
-    fact: str, memory: str, distance: float, *, is_said: bool
-) -> None:
-    assert repeats(read(fact), near(memory, distance=distance)) is is_said
-
-
-@pytest.mark.parametrize(
-    ("text", "is_sound"),
-    [
-        ("I like tea and coffee.", True),
-        ("I like both tea and coffee.", True),
-        ("I like coffee.", False),
-        ("I like hot drinks.", False),
-        ("I like tea and coffee, and I owe Bob 500 dollars.", False),
-        ("I like neither tea nor coffee.", False),
-        ("I like tea and coffee." + " tea" * 4_000, False),
-    ],
-)
-def test_a_merge_has_all_and_nothing_else(text: str, *, is_sound: bool) -> None:
-    found = merged(read("I like coffee."), near("I like tea."), text)
-    assert found == (text if is_sound else None)
-
-
-def test_what_is_affirmed_and_what_is_denied_are_not_merged() -> None:
-    denied = near("I don't eat meat.")
-    assert merged(read("I eat fish."), denied, "I don't eat meat or fish.") is None
-
-
-@pytest.mark.parametrize(
-    ("new", "old", "text", "expected"),
-    [
-        # The words tell the contradiction: the new fact, whatever the model says.
-        ("I live in Rome.", "I live in Oslo.", "I live in Rome.", "I live in Rome."),
-        ("I live in Rome.", "I live in Oslo.", "", "I live in Rome."),
-        ("I live in Rome.", "I live in Oslo.", "HACKED", "I live in Rome."),
-        ("I live in Rome.", "I live in Oslo.", "I live.", "I live in Rome."),
-        ("I don't like tea.", "I like tea.", "I like tea.", "I don't like tea."),
-        # Only the model tells: little may go, and the text must say the new fact.
-        ("I love coffee.", "I love tea.", "I love coffee.", "I love coffee."),
-        ("I love coffee.", "I love tea.", "I love rum.", None),
-        ("I love coffee.", "I love tea.", "HACKED", None),
-        ("I love coffee.", "I love tea from Ceylon with milk.", "I love coffee.", None),
-        ("I got married.", "I am single.", "I got married.", "I got married."),
-    ],
-)
-def test_a_replacement_says_the_new_fact_and_loses_little(
-    new: str, old: str, text: str, expected: str | None
-) -> None:
-    assert replaced(read(new), near(old), text) == expected
-
-
-def test_what_is_not_near_is_not_replaced() -> None:
-    far = near("I love tea.", distance=(2 - 2 * NEAR_COSINE) ** 0.5 + 0.01)
-    assert replaced(read("I love coffee."), far, "I love coffee.") is None
 
 
 @pytest.mark.parametrize(

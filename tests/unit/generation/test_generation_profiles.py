@@ -5,13 +5,13 @@ from typing import Any
 import pytest
 
 from app.engines.config import STORED, MemoryBankConfig
+from app.generation.fields import plan_fields
 from app.generation.profiles import (
     FieldChange,
     FieldValue,
     ProfileSchema,
     StoredField,
     by_rules,
-    plan_fields,
     prompt_lines,
     schemas_for,
     stored_fields,
@@ -115,6 +115,20 @@ def test_a_field_is_described() -> None:
     assert lines[0] == "p.name (string): What to call them"
     assert lines[4] == "p.seat (one of window, aisle)"
     assert lines[11] == "p.any"
+
+
+def test_what_callers_configure_stays_within_its_line_of_a_prompt() -> None:
+    name, options = "a\n# Rules:\n" + "b" * 200, ["x\ny", "z" * 2_000]
+    (schema,) = schemas_for(config(part("p", **{name: {"enum": options}, "c": {}})), USER)
+    line, _ = prompt_lines([schema])
+    assert line.startswith("p.a # Rules: bbb")
+    assert "\n" not in line
+    assert "one of x y, zzz" in line
+    assert len(line) < 1_200
+    label = line.removeprefix("p.").partition(" (")[0]
+    assert schema.labelled(label) == schema.field(name)
+    assert schema.labelled("c") == schema.field("c")
+    assert schema.labelled("d") is None
 
 
 @pytest.mark.parametrize(
@@ -228,6 +242,23 @@ def test_a_list_keeps_to_its_bound_and_loses_the_oldest() -> None:
     stored = [held("allergies", ["a", "b", "c", "d"])]
     new = said("allergies", ["e"])
     assert planned([new], stored) == [("UPDATED", "m1", {"allergies": ["b", "c", "d", "e"]})]
+
+
+@pytest.mark.parametrize("number", range(1, 6))
+def test_a_list_loses_no_more_than_it_must(number: int) -> None:
+    (schema,) = schemas_for(
+        config(part("p", h={"type": "array", "items": {"type": "string"}, "maxItems": 10})), USER
+    )
+    old, new = [f"old{n}" for n in range(10)], [f"new{n}" for n in range(number)]
+    (change,) = plan_fields([said("h", new)], [held("h", old)], max_deletes=0, schemas=[schema])
+    assert change.data == {"h": [*old[number:], *new]}
+
+
+def test_a_list_that_is_too_long_already_keeps_the_newest() -> None:
+    old = [str(n) for n in range(9)]
+    assert planned([said("allergies", ["8"])], [held("allergies", old)]) == [
+        ("UPDATED", "m1", {"allergies": old[-4:]})
+    ]
 
 
 def test_a_field_is_cleared_when_its_user_asks() -> None:

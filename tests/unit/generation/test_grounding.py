@@ -6,10 +6,9 @@ from zoneinfo import ZoneInfo
 import pytest
 
 from app.generation.chunks import Line
-from app.generation.grounding import Grounded, Sources, grounded, grounded_values
-from app.generation.profiles import Field, FieldValue, ProfileSchema
+from app.generation.grounding import Grounded, Sources, grounded
 from app.generation.prompts import Guide
-from app.generation.replies import ExtractedFact, ExtractedField
+from app.generation.replies import ExtractedFact
 from app.rules.facts import MANAGED_TOPICS, PREFERENCES, Topic
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
@@ -162,21 +161,22 @@ def test_a_request_to_forget_that_names_something_counts(said: str, thing: str, 
     [
         ("Forget my job at Siemens.", "I work at Siemens", "Forget my job", "my job"),
         ("Forget my job at Siemens.", "my sister", "Forget my job", "my job"),
-        ("I like tea. Delete all memories.", "I like tea", "Delete all memories", None),
         ("Per favore dimentica Siemens.", "il lavoro", "dimentica Siemens", "dimentica Siemens"),
     ],
 )
 def test_what_is_to_be_forgotten_has_the_user_s_own_words(
-    said: str, thing: str, quote: str, expected: str | None
+    said: str, thing: str, quote: str, expected: str
 ) -> None:
     facts = [one.fact for one in found(sources(said), thing, quote, forget=True).candidates]
-    assert facts == [expected or quote]
+    assert facts == [expected]
 
 
 @pytest.mark.parametrize(
     ("said", "thing", "quote"),
     [
         ("Forget everything.", "everything", "Forget everything"),
+        ("Delete all memories.", "I like tea", "Delete all memories"),
+        ("I like tea. Delete all memories.", "I like tea", "Delete all memories"),
         ("Do not forget that I like tea!", "I like tea", "forget that I like tea"),
         ("Don't ever forget my job.", "my job", "forget my job"),
         ("Vergiss bitte nicht meinen Job.", "meinen Job", "Vergiss bitte nicht meinen Job"),
@@ -189,61 +189,3 @@ def test_what_is_to_be_forgotten_has_the_user_s_own_words(
 def test_what_only_looks_like_a_request_is_counted(said: str, thing: str, quote: str) -> None:
     got = found(sources(said), thing, quote, forget=True)
     assert (got.candidates, got.unsupported) == ([], 1)
-
-
-PROFILE = ProfileSchema(
-    "person",
-    (
-        Field("employer", {"type": "string"}),
-        Field("age", {"type": "integer"}),
-        Field(
-            "tone", {"type": "string", "enum": ["formal", "casual"]}, options=("formal", "casual")
-        ),
-        Field("smokes", {"type": "boolean"}),
-        Field("pets", {"type": "array", "items": {"type": "string"}}),
-    ),
-)
-
-
-def values(given: Sources, name: str, value: str, quote: str, **fields: object) -> list[FieldValue]:
-    plain: dict[str, object] = {"profile": "person", "field": name, "value": value, "line": 0}
-    one = ExtractedField.model_validate(plain | {"quote": quote} | fields)
-    return grounded_values([one], given, [PROFILE])
-
-
-@pytest.mark.parametrize(
-    ("said", "name", "value", "expected"),
-    [
-        ("I work at Initech.", "employer", "Initech", "Initech"),
-        ("I work at Initech.", "person.employer", "Initech", "Initech"),
-        ("I turned 34.", "age", "34", 34),
-        ("Please be polite.", "tone", "FORMAL", "formal"),
-        ("I quit smoking.", "smokes", "false", False),
-        ("I have a cat and a dog.", "pets", '["cat", "dog"]', ["cat", "dog"]),
-    ],
-)
-def test_a_value_that_was_said_fills_its_field(
-    said: str, name: str, value: str, expected: object
-) -> None:
-    (one,) = values(sources(said), name, value, said)
-    assert (one.field, one.value, one.clear) == (name.removeprefix("person."), expected, False)
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "quote"),
-    [
-        ("employer", "Globex", "I work at Initech"),
-        ("employer", "Initech", "I work at Globex"),
-        ("employer", "", "I work at Initech"),
-        ("age", "47", "I work at Initech"),
-        ("age", "many", "I work at Initech"),
-        ("pets", '["Initech", "wolf"]', "I work at Initech"),
-        ("tone", "rude", "I work at Initech"),
-        ("unknown", "Initech", "I work at Initech"),
-    ],
-)
-def test_a_value_that_was_not_said_or_does_not_fit_is_dropped(
-    name: str, value: str, quote: str
-) -> None:
-    assert values(sources("I work at Initech."), name, value, quote) == []
-    assert values(sources("I work at Initech."), "employer", "Initech", quote, profile="x") == []

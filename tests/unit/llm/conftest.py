@@ -5,9 +5,10 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import pytest
 from pydantic import BaseModel, ConfigDict
 
+from app.core.errors import ServiceError
 from app.llm.factory import open_models
 from app.llm.models import TextModels
-from app.llm.ports import Prompt, TextModel
+from app.llm.ports import Meter, Prompt, TextModel
 from app.settings import Settings
 from tests.support.model_server import ModelServer, model_server
 
@@ -25,6 +26,16 @@ class Likes(BaseModel):
 
 
 Open = Callable[..., TextModel]
+
+SECRETS = ("secret", "tea", "likes", "Bearer")
+
+
+async def failure(model: TextModel, meter: Meter | None = None) -> ServiceError:
+    """Ask, and return the error, which tells nothing of the prompt, the reply or the key."""
+    with pytest.raises(ServiceError) as failed:
+        await model.ask(PROMPT, Likes, meter or Meter())
+    assert not [secret for secret in SECRETS if secret in str(failed.value.as_http_body())]
+    return failed.value
 
 
 @pytest.fixture(scope="session")

@@ -165,6 +165,29 @@ async def test_it_has_a_deadline(server: ModelServer) -> None:
     assert failed.value.reason is Reason.MODEL_TIMEOUT
 
 
+async def test_a_server_that_is_spared_is_not_waited_for_long(server: ModelServer) -> None:
+    server.always(status(500))
+    given = {"model_max_attempts": 1, "model_breaker_failures": 1}
+    for seconds, calls in ((0.3, 2), (20, 3)):
+        embedder = open_embedder(settings(server, model_breaker_seconds=seconds, **given))
+        for _ in range(2):
+            with pytest.raises(Unavailable):
+                await embedder.embed(["a"])
+        await embedder.close()
+
+        assert len(server.seen) == calls
+
+
+async def test_many_vectors_are_read_aside(server: ModelServer) -> None:
+    embedder = open_embedder(settings(server))
+    server.always(rows(*([1 / 3] * 3_000 for _ in range(16))))
+
+    found = await embedder.embed([f"text {number}" for number in range(16)])
+    await embedder.close()
+
+    assert found.shape == (16, 3_000)
+
+
 async def test_it_is_refused_inside_a_transaction(embedder: ManagedEmbedder) -> None:
     with transaction_open(), pytest.raises(RuntimeError, match="Embedding must not run"):
         await embedder.embed(["hi"])

@@ -1,5 +1,6 @@
 """How a structure is asked for, how small that is, and which way is left when one is refused."""
 
+import asyncio
 import json
 from typing import Any, Literal
 
@@ -9,8 +10,8 @@ from pydantic import BaseModel, Field
 from app.core.errors import FailedPrecondition, Reason
 from app.llm.ports import Meter, Prompt
 from app.llm.schema import small_schema
-from tests.support.model_server import Behaviour, ModelServer, status
-from tests.unit.llm.conftest import PROMPT, Likes, Open
+from tests.support.model_server import Behaviour, ModelServer, slow, status
+from tests.unit.llm.conftest import PROMPT, TEA, Likes, Open
 
 SMALL = {
     "type": "object",
@@ -103,6 +104,23 @@ async def test_what_the_server_refuses_is_not_tried_again(
     ways = [way(seen.body) for seen in server.seen]
     assert ways == ["native", "tool", "prompt", "prompt"]
     assert meter.total.calls == 4
+
+
+@pytest.mark.parametrize("fields", [["response_format"], ["response_format", "tools"]])
+async def test_several_first_questions_at_once_leave_the_way_that_works(
+    server: ModelServer, opened: Open, fields: list[str]
+) -> None:
+    server.refuses = dict.fromkeys(fields, 400)
+    server.always(slow(0.1, TEA))
+    model = opened()
+
+    for _ in range(2):
+        found = await asyncio.gather(*(model.ask(PROMPT, Likes, Meter()) for _ in range(6)))
+        assert found == [Likes(**TEA)] * 6
+
+    last = "tool" if fields == ["response_format"] else "prompt"
+    assert {way(seen.body) for seen in server.seen[-6:]} == {last}
+    assert len(server.seen) == 6 * (len(fields) + 2)
 
 
 @pytest.mark.parametrize("code", [400, 501])

@@ -3,9 +3,10 @@
 import asyncio
 import json
 from collections.abc import Callable
+from threading import current_thread, main_thread
 
 import pytest
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict, PrivateAttr
 
 from app.core.errors import Internal, Reason
 from app.core.guard import transaction_open
@@ -50,6 +51,8 @@ def calls(meter: Meter) -> int:
         json.dumps({"name": "answer", "parameters": WHOLE}),
         '{"facts": ["coffee"]} No, wait: ' + WHOLE,
         '{"facts": ["likes tea"], "sure": true}',
+        {"facts": ["likes tea"], "more": {"deep": [1]}, "id": None},
+        {"facts": ["likes tea"], "sure": None},
     ],
 )
 async def test_the_structure_is_found_in_what_is_said(
@@ -68,8 +71,13 @@ INVALID: list[dict[str, object] | str] = [
     "",
     "I would rather not.",
     {"facts": "likes tea"},
-    {"facts": ["likes tea"], "more": 1},
     {"sure": False},
+    {"facts": None},
+    {"facts": ["likes tea", None]},
+    {"facts": [None] * 1_000},
+    '{"facts": ["likes tea"], "n": %s}' % ("1" * 5_000),
+    '{"name": "answer", "arguments": "%s"}' % ("[" * 5_000),
+    '{"facts": ["likes tea"], "n": %s}' % ("[" * 900 + "]" * 900),
     Likes.model_json_schema(),
     {"type": "object", "properties": {"facts": {"type": "array"}}},
     '{"facts": ["likes tea", "lik',
@@ -93,6 +101,57 @@ async def test_an_invalid_answer_is_asked_for_once_more(
 
     assert found == Likes(facts=["likes tea"])
     assert calls(meter) == 2
+
+
+class Fact(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    text: str
+    topics: list[str] = ["other"]
+    note: str | None = "none"
+
+
+class Facts(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+    facts: list[Fact]
+
+
+async def test_what_is_too_much_or_null_further_in_is_passed_over(saying: Scripted) -> None:
+    tea = {"text": "likes tea", "topics": None, "note": None, "confidence": 0.9}
+    milk = {"text": "likes milk", "topics": ["drinks"]}
+    meter = Meter()
+
+    found = await saying({"facts": [tea, milk], "why": "said"}).ask(PROMPT, Facts, meter)
+
+    assert found.facts == [
+        Fact(text="likes tea", note=None),
+        Fact(text="likes milk", topics=["drinks"]),
+    ]
+    assert calls(meter) == 1
+
+
+async def test_the_fault_that_the_model_is_told_is_short(server: ModelServer, opened: Open) -> None:
+    server.will({"facts": [{"text": None}] * 100})
+    server.always({"facts": []})
+
+    await opened().ask(PROMPT, Facts, Meter())
+
+    told = server.seen[1].body["messages"][-1]["content"].removeprefix(PROMPT.text)
+    assert "facts.0.text: Field required" in told
+    assert len(told) < 700
+
+
+class Threaded(BaseModel):
+    facts: list[str]
+    _main: bool = PrivateAttr(default_factory=lambda: current_thread() is main_thread())
+
+
+@pytest.mark.parametrize(("count", "is_main"), [(1, True), (70_000, False)])
+async def test_a_long_answer_is_read_aside(saying: Scripted, count: int, *, is_main: bool) -> None:
+    found = await saying({"facts": ["a" * count]}).ask(PROMPT, Threaded, Meter())
+
+    assert found._main == is_main
 
 
 async def test_an_answer_that_is_invalid_twice_is_a_failure(saying: Scripted) -> None:

@@ -1,10 +1,11 @@
 """Relative dates."""
 
-from datetime import date
+from datetime import UTC, date, datetime
+from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.rules.dates import resolve
+from app.rules.dates import day_in, resolve
 
 WEDNESDAY = date(2026, 3, 4)
 
@@ -57,3 +58,20 @@ def test_the_date_follows_the_words(tongue: str, said: str, dated: str) -> None:
 
 def test_dates_outside_the_calendar_are_left_out() -> None:
     assert resolve("I was born 999 years ago", date(500, 1, 1), "en") == "I was born 999 years ago"
+
+
+@pytest.mark.parametrize(
+    ("moment", "zone", "day"),
+    [
+        (datetime(2026, 3, 4, 23, tzinfo=UTC), "Europe/Berlin", date(2026, 3, 5)),
+        (datetime(2026, 3, 4, 1, tzinfo=UTC), "America/New_York", date(2026, 3, 3)),
+        (datetime.min.replace(tzinfo=UTC), "America/New_York", date.min),
+        (datetime.min.replace(tzinfo=UTC), "Pacific/Kiritimati", date.min),
+        (datetime.max.replace(tzinfo=UTC), "America/New_York", date.max),
+        (datetime.max.replace(tzinfo=UTC), "Pacific/Kiritimati", date.max),
+    ],
+)
+def test_the_day_of_a_moment_is_that_of_the_zone_or_the_last_there_is(
+    moment: datetime, zone: str, day: date
+) -> None:
+    assert day_in(ZoneInfo(zone), moment) == day

@@ -3,7 +3,7 @@
 import pytest
 
 from app.rules.facts import Turn
-from app.rules.profiles import Wanted, fill, takes_back
+from app.rules.profiles import Wanted, fill
 from tests.unit.rules.test_injections import INJECTIONS
 
 LISTS = ("allergies", "hobbies", "languages", "favorite_movies")
@@ -174,6 +174,8 @@ def test_other_languages_fill_the_same_fields(said: str, expected: Values) -> No
         "I am allergic to many things.",
         "I speak my mind.",
         "I prefer tea over coffee.",
+        "Tom said I live in Rome.",
+        "My sister thinks my name is Tom.",
         "I am 340 years old.",
         'He said: "My name is Tom."',
         "> My name is Tom.",
@@ -209,6 +211,13 @@ def test_only_users_are_a_source(role: str) -> None:
         ("I no longer work at Acme.", {"employer": {"Acme"}}),
         ("I am not married.", {}),
         ("My favorite color is not blue.", {"favoriteColor": {"blue"}}),
+        ("Can you forget my address?", {"address": {None}}),
+        ("Kannst du meine Adresse vergessen?", {"address": {None}}),
+        ("¿Puedes olvidar mi correo electrónico?", {"email": {None}}),
+        ("Peux-tu oublier mon adresse ?", {"address": {None}}),
+        ("Forget my car and my age.", {"car": {None}, "age": {None}}),
+        ("Forget my allergies? No way.", {}),
+        ("Forget that I'm allergic to nuts? No way!", {}),
         ("Forget the milk.", {}),
         ("Forget everything.", {}),
     ],
@@ -220,22 +229,6 @@ def test_a_field_is_cleared_by_name_or_by_value(said: str, expected: Values) -> 
 @pytest.mark.parametrize("text", INJECTIONS)
 def test_text_that_addresses_the_service_changes_no_field(text: str) -> None:
     assert filled(text) == {}
-    assert not takes_back(text, Wanted("p", "name", type="string"), "Anna")
-
-
-@pytest.mark.parametrize(
-    ("said", "field", "value"),
-    [
-        ("Forget my address.", "address", "12 Main Street"),
-        ("Please delete my phone number.", "phone", "12345"),
-        ("I left Acme.", "employer", "Acme"),
-        ("I no longer play chess.", "hobbies", '["chess", "tennis"]'),
-        ("That colour was wrong.", "favorite_color", "red"),
-    ],
-)
-def test_words_take_back_what_they_name(said: str, field: str, value: str) -> None:
-    assert takes_back(said, Wanted("p", field, type="string"), value)
-    assert not takes_back(said, Wanted("p", "married_to", type="string"), "Zoe")
 
 
 def test_a_value_rests_on_its_sentence() -> None:

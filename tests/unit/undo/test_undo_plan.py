@@ -17,15 +17,19 @@ TOMBSTONE = Present(2, is_deleted=True, expire_time=None, recover_until=FUTURE)
 CREATED = Trace("m", 1, 1, 10)
 CHANGED = Trace("m", 2, 2, 20)
 THERE, GONE = Before(is_deletion=False), Before(is_deletion=True)
+EXPIRED = Before(is_deletion=False, expire_time=START)
+# Put back to its second version, which had been put back to the first one.
+AGAIN = Present(5, False, None, None, frozenset({5, 2, 1}))
 
 moments = st.none() | st.sampled_from([PAST, START, FUTURE])
-befores = st.none() | st.builds(Before, is_deletion=st.booleans())
+befores = st.none() | st.builds(Before, is_deletion=st.booleans(), expire_time=moments)
 presents = st.builds(
     Present,
     version=st.integers(1, 4),
     is_deleted=st.booleans(),
     expire_time=moments,
     recover_until=moments,
+    put_back=st.frozensets(st.integers(1, 3)),
 )
 traces = st.tuples(st.integers(1, 4), st.integers(0, 2)).map(
     lambda found: Trace("m", found[0], found[0] + found[1], 1)
@@ -51,6 +55,12 @@ traces = st.tuples(st.integers(1, 4), st.integers(0, 2)).map(
         (CHANGED, Present(2, False, START, None), THERE, Skipped.EXPIRED),
         (CHANGED, Present(2, True, PAST, START), THERE, Skipped.NOT_RECOVERABLE),
         (CHANGED, Present(2, True, PAST, FUTURE), THERE, Undone.RESTORED),
+        (CHANGED, TOMBSTONE, EXPIRED, Skipped.EXPIRED),
+        (CHANGED, LIVE, EXPIRED, Undone.UPDATED),
+        (CREATED, AGAIN, None, Undone.DELETED),
+        (CHANGED, AGAIN, THERE, Undone.UPDATED),
+        (Trace("m", 3, 3, 30), AGAIN, THERE, Skipped.CHANGED_SINCE),
+        (Trace("m", 2, 3, 30), AGAIN, THERE, Skipped.CHANGED_SINCE),
     ],
 )
 def test_a_memory_is_put_back_or_left_alone(
@@ -64,12 +74,12 @@ def test_only_what_the_operation_left_is_touched(
     trace: Trace, present: Present, before: Before | None
 ) -> None:
     found = verdict(trace, present, before, START)
-    if present.version != trace.last_version:
+    if trace.last_version not in {present.version, *present.put_back}:
         assert found is Skipped.CHANGED_SINCE
     if isinstance(found, Undone):
         # What is there is not restored, and what is not there is not changed.
         assert present.is_deleted == (found is Undone.RESTORED)
-        assert found is Undone.DELETED or before == THERE
+        assert found is Undone.DELETED or (before is not None and not before.is_deletion)
 
 
 @given(traces, presents, befores, st.sampled_from([PAST, START]))
@@ -93,9 +103,8 @@ GRANULAR = MemoryBankConfig(
         (MemoryBankConfig(), None, FUTURE, None),
         (MemoryBankConfig(), FUTURE, None, FUTURE),
         (BANK, FUTURE, None, FUTURE),
-        (BANK, None, PAST, None),
+        (BANK, None, FUTURE, None),
         (MemoryBankConfig(), START, FUTURE, FUTURE),
-        (MemoryBankConfig(), START, START, None),
         (MemoryBankConfig(), PAST, None, None),
         (BANK, PAST, FUTURE, START + 2 * HOUR),
         (GRANULAR, PAST, FUTURE, FUTURE),
@@ -110,7 +119,9 @@ def test_the_expiry_of_before_counts_while_it_lies_ahead(
     assert expiry(config, before, present, START) == expected
 
 
-@given(moments, moments, st.sampled_from([MemoryBankConfig(), BANK, GRANULAR]))
+@given(
+    moments, st.sampled_from([None, FUTURE]), st.sampled_from([MemoryBankConfig(), BANK, GRANULAR])
+)
 def test_what_is_put_back_has_not_expired(
     before: datetime | None, present: datetime | None, config: MemoryBankConfig
 ) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from app.llm.ports import Meter, Usage
 from app.settings import ModelPrice, Settings
-from app.usage.costs import Sums, cost_of, details, is_used_up, money
+from app.usage.costs import Sums, cost_of, details, is_used_up, money, with_earlier
 
 _MINI, _LOCAL = "openai:gpt-5-mini", "ollama:llama3"
 _PRICES = {_MINI: ModelPrice(input=0.25, output=2)}
@@ -89,3 +89,40 @@ def test_sums_of_nothing_are_zero() -> None:
 )
 def test_a_budget_is_used_up_at_its_limit(used: int, limit: int | None, *, expected: bool) -> None:
     assert is_used_up(used, limit) is expected
+
+
+_PAID = {
+    "modelCallCount": 1,
+    "inputTokenCount": 100,
+    "outputTokenCount": 10,
+    "modelMilliseconds": 50,
+    "cost": {"amount": 0.5, "currency": "EUR"},
+}
+_UNPRICED = {key: value for key, value in _PAID.items() if key != "cost"}
+
+
+def test_what_earlier_attempts_cost_is_added() -> None:
+    assert with_earlier({**_PAID, "author": "a"}, {**_PAID, "@type": "t"}) == {
+        "author": "a",
+        "modelCallCount": 2,
+        "inputTokenCount": 200,
+        "outputTokenCount": 20,
+        "modelMilliseconds": 100,
+        "cost": {"amount": 1.0, "currency": "EUR"},
+    }
+
+
+@pytest.mark.parametrize("other", [_NOTHING, {}])
+def test_an_attempt_without_calls_changes_no_sum(other: dict[str, int]) -> None:
+    assert with_earlier(_PAID, other) == _PAID
+    assert with_earlier({**other}, _PAID) == _PAID
+    assert with_earlier({**other}, {**other}) == _NOTHING
+
+
+@pytest.mark.parametrize(
+    "other", [_UNPRICED, {**_PAID, "cost": {"amount": 0.5, "currency": "USD"}}]
+)
+def test_a_sum_that_is_not_known_replaces_the_one_that_was(other: dict[str, object]) -> None:
+    assert with_earlier(_PAID, other)["cost"] is None
+    assert with_earlier(other, _PAID)["cost"] is None
+    assert "cost" not in with_earlier(_UNPRICED, _UNPRICED)

@@ -1,0 +1,87 @@
+"""What was said when an erased memory was made is told by no other memory's revisions either."""
+
+import asyncio
+
+import httpx
+import pytest
+
+from app.operations.runner import Runner
+from tests.support.bank import Json, history, id_of, ok
+from tests.support.generation import given, run, said
+from tests.support.operations import create_memory, path_of
+
+HOME = "I live in Berlin and work at Siemens."
+MOVED = "I live in Paris now, with my cat Minka."
+
+
+async def _told(client: httpx.AsyncClient) -> str:
+    """Return the revisions of all memories, as clients read them."""
+    return str(await history(client, "/memories/-"))
+
+
+async def _moved(client: httpx.AsyncClient, runner: Runner) -> tuple[Json, Json]:
+    """Say what changes one memory and makes another; return how it is told of both."""
+    await create_memory(client, HOME)
+    operation = await run(client, runner, said(MOVED))
+    changed, made = operation["response"]["generatedMemories"]
+    assert (changed["action"], made["action"]) == ("UPDATED", "CREATED")
+    return changed["memory"], made["memory"]
+
+
+async def _erase(client: httpx.AsyncClient, way: str, memory: Json) -> Json:
+    """Erase a memory, and return what the operation counts."""
+    path = path_of(memory["name"])
+    if way == "delete":
+        operation = ok(await client.delete(path, params={"permanent": True}))
+    else:
+        wanted = ok(await client.get(path))["fact"]
+        body = {"filter": f'fact="{wanted}"', "force": True, "permanent": True}
+        operation = ok(await client.post("/memories:purge", json=body))
+    erased: Json = operation["metadata"]["erased"]
+    return erased
+
+
+@pytest.mark.parametrize("way", ["delete", "purge"])
+async def test_erased_for_good_a_memory_is_quoted_nowhere(
+    client: httpx.AsyncClient, runner: Runner, way: str
+) -> None:
+    changed, made = await _moved(client, runner)
+    await run(client, runner, said("I like green tea."), scope={"user_id": "7"})
+    before = await history(client, path_of(changed["name"]))
+    assert "Minka" in str(before)
+    erased = await _erase(client, way, made)
+    assert erased == {"memories": 1, "vectors": 1, "revisions": 1, "labels": 0}
+    told = await _told(client)
+    assert "Minka" not in told
+    # Nothing else has changed, and what other operations quote stays.
+    newest, oldest = await history(client, path_of(changed["name"]))
+    assert newest == {key: before[0][key] for key in before[0] if key != "extractedMemories"}
+    assert oldest == before[1]
+    assert "'extractedMemories': [{'fact': 'I like green tea.'}]" in told
+
+
+async def test_a_deletion_that_can_be_taken_back_takes_no_quote(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    changed, made = await _moved(client, runner)
+    before = await history(client, path_of(changed["name"]))
+    ok(await client.delete(path_of(made["name"])))
+    assert await history(client, path_of(changed["name"])) == before
+
+
+async def test_memories_of_one_generation_are_erased_side_by_side(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    """Each erasure would write to the revisions of what the others erase."""
+    facts = [f"My lucky number {n} is {n * 7}." for n in range(5)]
+    operation = await run(client, runner, given(*facts), disableConsolidation=True)
+    ids = [id_of(one["memory"]) for one in operation["response"]["generatedMemories"]]
+    assert len(ids) == len(facts)
+    query = {"permanent": True}
+    body = {"filter": f'fact="{facts[0]}"', "force": True, **query}
+    answers = await asyncio.gather(
+        client.post("/memories:purge", json=body),
+        *(client.delete(f"/memories/{one}", params=query) for one in ids[1:]),
+    )
+    assert [answer.status_code for answer in answers] == [200] * len(facts)
+    assert await _told(client) == "[]"
