@@ -84,7 +84,7 @@ FIELDS: Fields = {
 
 @pytest.fixture
 async def session(database: Database) -> AsyncIterator[AsyncSession]:
-    async with database.snapshot(statement_seconds=5) as opened:
+    async with database.snapshot(statement_seconds=30) as opened:
         yield opened
 
 
