@@ -196,7 +196,7 @@ class Settings(BaseSettings):
         90 * _DAY_SECONDS, gt=0, description="How long the id of an ingested event is known."
     )
     ingestion_retry_seconds: float = Field(
-        900, gt=0, description="Pause before a stream whose generation failed is tried anew."
+        900, gt=0, description="First pause of a stream whose generation failed; doubles."
     )
 
     # Limits

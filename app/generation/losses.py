@@ -37,6 +37,10 @@ _PARAPHRASE_COSINE = 0.835
 _LONGEST_SUBJECT = 3
 """Words that name whom a sentence is about ("my sister Anna")."""
 
+_LONGEST_GAP = 40
+"""Words of another thing between two that belong together."""
+_MOST_TRIED = 8
+"""Places at which words that repeat are looked for."""
 _OF_SELF = {("+name",), ("+work",), ("+age",), ("+born",)}
 
 _Words = tuple[str, ...]
@@ -196,27 +200,26 @@ def _common(said: Sequence[_Words]) -> _Words:
 
 def _has(text: _Words, wanted: _Words, subject: _Words) -> bool:
     """Tell whether the words are in the text in their order, with gaps that change nothing."""
-    starts = [
-        at
-        for at, word in enumerate(text)
-        if wanted and alike(word, wanted[0]) and (at == 0 or text[at - 1] == JOIN)
-    ]
-    return not wanted or any(_follows(text, at, wanted, 1, subject) for at in starts)
+    if not wanted:
+        return True
+    found = {at for at, word in enumerate(text) if alike(word, wanted[0]) and _begins(text, at)}
+    for done in range(1, len(wanted)):
+        found = {
+            then
+            for at in sorted(found)[:_MOST_TRIED]
+            for then in range(at + 1, min(at + 2 + _LONGEST_GAP, len(text)))
+            if alike(text[then], wanted[done])
+            and _may_lie_between(text[at + 1 : then], wanted[:done], wanted[done], subject)
+        }
+    return any(_ends(text, at) for at in found)
 
 
-def _follows(text: _Words, at: int, wanted: _Words, done: int, subject: _Words) -> bool:
-    """Tell whether the rest of the wanted words follow the one that was found at a position."""
-    if done == len(wanted):
-        return at + 1 == len(text) or text[at + 1] in FOLLOWING
-    for then in range(at + 1, len(text)):
-        gap = text[at + 1 : then]
-        if (
-            alike(text[then], wanted[done])
-            and _may_lie_between(gap, wanted[:done], wanted[done], subject)
-            and _follows(text, then, wanted, done + 1, subject)
-        ):
-            return True
-    return False
+def _begins(text: _Words, at: int) -> bool:
+    return at == 0 or text[at - 1] == JOIN
+
+
+def _ends(text: _Words, at: int) -> bool:
+    return at + 1 == len(text) or text[at + 1] in FOLLOWING
 
 
 def _may_lie_between(gap: _Words, before: _Words, then: str, subject: _Words) -> bool:

@@ -5,10 +5,10 @@ get to bring in names, numbers or things, nor to turn a denial round.
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import pairwise
 
 from app.generation.chunks import Line
@@ -17,12 +17,13 @@ from app.rules.clauses import affirmed, clauses
 from app.rules.dates import resolve
 from app.rules.figures import figures, readings_of
 from app.rules.lexicon import LEXICONS, NEGATIONS, language, latin, word_set
+from app.rules.persons import is_as_sure, is_of_the_same
 from app.rules.profile_words import MONTHS
 from app.rules.relations import overruled, read
 from app.rules.reported import without_reports
 from app.rules.sentences import sentences
 from app.rules.text import contractions_in_full, fold, numbers, stem, words
-from app.rules.wording import SELF, alike, meanings, proper, sequence
+from app.rules.wording import MINE, SELF, alike, meanings, proper, sequence
 
 _POINTS = re.compile(
     r"\b(?:he|she|it|its|they|him|her|his|hers|them|their|there|this|that|those|these|we|us|both"
@@ -153,16 +154,17 @@ class _Told:
         named = proper(fact) | _first_name(fact, tongue)
         idle = _DAYS | _USER | (MONTHS.keys() if _NUMBER.search(fact) else frozenset())
         return all(
-            word in idle or _is_spelt(word, self._all, tongue)
+            word in idle
+            or _is_spelt(word, self.own, tongue)
+            or _is_spelt(word, self.elsewhere, tongue)
             for name in named
             for word in words(name, tongue)
         )
 
     def has_numbers(self, fact: str) -> bool:
         """Tell whether all numbers of a fact were said, in digits or words; or its dates were."""
-        tongue = language(self._all, "en")
-        dated = resolve(self._all, self.said_on, tongue).translate(_PLAIN)
-        said = figures(dated, tongue) | {float(_NUMERALS[one]) for one in dated if one in _NUMERALS}
+        own, elsewhere = _dated(self.own, self.said_on), _dated(self.elsewhere, self.said_on)
+        dated, said = f"{own[0]} {elsewhere[0]}", own[1] | elsewhere[1]
         rest = fact
         for day in _DATE.findall(fact):
             if not self._has_day(day, dated, said):
@@ -186,8 +188,8 @@ class _Told:
         if not latin(fact):
             return self._has_signs(fact)
         tongue = language(fact, language(self.own, "en"))
-        said = meanings(self._all, tongue)
-        own = meanings(self.own, tongue)
+        own = _meant(self.own, tongue)
+        said = own | _meant(self.elsewhere, tongue)
         wanted = _needed(fact, tongue)
         hits = [_is_among(word, said) for word in wanted]
         here = any(_is_among(word, own) for word in wanted)
@@ -216,20 +218,36 @@ class _Told:
         return all(self._stands(part) for part in clauses(fact))
 
     def _stands(self, part: str) -> bool:
+        """Tell whether one of the clauses that have most of a part of a fact says that part."""
         tongue = language(part, language(self.own, "en"))
         wanted = _needed(part, tongue)
         rated = [(_overlap(one, wanted, part, tongue), one) for one in clauses(self.own)]
         best = max((hits for hits, _ in rated), default=0)
         nearest = [one for hits, one in rated if hits == best]
-        if not nearest:
-            return True
-        # Of numbers it is told whether they were said: a date may be spelt in another way.
-        fact = read(part.strip())
-        if not numbers(part) and any(
-            overruled(read(one.strip()), fact, 0.0) is not None for one in nearest
-        ):
-            return False
-        return affirmed(part) is all(map(affirmed, nearest))
+        return not nearest or any(_says(one.strip(), part.strip(), tongue) for one in nearest)
+
+
+def _says(clause: str, part: str, tongue: str) -> bool:
+    # Of numbers it is told whether they were said: a date may be spelt in another way.
+    overrules = not numbers(part) and overruled(read(clause), read(part), 0.0) is not None
+    return (
+        affirmed(part) is affirmed(clause)
+        and not overrules
+        and is_as_sure(part, clause)
+        and is_of_the_same(part, clause)
+        and _has_most(clause, part, tongue)
+    )
+
+
+def _has_most(clause: str, part: str, tongue: str) -> bool:
+    """Tell whether a clause has most of what is said of somebody; unless it only points to it."""
+    named = {stem(word, tongue) for name in proper(part) for word in words(name, tongue)}
+    wanted = [word for word in _needed(part, tongue) if word not in named]
+    if sequence(part, tongue)[:1] == (MINE,):
+        wanted = wanted[1:]
+    hits = _overlap(clause, wanted, part, tongue)
+    most = not latin(part) or 2 * hits > len(wanted) or not wanted
+    return most or _POINTS.search(clause) is not None or _is_elliptic(clause)
 
 
 def _overlap(clause: str, wanted: Sequence[str], part: str, tongue: str) -> int:
@@ -271,14 +289,34 @@ def _needed(text: str, tongue: str) -> tuple[str, ...]:
     return meanings(" ".join(kept), tongue)
 
 
-def _is_among(word: str, said: Sequence[str]) -> bool:
-    return any(alike(word, other) for other in said)
+def _is_among(word: str, said: Collection[str]) -> bool:
+    return word in said or any(alike(word, other) for other in said)
 
 
 def _is_spelt(word: str, text: str, tongue: str) -> bool:
-    spelt = words(text, tongue)
-    stems = {stem(one, tongue) for one in spelt}
-    return word in spelt or stem(word, tongue) in stems or word.removesuffix("s") in spelt
+    said = _spelt(text, tongue)
+    return bool({word, stem(word, tongue), word.removesuffix("s")} & said)
+
+
+@lru_cache(maxsize=64)
+def _spelt(text: str, tongue: str) -> frozenset[str]:
+    """Return the words of a text, and their stems; what users said is asked for every fact."""
+    found = frozenset(words(text, tongue))
+    return found | frozenset(stem(word, tongue) for word in found)
+
+
+@lru_cache(maxsize=64)
+def _meant(text: str, tongue: str) -> frozenset[str]:
+    return frozenset(meanings(text, tongue))
+
+
+@lru_cache(maxsize=64)
+def _dated(text: str, said_on: date) -> tuple[str, frozenset[float]]:
+    """Return a text with the days that "tomorrow" and the like mean, and all its numbers."""
+    tongue = language(text, "en")
+    dated = resolve(text, said_on, tongue).translate(_PLAIN)
+    numerals = {float(_NUMERALS[one]) for one in dated if one in _NUMERALS}
+    return dated, figures(dated, tongue) | numerals
 
 
 def _first_name(fact: str, tongue: str) -> frozenset[str]:

@@ -11,6 +11,7 @@ from app.generation.grounding import Sources
 from app.generation.profiles import Field, FieldValue, ProfileSchema, validated
 from app.generation.prompts import Guide
 from app.generation.replies import ExtractedField
+from app.rules.answers import answered
 from app.rules.dates import day_in
 from app.rules.evidence import Evidence, alike
 from app.rules.lexicon import GENERIC, NEGATIONS, word_set
@@ -22,16 +23,6 @@ from app.rules.text import content, fold, negated, straight
 from app.wire.json_schema import JsonObject
 from app.wire.json_values import coerced, is_small, spelled
 
-_YES = re.compile(
-    r"^\W*(?:yes|yeah|yep|yup|sure|correct|right|exactly|indeed|of course|absolutely|definitely"
-    r"|true|I do|I am|I have|ja|jawohl|genau|richtig|stimmt|klar|natürlich|sí|si|claro|exacto"
-    r"|correcto|oui|ouais|exactement|bien sûr|tout à fait|d'accord|是|对|はい|да)(?!\w)",
-    re.IGNORECASE,
-)
-_NO = re.compile(
-    r"^\W*(?:no|nope|nah|never|not really|nein|nee|nie|nunca|non|jamais|不|いいえ|нет)(?!\w)",
-    re.IGNORECASE,
-)
 _POINTS = re.compile(
     r"\b(?:there|it|that|this|them|those|these|both|dort|da|das|es|die|allí|ahí|eso|esto|lo|los|là"
     r"|ça|cela|y|le|les)\b",
@@ -172,11 +163,8 @@ class _Saying:
 
     @cached_property
     def _answer(self) -> bool | None:
-        """Whether the sentence begins with a yes or a no; none where it is no such answer."""
-        plain = straight(" ".join(self.around))
-        if _YES.match(plain):
-            return True
-        return False if _NO.match(plain) else None
+        """Whether a short answer says yes or no; none where it is no such answer."""
+        return answered(" ".join(self.around))
 
     @cached_property
     def _agreed(self) -> str:

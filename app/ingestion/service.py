@@ -20,7 +20,7 @@ from app.engines.schemas import config_of, name_of
 from app.engines.tables import EngineRow
 from app.generation.schemas import ContentEvent
 from app.generation.service import model_of, reads_files, untouched
-from app.ingestion import repository
+from app.ingestion import erasure, repository
 from app.ingestion.repository import StreamKey
 from app.ingestion.schemas import IngestEventsRequest, merged_options
 from app.ingestion.tables import StreamRow
@@ -282,12 +282,12 @@ class IngestionService:
             How many events still held what was said; None for a filter over anything else.
         """
         try:
-            clause = read_filter(scopes, repository.FILTER_FIELDS, self.memories.settings)
+            clause = read_filter(scopes, erasure.FILTER_FIELDS, self.memories.settings)
         except InvalidArgument:
             return None
         async with limited(session, clause.seconds):
-            keys = await repository.list_matching(session, engine_id, clause.condition)
-        erased = [await repository.erase(session, key) for key in keys]
+            keys = await erasure.list_matching(session, engine_id, clause.condition)
+        erased = [await erasure.erase(session, key) for key in keys]
         open_ids = [operation_id for _, operation_id in erased if operation_id is not None]
         # They find nothing any more, and end.
         await claims.hurry(session, engine_id, open_ids, self.memories.clock.now())
@@ -295,11 +295,11 @@ class IngestionService:
 
     async def forget_old_ids(self, session: Session, now: datetime, limit: int) -> int:
         """Remove what is left of events that arrived too long ago; return how many; a sweep."""
-        return await repository.remove_old_events(session, self._known_since(now), limit)
+        return await erasure.remove_old_events(session, self._known_since(now), limit)
 
     async def forget_old_streams(self, session: Session, now: datetime, limit: int) -> int:
         """Remove streams that have been silent as long; return how many; a sweep."""
-        return await repository.remove_old_streams(session, self._known_since(now), limit)
+        return await erasure.remove_old_streams(session, self._known_since(now), limit)
 
     def _known_since(self, now: datetime) -> datetime:
         return now - timedelta(seconds=self.memories.settings.ingestion_event_id_seconds)

@@ -43,7 +43,10 @@ async def delete_engine(
     if_match: IfMatch = None,
     force: Annotated[bool | None, Query(description="Delete all that it holds, too.")] = None,
 ) -> Operation:
-    """Delete an engine. With memories or sessions in it, `force` is needed, here or in the body."""
+    """Delete an engine.
+
+    With memories, sessions or waiting events in it, `force` is needed, here or in the body.
+    """
     is_forced = bool(force) or (body is not None and body.force)
     once = context.once({"force": is_forced, "etag": if_match})
     service = RetentionService.of(context.resources)

@@ -15,6 +15,7 @@ from app.db.session import Session, limited
 from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.engines.schemas import name_of
+from app.ingestion import erasure as ingested
 from app.ingestion import repository as streams
 from app.ingestion.service import INGEST, IngestionService
 from app.memories import ledger
@@ -243,7 +244,7 @@ async def _remove_memories(session: Session, engine_id: int, limit: int) -> int:
 _CHILDREN: tuple[Callable[[Session, int, int], Awaitable[int]], ...] = (
     _remove_memories,
     sessions.remove_of_engine,
-    streams.remove_of_engine,
+    ingested.remove_of_engine,
     usage.remove_of_engine,
 )
 """What removes up to a number of rows below an engine, and says how many went."""
