@@ -9,7 +9,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import date
 from functools import cached_property, lru_cache
-from itertools import pairwise
 
 from app.generation.chunks import Line
 from app.rules.answers import answered, last_question, without_answer
@@ -207,9 +206,7 @@ class _Told:
     def _has_signs(self, fact: str) -> bool:
         """Tell the same of a text that parts no words, by pairs of signs."""
         said = fold(self._all).replace(" ", "")
-        parts = [part for part in _NO_WORDS_APART.split(fold(fact)) if part]
-        pairs = [[one[n : n + 2] for n in range(max(len(one) - 1, 1))] for one in parts]
-        found = [[pair in said for pair in part] for part in pairs]
+        found = [[pair in said for pair in pairs] for pairs in _pairs(fact)]
         hits = [has for part in found for has in part]
         return 2 * sum(hits) > len(hits) and all(any(part) for part in found) if hits else True
 
@@ -256,7 +253,13 @@ def _overlap(clause: str, wanted: Sequence[str], part: str, tongue: str) -> int:
         said = meanings(clause, tongue)
         return sum(_is_among(word, said) for word in wanted)
     plain = fold(clause)
-    return sum("".join(pair) in plain for pair in pairwise(part))
+    return sum(pair in plain for pairs in _pairs(part) for pair in pairs)
+
+
+def _pairs(text: str) -> list[list[str]]:
+    """Return the pairs of signs of a text that parts no words, by what stands together."""
+    parts = [part for part in _NO_WORDS_APART.split(fold(text)) if part]
+    return [[one[n : n + 2] for n in range(max(len(one) - 1, 1))] for one in parts]
 
 
 def _is_elliptic(text: str) -> bool:

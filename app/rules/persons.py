@@ -3,6 +3,7 @@
 import re
 
 from app.rules.lexicon import language, latin
+from app.rules.tongues import PHRASES
 from app.rules.wording import MINE, OTHERS, SELF, alike, meanings, moods, sequence
 
 _OF_SELF = frozenset({"+name", "+work", "+age", "+born", "+prefer", "+live"})
@@ -53,7 +54,9 @@ def is_of_the_same(fact: str, clause: str) -> bool:
         return kin is None or kin["who"] in fact
     tongue = language(clause, "en")
     mine, theirs = sequence(fact, tongue), sequence(clause, tongue)
-    if mine[:1] == (SELF,):
+    phrases = PHRASES.get(tongue)
+    drops = tongue == "es" and phrases is not None and phrases.first.search(fact) is not None
+    if mine[:1] == (SELF,) or (drops and MINE not in mine):
         return _can_be_self(fact, clause, mine, theirs)
     who = meanings(fact, tongue)[:1]
     named = not who or any(alike(who[0], word) for word in meanings(clause, tongue))
