@@ -140,8 +140,9 @@ openapi: setup ## Rewrite openapi/openapi.json from the code
 
 .PHONY: lock
 lock: setup ## Rewrite the lock files from pyproject.toml (newer versions: ARGS=--upgrade)
-	$(compile) --output-file requirements.lock
-	$(compile) --group dev --constraint requirements.lock --output-file requirements-dev.lock
+	@# The tests' packages first: some of them do not take the newest of what the service uses.
+	$(compile) --group dev --output-file requirements-dev.lock
+	$(compile) --constraint requirements-dev.lock --output-file requirements.lock
 
 .PHONY: clean
 clean: ## Remove .venv, caches and builds; the data folder stays
