@@ -133,12 +133,12 @@ async def test_metrics_count_requests_by_route_and_name_no_resource(
         '/reasoningEngines/{engine}/memories/{memory}",status="200"'
     )
     before = (await client.get(_METRICS)).text
-    memory = await create_memory(client, "I keep a zebrafish-4711.", {"user_id": "user-4711"})
+    memory = await create_memory(client, "I keep a zebrafish-okapi.", {"user_id": "user-okapi"})
     for _ in range(3):
         await client.get(path_of(memory["name"]))
-    await client.get("/memories/unknown-4711")
-    await client.get("http://test/v1/nothing-4711")
-    await client.request("BREW-4711", FIRST)
+    await client.get("/memories/unknown-okapi")
+    await client.get("http://test/v1/nothing-okapi")
+    await client.request("BREW-OKAPI", FIRST)
     answer = await client.get(_METRICS)
     after = answer.text
     assert answer.headers["content-type"].startswith("text/plain; version=")
@@ -150,6 +150,7 @@ async def test_metrics_count_requests_by_route_and_name_no_resource(
         before, 'route="none",status="404"'
     )
     assert _counts(after, 'method="other"') - _counts(before, 'method="other"') == 1
-    assert "4711" not in after
+    # Letters: any four digits stand in some duration one day.
+    assert "okapi" not in after.lower()
     assert memory["name"].rpartition("/")[2] not in after
     assert "process_cpu_seconds_total" in after
