@@ -10,6 +10,8 @@ from fastapi.security import APIKeyHeader, HTTPBearer
 from starlette.middleware import Middleware
 
 from app.access.service import AccessService
+from app.audit.service import AuditService
+from app.engines.directory import Directory
 from app.engines.routes import children as engine_children
 from app.engines.routes import router as engines
 from app.generation.previews import read_preview
@@ -17,6 +19,7 @@ from app.generation.routes import router as generation
 from app.generation.service import PREVIEW
 from app.ingestion import metrics as ingestion_metrics
 from app.ingestion.routes import router as ingestion
+from app.limits.service import LimitService
 from app.memories.routes import router as memories
 from app.memories.service import MemoryService
 from app.operations import metrics as operation_metrics
@@ -30,6 +33,7 @@ from app.sessions.service import SessionService
 from app.undo.routes import router as undo
 from app.usage.routes import router as usage
 from app.web import docs, errors, health, metrics
+from app.web.admission import Gate
 from app.web.auth import Authentication
 from app.web.body import JsonBody
 from app.web.document import tidied
@@ -76,6 +80,7 @@ def create_app(resources: Resources) -> FastAPI:
         version=version("open-memory-bank"),
         description=_DESCRIPTION,
         docs_url=None,
+        openapi_url=None,
         redoc_url=None,
         redirect_slashes=False,
         middleware=[
@@ -93,6 +98,12 @@ def create_app(resources: Resources) -> FastAPI:
     app.state.resources = resources
     app.state.gauges = _gauges(resources)
     app.state.authenticator = AccessService(resources.db, resources.clock)
+    app.state.gate = Gate(
+        directory=Directory(resources.db),
+        limits=LimitService(resources.db, resources.clock, resources.settings),
+        auditor=AuditService(resources.db, resources.clock),
+        audits_reads=resources.settings.audit_reads,
+    )
     read_memory = MemoryService.of(resources).read_response
     resources.response_readers.update(dict.fromkeys(_WITH_MEMORY, read_memory))
     resources.response_readers["sessions.create"] = SessionService.of(resources).read_response

@@ -64,6 +64,10 @@ class Settings(BaseSettings):
         None, description="The first admin API key; made and printed once when absent."
     )
 
+    audit_reads: bool = Field(
+        False, description="Whether the audit log has reads, too, not changes and refusals only."
+    )
+
     # Database
     database_url: SecretStr | None = Field(
         None, description="External Postgres (`postgresql://...`); absent: the embedded one."

@@ -2,17 +2,26 @@
 
 from datetime import datetime
 
-from sqlalchemy import delete, select
+from sqlalchemy import select, update
 from sqlalchemy.dialects.postgresql import insert
 
-from app.access.tables import ApiKeyRow
+from app.access.tables import ApiKeyRow, ApiKeySecretRow
 from app.core.ids import new_id
 from app.db.session import Session
 
 
-async def find_by_hash(session: Session, secret_hash: bytes) -> ApiKeyRow | None:
-    """Return the key with this SHA-256, by its unique index."""
-    statement = select(ApiKeyRow).where(ApiKeyRow.secret_hash == secret_hash)
+async def find_by_hash(session: Session, secret_hash: bytes, now: datetime) -> ApiKeyRow | None:
+    """Return the key that a secret with this SHA-256 stands for now, by its index."""
+    statement = (
+        select(ApiKeyRow)
+        .join(ApiKeySecretRow, ApiKeySecretRow.key_id == ApiKeyRow.key_id)
+        .where(
+            ApiKeySecretRow.secret_hash == secret_hash,
+            ApiKeySecretRow.expire_time.is_(None) | (ApiKeySecretRow.expire_time > now),
+            ApiKeyRow.expire_time.is_(None) | (ApiKeyRow.expire_time > now),
+            ApiKeyRow.revoke_time.is_(None),
+        )
+    )
     return (await session.execute(statement)).scalar_one_or_none()
 
 
@@ -21,28 +30,43 @@ async def exists(session: Session) -> bool:
     return (await session.execute(select(ApiKeyRow.key_id).limit(1))).first() is not None
 
 
-async def remove_others(session: Session, display_name: str, secret_hash: bytes) -> None:
-    """Remove the keys of this name, but for the one with this SHA-256."""
-    await session.execute(
-        delete(ApiKeyRow).where(
-            ApiKeyRow.display_name == display_name, ApiKeyRow.secret_hash != secret_hash
-        )
-    )
+async def insert_key(session: Session, display_name: str, now: datetime) -> str:
+    """Insert a key that may do everything; return its id."""
+    key_id = str(new_id(now))
+    values = {
+        "key_id": key_id,
+        "display_name": display_name,
+        "roles": ["admin"],
+        "permissions": [],
+        "create_time": now,
+    }
+    await session.execute(insert(ApiKeyRow).values(values))
+    return key_id
 
 
-async def insert_once(
-    session: Session, display_name: str, secret_hash: bytes, now: datetime
-) -> bool:
-    """Insert a key unless it is there; return whether it was inserted."""
-    statement = (
-        insert(ApiKeyRow)
-        .values(
-            key_id=str(new_id(now)),
-            display_name=display_name,
-            secret_hash=secret_hash,
-            create_time=now,
-        )
-        .on_conflict_do_nothing()
-        .returning(ApiKeyRow.key_id)
-    )
+async def insert_secret(
+    session: Session, key_id: str, secret_hash: bytes, now: datetime, *, is_minted: bool
+) -> None:
+    """Let a secret stand for a key."""
+    values = {
+        "secret_hash": secret_hash,
+        "key_id": key_id,
+        "is_minted": is_minted,
+        "create_time": now,
+    }
+    await session.execute(insert(ApiKeySecretRow).values(values))
+
+
+async def secret_is_known(session: Session, secret_hash: bytes) -> bool:
+    """Say whether a secret stands for a key, or has done so."""
+    statement = select(ApiKeySecretRow.key_id).where(ApiKeySecretRow.secret_hash == secret_hash)
     return (await session.execute(statement)).first() is not None
+
+
+async def revoke_named(session: Session, display_name: str, now: datetime) -> None:
+    """Revoke the keys of this name."""
+    await session.execute(
+        update(ApiKeyRow)
+        .where(ApiKeyRow.display_name == display_name, ApiKeyRow.revoke_time.is_(None))
+        .values(revoke_time=now)
+    )

@@ -8,9 +8,11 @@ from datetime import datetime, timedelta
 from typing_extensions import override
 
 from app.access import repository
-from app.core.auth import Authenticator, Caller
+from app.access.tables import ApiKeyRow
+from app.core.auth import Authenticator, Caller, Reach
 from app.core.clock import Clock
 from app.core.errors import Reason, Unauthenticated
+from app.core.permissions import Permission, Role, permissions_of
 from app.db.session import Database
 
 _KEY_BYTES = 32
@@ -37,13 +39,13 @@ class AccessService(Authenticator):
         if cached is not None and timedelta() <= now - cached[0] < _CACHE_TIME:
             return cached[1]
         async with self.db.snapshot() as session:
-            row = await repository.find_by_hash(session, secret_hash)
+            row = await repository.find_by_hash(session, secret_hash, now)
         if row is None:
             self._known.pop(secret_hash, None)
             raise Unauthenticated("The API key is not valid.", Reason.CREDENTIAL_INVALID)
         if len(self._known) >= _CACHE_ENTRIES:
             self._known.clear()
-        caller = Caller(row.key_id)
+        caller = _caller(row)
         self._known[secret_hash] = (now, caller)
         return caller
 
@@ -66,14 +68,32 @@ class AccessService(Authenticator):
         async with self.db.transaction() as session:
             if configured is not None:
                 secret_hash = _hash(configured)
-                await repository.insert_once(session, _CONFIGURED, secret_hash, now)
-                await repository.remove_others(session, _CONFIGURED, secret_hash)
+                if not await repository.secret_is_known(session, secret_hash):
+                    await repository.revoke_named(session, _CONFIGURED, now)
+                    key_id = await repository.insert_key(session, _CONFIGURED, now)
+                    await repository.insert_secret(
+                        session, key_id, secret_hash, now, is_minted=False
+                    )
                 return None
             if await repository.exists(session):
                 return None
             made = _KEY_PREFIX + secrets.token_urlsafe(_KEY_BYTES)
-            await repository.insert_once(session, "first", _hash(made), now)
+            key_id = await repository.insert_key(session, "first", now)
+            await repository.insert_secret(session, key_id, _hash(made), now, is_minted=False)
             return made
+
+
+def _caller(row: ApiKeyRow) -> Caller:
+    conditions = row.scope_conditions or {}
+    return Caller(
+        key_id=row.key_id,
+        permissions=permissions_of(map(Role, row.roles), map(Permission, row.permissions)),
+        reach=Reach(
+            projects=None if row.projects is None else frozenset(row.projects),
+            engines=None if row.engines is None else frozenset(map(int, row.engines)),
+            conditions={key: frozenset(values) for key, values in conditions.items()},
+        ),
+    )
 
 
 def _hash(secret: str) -> bytes:

@@ -1,19 +1,61 @@
-"""The table of API keys."""
+"""API keys, and the secrets that stand for them."""
 
 from datetime import datetime
 
-from sqlalchemy import LargeBinary, Text
+from sqlalchemy import Boolean, ForeignKey, Index, LargeBinary, Text, text
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.base import Base
 
+_TEXTS = JSONB(none_as_null=True)
+
 
 class ApiKeyRow(Base):
-    """An API key. The key itself is never stored, only its SHA-256."""
+    """An API key: what its holder may do and reach. Only its times ever change."""
 
     __tablename__ = "api_keys"
+    __table_args__ = (Index("ix_api_keys_create_time", "create_time", "key_id"),)
 
     key_id: Mapped[str] = mapped_column(Text, primary_key=True)
     display_name: Mapped[str] = mapped_column(Text)
-    secret_hash: Mapped[bytes] = mapped_column(LargeBinary, unique=True)
+    roles: Mapped[list[str]] = mapped_column(_TEXTS)
+    permissions: Mapped[list[str]] = mapped_column(_TEXTS)
+    """Those that it has beside those of its roles."""
+    projects: Mapped[list[str] | None] = mapped_column(_TEXTS)
+    engines: Mapped[list[str] | None] = mapped_column(_TEXTS)
+    """Ids; null, as for `projects`, is all."""
+    scope_conditions: Mapped[dict[str, list[str]] | None] = mapped_column(_TEXTS)
+    """By key of a scope, the values that it may have."""
+    creator: Mapped[str | None] = mapped_column(Text)
+    """The key that made it; null for the first one and those made on the command line."""
     create_time: Mapped[datetime]
+    expire_time: Mapped[datetime | None]
+    revoke_time: Mapped[datetime | None]
+    last_use_time: Mapped[datetime | None]
+
+
+class ApiKeySecretRow(Base):
+    """A secret of a key, by its SHA-256: it is itself stored nowhere.
+
+    Rotation adds one and lets the others expire. They stay, so that one that was rotated away is
+    known for that, even where the settings still name it.
+    """
+
+    __tablename__ = "api_key_secrets"
+    __table_args__ = (
+        Index(
+            "ix_api_key_secrets_own_shape",
+            "secret_hash",
+            postgresql_where=text("not is_minted"),
+        ),
+    )
+
+    secret_hash: Mapped[bytes] = mapped_column(LargeBinary, primary_key=True)
+    key_id: Mapped[str] = mapped_column(
+        ForeignKey("api_keys.key_id", ondelete="CASCADE"), index=True
+    )
+    is_minted: Mapped[bool] = mapped_column(Boolean)
+    """Whether it was made here, with a check sum; those few that were not are known by heart."""
+    create_time: Mapped[datetime]
+    expire_time: Mapped[datetime | None]

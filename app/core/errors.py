@@ -4,6 +4,7 @@
       InvalidArgument      3  400  the request is wrong whatever the state is
       FailedPrecondition   9  400  the state does not allow it
       Unauthenticated     16  401  no valid credential
+      PermissionDenied     7  403  the caller may not
       NotFound             5  404  no such resource for this caller
       AlreadyExists        6  409  the id is taken
       Aborted             10  409  a concurrent change won
@@ -52,6 +53,18 @@ class Reason(StrEnum):
     """No API key was sent."""
     CREDENTIAL_INVALID = "CREDENTIAL_INVALID"
     """The API key is not known here."""
+    PERMISSION_MISSING = "PERMISSION_MISSING"
+    """The key does not have the permission, which is named, or not over all that it concerns."""
+    ORIGIN_NOT_ALLOWED = "ORIGIN_NOT_ALLOWED"
+    """A page of another origin has sent the request, and the settings do not list that origin."""
+    RATE_LIMIT_EXCEEDED = "RATE_LIMIT_EXCEEDED"
+    """The key, or the engine, asks for more than it may in this time."""
+    TOO_MANY_AT_ONCE = "TOO_MANY_AT_ONCE"
+    """The key has as many costly requests under way as it may."""
+    QUOTA_EXHAUSTED = "QUOTA_EXHAUSTED"
+    """The engine has as many memories, sessions, events or bytes as it may; the quota is named."""
+    REQUEST_TOO_SLOW = "REQUEST_TOO_SLOW"
+    """The body did not arrive in time."""
     RESOURCE_NOT_FOUND = "RESOURCE_NOT_FOUND"
     """The named resource does not exist, or no longer does."""
     ID_TAKEN = "ID_TAKEN"
@@ -188,6 +201,12 @@ class Unauthenticated(ServiceError):
     """No valid credential."""
 
     code, http, status = 16, 401, "UNAUTHENTICATED"
+
+
+class PermissionDenied(ServiceError):
+    """The caller may not."""
+
+    code, http, status = 7, 403, "PERMISSION_DENIED"
 
 
 class NotFound(ServiceError):

@@ -7,19 +7,21 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
-_open: ContextVar[bool] = ContextVar("transaction_open", default=False)
+from app.core.auth import NO_CONDITIONS, Conditions
+
+_open: ContextVar[Conditions | None] = ContextVar("transaction_open", default=None)
 
 
 @contextmanager
-def transaction_open() -> Iterator[None]:
-    """Mark the block as running inside a transaction.
+def transaction_open(conditions: Conditions = NO_CONDITIONS) -> Iterator[None]:
+    """Mark the block as running inside a transaction that is confined to conditions.
 
     Raises:
         RuntimeError: a transaction is open already; transactions do not nest.
     """
-    if _open.get():
+    if _open.get() is not None:
         raise RuntimeError("A transaction is already open in this task.")
-    token = _open.set(True)
+    token = _open.set(conditions)
     try:
         yield
     finally:
@@ -32,5 +34,10 @@ def refuse_inside_transaction(what: str) -> None:
     Raises:
         RuntimeError: a transaction is open; the message names `what`.
     """
-    if _open.get():
+    if _open.get() is not None:
         raise RuntimeError(f"{what} must not run while a transaction is open.")
+
+
+def open_conditions() -> Conditions | None:
+    """Return what the open transaction is confined to; None without one. For tests."""
+    return _open.get()

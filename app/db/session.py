@@ -3,14 +3,16 @@
 A function that takes `session` takes part in its caller's transaction.
 """
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
+from dataclasses import dataclass, field
 
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
+from app.core.auth import Caller, Conditions
 from app.core.errors import (
     Aborted,
     DeadlineExceeded,
@@ -20,9 +22,13 @@ from app.core.errors import (
     Unavailable,
 )
 from app.core.guard import transaction_open
+from app.db.conditions import session_options
 
 Session = AsyncSession
+BeforeCommit = Callable[[Session], Awaitable[None]]
+"""Takes part in a transaction as the last thing that does."""
 
+_CALLER = "caller"
 _RETRY_SECONDS = 1.0
 # A unique violation that no statement foresaw is two processes that made the same id at once.
 _CONFLICTS = frozenset({"40001", "40P01", "55P03", "23505"})
@@ -33,14 +39,40 @@ _BAD_REGEX = "2201B"
 _AWAY_PREFIXES = ("08", "57P", "53", "58", "25P03", "25006")
 
 
-class Database:
-    """Opens transactions on one Postgres database."""
+@dataclass(frozen=True)
+class View:
+    """Through whose eyes a database is seen.
 
-    def __init__(self, engine: AsyncEngine) -> None:
+    Attributes:
+        conditions: what the scopes must meet whose rows can be seen and written.
+        caller: the id of the key; None: the service itself.
+        before_commit: ends every transaction that may write.
+    """
+
+    conditions: Conditions = field(default_factory=dict)
+    caller: str | None = None
+    before_commit: BeforeCommit | None = None
+
+
+class Database:
+    """Opens transactions on one Postgres database. Shows everything, unless made `for_caller`."""
+
+    def __init__(
+        self, engine: AsyncEngine, view: View | None = None, reading: AsyncEngine | None = None
+    ) -> None:
         self.engine = engine
-        self._reading = engine.execution_options(
+        self._view = view or View()
+        self._reading = reading or engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
+
+    def for_caller(self, caller: Caller, before_commit: BeforeCommit | None = None) -> "Database":
+        """Return the database as a caller sees it, over the same connections.
+
+        `before_commit` ends every transaction that may write.
+        """
+        view = View(caller.reach.conditions, caller.key_id, before_commit)
+        return Database(self.engine, view, self._reading)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Session]:
@@ -51,8 +83,10 @@ class Database:
             Unavailable: the database cannot be reached.
             DeadlineExceeded: a statement ran too long.
         """
-        async with _begun(self.engine) as session:
+        async with self._begun(self.engine) as session:
             yield session
+            if self._view.before_commit is not None:
+                await self._view.before_commit(session)
 
     @asynccontextmanager
     async def snapshot(self, *, statement_seconds: float | None = None) -> AsyncIterator[Session]:
@@ -61,12 +95,30 @@ class Database:
         `statement_seconds` is as in `limited`, for all of the block; the errors are as those of
         `transaction`.
         """
-        async with _begun(self._reading) as session, limited(session, statement_seconds):
+        async with self._begun(self._reading) as session, limited(session, statement_seconds):
             yield session
+
+    @asynccontextmanager
+    async def _begun(self, engine: AsyncEngine) -> AsyncIterator[Session]:
+        conditions = self._view.conditions
+        options = session_options(conditions)
+        options["info"][_CALLER] = self._view.caller
+        with transaction_open(conditions), _translated():
+            async with (
+                AsyncSession(engine, expire_on_commit=False, autoflush=False, **options) as session,
+                session.begin(),
+            ):
+                yield session
 
     async def close(self) -> None:
         """Close every connection."""
         await self.engine.dispose()
+
+
+def caller_of(session: Session) -> str | None:
+    """Return the id of the key for whose request a session was opened; None: for none."""
+    found: str | None = session.info[_CALLER]
+    return found
 
 
 @asynccontextmanager
@@ -92,16 +144,6 @@ async def limited(session: Session, seconds: float | None) -> AsyncIterator[None
 async def _set_timeout(session: Session, value: str) -> None:
     statement = text("select set_config('statement_timeout', :value, true)")
     await session.execute(statement, {"value": value})
-
-
-@asynccontextmanager
-async def _begun(engine: AsyncEngine) -> AsyncIterator[Session]:
-    with transaction_open(), _translated():
-        async with (
-            AsyncSession(engine, expire_on_commit=False, autoflush=False) as session,
-            session.begin(),
-        ):
-            yield session
 
 
 @contextmanager

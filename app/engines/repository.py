@@ -14,6 +14,7 @@ from app.db.filter_fields import MapField, TextField, TimestampField
 from app.db.filters import Fields
 from app.db.session import Session
 from app.engines.tables import EngineRow
+from app.operations import repository as operations
 
 
 class Lock(Enum):
@@ -47,6 +48,19 @@ async def get(session: Session, name: EngineName, lock: Lock = Lock.NONE) -> Eng
     if row is None:
         raise NotFound.of(name)
     return row
+
+
+async def find_project(session: Session, engine_id: int) -> str | None:
+    """Return the project of an engine, whatever its state.
+
+    Of one that is gone, its operations still tell it: they can be read on.
+    """
+    statement = select(EngineRow.project).where(EngineRow.engine_id == engine_id)
+    found = (await session.execute(statement)).scalar_one_or_none()
+    if found is not None:
+        return found
+    name = await operations.find_engine_name(session, engine_id)
+    return None if name is None else EngineName.parse(name).project
 
 
 async def is_live(session: Session, engine_id: int) -> bool:

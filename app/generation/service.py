@@ -66,6 +66,7 @@ class GenerationService:
             if (known := await repeats.replay(session, new, once)) is not None:
                 return known
             scope = await _scope(session, engine, request, now)
+            new = new.concerning(scope)
             # A life that lies in the past is the caller's error: found now, not by the worker.
             service.writing(engine, new, request)
             model = model_of(self.models, engine)

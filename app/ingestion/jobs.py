@@ -241,7 +241,7 @@ class _Ingestion:
                 return
         await self.job.finish(session, self._answer(details), details)
         if left.count:
-            new = self.service.new_operation(self._engine, self._key, now)
+            new = self.service.new_operation(self._engine, self._key, stream.scope, now)
             new = new.noting(pendingEventCount=left.count)
             due = await self.service.due_time(session, stream)
             await self.service.open(session, stream, new, due)
@@ -264,6 +264,7 @@ class _Ingestion:
             keep=self.job.keep,
             details={"@type": type_url("GenerateMemoriesOperationMetadata")},
             operation_id=generate_id,
+            scopes=self.job.claim.scopes,
         )
 
 

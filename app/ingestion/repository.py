@@ -21,6 +21,7 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from app.db.conditions import check_scope
 from app.db.session import Session
 from app.engines.tables import EngineRow
 from app.ingestion.plan import Listed
@@ -73,7 +74,12 @@ class StreamKey:
 async def lock_or_begin(
     session: Session, key: StreamKey, scope: Mapping[str, str], now: datetime
 ) -> StreamRow:
-    """Lock a stream, which begins now if there was none."""
+    """Lock a stream, which begins now if there was none.
+
+    Raises:
+        NotFound: the session's caller does not reach the scope.
+    """
+    check_scope(session, scope)
     new = {
         **key.columns(),
         "scope": dict(scope),

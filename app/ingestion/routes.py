@@ -12,7 +12,7 @@ router = Router("memories")
 
 
 # Under `memoryBanks` the API's definition has the method without `/memories`.
-@router.post(ENGINE + ":ingestEvents", include_in_schema=False)
+@router.post(ENGINE + ":ingestEvents", operation_id="ingestEvents", include_in_schema=False)
 @router.post(
     ENGINE + "/memories:ingestEvents", summary="Ingest events", operation_id="ingestEvents"
 )

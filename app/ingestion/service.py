@@ -1,7 +1,7 @@
 """Use cases of ingestion: buffer events, keep the operation that is to process them, sweep."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -81,7 +81,7 @@ class IngestionService:
         key = StreamKey(name.engine, scope_hash(request.scope), request.stream)
         async with self.memories.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
-            new = self.new_operation(name_of(engine), key, now)
+            new = self.new_operation(name_of(engine), key, request.scope, now)
             stream = await repository.lock_or_begin(session, key, request.scope, now)
             # Behind the stream's lock: a repetition sent at the same moment waits there.
             if (known := await repeats.answered(session, name, once, now)) is not None:
@@ -226,7 +226,9 @@ class IngestionService:
     def _longest(self) -> timedelta:
         return timedelta(seconds=self.memories.settings.ingestion_max_pending_seconds)
 
-    def new_operation(self, engine: EngineName, key: StreamKey, now: datetime) -> NewOperation:
+    def new_operation(
+        self, engine: EngineName, key: StreamKey, scope: Mapping[str, str], now: datetime
+    ) -> NewOperation:
         """Start an operation that is to process a stream's events."""
         new = NewOperation(
             engine_id=engine.engine,
@@ -237,7 +239,7 @@ class IngestionService:
             details={"@type": type_url("IngestEventsOperationMetadata")},
         )
         # The key of generations over the scope: of all of them, one runs at a time.
-        return new.queued(key.scope_hash.hex(), key.to_queue())
+        return new.concerning(scope).queued(key.scope_hash.hex(), key.to_queue())
 
     async def reopen(self) -> None:
         """Give streams a new operation whose last one ended without processing what waits; a sweep.
@@ -260,7 +262,7 @@ class IngestionService:
         self, session: Session, stream: StreamRow, engine: EngineRow, ended: OperationRow | None
     ) -> None:
         now = self.memories.clock.now()
-        new = self.new_operation(name_of(engine), StreamKey.of(stream), now)
+        new = self.new_operation(name_of(engine), StreamKey.of(stream), stream.scope, now)
         new = new.noting(
             pendingEventCount=stream.pending_count,
             **untouched(model_of(self.models, engine), self.memories.settings),

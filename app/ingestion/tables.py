@@ -6,6 +6,7 @@ from sqlalchemy import ForeignKeyConstraint, Index, LargeBinary, Text, UniqueCon
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.base import Base, JsonObject
+from app.db.conditions import ByParent, ByScope
 
 
 class StreamRow(Base):
@@ -15,6 +16,7 @@ class StreamRow(Base):
     """
 
     __tablename__ = "streams"
+    conditioned_by = ByScope()
     __table_args__ = (
         Index(
             "ix_streams_oldest_pending_time",
@@ -52,6 +54,7 @@ class StreamEventRow(Base):
     """An event of a stream; once processed, its id alone, save for what rules may take up again."""
 
     __tablename__ = "stream_events"
+    conditioned_by = ByParent("streams", ("engine_id", "scope_hash", "stream_id"))
     __table_args__ = (
         UniqueConstraint("engine_id", "scope_hash", "stream_id", "event_id"),
         ForeignKeyConstraint(

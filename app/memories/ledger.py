@@ -21,7 +21,7 @@ from app.memories import erasure, repository
 from app.memories.erasure import Erased
 from app.memories.schemas import scope_hash
 from app.memories.tables import MemoryRow
-from app.operations import repository as operations
+from app.operations import erasure as stored
 
 CONTENT_FIELDS = (
     "fact",
@@ -285,7 +285,7 @@ async def erase(session: Session, engine_id: int, memory_ids: Sequence[str]) -> 
     """
     await erasure.blank_quotes(session, engine_id, memory_ids)
     erased = await erase_with_engine(session, engine_id, memory_ids)
-    await operations.withdraw_previews(session, engine_id)
+    await stored.withdraw_previews(session, engine_id)
     return erased
 
 
@@ -295,7 +295,7 @@ async def erase_gone(
     """Remove those of the memories that nothing can read or recover any more."""
     erased = await erasure.erase(session, engine_id, memory_ids, repository.is_gone(now))
     if erased.memories:
-        await operations.withdraw_previews(session, engine_id, memory_ids)
+        await stored.withdraw_previews(session, engine_id, memory_ids)
     return erased
 
 

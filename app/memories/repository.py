@@ -29,6 +29,7 @@ from sqlalchemy.orm.attributes import set_committed_value
 from app.core.errors import NotFound
 from app.core.filtering.metadata import MetadataFilter
 from app.core.names import MemoryName
+from app.db.conditions import check_scope, condition_on
 from app.db.filter_fields import MemberField, ScopeField, TextField, TimestampField
 from app.db.filters import Fields
 from app.db.metadata_filters import metadata_clause
@@ -180,9 +181,15 @@ async def find_revision(
 async def insert_memories(
     session: Session, rows: Sequence[Mapping[str, Any]]
 ) -> list[MemoryRow | None]:
-    """Insert memories whose ids are free; return them in their order, None for one that is not."""
+    """Insert memories whose ids are free; return them in their order, None for one that is not.
+
+    Raises:
+        NotFound: the session's caller does not reach a scope.
+    """
     if not rows:
         return []
+    for row in rows:
+        check_scope(session, row["scope"])
     statement = insert(MemoryRow).on_conflict_do_nothing().returning(MemoryRow.memory_id)
     inserted = set((await session.execute(statement, [dict(row) for row in rows])).scalars())
     return [MemoryRow(**row) if row["memory_id"] in inserted else None for row in rows]
@@ -205,7 +212,7 @@ async def update_memories(
     # In one order everywhere, so that two who change several cannot lock each other out.
     given.sort(key=itemgetter("read_memory_id"))
     # The session itself takes no condition beside a list of values.
-    statement = _updating(*values[0])
+    statement = _updating(*values[0]).where(condition_on(session, MemoryRow))
     changed = await (await session.connection()).execute(statement, given)
     for row, new in zip(rows, values, strict=True):
         _note(row, new)

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import Query
 
 from app.core.names import CHOSEN_ID
+from app.core.permissions import Permission
 from app.engines import repository as engines
 from app.engines.schemas import name_of
 from app.memories import repository
@@ -104,6 +105,8 @@ async def delete_memory(
     ] = None,
 ) -> Operation:
     """Delete a memory; for 48 hours its revisions can be read and rolled back to."""
+    if permanent:
+        context.require(Permission.MEMORIES_PURGE)
     once = context.once({"permanent": bool(permanent), "etag": if_match})
     service = MemoryService.of(context.resources)
     row = await service.delete(name, if_match, once, permanent=bool(permanent))

@@ -88,6 +88,7 @@ class MemoryService:
             new = self.operation(engine, "memories.create", "CreateMemory", now)
             if (known := await repeats.replay(session, new, once)) is not None:
                 return known
+            new = new.concerning(request.scope)
             requested = _requested_expiry(request, now)
             config = config_of(engine)
             creation = Creation(
@@ -125,6 +126,7 @@ class MemoryService:
             if (known := await repeats.replay(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, repository.is_live(now), for_update=True)
+            new = new.concerning(row.scope)
             check_etag(row.version, etag)
             _check_immutable(row, request)
             requested = _requested_expiry(request, now)
@@ -159,6 +161,7 @@ class MemoryService:
             if (known := await repeats.replay(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, visible, for_update=True)
+            new = new.concerning(row.scope)
             check_etag(row.version, etag)
             if permanent:
                 erased = await ledger.erase(session, row.engine_id, [row.memory_id])

@@ -7,6 +7,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.base import Base, JsonList, JsonObject
 from app.db.columns import EMBEDDING
+from app.db.conditions import ByParent, ByScope
 
 
 class MemoryRow(Base):
@@ -16,6 +17,7 @@ class MemoryRow(Base):
     """
 
     __tablename__ = "memories"
+    conditioned_by = ByScope()
     __table_args__ = (
         Index("ix_memories_scope", "engine_id", "scope_hash"),
         Index("ix_memories_create_time", "engine_id", "create_time", "memory_id"),
@@ -56,6 +58,7 @@ class MemoryVectorRow(Base):
     """The vector of a live memory's fact by one model; a tombstone has none."""
 
     __tablename__ = "memory_vectors"
+    conditioned_by = ByParent("memories", ("engine_id", "memory_id"))
     __table_args__ = (
         ForeignKeyConstraint(
             ["engine_id", "memory_id"],
@@ -77,6 +80,7 @@ class RevisionRow(Base):
     """An immutable snapshot of a memory after one change. Appended by the ledger alone."""
 
     __tablename__ = "memory_revisions"
+    conditioned_by = ByParent("memories", ("engine_id", "memory_id"))
     __table_args__ = (
         UniqueConstraint("engine_id", "memory_id", "version"),
         ForeignKeyConstraint(
@@ -116,6 +120,7 @@ class RevisionLabelRow(Base):
     """A label of a revision, as a row, so that a filter over all memories uses an index."""
 
     __tablename__ = "revision_labels"
+    conditioned_by = ByParent("memory_revisions", ("engine_id", "revision_id"))
     __table_args__ = (
         ForeignKeyConstraint(
             ["engine_id", "revision_id"],

@@ -28,6 +28,7 @@ from sqlalchemy.exc import IntegrityError
 from sqlalchemy.orm import aliased
 from sqlalchemy.sql.dml import ReturningUpdate
 
+from app.core.auth import Scopes
 from app.db.session import Session
 from app.operations import repository
 from app.operations.repository import Owned
@@ -56,6 +57,8 @@ class Claim:
     """The metadata so far, with what earlier attempts have noted."""
     is_cancelled: bool
     """Whether the client has asked to cancel it during an earlier attempt."""
+    scopes: Scopes | None
+    """The scopes that it concerns; None: it may be any."""
 
 
 def _claiming() -> ReturningUpdate[OperationRow]:
@@ -131,6 +134,7 @@ def _claim_of(row: OperationRow) -> Claim:
         attempts=row.attempts,
         details=row.details,
         is_cancelled=row.cancel_requested,
+        scopes=row.scopes,
     )
 
 

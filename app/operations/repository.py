@@ -3,7 +3,7 @@
 All functions take part in the caller's transaction.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -14,22 +14,21 @@ from sqlalchemy import (
     cast,
     delete,
     func,
-    literal_column,
     or_,
     select,
-    true,
-    tuple_,
     update,
 )
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from app.core.auth import Scopes
 from app.core.errors import Cancelled, NotFound, Reason, ServiceError
 from app.core.ids import new_id
 from app.core.names import WILDCARD, EngineName, OperationName
-from app.db.session import Session
+from app.db.conditions import check_scopes
+from app.db.session import Session, caller_of
 from app.operations.schemas import State
-from app.operations.tables import OperationRow, RequestIdRow, TickRow
+from app.operations.tables import OperationRow, TickRow
 
 PREVIEW = "generation.preview"
 """The kind of operation whose answer holds texts that are nowhere else."""
@@ -55,6 +54,8 @@ class NewOperation:
     request: dict[str, Any] | None = None
     operation_id: str = field(default="")
     due: datetime | None = None
+    scopes: Scopes | None = None
+    """The scopes that it concerns; None: it may be any."""
 
     def __post_init__(self) -> None:
         if not self.operation_id:
@@ -63,6 +64,10 @@ class NewOperation:
     def queued(self, key: str | None, request: dict[str, Any]) -> "NewOperation":
         """Return it with what a worker needs: the key that serialises it, and the request."""
         return replace(self, key=key, request=request)
+
+    def concerning(self, scope: Mapping[str, str]) -> "NewOperation":
+        """Return it with the one scope that it concerns."""
+        return replace(self, scopes={key: [value] for key, value in scope.items()})
 
     def noting(self, **details: object) -> "NewOperation":
         """Return it with more metadata."""
@@ -97,6 +102,12 @@ async def insert_done(
 async def _insert(
     session: Session, new: NewOperation, state: State, response: dict[str, Any] | None = None
 ) -> OperationRow:
+    """Insert an operation.
+
+    Raises:
+        NotFound: it concerns scopes that the session's caller does not reach.
+    """
+    check_scopes(session, new.scopes)
     statement = (
         upsert(OperationRow)
         .values(
@@ -113,6 +124,8 @@ async def _insert(
             update_time=new.now,
             due_time=new.due or new.now,
             remove_time=new.now + new.keep if state.is_final else None,
+            scopes=new.scopes,
+            caller=caller_of(session),
         )
         .returning(OperationRow)
     )
@@ -141,6 +154,12 @@ async def get(
     if row is None:
         raise NotFound.of(name)
     return row
+
+
+async def find_engine_name(session: Session, engine_id: int) -> str | None:
+    """Return the full name of an engine, as any of its operations has it."""
+    statement = select(OperationRow.engine_name).where(OperationRow.engine_id == engine_id)
+    return (await session.execute(statement.limit(1))).scalar_one_or_none()
 
 
 def _is_under(engine: EngineName) -> ColumnElement[bool]:
@@ -322,52 +341,6 @@ async def _end(session: Session, which: ColumnElement[bool], values: dict[str, A
     statement = update(OperationRow).where(which).values(values)
     ended = await session.execute(statement.returning(OperationRow.operation_id))
     return ended.first() is not None
-
-
-async def withdraw_previews(
-    session: Session, engine_id: int, memory_ids: Sequence[str] | None = None
-) -> None:
-    """Take the texts out of an engine's stored previews, or of those that name one of the memories.
-
-    To be called after the erasure of memories: it waits for previews that are being stored, since
-    those lock the memories that they name.
-    """
-    kept = func.jsonb_build_object("@type", OperationRow.response["@type"], "withdrawn", True)
-    await session.execute(
-        update(OperationRow)
-        .where(
-            OperationRow.engine_id == engine_id,
-            # As the index has it: a parameter would not match that.
-            OperationRow.kind == literal_column(f"'{PREVIEW}'"),
-            OperationRow.response.has_key("plannedChanges"),
-            true() if memory_ids is None else _names_any(memory_ids),
-        )
-        .values(response=kept)
-        .execution_options(synchronize_session=False)
-    )
-
-
-def _names_any(memory_ids: Sequence[str]) -> ColumnElement[bool]:
-    """Select previews that would change one of the memories."""
-    changes = func.jsonb_array_elements(OperationRow.response["plannedChanges"], type_=JSONB)
-    planned = changes.column_valued("planned")
-    memory_id = func.split_part(planned["memory"]["name"].astext, "/memories/", 2)
-    return select(planned).where(memory_id.in_(memory_ids)).exists()
-
-
-async def remove_old(session: Session, now: datetime, limit: int) -> int:
-    """Remove ended operations and request ids past their time; return how many rows went."""
-    removed = 0
-    for table, key in (
-        (OperationRow, (OperationRow.engine_id, OperationRow.operation_id)),
-        (RequestIdRow, (RequestIdRow.engine_id, RequestIdRow.caller, RequestIdRow.request_id)),
-    ):
-        old = select(*key).where(table.remove_time <= now).limit(limit).subquery()
-        result = await session.execute(
-            delete(table).where(tuple_(*key).in_(select(old))).returning(key[0])
-        )
-        removed += len(result.all())
-    return removed
 
 
 async def take_tick(session: Session, name: str, interval: timedelta) -> bool:

@@ -6,12 +6,14 @@ from sqlalchemy import Boolean, Index, Integer, LargeBinary, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.base import Base, JsonObject
+from app.db.conditions import ByScopes
 
 
 class OperationRow(Base):
     """A long-running operation: what the client polls and what a worker runs are this row."""
 
     __tablename__ = "operations"
+    conditioned_by = ByScopes()
     __table_args__ = (
         # At most one running operation of a key: the claim relies on it.
         Index(
@@ -56,6 +58,10 @@ class OperationRow(Base):
     cancel_requested: Mapped[bool] = mapped_column(Boolean, server_default=text("false"))
     owner: Mapped[str | None] = mapped_column(Text)
     lease_until: Mapped[datetime | None]
+    # Which scopes it concerns: by key of a scope, the values. Null: it may be any.
+    scopes: Mapped[JsonObject | None]
+    # Who asked for it: the id of the key; null where the service itself did.
+    caller: Mapped[str | None] = mapped_column(Text)
 
 
 class RequestIdRow(Base):

@@ -10,6 +10,7 @@ from app.core.errors import FailedPrecondition, NotFound, Reason, ServiceError
 from app.core.etags import check_etag
 from app.core.names import EngineName
 from app.core.once import Once
+from app.db.conditions import scopes_of
 from app.db.filters import Clause, read_filter
 from app.db.session import Session, limited
 from app.engines import repository as engines
@@ -25,6 +26,7 @@ from app.memories.ledger import Writing
 from app.memories.schemas import RevisionFields, metadata_filters
 from app.memories.service import MemoryService, noting_revisions
 from app.memories.tables import MemoryRow
+from app.operations import erasure as stored
 from app.operations import repeats
 from app.operations import repository as operations
 from app.operations.schemas import type_url
@@ -74,6 +76,7 @@ class RetentionService:
             new = service.operation(engine, "memories.purge", "PurgeMemories", now)
             if (known := await repeats.replay(session, new, once)) is not None:
                 return known
+            new = replace(new, scopes=scopes_of(session))
             writing = service.writing(engine, new, RevisionFields())
             if not request.force:
                 async with limited(session, wanted.seconds):
@@ -160,7 +163,7 @@ class RetentionService:
                     Reason.ENGINE_NOT_EMPTY,
                 )
             await engines.mark_deleted(session, engine.engine_id, now)
-            await operations.withdraw_previews(session, engine.engine_id)
+            await stored.withdraw_previews(session, engine.engine_id)
             # They may wait for hours for a time at which there is nothing left to do.
             ended = (now, service.settings.operation_retention)
             gone = NotFound.of(name_of(engine))
@@ -176,7 +179,7 @@ class RetentionService:
             ("sessions", sessions.remove_expired),
             ("event ids", self.ingestion.forget_old_ids),
             ("streams", self.ingestion.forget_old_streams),
-            ("operations", operations.remove_old),
+            ("operations", stored.remove_old),
             ("engines", self._remove_deleted_engines),
         ):
             # One that fails must not keep the others from freeing their space.

@@ -27,6 +27,7 @@ from sqlalchemy.sql.dml import ReturningDelete
 
 from app.core.errors import AlreadyExists, NotFound, Reason
 from app.core.names import SessionName
+from app.db.conditions import check_scope
 from app.db.filter_fields import MapField, TextField, TimestampField
 from app.db.filters import Fields
 from app.db.pages import Slice, sliced
@@ -202,7 +203,9 @@ async def insert_session(session: Session, values: Mapping[str, Any]) -> Session
 
     Raises:
         AlreadyExists: the id is taken.
+        NotFound: the session's caller does not reach the user.
     """
+    check_scope(session, {"user_id": values["user_id"]})
     expired = delete(SessionRow).where(
         SessionRow.engine_id == values["engine_id"],
         SessionRow.session_id == values["session_id"],

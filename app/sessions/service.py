@@ -95,6 +95,7 @@ class SessionService:
             new = self._operation(engine, "sessions.create", "CreateSession", now)
             if (known := await repeats.replay(session, new, once)) is not None:
                 return known
+            new = new.concerning({"user_id": request.user_id})
             values = {
                 "engine_id": engine.engine_id,
                 "session_id": chosen,
@@ -164,6 +165,7 @@ class SessionService:
             if (known := await repeats.replay(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, now, for_update=True)
+            new = new.concerning({"user_id": row.user_id})
             check_etag(row.version, etag)
             await repository.remove(session, row)
             return await operations.insert_done(session, new, EMPTY)

@@ -6,6 +6,7 @@ from sqlalchemy import JSON, ForeignKeyConstraint, Index, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.base import Base, JsonObject
+from app.db.conditions import ByKeys, ByParent
 
 # Kept as the text that was sent, which `jsonb` would change: the order of keys, -0.0, 1e308.
 _AS_SENT = JSON(none_as_null=True)
@@ -15,6 +16,7 @@ class SessionRow(Base):
     """A conversation of a user with an agent, and its state."""
 
     __tablename__ = "sessions"
+    conditioned_by = ByKeys({"user_id": "user_id"})
     __table_args__ = (
         Index("ix_sessions_create_time", "engine_id", "create_time", "session_id"),
         Index("ix_sessions_update_time", "engine_id", "update_time", "session_id"),
@@ -40,6 +42,7 @@ class SessionEventRow(Base):
     """An event of a session, as it was sent. It never changes."""
 
     __tablename__ = "session_events"
+    conditioned_by = ByParent("sessions", ("engine_id", "session_id"))
     __table_args__ = (
         ForeignKeyConstraint(
             ["engine_id", "session_id"],

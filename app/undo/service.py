@@ -1,6 +1,6 @@
 """Starting an undo: checks that there is something to take back, and queues the operation."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from app.core.errors import FailedPrecondition, Reason
@@ -57,7 +57,7 @@ class UndoService:
             _check_ended(source)
             if not await repository.has_traces(session, *changing, now):
                 raise _nothing_to_undo(source)
-            new = new.noting(undoneOperation=_name(asked))
+            new = replace(new, scopes=asked.scopes).noting(undoneOperation=_name(asked))
             if request.validate_only:
                 new = new.noting(validateOnly=True)
             queued = new.queued(None, request.queued(changing[1]))

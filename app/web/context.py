@@ -1,26 +1,41 @@
-"""What a route is given: the resources, the caller, and whether the request is to be done once."""
+"""What a route is given: the caller, the resources as they may see them, and a request's id."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
+from functools import partial
 from typing import Annotated, Any
 
 from fastapi import Depends, Header, Query, Request
 
+from app.core.audit import Auditor
 from app.core.auth import Caller
 from app.core.errors import InvalidArgument
 from app.core.once import Once
+from app.core.permissions import Permission
 from app.resources import Resources
+from app.web.admission import require
 
 MAX_REQUEST_ID_CHARS = 128
 
 
 @dataclass(frozen=True)
 class RequestContext:
-    """The process's resources and the caller of this request."""
+    """The caller of this request, and the process's resources.
+
+    Their database shows what the caller may see, and tells the audit log of what is changed.
+    """
 
     resources: Resources
     caller: Caller
+
+    def require(self, permission: Permission) -> None:
+        """Make sure of a permission that only some requests of a method need.
+
+        Raises:
+            PermissionDenied: the caller does not have it.
+        """
+        require(self.caller, permission)
 
 
 async def _resources(request: Request) -> Resources:
@@ -33,7 +48,12 @@ ProcessResources = Annotated[Resources, Depends(_resources)]
 
 async def _context(request: Request, resources: ProcessResources) -> RequestContext:
     caller: Caller = request.state.caller
-    return RequestContext(resources, caller)
+    before_commit = None
+    if request.state.demand.is_change:
+        auditor: Auditor = request.app.state.gate.auditor
+        before_commit = partial(auditor.record, audited=request.state.audited)
+    db = resources.db.for_caller(caller, before_commit)
+    return RequestContext(replace(resources, db=db), caller)
 
 
 Context = Annotated[RequestContext, Depends(_context)]

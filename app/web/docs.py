@@ -3,14 +3,16 @@
 from importlib.util import find_spec
 from pathlib import Path
 
-from fastapi import APIRouter
+from fastapi import Request
 from fastapi.openapi.docs import get_swagger_ui_html
-from fastapi.responses import HTMLResponse
+from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.staticfiles import StaticFiles
+
+from app.web.routing import Router
 
 ASSETS_PATH = "/docs/assets"
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 
 
 def assets() -> StaticFiles:
@@ -22,7 +24,13 @@ def assets() -> StaticFiles:
     return StaticFiles(directory=Path(spec.origin).parent / "static")
 
 
-@router.get("/docs")
+@router.get("/openapi.json", operation_id="getOpenApi")
+async def get_openapi(request: Request) -> JSONResponse:
+    """Return the document of the API."""
+    return JSONResponse(request.app.openapi())
+
+
+@router.get("/docs", operation_id="getDocs")
 async def get_docs() -> HTMLResponse:
     """Show the OpenAPI document."""
     return get_swagger_ui_html(

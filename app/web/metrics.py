@@ -5,15 +5,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from datetime import datetime, timedelta
 
 import structlog
-from fastapi import APIRouter, Request, Response
+from fastapi import Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, Gauge, Histogram, generate_latest
 
 from app.core.clock import Clock
 from app.core.failures import describe
-from app.web.errors import ERROR_RESPONSES
+from app.web.routing import Router
 
 log = structlog.get_logger()
-router = APIRouter()
+router = Router()
 
 REQUEST_SECONDS = Histogram(
     "memory_bank_request_seconds",
@@ -79,10 +79,7 @@ class GaugeRefresh:
     operation_id="getMetrics",
     tags=["service"],
     response_class=Response,
-    responses={
-        200: {"content": {"text/plain": {"schema": {"type": "string"}}}},
-        401: ERROR_RESPONSES[401],
-    },
+    responses={200: {"content": {"text/plain": {"schema": {"type": "string"}}}}},
 )
 async def get_metrics(request: Request) -> Response:
     """Return the metrics of this process in the Prometheus text format."""

@@ -1,5 +1,7 @@
 """Path parameters as resource names."""
 
+import re
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from fastapi import Depends, Path
@@ -80,3 +82,26 @@ async def _operation(engine: EnginePath, operation: _OperationPart) -> Operation
 
 
 OperationPath = Annotated[OperationName, Depends(_operation)]
+
+
+_COLLECTIONS = (
+    ("project", "projects", _PARENT_SCHEMA),
+    ("location", "locations", _PARENT_SCHEMA),
+    ("engine", "reasoningEngines", _INT64_SCHEMA),
+    ("memory", "memories", _TEXT_SCHEMA),
+    ("revision", "revisions", _INT64_SCHEMA),
+    ("session", "sessions", _SESSION_SCHEMA),
+    ("operation", "operations", _TEXT_SCHEMA),
+    ("key", "keys", _TEXT_SCHEMA),
+)
+_UNNAMED = "?"
+
+
+def resource_named_by(path: Mapping[str, str]) -> str:
+    """Return the name of what path parameters name; what cannot be an id is not repeated."""
+    parts: list[str] = []
+    for parameter, collection, schema in _COLLECTIONS:
+        if parameter in path:
+            fits = re.fullmatch(schema["pattern"], path[parameter])
+            parts += [collection, path[parameter] if fits else _UNNAMED]
+    return "/".join(parts)

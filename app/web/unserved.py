@@ -2,19 +2,20 @@
 
 from typing import NoReturn
 
-from fastapi import APIRouter
-
 from app.core.errors import Reason, Unimplemented
 from app.web.paths import ENGINE
+from app.web.routing import Router
 
-router = APIRouter(include_in_schema=False)
+router = Router(include_in_schema=False)
 
-_METHODS = (("POST", "/sessions/{session}:compact"),)
+_METHODS = (("POST", "/sessions/{session}:compact", "compactSession"),)
 
 
 async def _refuse() -> NoReturn:
     raise Unimplemented("This version does not serve the method.", Reason.METHOD_NOT_SERVED)
 
 
-for method, path in _METHODS:
-    router.add_api_route(ENGINE + path, _refuse, methods=[method], response_model=None)
+for method, path, name in _METHODS:
+    router.add_api_route(
+        ENGINE + path, _refuse, methods=[method], response_model=None, operation_id=name
+    )

@@ -23,7 +23,7 @@ ALLOWED = {
     "app.operations.claims.claim": "a worker takes work of any engine",
     "app.operations.claims.queue_at": "the metrics of the queue",
     "app.operations.claims.release_all": "the start of the only worker",
-    "app.operations.repository.remove_old": "a sweep",
+    "app.operations.erasure.remove_old": "a sweep",
     "app.retention.repository.list_gone": "a sweep",
     "app.retention.repository.remove_expired_revisions": "a sweep",
     "app.sessions.repository.remove_expired": "a sweep",

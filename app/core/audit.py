@@ -1,0 +1,38 @@
+"""What is written down about a request, and the port through which it is."""
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from app.core.errors import ServiceError
+
+
+@dataclass(frozen=True)
+class Audited:
+    """A request, as the audit log tells of it: who, what, on which resource, from where."""
+
+    caller: str
+    """The id of the key; `jwt:` and the subject, of a token."""
+    method: str
+    """The API method, such as `createMemory`."""
+    resource: str
+    """The name of what the path names, without what cannot be a name."""
+    engine_id: int | None
+    """The engine that it is on, as long as the caller reaches it."""
+    address: str | None
+    """Where the request came from."""
+    request_id: str
+
+
+class Auditor(Protocol):
+    """Keeps the audit log."""
+
+    async def record(self, session: Any, audited: Audited) -> None:  # noqa: ANN401 - core knows no SQL
+        """Write down a request that succeeds, in the transaction of its change."""
+        ...
+
+    async def record_alone(self, audited: Audited, error: ServiceError | None) -> None:
+        """Write down a request that changed nothing, with what it came to. Opens a transaction.
+
+        Called for changes that were refused and, where the settings want it, for reads.
+        """
+        ...

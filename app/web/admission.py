@@ -1,0 +1,130 @@
+"""Lets a request in, or not: permission, reach, rate, places, quota; and tells the audit log.
+
+Stands around every route of ours, before its parameters and its body are read as what they mean.
+The order is that of the checks in `admitted`: what a caller may not do at all is told before what
+is not there, and nothing is charged to an engine that the caller does not reach.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+from fastapi import Request
+from fastapi.exceptions import RequestValidationError
+
+from app.core.audit import Audited, Auditor
+from app.core.auth import Caller, EngineDirectory
+from app.core.errors import Internal, NotFound, PermissionDenied, Reason, ServiceError
+from app.core.limits import Limits
+from app.core.names import WILDCARD, LocationName, parse_engine_id
+from app.core.permissions import WHOLE_ENGINE, Permission
+from app.web.demands import Demand
+from app.web.errors import invalid_fields
+from app.web.names import resource_named_by
+
+
+@dataclass(frozen=True)
+class Gate:
+    """What decides on admission; `app.main` puts the implementations in."""
+
+    directory: EngineDirectory
+    limits: Limits
+    auditor: Auditor
+    audits_reads: bool
+
+
+@asynccontextmanager
+async def admitted(request: Request, method: str, demand: Demand) -> AsyncIterator[None]:
+    """Run the block if the caller is let in.
+
+    Raises:
+        PermissionDenied: the caller lacks the permission.
+        NotFound: the engine is out of the caller's reach.
+        ResourceExhausted: a rate, the places or a quota are used up.
+    """
+    gate: Gate = request.app.state.gate
+    caller: Caller = request.state.caller
+    is_audited = demand.is_change or gate.audits_reads
+    engine_id = None
+    error: ServiceError | None = None
+    try:
+        if demand.permission is not None:
+            require(caller, demand.permission)
+        engine_id = await _engine(gate.directory, caller, request.path_params)
+        request.state.demand = demand
+        request.state.audited = _audited(request, method, engine_id)
+        await gate.limits.charge(caller, engine_id, demand.cost)
+        async with AsyncExitStack() as stack:
+            if demand.is_costly:
+                stack.enter_context(gate.limits.occupy(caller))
+            if demand.adds is not None and engine_id is not None:
+                await gate.limits.check_quota(engine_id, demand.adds)
+            yield
+    except Exception as found:
+        error = _as_service_error(found)
+        raise
+    finally:
+        if is_audited and (error is not None or not demand.is_change):
+            await gate.auditor.record_alone(_audited(request, method, engine_id), error)
+
+
+def require(caller: Caller, permission: Permission) -> None:
+    """Make sure that a caller has a permission, over all that it concerns.
+
+    Raises:
+        PermissionDenied: it is named, with what is missing.
+    """
+    if caller.may(permission):
+        return
+    missing = f"This key lacks the permission {permission}."
+    if permission in caller.permissions:
+        whole = "the whole engine" if permission in WHOLE_ENGINE else "the whole service"
+        missing = f"{permission} concerns {whole}, and this key is bound to a part of it."
+    raise PermissionDenied(
+        missing, Reason.PERMISSION_MISSING, metadata={"permission": permission.value}
+    )
+
+
+async def _engine(
+    directory: EngineDirectory, caller: Caller, path: Mapping[str, Any]
+) -> int | None:
+    """Return the engine that a path names, if there is one that the caller reaches.
+
+    Raises:
+        NotFound: the path names an engine, a project or a location that the caller does not reach.
+    """
+    project = path.get("project")
+    if project not in {None, WILDCARD} and not caller.reach.has_project(project):
+        raise NotFound.of(LocationName(project, path["location"]))
+    if "engine" not in path:
+        return None
+    engine_id = parse_engine_id(path["engine"])
+    found = await directory.project_of(engine_id)
+    if caller.reach.is_all and found is None:
+        # Nothing to charge; the method itself says what is not there.
+        return None
+    if found is None or not caller.reach.has_engine(engine_id, found):
+        raise NotFound.of(f"reasoningEngines/{engine_id}")
+    return engine_id
+
+
+def _audited(request: Request, method: str, engine_id: int | None) -> Audited:
+    caller: Caller = request.state.caller
+    return Audited(
+        caller=caller.key_id,
+        method=method,
+        resource=resource_named_by(request.path_params),
+        engine_id=engine_id,
+        address=request.client.host if request.client else None,
+        request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
+    )
+
+
+def _as_service_error(error: Exception) -> ServiceError:
+    if isinstance(error, ServiceError):
+        return error
+    if isinstance(error, RequestValidationError):
+        return invalid_fields(error.errors())
+    return Internal("The service failed.", Reason.INTERNAL)

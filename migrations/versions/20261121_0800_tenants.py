@@ -1,0 +1,91 @@
+"""Whom operations concern, and who asked for them; what API keys may do and reach."""
+
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+from alembic import op
+from sqlalchemy.dialects.postgresql import JSONB
+
+revision: str = "b1c40e5a0800"
+down_revision: str | None = "b1c40e5a0434"
+branch_labels: str | Sequence[str] | None = None
+depends_on: str | Sequence[str] | None = None
+
+
+def upgrade() -> None:
+    op.add_column("operations", sa.Column("scopes", JSONB(), nullable=True))
+    op.add_column("operations", sa.Column("caller", sa.Text(), nullable=True))
+    op.create_table(
+        "api_key_secrets",
+        sa.Column("secret_hash", sa.LargeBinary(), nullable=False),
+        sa.Column("key_id", sa.Text(), nullable=False),
+        sa.Column("is_minted", sa.Boolean(), nullable=False),
+        sa.Column("create_time", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("expire_time", sa.DateTime(timezone=True), nullable=True),
+        sa.PrimaryKeyConstraint("secret_hash", name="pk_api_key_secrets"),
+        sa.ForeignKeyConstraint(
+            ["key_id"], ["api_keys.key_id"], name="fk_api_key_secrets_api_keys", ondelete="CASCADE"
+        ),
+    )
+    op.create_index("ix_api_key_secrets_key_id", "api_key_secrets", ["key_id"])
+    op.create_index(
+        "ix_api_key_secrets_own_shape",
+        "api_key_secrets",
+        ["secret_hash"],
+        postgresql_where=sa.text("not is_minted"),
+    )
+    # Keys of earlier releases go on with every right, as they had.
+    op.execute(
+        "insert into api_key_secrets (secret_hash, key_id, is_minted, create_time)"
+        " select secret_hash, key_id, false, create_time from api_keys"
+    )
+    op.drop_constraint("uq_api_keys_secret_hash", "api_keys", type_="unique")
+    op.drop_column("api_keys", "secret_hash")
+    every = sa.text("""'["admin"]'""")
+    none = sa.text("'[]'")
+    op.add_column("api_keys", sa.Column("roles", JSONB(), nullable=False, server_default=every))
+    op.add_column(
+        "api_keys", sa.Column("permissions", JSONB(), nullable=False, server_default=none)
+    )
+    op.alter_column("api_keys", "roles", server_default=None)
+    op.alter_column("api_keys", "permissions", server_default=None)
+    for name in ("projects", "engines", "scope_conditions"):
+        op.add_column("api_keys", sa.Column(name, JSONB(), nullable=True))
+    for name in ("expire_time", "revoke_time", "last_use_time"):
+        op.add_column("api_keys", sa.Column(name, sa.DateTime(timezone=True), nullable=True))
+    op.add_column("api_keys", sa.Column("creator", sa.Text(), nullable=True))
+    op.create_index("ix_api_keys_create_time", "api_keys", ["create_time", "key_id"])
+
+
+def downgrade() -> None:
+    op.drop_index("ix_api_keys_create_time", "api_keys")
+    op.add_column("api_keys", sa.Column("secret_hash", sa.LargeBinary(), nullable=True))
+    # One secret a key: the newest that works. A key that was bound would be let loose.
+    op.execute(
+        "delete from api_keys where revoke_time is not null or roles <> '[\"admin\"]'"
+        " or projects is not null or engines is not null or scope_conditions is not null"
+        " or expire_time is not null"
+    )
+    op.execute(
+        "update api_keys k set secret_hash = (select s.secret_hash from api_key_secrets s"
+        " where s.key_id = k.key_id and s.expire_time is null"
+        " order by s.create_time desc limit 1)"
+    )
+    op.execute("delete from api_keys where secret_hash is null")
+    op.alter_column("api_keys", "secret_hash", nullable=False)
+    op.create_unique_constraint("uq_api_keys_secret_hash", "api_keys", ["secret_hash"])
+    for name in (
+        "roles",
+        "permissions",
+        "projects",
+        "engines",
+        "scope_conditions",
+        "expire_time",
+        "revoke_time",
+        "last_use_time",
+        "creator",
+    ):
+        op.drop_column("api_keys", name)
+    op.drop_table("api_key_secrets")
+    op.drop_column("operations", "caller")
+    op.drop_column("operations", "scopes")
