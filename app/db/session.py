@@ -3,7 +3,7 @@
 A function that takes `session` takes part in its caller's transaction.
 """
 
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass, field
 
@@ -29,6 +29,7 @@ BeforeCommit = Callable[[Session], Awaitable[None]]
 """Takes part in a transaction as the last thing that does."""
 
 _CALLER = "caller"
+_NOTED = "noted"
 _RETRY_SECONDS = 1.0
 # A unique violation that no statement foresaw is two processes that made the same id at once.
 _CONFLICTS = frozenset({"40001", "40P01", "55P03", "23505"})
@@ -118,6 +119,20 @@ class Database:
 def caller_of(session: Session) -> str | None:
     """Return the id of the key for whose request a session was opened; None: for none."""
     found: str | None = session.info[_CALLER]
+    return found
+
+
+def note(session: Session, **facts: str) -> None:
+    """Leave word, for what ends the transaction, of what is only known inside it.
+
+    `resource` is the name of what was created, `operation` that of the operation.
+    """
+    session.info[_NOTED] = {**noted(session), **facts}
+
+
+def noted(session: Session) -> Mapping[str, str]:
+    """Return what was left word of."""
+    found: Mapping[str, str] = session.info.get(_NOTED, {})
     return found
 
 
