@@ -4,17 +4,16 @@ import json
 import sys
 from collections.abc import Awaitable, Callable
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from pydantic import ValidationError
 
+from app import key_commands
 from app.db import migrate
 from app.db.migrate import SchemaError
 from app.llm.names import ModelSetupError
-from app.logs import configure_logs
 from app.postgres.embedded import PostgresStartError
-from app.settings import Settings
+from app.terminal import MISUSED, fail, read_settings
 
 app = typer.Typer(
     help="Open Memory Bank: a self-hosted memory service for AI agents.",
@@ -22,19 +21,7 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-
-
-def _settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any settings
-    """Read the settings; options given on the command line win over the environment."""
-    try:
-        settings = Settings(**{name: value for name, value in given.items() if value is not None})
-    except ValidationError as error:
-        for item in error.errors():
-            name = "MEMORY_BANK_" + "_".join(str(part) for part in item["loc"]).upper()
-            typer.echo(f"{name}: {item['msg']}", err=True)
-        raise typer.Exit(2) from None
-    configure_logs(settings)
-    return settings
+app.add_typer(key_commands.app, name="keys")
 
 
 def _run(process: Callable[[], Awaitable[None]]) -> None:
@@ -45,8 +32,7 @@ def _run(process: Callable[[], Awaitable[None]]) -> None:
     try:
         run(process)
     except (SchemaError, PostgresStartError, ServeError, ModelSetupError) as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from None
+        fail(str(error))
 
 
 @app.command()
@@ -56,7 +42,7 @@ def serve(
     data_dir: Annotated[Path | None, typer.Option(help="Folder of the embedded Postgres.")] = None,
 ) -> None:
     """Serve the API; without MEMORY_BANK_DATABASE_URL also run Postgres and the worker."""
-    settings = _settings(host=host, port=port, data_dir=data_dir)
+    settings = read_settings(host=host, port=port, data_dir=data_dir)
     from app import serving  # noqa: PLC0415 - as in _run
 
     _run(lambda: serving.serve(settings))
@@ -65,10 +51,9 @@ def serve(
 @app.command()
 def worker() -> None:
     """Run operations and sweeps; for an external database, beside one or more servers."""
-    settings = _settings()
+    settings = read_settings()
     if settings.database_url is None:
-        typer.echo("worker needs MEMORY_BANK_DATABASE_URL; `serve` without it works itself.")
-        raise typer.Exit(2)
+        fail("worker needs MEMORY_BANK_DATABASE_URL; `serve` without it works itself.", MISUSED)
     from app import serving  # noqa: PLC0415 - as in _run
 
     _run(lambda: serving.work(settings))
@@ -77,17 +62,15 @@ def worker() -> None:
 @app.command("migrate")
 def migrate_database() -> None:
     """Bring an external database to the schema of this release."""
-    settings = _settings()
+    settings = read_settings()
     if settings.database_url is None:
-        typer.echo("migrate needs MEMORY_BANK_DATABASE_URL; `serve` without it migrates itself.")
-        raise typer.Exit(2)
+        fail("migrate needs MEMORY_BANK_DATABASE_URL; `serve` without it migrates itself.", MISUSED)
     try:
         migrate.upgrade(
             settings.database_url.get_secret_value(), settings.database_connect_timeout_seconds
         )
     except SchemaError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(1) from None
+        fail(str(error))
     typer.echo("The database has the schema of this release.")
 
 
@@ -96,7 +79,7 @@ def demo() -> None:
     """Show the main job on a throw-away server, with the conversations that are shipped."""
     from app import demo as demonstration  # noqa: PLC0415 - as in _run
 
-    _settings(log_level="ERROR")
+    read_settings(log_level="ERROR")
     _run(demonstration.run)
 
 
@@ -106,7 +89,7 @@ def openapi() -> None:
     from app.main import create_app  # noqa: PLC0415 - as in _run
     from app.serving import offline_resources  # noqa: PLC0415 - as in _run
 
-    document = create_app(offline_resources(_settings())).openapi()
+    document = create_app(offline_resources(read_settings())).openapi()
     json.dump(document, sys.stdout, indent=2, ensure_ascii=False)
     sys.stdout.write("\n")
 

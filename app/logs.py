@@ -1,7 +1,9 @@
 """Structured logs on standard error. No line holds the text of a memory."""
 
+import json
 import logging
 import sys
+from collections.abc import Mapping
 from types import TracebackType
 
 import structlog
@@ -23,11 +25,19 @@ class _QuietFormatter(logging.Formatter):
         return describe(ei[1]) if ei[1] is not None else ""
 
 
+_ENCODER = json.JSONEncoder(default=repr)
+"""Made once; `json.dumps` would make one for every line."""
+
+
+def _write_json(line: Mapping[str, object], **_: object) -> str:
+    return _ENCODER.encode(line)
+
+
 def configure_logs(settings: Settings) -> None:
     """Send the lines of this service and the warnings of its libraries to standard error."""
     level = logging.getLevelNamesMapping().get(settings.log_level.upper(), logging.INFO)
     renderer: structlog.typing.Processor = (
-        structlog.processors.JSONRenderer()
+        structlog.processors.JSONRenderer(_write_json)
         if settings.log_format is LogFormat.JSON
         else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
     )

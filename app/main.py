@@ -9,7 +9,10 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.security import APIKeyHeader, HTTPBearer
 from starlette.middleware import Middleware
 
+from app.access.routes import router as keys
 from app.access.service import AccessService
+from app.access.tokens import TokenService
+from app.audit.routes import router as audit
 from app.audit.service import AuditService
 from app.engines.directory import Directory
 from app.engines.routes import children as engine_children
@@ -38,7 +41,8 @@ from app.web.auth import Authentication
 from app.web.body import JsonBody
 from app.web.document import tidied
 from app.web.metrics import GaugeRefresh
-from app.web.middleware import RequestLog
+from app.web.middleware import Faults, RequestLog
+from app.web.origins import Origins
 from app.web.paths import CanonicalPath
 from app.web.query import QueryNames
 from app.web.unserved import router as unserved
@@ -48,6 +52,8 @@ _ROUTERS = (
     health.router,
     metrics.router,
     docs.router,
+    keys,
+    audit,
     engine_children,
     usage,
     undo,
@@ -83,12 +89,19 @@ def create_app(resources: Resources) -> FastAPI:
         openapi_url=None,
         redoc_url=None,
         redirect_slashes=False,
+        # Its records of failed requests would hold what was sent, and its look for a receiver
+        # costs every request.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         middleware=[
             Middleware(RequestLog),
+            Middleware(Origins, resources.settings.cors_origins),
+            Middleware(Faults),
             Middleware(CanonicalPath),
             Middleware(QueryNames),
             Middleware(Authentication),
-            Middleware(JsonBody, resources.settings.max_body_bytes),
+            Middleware(
+                JsonBody, resources.settings.max_body_bytes, resources.settings.body_seconds
+            ),
         ],
         dependencies=[
             Security(HTTPBearer(auto_error=False)),
@@ -97,11 +110,13 @@ def create_app(resources: Resources) -> FastAPI:
     )
     app.state.resources = resources
     app.state.gauges = _gauges(resources)
-    app.state.authenticator = AccessService(resources.db, resources.clock)
+    app.state.authenticator = AccessService(
+        resources.db, resources.clock, TokenService.of(resources.settings, resources.clock)
+    )
     app.state.gate = Gate(
         directory=Directory(resources.db),
         limits=LimitService(resources.db, resources.clock, resources.settings),
-        auditor=AuditService(resources.db, resources.clock),
+        auditor=AuditService.of(resources),
         audits_reads=resources.settings.audit_reads,
     )
     read_memory = MemoryService.of(resources).read_response

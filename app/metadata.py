@@ -1,9 +1,11 @@
 """Imports every table, so that migrations and the drift test see the whole schema."""
 
 from app.access import tables as access
+from app.audit import tables as audit
 from app.db.base import Base
 from app.engines import tables as engines
 from app.ingestion import tables as ingestion
+from app.limits import tables as limits
 from app.memories import tables as memories
 from app.operations import tables as operations
 from app.sessions import tables as sessions
@@ -13,8 +15,10 @@ metadata = Base.metadata
 
 __all__ = [
     "access",
+    "audit",
     "engines",
     "ingestion",
+    "limits",
     "memories",
     "metadata",
     "operations",

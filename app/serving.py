@@ -26,6 +26,7 @@ from app.operations import claims
 from app.postgres.embedded import embedded_postgres
 from app.resources import Resources, open_resources
 from app.settings import Settings
+from app.web.connections import Bounds, connections
 from app.worker import working
 
 log = structlog.get_logger()
@@ -198,11 +199,27 @@ def _config(settings: Settings, resources: Resources) -> uvicorn.Config:
         create_app(resources),
         host=settings.host,
         port=settings.port,
+        http=connections(_bounds(settings)),
+        ws="none",
         log_config=None,
         access_log=False,
         lifespan="off",
         server_header=False,
+        # By default anyone on this machine would be believed.
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=[str(network) for network in settings.trusted_proxies],
         timeout_graceful_shutdown=int(settings.shutdown_grace_seconds),
+    )
+
+
+def _bounds(settings: Settings) -> Bounds:
+    return Bounds(
+        idle_seconds=settings.idle_seconds,
+        header_seconds=settings.header_seconds,
+        body_seconds=settings.body_seconds,
+        send_seconds=settings.send_seconds,
+        max_header_bytes=settings.max_header_bytes,
+        max_connections=settings.max_connections,
     )
 
 

@@ -7,8 +7,11 @@ from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr
+from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from app.connection_settings import ConnectionSettings
+from app.token_settings import TokenSettings
 
 _DAY_SECONDS = 86_400
 
@@ -47,10 +50,12 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
-class Settings(BaseSettings):
+class Settings(TokenSettings, ConnectionSettings, BaseSettings):
     """The configuration of one process. Immutable."""
 
-    model_config = SettingsConfigDict(env_prefix="MEMORY_BANK_", frozen=True, extra="ignore")
+    model_config = SettingsConfigDict(
+        env_prefix="MEMORY_BANK_", frozen=True, extra="ignore", env_parse_none_str="none"
+    )
 
     # Where it runs
     host: str = Field("127.0.0.1", description="Address the server listens on.")
@@ -66,6 +71,17 @@ class Settings(BaseSettings):
 
     audit_reads: bool = Field(
         False, description="Whether the audit log has reads, too, not changes and refusals only."
+    )
+    audit_retention_seconds: float | None = Field(
+        400 * _DAY_SECONDS,
+        gt=0,
+        le=36_500 * _DAY_SECONDS,
+        description="How long an audit event is kept; `none`: for ever.",
+    )
+    trusted_proxies: list[IPvAnyNetwork] = Field(
+        default_factory=list,
+        description="JSON array of addresses and networks of proxies that say in `X-Forwarded-For`"
+        " where a request came from; from others, the header is ignored.",
     )
 
     # Database
@@ -205,6 +221,66 @@ class Settings(BaseSettings):
 
     # Limits
     max_body_bytes: int = Field(8 * 1024 * 1024, ge=1, description="Longest JSON request body.")
+    max_page_size: int = Field(
+        1_000,
+        ge=1,
+        le=1_000,
+        description="Rows of a page, of what a list or a retrieval answers; a larger page size is"
+        " coerced. Of sessions, events and retrieved memories never more than 100.",
+    )
+    max_scope_pairs: int = Field(5, ge=1, le=5, description="Pairs of a scope that is written to.")
+    max_scope_value_chars: int = Field(
+        1_024, ge=1, le=1_024, description="Longest value of a scope that is written to."
+    )
+    max_metadata_entries: int = Field(50, ge=0, le=50, description="Keys of a memory's metadata.")
+    max_metadata_value_chars: int = Field(
+        4_096, ge=1, le=4_096, description="Longest text among a memory's metadata."
+    )
+    max_stream_pending_events: int = Field(
+        100_000, ge=1, description="Ingested events that wait in one stream."
+    )
+    max_stream_pending_bytes: int = Field(
+        64 * 1024 * 1024, ge=1, description="What the events say that wait in one stream."
+    )
+    engine_max_memories: int | None = Field(
+        10_000_000, ge=0, description="Memories of one engine; `none`: no bound."
+    )
+    engine_max_sessions: int | None = Field(
+        1_000_000, ge=0, description="Sessions of one engine; `none`: no bound."
+    )
+    engine_max_events: int | None = Field(
+        100_000_000,
+        ge=0,
+        description="Events of one engine, of sessions and not yet in memories; `none`: no bound.",
+    )
+    engine_max_bytes: int | None = Field(
+        100 * 1024**3,
+        ge=0,
+        description="What memories, their revisions, sessions and events of one engine say, in all;"
+        " `none`: no bound.",
+    )
+    key_rate_units_per_second: int = Field(
+        10_000,
+        ge=0,
+        description="What the requests of one key may take, over all processes: 1 unit for a read,"
+        " up to 20 for the costliest; 0: no bound.",
+    )
+    engine_rate_units_per_second: int = Field(
+        20_000, ge=0, description="The same for the requests on one engine; 0: no bound."
+    )
+    rate_burst_seconds: float = Field(
+        10, gt=0, le=3_600, description="How long of their rate a key and an engine can save up."
+    )
+    rate_block_seconds: float = Field(
+        0.1,
+        gt=0,
+        le=1,
+        description="How long of a rate one process takes at a time, unshared with the others.",
+    )
+    max_costly_requests_per_key: int = Field(
+        512, ge=1, description="Searches, generations and waits of one key at once, per process."
+    )
+    max_costly_requests: int = Field(1_024, ge=1, description="The same for all keys together.")
     filter_regex_max_chars: int = Field(
         256, ge=1, description="Longest regular expression in a filter."
     )

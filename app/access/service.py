@@ -1,53 +1,65 @@
-"""Who may call: looks up API keys, and makes the first one."""
+"""Who may call: authenticates API keys and tokens, and makes, lists and ends keys."""
 
-import hashlib
-import secrets
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from functools import cached_property
 
+import structlog
 from typing_extensions import override
 
 from app.access import repository
+from app.access.credentials import has_shape, hash_of, mint
+from app.access.lookups import KeyLookups
+from app.access.schemas import ApiKey, CreateKeyRequest, ListKeysResponse
 from app.access.tables import ApiKeyRow
-from app.core.auth import Authenticator, Caller, Reach
+from app.access.tokens import TokenService
+from app.access.uses import LastUses
+from app.core.auth import Authenticator, Caller
 from app.core.clock import Clock
-from app.core.errors import Reason, Unauthenticated
-from app.core.permissions import Permission, Role, permissions_of
-from app.db.session import Database
+from app.core.errors import FailedPrecondition, InvalidArgument, Reason, Unauthenticated
+from app.core.ids import new_id
+from app.core.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
+from app.core.permissions import Role
+from app.db.pages import Slice
+from app.db.session import Database, Session, caller_of, note
+from app.resources import Resources
+from app.wire.scalars import moment_after
 
-_KEY_BYTES = 32
-_KEY_PREFIX = "omb_"
+log = structlog.get_logger()
+
 _CONFIGURED = "configured"
-# A revoked key stops working within this time; a known key costs no statement meanwhile.
-_CACHE_TIME = timedelta(seconds=1)
-_CACHE_ENTRIES = 1024
+_FIRST = "first"
 
 
 @dataclass(frozen=True)
 class AccessService(Authenticator):
-    """API keys, found by their SHA-256. Keys have too much entropy for a slow hash to matter."""
+    """Finds out who is calling, by key or by token."""
 
     db: Database
     clock: Clock
-    _known: dict[bytes, tuple[datetime, Caller]] = field(default_factory=dict)
+    tokens: TokenService | None = None
+
+    @cached_property
+    def lookups(self) -> KeyLookups:
+        """What is known of keys."""
+        return KeyLookups(self.db, self.clock)
+
+    @cached_property
+    def uses(self) -> LastUses:
+        """When keys were used."""
+        return LastUses(self.db)
 
     @override
     async def authenticate(self, secret: str) -> Caller:
-        secret_hash = _hash(secret)
+        if self.tokens is not None and self.tokens.is_token(secret):
+            return await self.tokens.authenticate(secret)
+        found = await self.lookups.find(secret)
         now = self.clock.now()
-        cached = self._known.get(secret_hash)
-        if cached is not None and timedelta() <= now - cached[0] < _CACHE_TIME:
-            return cached[1]
-        async with self.db.snapshot() as session:
-            row = await repository.find_by_hash(session, secret_hash, now)
-        if row is None:
-            self._known.pop(secret_hash, None)
+        if found is None or not found.works(now):
+            # The same for what never was, what is revoked and what has expired.
             raise Unauthenticated("The API key is not valid.", Reason.CREDENTIAL_INVALID)
-        if len(self._known) >= _CACHE_ENTRIES:
-            self._known.clear()
-        caller = _caller(row)
-        self._known[secret_hash] = (now, caller)
-        return caller
+        self.uses.note(found.caller.key_id, now, found.last_use_time)
+        return found.caller
 
     async def has_keys(self) -> bool:
         """Say whether there is any key; without one, nobody can have called yet."""
@@ -55,46 +67,186 @@ class AccessService(Authenticator):
             return await repository.exists(session)
 
     async def ensure_first_key(self, configured: str | None) -> str | None:
-        """Make sure that there is a key.
+        """Make sure that there is a key. Safe to be called by several processes at once.
 
         Args:
-            configured: the administrator's key, which is always made to work, in place of the one
-                that was configured before.
+            configured: the administrator's key of the settings. It is made to work in place of the
+                one that was configured before, unless it has been rotated away or revoked.
 
         Returns:
             The key that was made because there was none at all; it is shown once.
         """
         now = self.clock.now()
+        made = None
         async with self.db.transaction() as session:
+            await repository.hold(session)
             if configured is not None:
-                secret_hash = _hash(configured)
-                if not await repository.secret_is_known(session, secret_hash):
-                    await repository.revoke_named(session, _CONFIGURED, now)
-                    key_id = await repository.insert_key(session, _CONFIGURED, now)
-                    await repository.insert_secret(
-                        session, key_id, secret_hash, now, is_minted=False
-                    )
-                return None
-            if await repository.exists(session):
-                return None
-            made = _KEY_PREFIX + secrets.token_urlsafe(_KEY_BYTES)
-            key_id = await repository.insert_key(session, "first", now)
-            await repository.insert_secret(session, key_id, _hash(made), now, is_minted=False)
-            return made
+                await _configure(session, configured, now)
+            elif not await repository.exists(session):
+                made = mint()
+                await _insert_admin(session, _FIRST, made, now)
+        self.lookups.forget()
+        return made
 
 
-def _caller(row: ApiKeyRow) -> Caller:
-    conditions = row.scope_conditions or {}
-    return Caller(
-        key_id=row.key_id,
-        permissions=permissions_of(map(Role, row.roles), map(Permission, row.permissions)),
-        reach=Reach(
-            projects=None if row.projects is None else frozenset(row.projects),
-            engines=None if row.engines is None else frozenset(map(int, row.engines)),
-            conditions={key: frozenset(values) for key, values in conditions.items()},
-        ),
-    )
+async def _configure(session: Session, secret: str, now: datetime) -> None:
+    known = await repository.find_secret(session, hash_of(secret))
+    if known is None:
+        await repository.retire_configured(session, now)
+        await _insert_admin(session, _CONFIGURED, secret, now)
+        return
+    key = await repository.get(session, known.key_id)
+    if key.revoke_time is not None or not _is_live(known.expire_time, key.expire_time, now=now):
+        log.warning(
+            "admin_key.refused",
+            key=key.key_id,
+            why="the key that MEMORY_BANK_ADMIN_KEY names was rotated away or revoked",
+        )
 
 
-def _hash(secret: str) -> bytes:
-    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
+async def _insert_admin(session: Session, name: str, secret: str, now: datetime) -> None:
+    values = {
+        "key_id": str(new_id(now)),
+        "display_name": name,
+        "roles": [Role.ADMIN.value],
+        "permissions": [],
+        "create_time": now,
+    }
+    row = await repository.insert_key(session, values)
+    await _insert_secret(session, row, secret, now, is_configured=name == _CONFIGURED)
+
+
+async def _insert_secret(
+    session: Session, row: ApiKeyRow, secret: str, now: datetime, *, is_configured: bool = False
+) -> None:
+    values = {
+        "secret_hash": hash_of(secret),
+        "key_id": row.key_id,
+        "is_minted": has_shape(secret),
+        "is_configured": is_configured,
+        "create_time": now,
+    }
+    await repository.insert_secret(session, values)
+
+
+def _is_live(*ends: datetime | None, now: datetime) -> bool:
+    return all(end is None or end > now for end in ends)
+
+
+@dataclass(frozen=True)
+class KeyService:
+    """API keys, as those who manage them see them."""
+
+    db: Database
+    clock: Clock
+
+    @classmethod
+    def of(cls, resources: Resources) -> "KeyService":
+        """Build the service from the process's resources."""
+        return cls(resources.db, resources.clock)
+
+    async def create(self, request: CreateKeyRequest) -> ApiKey:
+        """Make a key; its secret is in the answer, and nowhere else.
+
+        Raises:
+            InvalidArgument: it would have expired already.
+        """
+        now = self.clock.now()
+        secret = mint()
+        async with self.db.transaction() as session:
+            values = {
+                "key_id": str(new_id(now)),
+                **request.columns(),
+                "creator": caller_of(session),
+                "create_time": now,
+                "expire_time": _expiry(request, now),
+            }
+            row = await repository.insert_key(session, values)
+            await _insert_secret(session, row, secret, now)
+            answer = ApiKey.from_row(row, secret)
+            note(session, resource=answer.name)
+        return answer
+
+    async def list_page(self, page: PageRequest) -> ListKeysResponse:
+        """Return a page of keys, newest first, whatever their state."""
+        limit = clamp_page_size(page.size)
+        query = {"list": "keys"}
+        after = typed_key(decode_token(page.token, query), datetime, str) if page.token else None
+        async with self.db.snapshot() as session:
+            asked = Slice(limit + 1, after, is_descending=True)
+            rows = await repository.list_page(session, asked)
+        last = rows[limit - 1] if len(rows) > limit else None
+        return ListKeysResponse(
+            keys=[ApiKey.from_row(row) for row in rows[:limit]],
+            next_page_token=last and encode_token(query, [last.create_time, last.key_id]),
+        )
+
+    async def get(self, key_id: str) -> ApiKey:
+        """Return a key, whatever its state.
+
+        Raises:
+            NotFound: there is none with this id.
+        """
+        async with self.db.snapshot() as session:
+            return ApiKey.from_row(await repository.get(session, key_id))
+
+    async def revoke(self, key_id: str, *, force: bool = False) -> ApiKey:
+        """End a key for good; one that is revoked stays as it is.
+
+        Args:
+            key_id: of the key.
+            force: whether even the last key may go that can manage keys.
+
+        Raises:
+            FailedPrecondition: it is the last key that can manage keys.
+            NotFound: there is none with this id.
+        """
+        now = self.clock.now()
+        async with self.db.transaction() as session:
+            await repository.hold(session)
+            row = await repository.get(session, key_id, for_update=True)
+            if row.revoke_time is not None:
+                return ApiKey.from_row(row)
+            if not force:
+                await _check_not_last(session, row, now)
+            return ApiKey.from_row(await repository.revoke(session, key_id, now))
+
+    async def rotate(self, key_id: str, grace: timedelta) -> ApiKey:
+        """Give a key another secret; it is in the answer, and nowhere else.
+
+        Args:
+            key_id: of the key.
+            grace: how long its former secrets go on working.
+
+        Raises:
+            FailedPrecondition: the key is revoked or has expired.
+            NotFound: there is none with this id.
+        """
+        now = self.clock.now()
+        secret = mint()
+        async with self.db.transaction() as session:
+            row = await repository.get(session, key_id, for_update=True)
+            if row.revoke_time is not None or not _is_live(row.expire_time, now=now):
+                raise FailedPrecondition(
+                    f"keys/{key_id} is revoked or has expired; create another key.",
+                    Reason.KEY_ENDED,
+                )
+            await repository.expire_secrets(session, key_id, now + grace)
+            await _insert_secret(session, row, secret, now)
+        return ApiKey.from_row(row, secret)
+
+
+async def _check_not_last(session: Session, row: ApiKeyRow, now: datetime) -> None:
+    if list(await repository.list_managers(session, now, limit=2)) == [row.key_id]:
+        raise FailedPrecondition(
+            f"keys/{row.key_id} is the last key that can manage keys; create another one first.",
+            Reason.LAST_ADMIN_KEY,
+        )
+
+
+def _expiry(request: CreateKeyRequest, now: datetime) -> datetime | None:
+    if request.ttl is not None:
+        return moment_after(now, request.ttl, "ttl")
+    if request.expire_time is not None and request.expire_time <= now:
+        raise InvalidArgument.of_field("expireTime", "must lie in the future.")
+    return request.expire_time

@@ -28,7 +28,10 @@ class ApiKeyRow(Base):
     scope_conditions: Mapped[dict[str, list[str]] | None] = mapped_column(_TEXTS)
     """By key of a scope, the values that it may have."""
     creator: Mapped[str | None] = mapped_column(Text)
-    """The key that made it; null for the first one and those made on the command line."""
+    """The key that made it, `jwt:` and the subject of a token, or `command-line`.
+
+    Null for what a start of the service made.
+    """
     create_time: Mapped[datetime]
     expire_time: Mapped[datetime | None]
     revoke_time: Mapped[datetime | None]
@@ -57,5 +60,7 @@ class ApiKeySecretRow(Base):
     )
     is_minted: Mapped[bool] = mapped_column(Boolean)
     """Whether it was made here, with a check sum; those few that were not are known by heart."""
+    is_configured: Mapped[bool] = mapped_column(Boolean, server_default=text("false"))
+    """Whether it is, or was, the administrator's key of the settings."""
     create_time: Mapped[datetime]
     expire_time: Mapped[datetime | None]

@@ -8,19 +8,19 @@ from app.core.errors import ServiceError
 
 @dataclass(frozen=True)
 class Audited:
-    """A request, as the audit log tells of it: who, what, on which resource, from where."""
+    """What was done, as the audit log tells of it: who, what, on which resource, from where."""
 
-    caller: str
-    """The id of the key; `jwt:` and the subject, of a token."""
+    caller: str | None
+    """The id of the key; `jwt:` and the subject, of a token; `command-line`; None: the service."""
     method: str
-    """The API method, such as `createMemory`."""
+    """The API method, such as `createMemory`; of work that has ended, its kind."""
     resource: str
     """The name of what the path names, without what cannot be a name."""
     engine_id: int | None
     """The engine that it is on, as long as the caller reaches it."""
-    address: str | None
-    """Where the request came from."""
-    request_id: str
+    address: str | None = None
+    """The IP address where the request came from."""
+    request_id: str | None = None
 
 
 class Auditor(Protocol):

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from app.core.names import LocationName
 from app.core.permissions import WHOLE_ENGINE, WHOLE_SERVICE, Permission
 
 Conditions = Mapping[str, frozenset[str]]
@@ -86,6 +87,6 @@ class Authenticator(Protocol):
 class EngineDirectory(Protocol):
     """Knows where engines lie."""
 
-    async def project_of(self, engine_id: int) -> str | None:
-        """Return the project of an engine, also of one that was deleted; None: there is none."""
+    async def location_of(self, engine_id: int) -> LocationName | None:
+        """Return where an engine lies, also one that was deleted; None: there is none."""
         ...

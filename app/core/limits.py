@@ -6,6 +6,9 @@ from typing import Protocol
 
 from app.core.auth import Caller
 
+MAX_COST = 20
+"""Units that a request may cost at most: every rate has room for one of them."""
+
 
 class Counted(StrEnum):
     """What an engine may have a bounded amount of."""

@@ -46,6 +46,16 @@ def parse_engine_id(text: str) -> int:
     return _parse_int64_id("reasoningEngines", text)
 
 
+def is_engine_id(text: str) -> bool:
+    """Say whether an engine can have this id."""
+    return _INT64_ID.fullmatch(text) is not None and int(text) <= MAX_INT64
+
+
+def is_project_id(text: str) -> bool:
+    """Say whether a project, or a location, can have this id."""
+    return _PARENT_ID.fullmatch(text) is not None
+
+
 def parse_revision_id(text: str) -> int:
     """Read the id of a revision.
 

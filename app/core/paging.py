@@ -48,14 +48,14 @@ def clamp_page_size(
 ) -> int:
     """Return the number of rows of a page: absent and 0 mean the default, larger is coerced.
 
+    So is the default itself, where it is larger than the maximum.
+
     Raises:
         InvalidArgument: the size is negative.
     """
-    if requested is None or requested == 0:
-        return default
-    if requested < 0:
+    if requested is not None and requested < 0:
         raise InvalidArgument.of_field("pageSize", f"must be 0 to {maximum}.")
-    return min(requested, maximum)
+    return min(requested or default, maximum)
 
 
 def rows_within(sizes: Sequence[int], limit: int, max_bytes: int) -> int:

@@ -2,123 +2,59 @@
 
 Each table that holds what belongs to a scope says so with `conditioned_by`. A session that is
 opened with conditions adds them to every statement of the ORM on such a table, wherever the table
-stands in it. Statements that go past the ORM add `condition_on` themselves; what is inserted is
-checked by `check_scope`. That no statement escapes is proved by the second wall, the test of the
-captured statements (`tests/architecture/test_conditions.py`).
+is selected from, joined, changed or removed from. What it cannot add them to, it refuses: changes
+of objects, lists of changes by key, inserts of what another statement finds, and statements past
+the ORM. Those that go past the session, on its connection, add `condition_on` themselves, as does
+an insert that changes the row which is there; what is inserted is checked by `check_scope`. That
+no statement escapes is proved by the second wall, the test of the captured statements
+(`tests/architecture/test_conditions.py`).
 """
 
+import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from functools import cache, lru_cache
+from typing import Any
 
-from sqlalchemy import ColumnElement, Table, and_, event, false, literal, select, true
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy import (
+    Column,
+    ColumnElement,
+    Connection,
+    Executable,
+    Insert,
+    Table,
+    TextClause,
+    event,
+    false,
+    func,
+    true,
+)
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import ORMExecuteState, with_loader_criteria
+from sqlalchemy.orm import ORMExecuteState, SessionTransaction, with_loader_criteria
 from sqlalchemy.orm import Session as SyncSession
+from sqlalchemy.sql import visitors
+from sqlalchemy.sql.base import ExecutableOption
 
 from app.core.auth import NO_CONDITIONS, Conditions, Scopes, all_meet
 from app.core.errors import NotFound, Reason
 from app.db.base import Base
+from app.db.bindings import Binding, ByParent, conditioned_rows, table_of
 
 _KEY = "conditions"
+_FILTERS = "conditions_filter"
+BY_SCOPE: Mapping[str, Any] = {_FILTERS: True}
+"""Execution options of a statement that finds its rows by one scope, and joins children to parents.
+
+There, conditions are nothing but a filter. Postgres takes them for independent of the scope that
+they come with, would expect a hundredth of the rows, and choose its plan for so few; and children
+need not look for the parents that they are joined to.
+"""
+# What is made for a caller takes some milliseconds, and about 100 KiB.
+_MAX_CALLERS = 256
 
 
-class Binding(Protocol):
-    """How a table's rows belong to scopes."""
-
-    def clause(self, columns: Any, conditions: Conditions) -> ColumnElement[bool]:  # noqa: ANN401
-        """Select the rows that meet conditions; `columns` is the mapped class, or its table's `c`.
-
-        Must not be called without conditions.
-        """
-        ...
-
-
-@dataclass(frozen=True)
-class ByScope:
-    """Rows have their scope in a column: an object of texts."""
-
-    column: str = "scope"
-
-    def clause(self, columns: Any, conditions: Conditions) -> ColumnElement[bool]:  # noqa: ANN401
-        """Select the rows whose scope meets conditions."""
-        scope = getattr(columns, self.column)
-        return and_(
-            *(scope[key].astext.in_(sorted(values)) for key, values in sorted(conditions.items()))
-        )
-
-
-@dataclass(frozen=True)
-class ByKeys:
-    """Rows have some keys of their scope in columns of their own, and no others."""
-
-    columns: Mapping[str, str]
-
-    def clause(self, columns: Any, conditions: Conditions) -> ColumnElement[bool]:  # noqa: ANN401
-        """Select the rows whose scope meets conditions."""
-        if not conditions.keys() <= self.columns.keys():
-            # Nothing here has the key.
-            return false()
-        return and_(
-            *(
-                getattr(columns, self.columns[key]).in_(sorted(values))
-                for key, values in sorted(conditions.items())
-            )
-        )
-
-
-@dataclass(frozen=True)
-class ByScopes:
-    """Rows concern several scopes: an object of arrays, the values of each key.
-
-    Null concerns all.
-    """
-
-    column: str = "scopes"
-
-    def clause(self, columns: Any, conditions: Conditions) -> ColumnElement[bool]:  # noqa: ANN401
-        """Select the rows all of whose scopes meet conditions."""
-        scopes = getattr(columns, self.column)
-        return and_(
-            *(
-                scopes[key].contained_by(literal(sorted(values), JSONB()))
-                for key, values in sorted(conditions.items())
-            )
-        )
-
-
-@dataclass(frozen=True)
-class ByParent:
-    """Rows belong to a row of another table, which has the same values in the columns `on`."""
-
-    table: str
-    on: tuple[str, ...]
-
-    def clause(self, columns: Any, conditions: Conditions) -> ColumnElement[bool]:  # noqa: ANN401
-        """Select the rows whose parent meets conditions."""
-        parent = _row_of(self.table)
-        # An alias, so that the parent's own place in the statement around is not taken for it.
-        table: Any = parent.__table__.alias()
-        same = (table.c[name] == getattr(columns, name) for name in self.on)
-        is_met = parent.conditioned_by.clause(table.c, conditions)  # type: ignore[attr-defined]  # _row_of has looked
-        return select(literal(1)).select_from(table).where(*same, is_met).exists()
-
-
-def conditioned_rows() -> Iterator[type[Base]]:
-    """Return every mapped class whose rows belong to scopes."""
-    for mapper in Base.registry.mappers:
-        if hasattr(mapper.class_, "conditioned_by"):
-            yield mapper.class_
-
-
-def _row_of(table: str) -> type[Base]:
-    return next(row for row in conditioned_rows() if _table(row).name == table)
-
-
-def _table(row: type[Base]) -> Table:
-    assert isinstance(row.__table__, Table)
-    return row.__table__
+@cache
+def _conditioned_tables() -> frozenset[str]:
+    return frozenset(table_of(row).name for row in conditioned_rows())
 
 
 class ConditionedSession(SyncSession):
@@ -127,14 +63,74 @@ class ConditionedSession(SyncSession):
 
 @event.listens_for(ConditionedSession, "do_orm_execute")
 def _confine(state: ORMExecuteState) -> None:
+    _refuse_unconfinable(state)
     if state.is_insert:
         return
     conditions: Conditions = state.session.info[_KEY]
-    options = [
-        with_loader_criteria(row, row.conditioned_by.clause(row, conditions), include_aliases=True)  # type: ignore[attr-defined]  # conditioned_rows has looked
-        for row in conditioned_rows()
-    ]
-    state.statement = state.statement.options(*options)
+    filters = bool(state.execution_options.get(_FILTERS))
+    # A statement that can take no options was refused.
+    statement: Any = state.statement
+    state.statement = statement.options(*_criteria(frozenset(conditions.items()), filters=filters))
+
+
+@event.listens_for(ConditionedSession, "after_begin")
+def _plan_for_values(_: SyncSession, __: SessionTransaction, connection: Connection) -> None:
+    # A plan for any conditions expects that many rows meet them, so that a list would look for the
+    # few of this caller's among all of an engine's.
+    connection.exec_driver_sql("set local plan_cache_mode = force_custom_plan")
+
+
+@event.listens_for(ConditionedSession, "before_flush")
+def _refuse_flush(session: SyncSession, *_: object) -> None:
+    if session.new or session.dirty or session.deleted:
+        raise _unconfinable("Changes of objects")
+
+
+def _refuse_unconfinable(state: ORMExecuteState) -> None:
+    """Stop a statement to which the conditions would not be added.
+
+    Raises:
+        RuntimeError: it is such a one; it has to be written otherwise.
+    """
+    if state.is_from_statement or (state.is_executemany and not state.is_insert):
+        raise _unconfinable("Texts, and lists of changes")
+    if isinstance(state.statement, Insert) and state.statement.select is not None:
+        raise _unconfinable("Inserts of what is found")
+    if not state.is_orm_statement and _conditioned_tables() & set(_words_of(state.statement)):
+        raise _unconfinable("Statements past the ORM")
+
+
+def _words_of(statement: Executable) -> Iterator[str]:
+    """Return the names of tables in a statement; of a text all of its words."""
+    for element in visitors.iterate(statement):  # type: ignore[arg-type]  # all that are executed can be visited
+        if isinstance(element, TextClause):
+            yield from re.findall(r"\w+", element.text)
+        elif isinstance(element, Table):
+            yield element.name
+        elif isinstance(element, Column) and element.table is not None:
+            yield element.table.name
+
+
+def _unconfinable(what: str) -> RuntimeError:
+    return RuntimeError(f"{what} cannot be confined to the scopes of a caller.")
+
+
+@lru_cache(maxsize=_MAX_CALLERS)
+def _criteria(
+    conditions: frozenset[tuple[str, frozenset[str]]], *, filters: bool
+) -> tuple[ExecutableOption, ...]:
+    """Return what is added to a statement; `filters` is as `BY_SCOPE` has it."""
+    found: list[ExecutableOption] = []
+    for row in conditioned_rows():
+        binding: Binding = row.conditioned_by  # type: ignore[attr-defined]  # conditioned_rows has looked
+        if filters and isinstance(binding, ByParent):
+            continue
+        clause = binding.clause(row, dict(conditions))
+        if filters:
+            # No plan looks into this.
+            clause = func.coalesce(clause, false())
+        found.append(with_loader_criteria(row, clause, include_aliases=True))
+    return tuple(found)
 
 
 def session_options(conditions: Conditions) -> dict[str, Any]:

@@ -5,6 +5,7 @@ r"""The kinds of fields that filters compare: what each accepts, and its conditi
 | text | `=` `!=`; `:` the text holds the value; `:*` is not empty; `=~` `!~` all the text |
 | moment | `=` `!=` `<` `<=` `>` `>=` with ISO 8601 (default UTC) or microseconds since 1970 |
 | enum | `=` `:` `!=` with a known name |
+| integer | `=` `:` `!=` with a whole number of at most 64 bits, not negative |
 | map entry (`labels.k`) | `=` `:` `!=`, `=~` `!~`; `:*` the key is there |
 | map (`labels`) | `:` has this key |
 | scope | as a map, and `=` `!=` with a JSON object as text: `scope="{\"user_id\": \"1\"}"` |
@@ -24,12 +25,22 @@ from collections.abc import Callable, Collection
 from datetime import UTC, datetime, timedelta
 from typing import Any, ClassVar
 
-from sqlalchemy import ColumnElement, DateTime, SQLColumnExpression, Text, func, literal, true
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    DateTime,
+    SQLColumnExpression,
+    Text,
+    func,
+    literal,
+    true,
+)
 from sqlalchemy.dialects.postgresql import JSONB
 from typing_extensions import override
 
 from app.core.errors import InvalidArgument
 from app.core.filtering.syntax import Comparison, Operator, invalid_filter
+from app.core.names import MAX_INT64
 from app.wire.scalars import parse_timestamp
 
 Column = SQLColumnExpression[Any]
@@ -47,6 +58,8 @@ _COMPARISONS: dict[Operator, Callable[[Column, ColumnElement[Any]], Condition]] 
     Operator.GREATER_OR_EQUAL: operator.ge,
 }
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_INTEGER = re.compile(r"[0-9]{1,19}")
+
 _MICROSECONDS = re.compile(r"-?[0-9]{1,18}")
 _NO_OFFSET = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?"
@@ -129,6 +142,25 @@ class EnumField(Field):
     def condition(self, comparison: Comparison) -> Condition:
         _check_name(comparison, self._names)
         return _text_condition(self._column, comparison.operator, comparison.value)
+
+
+class IntegerField(Field):
+    """A column of whole numbers that name something; they have no order."""
+
+    operators = _EQUALITY_OR_HAS
+
+    def __init__(self, column: Column) -> None:
+        self._column = column
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        text = comparison.value
+        if _INTEGER.fullmatch(text) is None or int(text) > MAX_INT64:
+            raise _invalid_value(comparison, f"must be a whole number of 0 to {MAX_INT64}.")
+        number = literal(int(text), BigInteger())
+        if comparison.operator is Operator.NOT_EQUAL:
+            return self._column.is_distinct_from(number)
+        return self._column == number
 
 
 class MemberField(Field):

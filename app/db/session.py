@@ -125,7 +125,8 @@ def caller_of(session: Session) -> str | None:
 def note(session: Session, **facts: str) -> None:
     """Leave word, for what ends the transaction, of what is only known inside it.
 
-    `resource` is the name of what was created, `operation` that of the operation.
+    `resource` is the name of what was created, `operation` that of the operation, `engine` the id
+    of an engine that was created.
     """
     session.info[_NOTED] = {**noted(session), **facts}
 

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from typing_extensions import override
 
 from app.core.auth import EngineDirectory
+from app.core.names import LocationName
 from app.db.session import Database
 from app.engines import repository
 
@@ -13,18 +14,18 @@ _MAX_KNOWN = 100_000
 
 @dataclass(frozen=True)
 class Directory(EngineDirectory):
-    """The projects of engines. One never moves, so that each is read once per process."""
+    """Where engines lie. One never moves, so that each is read once per process."""
 
     db: Database
-    _known: dict[int, str] = field(default_factory=dict)
+    _known: dict[int, LocationName] = field(default_factory=dict)
 
     @override
-    async def project_of(self, engine_id: int) -> str | None:
+    async def location_of(self, engine_id: int) -> LocationName | None:
         known = self._known.get(engine_id)
         if known is not None:
             return known
         async with self.db.snapshot() as session:
-            found = await repository.find_project(session, engine_id)
+            found = await repository.find_location(session, engine_id)
         if found is not None:
             if len(self._known) >= _MAX_KNOWN:
                 self._known.clear()

@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, delete, select, true, tuple_, update
 from sqlalchemy.dialects.postgresql import insert
 
+from app.core.auth import Reach
 from app.core.errors import AlreadyExists, NotFound, Reason
 from app.core.names import WILDCARD, EngineName, LocationName
 from app.db.filter_fields import MapField, TextField, TimestampField
@@ -50,17 +51,17 @@ async def get(session: Session, name: EngineName, lock: Lock = Lock.NONE) -> Eng
     return row
 
 
-async def find_project(session: Session, engine_id: int) -> str | None:
-    """Return the project of an engine, whatever its state.
+async def find_location(session: Session, engine_id: int) -> LocationName | None:
+    """Return where an engine lies, whatever its state.
 
     Of one that is gone, its operations still tell it: they can be read on.
     """
-    statement = select(EngineRow.project).where(EngineRow.engine_id == engine_id)
-    found = (await session.execute(statement)).scalar_one_or_none()
+    statement = select(EngineRow.project, EngineRow.location)
+    found = (await session.execute(statement.where(EngineRow.engine_id == engine_id))).first()
     if found is not None:
-        return found
+        return LocationName(*found)
     name = await operations.find_engine_name(session, engine_id)
-    return None if name is None else EngineName.parse(name).project
+    return None if name is None else EngineName.parse(name).parent
 
 
 async def is_live(session: Session, engine_id: int) -> bool:
@@ -133,6 +134,12 @@ FILTER_FIELDS: Fields = {
     "create_time": TimestampField(EngineRow.create_time),
     "update_time": TimestampField(EngineRow.update_time),
 }
+
+
+def is_within(reach: Reach) -> ColumnElement[bool]:
+    """Select the engines that are within a caller's reach."""
+    parts = ((EngineRow.engine_id, reach.engines), (EngineRow.project, reach.projects))
+    return and_(true(), *(column.in_(sorted(some)) for column, some in parts if some is not None))
 
 
 async def list_page(

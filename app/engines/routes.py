@@ -1,5 +1,9 @@
 """Routes of engines. Source: wire specification, sections 3.2 and 12."""
 
+from fastapi import Response
+
+from app.audit.schemas import AuditEvent, ListAuditEventsResponse
+from app.audit.service import AuditService
 from app.engines import repository
 from app.engines.schemas import (
     ListReasoningEnginesResponse,
@@ -12,12 +16,13 @@ from app.operations.service import OperationService
 from app.web.context import Context, Mutation
 from app.web.etag import IfMatch, etag_of
 from app.web.names import EnginePath, LocationPath
+from app.web.ndjson import documented, ndjson
 from app.web.paging import Filter, Page, UpdateMask
 from app.web.paths import ENGINE, PREFIX
 from app.web.routing import Router
 
 router = Router("engines")
-children = Router("operations")
+children = Router()
 """What is listed under an engine by features that do not know engines."""
 
 _COLLECTION = PREFIX + "/reasoningEngines"
@@ -30,7 +35,9 @@ async def create_engine(
     """Create an engine, with the configuration of its memory bank."""
     request = body or ReasoningEngineRequest()
     service = EngineService.of(context.resources)
-    row = await service.create(location, request, context.once(request.sent()))
+    row = await service.create(
+        location, request, context.once(request.sent()), context.caller.reach
+    )
     return Operation.from_row(row)
 
 
@@ -41,9 +48,9 @@ async def list_engines(
     page: Page,
     filter: Filter = None,  # noqa: A002 - the name on the wire
 ) -> ListReasoningEnginesResponse:
-    """List the engines of a location, newest first; filter by `display_name`, `labels.k`, times."""
+    """List engines of a location, newest first; filter by `display_name`, `labels.k`, times."""
     service = EngineService.of(context.resources)
-    return await service.list_page(location, filter, page)
+    return await service.list_page(location, context.caller.reach, filter, page)
 
 
 @router.get(ENGINE, summary="Get an engine", operation_id="getReasoningEngine")
@@ -53,7 +60,12 @@ async def get_engine(context: Context, name: EnginePath) -> ReasoningEngine:
         return ReasoningEngine.from_row(await repository.get(session, name))
 
 
-@children.get(ENGINE + "/operations", summary="List operations", operation_id="listOperations")
+@children.get(
+    ENGINE + "/operations",
+    summary="List operations",
+    operation_id="listOperations",
+    tags=["operations"],
+)
 async def list_operations(
     context: Context, engine: EnginePath, page: Page
 ) -> ListOperationsResponse:
@@ -64,6 +76,47 @@ async def list_operations(
         async with context.resources.db.snapshot() as session:
             await repository.get(session, engine)
     return found
+
+
+@children.get(
+    ENGINE + "/auditEvents",
+    summary="List audit events",
+    operation_id="listAuditEvents",
+    tags=["audit"],
+)
+async def list_audit_events(
+    context: Context,
+    engine: EnginePath,
+    page: Page,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
+) -> ListAuditEventsResponse:
+    """List what was done in an engine, newest first.
+
+    Filter by `caller`, `method`, `resource`, `operation`, `result`, `reason`, `address`,
+    `request_id` and `create_time`.
+    """
+    async with context.resources.db.snapshot() as session:
+        await repository.get(session, engine)
+    return await AuditService.of(context.resources).list_page(engine.engine, filter, page)
+
+
+@children.get(
+    ENGINE + "/auditEvents:export",
+    summary="Export audit events",
+    operation_id="exportAuditEvents",
+    tags=["audit"],
+    response_class=Response,
+    responses=documented(AuditEvent),
+)
+async def export_audit_events(
+    context: Context,
+    engine: EnginePath,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
+) -> Response:
+    """Return what was done in an engine until now, oldest first: an event a line."""
+    async with context.resources.db.snapshot() as session:
+        await repository.get(session, engine)
+    return await ndjson(AuditService.of(context.resources).export(engine.engine, filter))
 
 
 @router.patch(ENGINE, summary="Update an engine", operation_id="updateReasoningEngine")

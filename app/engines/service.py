@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from app.core.auth import Reach
 from app.core.clock import Clock
-from app.core.errors import InvalidArgument
+from app.core.errors import InvalidArgument, NotFound
 from app.core.etags import check_etag
 from app.core.fieldmask import check, parse_mask
 from app.core.ids import new_id
@@ -13,7 +14,7 @@ from app.core.names import WILDCARD, EngineName, LocationName
 from app.core.once import Once
 from app.core.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
 from app.db.filters import read_filter
-from app.db.session import Database
+from app.db.session import Database, note
 from app.engines import repository
 from app.engines.repository import Lock
 from app.engines.schemas import (
@@ -68,15 +69,22 @@ class EngineService:
             await repository.insert_once(session, values)
 
     async def create(
-        self, location: LocationName, request: ReasoningEngineRequest, once: Once | None
+        self,
+        location: LocationName,
+        request: ReasoningEngineRequest,
+        once: Once | None,
+        reach: Reach,
     ) -> OperationRow:
-        """Create an engine; the operation is done.
+        """Create an engine where the caller reaches it; the operation is done.
 
         Raises:
             InvalidArgument: the path names a project but any location, or the other way round.
+            NotFound: it names neither, and the caller does not reach the default.
         """
         now = self.clock.now()
         parent = _parent_of_new(location)
+        if not reach.has_project(parent.project):
+            raise NotFound.of(parent)
         name = EngineName(parent.project, parent.location, new_id(now))
         new = self._operation(name, "engines.create", "CreateReasoningEngineOperationMetadata", now)
         async with self.db.transaction() as session:
@@ -84,6 +92,7 @@ class EngineService:
             if known is not None:
                 return known
             row = await repository.insert_engine(session, _new_values(name, request, now))
+            note(session, resource=str(name), engine=str(name.engine))
             return await operations.insert_done(session, new, _response(row))
 
     async def update(
@@ -117,16 +126,18 @@ class EngineService:
     async def list_page(
         self,
         location: LocationName,
+        reach: Reach,
         filter_text: str | None,
         page: PageRequest,
     ) -> ListReasoningEnginesResponse:
-        """Return a page of engines, newest first."""
+        """Return a page of the engines that a caller reaches, newest first."""
         limit = clamp_page_size(page.size)
         clause = read_filter(filter_text, repository.FILTER_FIELDS, self.settings)
         query = {"list": "engines", "parent": str(location), "filter": filter_text}
         after = typed_key(decode_token(page.token, query), datetime, int) if page.token else None
+        where = repository.is_within(reach) & clause.condition
         async with self.db.snapshot(statement_seconds=clause.seconds) as session:
-            rows = await repository.list_page(session, location, clause.condition, limit + 1, after)
+            rows = await repository.list_page(session, location, where, limit + 1, after)
         last = rows[limit - 1] if len(rows) > limit else None
         return ListReasoningEnginesResponse(
             reasoning_engines=[ReasoningEngine.from_row(row) for row in rows[:limit]],

@@ -15,6 +15,7 @@ from app.engines.schemas import config_of, name_of
 from app.engines.tables import EngineRow
 from app.generation.schemas import ContentEvent, GenerateMemoriesRequest
 from app.generation.turns import files_of
+from app.limits.sizes import check_metadata, check_scope
 from app.llm.models import TextModels
 from app.llm.ports import Meter, TextModel
 from app.memories.schemas import MAX_SCOPE_VALUE_CHARS, scope_hash
@@ -59,6 +60,7 @@ class GenerationService:
         """
         service = self.memories
         now = service.clock.now()
+        check_metadata(service.settings, request.metadata)
         async with service.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             kind = PREVIEW if request.validate_only else GENERATE
@@ -66,6 +68,7 @@ class GenerationService:
             if (known := await repeats.replay(session, new, once)) is not None:
                 return known
             scope = await _scope(session, engine, request, now)
+            check_scope(service.settings, scope)
             new = new.concerning(scope)
             # A life that lies in the past is the caller's error: found now, not by the worker.
             service.writing(engine, new, request)

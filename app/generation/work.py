@@ -208,7 +208,8 @@ class Generation:
                 author=author,
                 prompt_version=version,
             )
-            writer = Writer(session, engine, writing, self.task.request)
+            most = self.resources.settings.max_metadata_entries
+            writer = Writer(session, engine, writing, self.task.request, most)
             if self.task.request.validate_only:
                 await writer.check(planned.changes)
                 response = preview(writing.engine, author, planned.changes)

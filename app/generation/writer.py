@@ -32,6 +32,7 @@ class Writer:
     engine: EngineRow
     writing: Writing
     request: GenerateMemoriesRequest
+    max_metadata_entries: int
 
     async def check(self, changes: Sequence[PlannedChange]) -> None:
         """See that all memories that would change are as they were when they were read.
@@ -128,12 +129,16 @@ class Writer:
         return {row.memory_id: row for row in rows}
 
     def _merged_metadata(self, row: MemoryRow) -> dict[str, Any]:
-        """Return an updated memory's metadata; without any in the request it stays."""
+        """Return an updated memory's metadata; without any in the request it stays.
+
+        What would be too much together is not merged: the memory has what was given last.
+        """
         given = metadata_column(self.request)
         if self.request.metadata is None:
             return row.user_metadata
         if self.request.metadata_merge_strategy is MetadataMergeStrategy.MERGE:
-            return {**row.user_metadata, **given}
+            merged = {**row.user_metadata, **given}
+            return merged if len(merged) <= self.max_metadata_entries else given
         return given
 
 

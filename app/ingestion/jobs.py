@@ -20,6 +20,7 @@ from typing import Any
 
 from app.core.errors import Cancelled, NotFound, Reason, ResourceExhausted
 from app.core.ids import new_id
+from app.core.limits import Counted
 from app.core.names import EngineName, OperationName
 from app.db.session import Session
 from app.engines.config import GenerationRule
@@ -32,6 +33,7 @@ from app.ingestion.plan import Listed, first_batch, in_order, last
 from app.ingestion.repository import StreamKey, Waiting
 from app.ingestion.service import EMPTY_RESPONSE, IngestionService
 from app.ingestion.tables import StreamRow
+from app.limits.quotas import is_full
 from app.operations import claims
 from app.operations import repository as operations
 from app.operations.repository import NewOperation
@@ -84,7 +86,8 @@ class _Ingestion:
         """Generate memories of what waits.
 
         Raises:
-            Postponed: the engine's tokens of the day are spent.
+            Postponed: the engine's tokens of the day are spent, or it has as many memories as it
+                may.
             ServiceError: the generation failed.
         """
         batch = await self._read()
@@ -138,9 +141,21 @@ class _Ingestion:
             now = self.job.clock.now()
             due = await repository.list_due(session, key, now, MAX_EVENTS - overlap)
             again, waiting = last(kept, overlap), first_batch(due)
+            if waiting:
+                await self._check_room(session)
             seqs = [event.seq for event in chain(again, waiting)]
             contents = await repository.contents(session, key, seqs)
         return Batch(stream, kept, again, waiting, contents)
+
+    async def _check_room(self, session: Session) -> None:
+        """Let the events wait as long as the engine has no room for what they would become.
+
+        Their own bytes do not count here: it is by becoming memories that they give them back.
+        """
+        settings = self.resources.settings
+        if await is_full(session, settings, self._engine.engine, Counted.MEMORIES):
+            pause = timedelta(seconds=settings.ingestion_retry_seconds)
+            raise Postponed(self.job.clock.now() + pause)
 
     async def _set_aside(self, batch: Batch) -> None:
         """Keep the events of a generation that failed for good apart, and halve their number."""
@@ -298,6 +313,7 @@ def _left_values(stream: StreamRow, left: Waiting) -> dict[str, Any]:
     """Return what a stream is to hold of what waits in it."""
     values: dict[str, Any] = {
         "pending_count": left.count,
+        "pending_bytes": left.bytes,
         "oldest_pending_time": left.oldest,
         "aside_time": left.aside_time,
     }

@@ -9,9 +9,11 @@ from datetime import datetime
 from typing import Any
 
 from sqlalchemy import (
+    BigInteger,
     ColumnElement,
     Row,
     and_,
+    cast,
     delete,
     func,
     insert,
@@ -87,6 +89,7 @@ async def lock_or_begin(
         "create_time": now,
         "last_arrival_time": now,
         "pending_count": 0,
+        "pending_bytes": 0,
         "next_seq": 1,
         "flush_seq": 0,
         "failure_count": 0,
@@ -193,6 +196,7 @@ class Waiting:
 
     Attributes:
         count: all events that wait.
+        bytes: the length of what they say.
         oldest: when the first of them arrived.
         ready: those that are not set aside.
         ready_oldest: when the first of these arrived.
@@ -201,6 +205,7 @@ class Waiting:
     """
 
     count: int
+    bytes: int
     oldest: datetime | None
     ready: int
     ready_oldest: datetime | None
@@ -214,6 +219,7 @@ async def count_pending(session: Session, key: StreamKey) -> Waiting:
     arrived = func.min(StreamEventRow.arrival_time)
     statement = select(
         func.count(),
+        cast(func.coalesce(func.sum(StreamEventRow.content_bytes), 0), BigInteger),
         arrived,
         func.count().filter(is_ready),
         arrived.filter(is_ready),

@@ -25,6 +25,8 @@ from app.ingestion.repository import StreamKey
 from app.ingestion.schemas import IngestEventsRequest, merged_options
 from app.ingestion.tables import StreamRow
 from app.ingestion.triggers import Buffer, pause, ripe_time, rule_for
+from app.limits.quotas import exhausted
+from app.limits.sizes import check_metadata, check_scope
 from app.llm.models import TextModels
 from app.llm.ports import TextModel
 from app.memories.schemas import scope_hash
@@ -75,9 +77,13 @@ class IngestionService:
         afterwards, it is a new one that is done.
 
         Raises:
-            InvalidArgument: the life of the revisions lies in the past.
+            InvalidArgument: the life of the revisions lies in the past, or scope or metadata are
+                too large.
+            ResourceExhausted: with these events, too much would wait in the stream.
         """
         now = self.memories.clock.now()
+        check_scope(self.memories.settings, request.scope)
+        check_metadata(self.memories.settings, request.metadata)
         key = StreamKey(name.engine, scope_hash(request.scope), request.stream)
         async with self.memories.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
@@ -109,7 +115,8 @@ class IngestionService:
         rule = rule_for(request.generation_trigger_config, default)
         source = request.direct_contents_source
         given = source.events if source is not None else []
-        added = await self._add_events(session, stream, given, model_of(self.models, engine))
+        rows = await self._add_events(session, stream, given, model_of(self.models, engine))
+        added = len(rows)
         values: dict[str, Any] = {"rule": rule and rule.wire()}
         if request.force_flush and stream.aside_time is not None:
             await repository.take_up(session, StreamKey.of(stream))
@@ -122,6 +129,7 @@ class IngestionService:
         if added:
             values |= {
                 "pending_count": pending,
+                "pending_bytes": stream.pending_bytes + _bytes_of(rows),
                 "next_seq": stream.next_seq + added,
                 "last_arrival_time": max(stream.last_arrival_time, now),
                 "oldest_pending_time": stream.oldest_pending_time or now,
@@ -134,8 +142,12 @@ class IngestionService:
         stream: StreamRow,
         events: Sequence[ContentEvent],
         model: TextModel | None,
-    ) -> int:
-        """Insert the events whose ids are new to the stream; return how many."""
+    ) -> Sequence[Mapping[str, Any]]:
+        """Insert the events whose ids are new to the stream; return what is stored of them.
+
+        Raises:
+            ResourceExhausted: too much would wait in the stream.
+        """
         key = StreamKey.of(stream)
         ids = {event.event_id for event in events if event.event_id}
         seen = await repository.known_ids(session, key, ids) if ids else set()
@@ -146,14 +158,30 @@ class IngestionService:
                     continue
                 seen.add(event.event_id)
             new.append(event)
-        if new:
-            now = self.memories.clock.now()
-            rows = [
-                {**key.columns(), "seq": seq, **_columns(event, model, now)}
-                for seq, event in enumerate(new, stream.next_seq)
-            ]
+        now = self.memories.clock.now()
+        rows = [
+            {**key.columns(), "seq": seq, **_columns(event, model, now)}
+            for seq, event in enumerate(new, stream.next_seq)
+        ]
+        if rows:
+            self._check_room(stream, rows)
             await repository.insert_events(session, rows)
-        return len(new)
+        return rows
+
+    def _check_room(self, stream: StreamRow, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Make sure that these events may wait with those that do.
+
+        Raises:
+            ResourceExhausted: they may not; says by which quota of the stream.
+        """
+        settings = self.memories.settings
+        for unit, used, added, limit in (
+            ("Events", stream.pending_count, len(rows), settings.max_stream_pending_events),
+            ("Bytes", stream.pending_bytes, _bytes_of(rows), settings.max_stream_pending_bytes),
+        ):
+            if used + added > limit:
+                what = f"waiting {unit.lower()} and is to take {added} more"
+                raise exhausted("The stream", what, used, limit, quota=f"streamPending{unit}")
 
     async def _operation(
         self, session: Session, stream: StreamRow, new: NewOperation, *, is_forced: bool
@@ -322,6 +350,11 @@ def _is_settled(row: OperationRow, now: datetime) -> bool:
     postponed = row.details.get("postponedUntil")
     is_postponed = postponed is not None and parse_timestamp(postponed) > now
     return row.due_time <= now or row.attempts > 0 or is_postponed
+
+
+def _bytes_of(rows: Sequence[Mapping[str, Any]]) -> int:
+    """Return the length of what stored events say."""
+    return sum(row["content_bytes"] for row in rows)
 
 
 def _columns(event: ContentEvent, model: TextModel | None, now: datetime) -> dict[str, Any]:

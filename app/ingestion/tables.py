@@ -6,7 +6,7 @@ from sqlalchemy import ForeignKeyConstraint, Index, LargeBinary, Text, UniqueCon
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.base import Base, JsonObject
-from app.db.conditions import ByParent, ByScope
+from app.db.bindings import ByParent, ByScope
 
 
 class StreamRow(Base):
@@ -40,6 +40,7 @@ class StreamRow(Base):
     last_arrival_time: Mapped[datetime]
     oldest_pending_time: Mapped[datetime | None]
     pending_count: Mapped[int]
+    pending_bytes: Mapped[int]
     next_seq: Mapped[int]
     # Events before this one were asked for at once; 0 where none of those waits any more.
     flush_seq: Mapped[int]

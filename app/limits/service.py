@@ -1,8 +1,8 @@
 """Says no to who asks for too much: rates, places and quotas."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cached_property
 
 from typing_extensions import override
 
@@ -10,6 +10,9 @@ from app.core.auth import Caller
 from app.core.clock import Clock
 from app.core.limits import Counted, Limits
 from app.db.session import Database
+from app.limits.places import Places
+from app.limits.quotas import Quotas
+from app.limits.rates import Rates
 from app.settings import Settings
 
 
@@ -21,15 +24,27 @@ class LimitService(Limits):
     clock: Clock
     settings: Settings
 
-    @override
-    async def charge(self, caller: Caller, engine_id: int | None, cost: int) -> None:
-        del caller, engine_id, cost
+    @cached_property
+    def _rates(self) -> Rates:
+        return Rates(self.db, self.clock, self.settings)
+
+    @cached_property
+    def _places(self) -> Places:
+        settings = self.settings
+        return Places(settings.max_costly_requests_per_key, settings.max_costly_requests)
+
+    @cached_property
+    def _quotas(self) -> Quotas:
+        return Quotas(self.db, self.clock, self.settings)
 
     @override
-    @contextmanager
-    def occupy(self, caller: Caller) -> Iterator[None]:
-        yield
+    async def charge(self, caller: Caller, engine_id: int | None, cost: int) -> None:
+        await self._rates.charge(caller.key_id, engine_id, cost)
+
+    @override
+    def occupy(self, caller: Caller) -> AbstractContextManager[None]:
+        return self._places.occupy(caller.key_id)
 
     @override
     async def check_quota(self, engine_id: int, added: Counted) -> None:
-        del engine_id, added
+        await self._quotas.check(engine_id, added)

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from app.core.errors import Aborted, AlreadyExists, Reason
 from app.core.ids import new_id
 from app.core.names import EngineName, MemoryName
-from app.db.session import Session
+from app.db.session import Session, note
 from app.memories import erasure, repository
 from app.memories.erasure import Erased
 from app.memories.schemas import scope_hash
@@ -157,7 +157,9 @@ async def create(session: Session, writing: Writing, new: Creation) -> Written:
     Raises:
         AlreadyExists: the chosen id is taken, maybe by a deleted memory that can be recovered.
     """
-    return (await apply(session, writing, [new]))[0]
+    created = (await apply(session, writing, [new]))[0]
+    note(session, resource=str(MemoryName(writing.engine, created.row.memory_id)))
+    return created
 
 
 async def change(session: Session, writing: Writing, wanted: Change) -> Written:

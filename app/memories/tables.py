@@ -6,8 +6,8 @@ from sqlalchemy import ForeignKeyConstraint, Index, LargeBinary, Text, UniqueCon
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.base import Base, JsonList, JsonObject
+from app.db.bindings import ByParent, ByScope, parts_index
 from app.db.columns import EMBEDDING
-from app.db.conditions import ByParent, ByScope
 
 
 class MemoryRow(Base):
@@ -20,6 +20,7 @@ class MemoryRow(Base):
     conditioned_by = ByScope()
     __table_args__ = (
         Index("ix_memories_scope", "engine_id", "scope_hash"),
+        parts_index("ix_memories_scope_parts", "scope"),
         Index("ix_memories_create_time", "engine_id", "create_time", "memory_id"),
         Index("ix_memories_update_time", "engine_id", "update_time", "memory_id"),
         Index(

@@ -29,7 +29,7 @@ from sqlalchemy.orm import aliased
 from sqlalchemy.sql.dml import ReturningUpdate
 
 from app.core.auth import Scopes
-from app.db.session import Session
+from app.db.session import Session, note
 from app.operations import repository
 from app.operations.repository import Owned
 from app.operations.schemas import State
@@ -262,6 +262,7 @@ async def reschedule(
         .execution_options(populate_existing=True)
     )
     moved = (await session.execute(statement)).scalar_one()
+    note(session, operation=repository.name_of(moved))
     await repository.wake_if_due(session, moved, now)
     return moved
 

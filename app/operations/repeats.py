@@ -12,7 +12,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from app.core.errors import AlreadyExists, NotFound, Reason
 from app.core.names import EngineName, OperationName
 from app.core.once import Once
-from app.db.session import Session
+from app.db.session import Session, note
 from app.operations import repository
 from app.operations.repository import NewOperation
 from app.operations.tables import OperationRow, RequestIdRow
@@ -128,9 +128,11 @@ async def _answer(
     assert known.operation_id is not None
     name = OperationName(replace(near, engine=known.operation_engine_id), known.operation_id)
     try:
-        return await repository.get(session, name, now)
+        row = await repository.get(session, name, now)
     except NotFound:
         raise NotFound(
             f"requestId: this request was done before; its operation {name} is no longer kept.",
             Reason.RESOURCE_NOT_FOUND,
         ) from None
+    note(session, operation=repository.name_of(row))
+    return row

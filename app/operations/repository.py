@@ -3,7 +3,7 @@
 All functions take part in the caller's transaction.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -21,12 +21,16 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from app.audit import repository as audit
+from app.audit.repository import NewEvent
+from app.core.audit import Audited
 from app.core.auth import Scopes
 from app.core.errors import Cancelled, NotFound, Reason, ServiceError
 from app.core.ids import new_id
 from app.core.names import WILDCARD, EngineName, OperationName
 from app.db.conditions import check_scopes
 from app.db.session import Session, caller_of
+from app.db.session import note as leave_word
 from app.operations.schemas import State
 from app.operations.tables import OperationRow, TickRow
 
@@ -129,7 +133,14 @@ async def _insert(
         )
         .returning(OperationRow)
     )
-    return (await session.execute(statement)).scalar_one()
+    row = (await session.execute(statement)).scalar_one()
+    leave_word(session, operation=name_of(row))
+    return row
+
+
+def name_of(row: OperationRow) -> str:
+    """Return the full name of an operation."""
+    return f"{row.engine_name}/operations/{row.operation_id}"
 
 
 def is_kept(now: datetime) -> ColumnElement[bool]:
@@ -207,23 +218,15 @@ async def cancel(session: Session, row: OperationRow, now: datetime, keep: timed
     """
     if row.request is None:
         return
-    if row.state == State.RUNNING:
-        values: dict[str, Any] = {"cancel_requested": True}
-    elif row.state == State.PENDING:
-        values = {
-            **_ended(State.CANCELLED, now, keep),
-            "error": cancelled().as_operation_error(),
-        }
-    else:
-        return
-    await session.execute(
-        update(OperationRow)
-        .where(
-            OperationRow.engine_id == row.engine_id,
-            OperationRow.operation_id == row.operation_id,
-        )
-        .values(values)
+    is_it = and_(
+        OperationRow.engine_id == row.engine_id, OperationRow.operation_id == row.operation_id
     )
+    if row.state == State.RUNNING:
+        await session.execute(update(OperationRow).where(is_it).values(cancel_requested=True))
+    elif row.state == State.PENDING:
+        error = cancelled()
+        values = {**_ended(State.CANCELLED, now, keep), "error": error.as_operation_error()}
+        await _end(session, is_it, values, error)
 
 
 def cancelled() -> Cancelled:
@@ -267,7 +270,7 @@ async def finish(
         "response": response,
         "details": _with_more(details),
     }
-    return await _end(session, owned.is_mine() & ~OperationRow.cancel_requested, values)
+    return await _end(session, owned.is_mine() & ~OperationRow.cancel_requested, values, None)
 
 
 async def fail(
@@ -276,7 +279,7 @@ async def fail(
     """End an operation without effects; false if its lease was lost."""
     state = State.CANCELLED if isinstance(error, Cancelled) else State.FAILED
     values = {**_ended(state, *ended), "error": error.as_operation_error()}
-    return await _end(session, owned.is_mine(), values)
+    return await _end(session, owned.is_mine(), values, error)
 
 
 async def fail_waiting(
@@ -287,16 +290,13 @@ async def fail_waiting(
     error: ServiceError,
 ) -> None:
     """End what waits of one kind with an engine that is going, whose children it needs."""
-    await session.execute(
-        update(OperationRow)
-        .where(
-            OperationRow.engine_id == engine_id,
-            OperationRow.kind == kind,
-            OperationRow.state == State.PENDING,
-        )
-        .values({**_ended(State.FAILED, *ended), "error": error.as_operation_error()})
-        .execution_options(synchronize_session=False)
+    waits = and_(
+        OperationRow.engine_id == engine_id,
+        OperationRow.kind == kind,
+        OperationRow.state == State.PENDING,
     )
+    values = {**_ended(State.FAILED, *ended), "error": error.as_operation_error()}
+    await _end(session, waits, values, error)
 
 
 async def extend_done(
@@ -337,10 +337,47 @@ def _ended(state: State, now: datetime, keep: timedelta) -> dict[str, Any]:
     }
 
 
-async def _end(session: Session, which: ColumnElement[bool], values: dict[str, Any]) -> bool:
-    statement = update(OperationRow).where(which).values(values)
-    ended = await session.execute(statement.returning(OperationRow.operation_id))
-    return ended.first() is not None
+async def _end(
+    session: Session,
+    which: ColumnElement[bool],
+    values: dict[str, Any],
+    error: ServiceError | None,
+) -> bool:
+    """End operations, and tell the audit log of each; false if there were none."""
+    statement = (
+        update(OperationRow)
+        .where(which)
+        .values(values)
+        .returning(
+            OperationRow.engine_id,
+            OperationRow.operation_id,
+            OperationRow.engine_name,
+            OperationRow.kind,
+            OperationRow.caller,
+        )
+        .execution_options(synchronize_session=False)
+    )
+    ended = (await session.execute(statement)).all()
+    await audit.insert_events(session, _end_events(ended, values["update_time"], error))
+    return bool(ended)
+
+
+def _end_events(ended: Iterable[Any], now: datetime, error: ServiceError | None) -> list[NewEvent]:
+    """Return what the audit log says of ended operations: done for whoever asked for them."""
+    return [
+        NewEvent(
+            Audited(
+                caller=row.caller,
+                method=row.kind,
+                resource=(name := name_of(row)),
+                engine_id=row.engine_id,
+            ),
+            now,
+            error,
+            operation=name,
+        )
+        for row in ended
+    ]
 
 
 async def take_tick(session: Session, name: str, interval: timedelta) -> bool:

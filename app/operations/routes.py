@@ -5,7 +5,7 @@ Their list is a route of engines, which knows whether there is such an engine.
 
 from typing import Annotated
 
-from fastapi import Query
+from fastapi import Query, Request
 
 from app.operations.schemas import Operation
 from app.operations.service import OperationService
@@ -29,6 +29,7 @@ async def get_operation(context: Context, name: OperationPath) -> Operation:
 
 @router.post(_ONE + ":wait", summary="Wait for an operation", operation_id="waitOperation")
 async def wait_operation(
+    request: Request,
     context: Context,
     name: OperationPath,
     at_most: Annotated[
@@ -37,7 +38,9 @@ async def wait_operation(
     ] = None,
 ) -> Operation:
     """Return an operation once it is done, or as it is when the timeout has passed."""
-    return await OperationService.of(context.resources).wait(name, at_most)
+    service = OperationService.of(context.resources)
+    # A client that has gone holds one of its key's places until it is seen to be gone.
+    return await service.wait(name, at_most, request.is_disconnected)
 
 
 @router.post(_ONE + ":cancel", summary="Cancel an operation", operation_id="cancelOperation")

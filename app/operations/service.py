@@ -1,7 +1,7 @@
 """Use cases of operations: read, list, wait, cancel, delete."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -20,6 +20,8 @@ from app.resources import Resources, ResponseReader
 # A wait looks soon, and then ever more seldom: most operations are short, and waiters are many.
 _FIRST_LOOK_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 1.0
+
+GivenUp = Callable[[], Awaitable[bool]]
 
 
 @dataclass(frozen=True)
@@ -69,8 +71,13 @@ class OperationService:
             operations=[Operation.from_row(row) for row in rows[:limit]], next_page_token=more
         )
 
-    async def wait(self, name: OperationName, at_most: timedelta | None) -> Operation:
-        """Return the operation once it is done, or as it is after `at_most`."""
+    async def wait(
+        self, name: OperationName, at_most: timedelta | None, is_given_up: GivenUp
+    ) -> Operation:
+        """Return the operation once it is done, or as it is after `at_most`.
+
+        `is_given_up` says whether nobody waits any more.
+        """
         limit = self.longest_wait if at_most is None else min(at_most, self.longest_wait)
         loop = asyncio.get_running_loop()
         # Not `asyncio.timeout`: it would break off a statement, and with it the connection.
@@ -79,7 +86,7 @@ class OperationService:
         while True:
             found = await self.get(name)
             left = deadline - loop.time()
-            if found.done or left <= 0:
+            if found.done or left <= 0 or await is_given_up():
                 return found
             await asyncio.sleep(min(pause, left))
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)

@@ -6,7 +6,7 @@ from sqlalchemy import Boolean, Index, Integer, LargeBinary, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.base import Base, JsonObject
-from app.db.conditions import ByScopes
+from app.db.bindings import ByScopes, parts_index
 
 
 class OperationRow(Base):
@@ -31,6 +31,7 @@ class OperationRow(Base):
             postgresql_where=text("state = 'PENDING' or state = 'RUNNING'"),
         ),
         Index("ix_operations_remove_time", "remove_time"),
+        parts_index("ix_operations_scope_parts", "scopes"),
         # Few, and looked for whenever a memory is erased.
         Index(
             "ix_operations_previews",

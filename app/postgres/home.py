@@ -34,6 +34,10 @@ from app.postgres.process import Account, PostgresStartError, can_run
 if sys.platform != "win32":
     import pwd
 
+FOLDER = "postgres"
+"""Of all this, in the data folder."""
+CLUSTER = "cluster"
+SOCKETS = "run"
 SOCKET_NAME = ".s.PGSQL.5432"
 _SOCKET_PATH_MAX_BYTES = 100  # the systems allow 103 to 107
 _ACCESS = "local all all trust\n"
@@ -58,7 +62,7 @@ class PostgresHome:
     @property
     def cluster(self) -> Path:
         """The database itself."""
-        return self.folder / "cluster"
+        return self.folder / CLUSTER
 
     @property
     def log(self) -> Path:
@@ -99,7 +103,7 @@ def open_home(data_dir: Path, *, user: str, copies: Path) -> PostgresHome:
     Raises:
         PostgresStartError: the folder cannot be used, or another process uses it.
     """
-    folder = data_dir.resolve() / "postgres"
+    folder = data_dir.resolve() / FOLDER
     with ExitStack() as undo:
         try:
             _make(folder)
@@ -144,7 +148,7 @@ def _write_access(path: Path) -> None:
 
 def _account(folder: Path, user: str) -> Account:
     """Choose the user: a database keeps its owner; a new one is given to `user`."""
-    for path in (folder / "cluster", folder):
+    for path in (folder / CLUSTER, folder):
         if path.exists() and (owner := path.stat()).st_uid != 0:
             return Account(str(owner.st_uid), owner.st_uid, owner.st_gid)
     try:
@@ -181,7 +185,7 @@ def _seen(
 
 def _sockets(folder: Path, undo: ExitStack) -> Path:
     """Return the folder of the socket: beside the database, or short where that is too long."""
-    beside = folder / "run"
+    beside = folder / SOCKETS
     if len(os.fsencode(beside / SOCKET_NAME)) <= _SOCKET_PATH_MAX_BYTES:
         return beside
     short = tempfile.mkdtemp(prefix="memory-bank-")

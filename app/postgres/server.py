@@ -16,7 +16,7 @@ from urllib.parse import quote
 import psycopg
 
 from app.postgres.files import open_private, postgres_program, try_lock
-from app.postgres.home import PostgresHome
+from app.postgres.home import CLUSTER, FOLDER, SOCKETS, PostgresHome
 
 DATABASE = "memory_bank"
 _ROLE = "memory_bank"
@@ -122,16 +122,40 @@ def try_claim(home: PostgresHome) -> int | None:
 
 def stop_left_over(home: PostgresHome) -> None:
     """Ask a server that outlived its service to stop, if it still answers."""
-    try:
-        lines = (home.cluster / "postmaster.pid").read_text().splitlines()
-        pid, its_sockets = int(lines[0]), Path(lines[4])
-    except (OSError, ValueError, IndexError):
-        return
+    left = _left_behind(home.folder)
     # A server that answers on a socket of this folder wrote this file, so the number is its own.
-    for sockets in (home.folder / "run", its_sockets):
-        if answers(sockets):
-            os.kill(pid, signal.SIGINT)
-            return
+    if left and any(answers(sockets) for sockets in (home.folder / SOCKETS, left[1])):
+        os.kill(left[0], signal.SIGINT)
+
+
+def find_running(data_dir: Path) -> str | None:
+    """Return the address of the database of a data folder, if a server accepts connections there.
+
+    Holds nothing: the server belongs to another process, which may stop it.
+    """
+    folder = data_dir.resolve() / FOLDER
+    left = _left_behind(folder)
+    for sockets in (folder / SOCKETS, left and left[1]):
+        if sockets and answers(sockets):
+            return url_of(sockets)
+    return None
+
+
+def has_cluster(data_dir: Path) -> bool:
+    """Say whether there is a database in a data folder, running or not, as far as one may look."""
+    try:
+        return (data_dir / FOLDER / CLUSTER).exists()
+    except PermissionError:
+        return True
+
+
+def _left_behind(folder: Path) -> tuple[int, Path] | None:
+    """Return what a server wrote when it started: its number, and the folder of its socket."""
+    try:
+        lines = (folder / CLUSTER / "postmaster.pid").read_text().splitlines()
+        return int(lines[0]), Path(lines[4])
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def answers(sockets: Path) -> bool:

@@ -6,9 +6,11 @@ All functions take part in the caller's transaction.
 from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, delete, func, select, tuple_
+from sqlalchemy import ColumnElement, delete, exists, func, select, tuple_
 
 from app.db.session import Session
+from app.engines.tables import EngineRow
+from app.limits.tables import EngineTotalsRow
 from app.memories.repository import is_gone
 from app.memories.tables import MemoryRow, RevisionRow
 
@@ -69,6 +71,29 @@ async def remove_expired_revisions(session: Session, now: datetime, limit: int) 
         delete(RevisionRow)
         .where(tuple_(*key).in_(select(old)))
         .returning(RevisionRow.revision_id)
+        .execution_options(synchronize_session=False)
+    )
+    return len((await session.execute(statement)).all())
+
+
+async def remove_gone_totals(session: Session, now: datetime, limit: int) -> int:
+    """Remove up to `limit` rows of the totals of engines that are gone; return how many went.
+
+    Nothing is left below these, so that their totals are naught.
+    """
+    del now
+    key = (EngineTotalsRow.engine_id, EngineTotalsRow.backend)
+    gone = (
+        select(*key)
+        .where(~exists().where(EngineRow.engine_id == EngineTotalsRow.engine_id))
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+        .cte("gone")
+    )
+    statement = (
+        delete(EngineTotalsRow)
+        .where(tuple_(*key).in_(select(gone)))
+        .returning(EngineTotalsRow.backend)
         .execution_options(synchronize_session=False)
     )
     return len((await session.execute(statement)).all())

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 import structlog
 
+from app.audit.service import AuditService
 from app.core.errors import FailedPrecondition, NotFound, Reason, ServiceError
 from app.core.etags import check_etag
 from app.core.names import EngineName
@@ -19,6 +20,8 @@ from app.engines.schemas import name_of
 from app.ingestion import erasure as ingested
 from app.ingestion import repository as streams
 from app.ingestion.service import INGEST, IngestionService
+from app.limits import claims
+from app.limits import repository as totals
 from app.memories import ledger
 from app.memories import repository as memories
 from app.memories.erasure import NOTHING_ERASED, Erased
@@ -49,11 +52,16 @@ class RetentionService:
 
     memories: MemoryService
     ingestion: IngestionService
+    audit: AuditService
 
     @classmethod
     def of(cls, resources: Resources) -> "RetentionService":
         """Build the service from the process's resources."""
-        return cls(MemoryService.of(resources), IngestionService.of(resources))
+        return cls(
+            MemoryService.of(resources),
+            IngestionService.of(resources),
+            AuditService.of(resources),
+        )
 
     async def purge(
         self, name: EngineName, request: PurgeMemoriesRequest, once: Once | None
@@ -180,7 +188,11 @@ class RetentionService:
             ("event ids", self.ingestion.forget_old_ids),
             ("streams", self.ingestion.forget_old_streams),
             ("operations", stored.remove_old),
+            ("audit events", self.audit.remove_old),
+            ("rate buckets", claims.remove_full),
             ("engines", self._remove_deleted_engines),
+            ("totals of gone engines", repository.remove_gone_totals),
+            ("totals", totals.add_up),
         ):
             # One that fails must not keep the others from freeing their space.
             try:

@@ -24,6 +24,7 @@ from sqlalchemy.dialects.postgresql import ARRAY
 
 from app.db.base import JsonList
 from app.db.columns import EMBEDDING
+from app.db.conditions import BY_SCOPE
 from app.db.session import Session
 from app.engines.config import MemoryType
 from app.memories.repository import everything, is_live
@@ -62,7 +63,8 @@ async def find_nearest(
 ) -> list[tuple[MemoryRow, float]]:
     """Return memories with their Euclidean distance to `vector`, nearest first. Exact."""
     statement = _nearest([MemoryRow], query, model_id, literal(vector, EMBEDDING), limit)
-    return [(row, float(found)) for row, found in await session.execute(statement)]
+    rows = await session.execute(statement.execution_options(**BY_SCOPE))
+    return [(row, float(found)) for row, found in rows]
 
 
 @dataclass(frozen=True)
@@ -138,7 +140,7 @@ async def find_newest(
     if after is not None:
         statement = statement.where(tuple_(*key) < after)
     statement = statement.order_by(*(column.desc() for column in key)).limit(limit)
-    return (await session.execute(statement)).scalars().all()
+    return (await session.execute(statement.execution_options(**BY_SCOPE))).scalars().all()
 
 
 async def find_profiles(
@@ -154,6 +156,7 @@ async def find_profiles(
         .where(query.condition(), MemoryRow.structured_content.is_not(None))
         .order_by(MemoryRow.update_time.desc(), MemoryRow.memory_id.desc())
         .limit(MAX_PROFILE_MEMORIES)
+        .execution_options(**BY_SCOPE)
     )
     rows = (await session.execute(statement)).scalars().all()
     return list(reversed(rows))

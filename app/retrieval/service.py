@@ -97,7 +97,7 @@ class RetrievalService:
         seconds: float | None,
         params: SimilaritySearchParams,
     ) -> RetrieveMemoriesResponse:
-        limit = clamp_page_size(params.top_k, DEFAULT_COUNT, MAX_COUNT)
+        limit = clamp_page_size(params.top_k, DEFAULT_COUNT, self._max_count)
         (vector,) = await self.embedder.embed([params.search_query])
         async with self.db.snapshot(statement_seconds=seconds) as session:
             engine = name_of(await engines.get(session, name))
@@ -125,7 +125,7 @@ class RetrievalService:
         """
         params = request.simple_retrieval_params
         pages = params is not None and bool(params.page_size or params.page_token)
-        limit = _page_size(params)
+        limit = self._page_size(params)
         bound = {
             "list": "retrieve",
             "engine": name.engine,
@@ -144,12 +144,15 @@ class RetrievalService:
             next_page_token=last and encode_token(bound, [last.create_time, last.memory_id]),
         )
 
+    def _page_size(self, params: SimpleRetrievalParams | None) -> int:
+        """Without parameters the whole scope is meant, as far as one answer goes."""
+        if params is None:
+            return self._max_count
+        return clamp_page_size(params.page_size, DEFAULT_COUNT, self._max_count)
 
-def _page_size(params: SimpleRetrievalParams | None) -> int:
-    """Without parameters the whole scope is meant, as far as one answer goes."""
-    if params is None:
-        return MAX_COUNT
-    return clamp_page_size(params.page_size, DEFAULT_COUNT, MAX_COUNT)
+    @property
+    def _max_count(self) -> int:
+        return min(MAX_COUNT, self.settings.max_page_size)
 
 
 def _profiles(rows: Iterable[MemoryRow]) -> dict[str, MemoryProfile]:

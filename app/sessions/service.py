@@ -23,7 +23,7 @@ from app.core.paging import (
 )
 from app.db.filters import read_filter
 from app.db.pages import Slice
-from app.db.session import Database
+from app.db.session import Database, note
 from app.db.session import Session as DatabaseSession
 from app.engines import repository as engines
 from app.engines.repository import Lock
@@ -113,6 +113,7 @@ class SessionService:
                 "name": str(SessionName(name_of(engine), row.session_id)),
                 "createTime": format_timestamp(row.create_time),
             }
+            note(session, resource=response["name"])
             return await operations.insert_done(session, new, response)
 
     async def update(

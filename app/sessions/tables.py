@@ -6,7 +6,7 @@ from sqlalchemy import JSON, ForeignKeyConstraint, Index, Text, UniqueConstraint
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.base import Base, JsonObject
-from app.db.conditions import ByKeys, ByParent
+from app.db.bindings import ByKeys, ByParent
 
 # Kept as the text that was sent, which `jsonb` would change: the order of keys, -0.0, 1e308.
 _AS_SENT = JSON(none_as_null=True)

@@ -77,22 +77,44 @@ class TokenBudget(WireModel):
     reset_time: Timestamp = Field(description="When there are tokens again: midnight of UTC.")
 
 
+class QuotaUse(WireModel):
+    """How much of something the engine has, and may have."""
+
+    used: int
+    limit: int | None = Field(None, description="Absent: no bound.")
+
+
+class EngineQuotas(WireModel):
+    """How much the engine holds at present, and may hold."""
+
+    memories: QuotaUse = Field(description="Without those that were deleted.")
+    sessions: QuotaUse
+    events: QuotaUse = Field(description="Of sessions, and ingested ones that wait.")
+    bytes: QuotaUse = Field(description="What all of them say, with revisions and states.")
+
+
 class EngineUsage(WireModel):
-    """What the models of an engine took in a range of days."""
+    """What the models of an engine took in a range of days, and how much it holds."""
 
     usage: list[ModelUsage] = Field(description="By day and model; days without calls are absent.")
     total: UsageSums
     budget: TokenBudget | None = Field(None, description="There when the service sets a budget.")
+    quotas: EngineQuotas
 
     @classmethod
     def from_rows(
-        cls, rows: Sequence[ModelUsageRow], currency: str, budget: TokenBudget | None
+        cls,
+        rows: Sequence[ModelUsageRow],
+        currency: str,
+        budget: TokenBudget | None,
+        quotas: EngineQuotas,
     ) -> "EngineUsage":
         """Build the answer."""
         return cls(
             usage=[ModelUsage.from_row(row, currency) for row in rows],
             total=UsageSums(**_sums(rows, currency)),
             budget=budget,
+            quotas=quotas,
         )
 
 

@@ -6,15 +6,18 @@ from math import ceil
 
 from app.core.clock import Clock
 from app.core.errors import InvalidArgument, Reason, ResourceExhausted
+from app.core.limits import Counted
 from app.core.names import EngineName
 from app.db.session import Database, Session
 from app.engines import repository as engines
+from app.limits.quotas import bounds
+from app.limits.repository import read_totals
 from app.resources import Resources
 from app.settings import Settings
 from app.usage import repository
 from app.usage.costs import is_used_up
 from app.usage.repository import day_of
-from app.usage.schemas import EngineUsage, TokenBudget
+from app.usage.schemas import EngineQuotas, EngineUsage, QuotaUse, TokenBudget
 
 _DEFAULT_DAYS = 30
 _MAX_DAYS = 366
@@ -61,7 +64,15 @@ class UsageService:
             await engines.get(session, name)
             rows = await repository.list_usage(session, name.engine, first, last)
             budget = await self._budget(session, name.engine, now)
-        return EngineUsage.from_rows(rows, self.settings.price_currency, budget)
+            quotas = await self._quotas(session, name.engine)
+        return EngineUsage.from_rows(rows, self.settings.price_currency, budget, quotas)
+
+    async def _quotas(self, session: Session, engine_id: int) -> EngineQuotas:
+        limits = bounds(self.settings, *Counted)
+        totals = await read_totals(session, engine_id)
+        return EngineQuotas.model_validate(
+            {kind: QuotaUse(used=totals[kind], limit=limits.get(kind)) for kind in Counted}
+        )
 
     async def _budget(self, session: Session, engine_id: int, now: datetime) -> TokenBudget | None:
         limit = self.settings.daily_max_tokens

@@ -6,7 +6,7 @@ is not there, and nothing is charged to an engine that the caller does not reach
 """
 
 from collections.abc import AsyncIterator, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,8 +18,9 @@ from app.core.audit import Audited, Auditor
 from app.core.auth import Caller, EngineDirectory
 from app.core.errors import Internal, NotFound, PermissionDenied, Reason, ServiceError
 from app.core.limits import Limits
-from app.core.names import WILDCARD, LocationName, parse_engine_id
+from app.core.names import WILDCARD, EngineName, LocationName, parse_engine_id
 from app.core.permissions import WHOLE_ENGINE, Permission
+from app.web.address import address_of
 from app.web.demands import Demand
 from app.web.errors import invalid_fields
 from app.web.names import resource_named_by
@@ -47,27 +48,51 @@ async def admitted(request: Request, method: str, demand: Demand) -> AsyncIterat
     gate: Gate = request.app.state.gate
     caller: Caller = request.state.caller
     is_audited = demand.is_change or gate.audits_reads
-    engine_id = None
+    engine: EngineName | None = None
     error: ServiceError | None = None
     try:
-        if demand.permission is not None:
-            require(caller, demand.permission)
-        engine_id = await _engine(gate.directory, caller, request.path_params)
+        engine = await _let_in(gate, caller, demand, request.path_params)
+        engine_id = None if engine is None else engine.engine
         request.state.demand = demand
-        request.state.audited = _audited(request, method, engine_id)
+        if demand.is_change:
+            request.state.audited = _audited(request, method, engine)
         await gate.limits.charge(caller, engine_id, demand.cost)
         async with AsyncExitStack() as stack:
             if demand.is_costly:
                 stack.enter_context(gate.limits.occupy(caller))
-            if demand.adds is not None and engine_id is not None:
-                await gate.limits.check_quota(engine_id, demand.adds)
+            if engine_id is not None:
+                for added in demand.adds:
+                    await gate.limits.check_quota(engine_id, added)
             yield
     except Exception as found:
         error = _as_service_error(found)
         raise
     finally:
         if is_audited and (error is not None or not demand.is_change):
-            await gate.auditor.record_alone(_audited(request, method, engine_id), error)
+            if isinstance(error, PermissionDenied):
+                # It was refused before its engine was looked for, whose log is to have it.
+                with suppress(ServiceError):
+                    engine = await _engine(gate.directory, caller, request.path_params)
+            await gate.auditor.record_alone(_audited(request, method, engine), error)
+
+
+async def _let_in(
+    gate: Gate, caller: Caller, demand: Demand, path: Mapping[str, Any]
+) -> EngineName | None:
+    """Return the engine that a path names, if there is one.
+
+    Raises:
+        PermissionDenied: the caller lacks the permission.
+        NotFound: the engine is out of the caller's reach.
+    """
+    try:
+        if demand.permission is not None:
+            require(caller, demand.permission)
+        return await _engine(gate.directory, caller, path)
+    except (PermissionDenied, NotFound):
+        # It costs the key as much as what is let in: the audit log has a row for each.
+        await gate.limits.charge(caller, None, demand.cost)
+        raise
 
 
 def require(caller: Caller, permission: Permission) -> None:
@@ -89,7 +114,7 @@ def require(caller: Caller, permission: Permission) -> None:
 
 async def _engine(
     directory: EngineDirectory, caller: Caller, path: Mapping[str, Any]
-) -> int | None:
+) -> EngineName | None:
     """Return the engine that a path names, if there is one that the caller reaches.
 
     Raises:
@@ -101,24 +126,38 @@ async def _engine(
     if "engine" not in path:
         return None
     engine_id = parse_engine_id(path["engine"])
-    found = await directory.project_of(engine_id)
-    if caller.reach.is_all and found is None:
-        # Nothing to charge; the method itself says what is not there.
-        return None
-    if found is None or not caller.reach.has_engine(engine_id, found):
+    found = await directory.location_of(engine_id)
+    if found is not None and not caller.reach.has_engine(engine_id, found.project):
         raise NotFound.of(f"reasoningEngines/{engine_id}")
-    return engine_id
+    if found is not None and _is_at(found, path):
+        return EngineName(found.project, found.location, engine_id)
+    if not caller.reach.is_all:
+        raise NotFound.of(f"reasoningEngines/{engine_id}")
+    # Nothing to charge; the method itself says what is not there.
+    return None
 
 
-def _audited(request: Request, method: str, engine_id: int | None) -> Audited:
+def _is_at(found: LocationName, path: Mapping[str, Any]) -> bool:
+    """Say whether a path that names an engine names it where it lies."""
+    return path["project"] in {WILDCARD, found.project} and path["location"] in {
+        WILDCARD,
+        found.location,
+    }
+
+
+def _audited(request: Request, method: str, engine: EngineName | None) -> Audited:
     caller: Caller = request.state.caller
+    named = request.path_params
+    if engine is not None:
+        # However the path spells the engine, it has one name.
+        named = {**named, "project": engine.project, "location": engine.location}
     return Audited(
         caller=caller.key_id,
         method=method,
-        resource=resource_named_by(request.path_params),
-        engine_id=engine_id,
-        address=request.client.host if request.client else None,
-        request_id=structlog.contextvars.get_contextvars().get("request_id", ""),
+        resource=resource_named_by(named),
+        engine_id=None if engine is None else engine.engine,
+        address=address_of(request.scope),
+        request_id=structlog.contextvars.get_contextvars().get("request_id"),
     )
 
 

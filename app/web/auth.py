@@ -1,21 +1,32 @@
 """Who is calling. Stands before every route, so that none can forget it.
 
-A key is accepted as `Authorization: Bearer`, as `x-goog-api-key`, and as the password of
-`Authorization: Basic`, with which a browser can open the documentation.
+A key or a token is accepted as `x-goog-api-key`, as `Authorization: Bearer`, and as the password of
+`Authorization: Basic`, with which a browser can open the documentation. Where both headers are
+sent, `x-goog-api-key` decides: clients of Google send a token of their own in the other.
 """
 
 import base64
 import binascii
 
-from starlette.datastructures import Headers
+from prometheus_client import Counter
 from starlette.types import ASGIApp, Receive, Scope, Send
+from structlog.contextvars import bind_contextvars
 
 from app.core.auth import Authenticator
 from app.core.errors import Reason, ServiceError, Unauthenticated
 from app.web.errors import render
+from app.web.headers import headers
 
 PUBLIC_PATHS = frozenset({"/healthz", "/readyz"})
 """The only paths that need no key."""
+
+_FAILURES = Counter(
+    "memory_bank_authentication_failures_total",
+    "Requests without a valid key or token.",
+    ["reason"],
+)
+_MAX_BYTES = 16 * 1024
+"""Of a credential; a longer one is not worth hashing."""
 
 
 class Authentication:
@@ -31,23 +42,40 @@ class Authentication:
             return
         authenticator: Authenticator = scope["app"].state.authenticator
         try:
-            caller = await authenticator.authenticate(_secret(Headers(scope=scope)))
+            caller = await authenticator.authenticate(_secret(scope))
         except ServiceError as error:
+            if isinstance(error, Unauthenticated):
+                _FAILURES.labels(error.reason).inc()
             await render(error)(scope, receive, send)
             return
+        bind_contextvars(caller=caller.key_id)
         scope.setdefault("state", {})["caller"] = caller
         await self._app(scope, receive, send)
 
 
-def _secret(headers: Headers) -> str:
-    key = headers.get("x-goog-api-key")
-    if key:
-        return key
-    scheme, _, value = headers.get("authorization", "").partition(" ")
-    if scheme.lower() == "bearer" and value.strip():
-        return value.strip()
+def _secret(scope: Scope) -> str:
+    """Return the secret of the header that decides.
+
+    Raises:
+        Unauthenticated: there is none; or it is too long, or there are several in that header.
+    """
+    keys = [key for key in headers(scope, b"x-goog-api-key") if key]
+    found = keys or headers(scope, b"authorization")
+    if len(found) > 1:
+        # What stands before this service may have looked at another of them.
+        raise Unauthenticated("Send one API key or token only.", Reason.CREDENTIAL_INVALID)
+    if found and len(found[0]) > _MAX_BYTES:
+        raise Unauthenticated("The API key is not valid.", Reason.CREDENTIAL_INVALID)
+    secret = found[0].decode("latin-1") if found else ""
+    return secret if keys else _of_authorization(secret)
+
+
+def _of_authorization(value: str) -> str:
+    scheme, _, rest = value.partition(" ")
+    if scheme.lower() == "bearer" and rest.strip():
+        return rest.strip()
     if scheme.lower() == "basic":
-        return _password(value)
+        return _password(rest)
     raise Unauthenticated(
         "Send an API key as 'Authorization: Bearer KEY' or 'x-goog-api-key: KEY'.",
         Reason.CREDENTIAL_MISSING,

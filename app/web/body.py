@@ -1,14 +1,21 @@
-"""Reads JSON bodies: bounded, declared as JSON, an object, and of nothing that cannot be stored."""
+"""Reads JSON bodies: bounded, in time, declared as JSON, an object, of what can be stored only."""
 
 import asyncio
 import json
 from typing import Any, NoReturn
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.core.errors import InvalidArgument, Reason, ResourceExhausted, ServiceError
+from app.core.errors import (
+    DeadlineExceeded,
+    InvalidArgument,
+    Reason,
+    ResourceExhausted,
+    ServiceError,
+)
 from app.web.errors import render
+from app.web.headers import header
 
 _MAX_DEPTH = 100
 """As protocol buffers have it."""
@@ -21,9 +28,10 @@ _LARGE_BYTES = 256 * 1024
 class JsonBody:
     """ASGI middleware: checks the body of every request that has one, and passes it on whole."""
 
-    def __init__(self, app: ASGIApp, max_bytes: int) -> None:
+    def __init__(self, app: ASGIApp, max_bytes: int, seconds: float) -> None:
         self._app = app
         self._max_bytes = max_bytes
+        self._seconds = seconds
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a bad body; pass a good one on."""
@@ -31,31 +39,44 @@ class JsonBody:
             await self._app(scope, receive, send)
             return
         try:
-            body = await self._read(Headers(scope=scope), receive)
-            await _check(body, Headers(scope=scope).get("content-type"))
+            body = await self._read_in_time(scope, receive)
+            if body:
+                await _check(body, header(scope, b"content-type"))
         except ServiceError as error:
             await render(error)(scope, receive, send)
             return
-        # The framework shall read it as what it was checked to be, however that was declared.
-        MutableHeaders(scope=scope)["content-type"] = "application/json"
+        if body:
+            # The framework shall read it as what it was checked to be, however that was declared.
+            MutableHeaders(scope=scope)["content-type"] = "application/json"
         await self._app(scope, _replay(body, receive), send)
 
-    async def _read(self, headers: Headers, receive: Receive) -> bytes:
-        declared = headers.get("content-length", "0")
-        if declared.isdecimal() and int(declared) > self._max_bytes:
+    async def _read_in_time(self, scope: Scope, receive: Receive) -> bytes:
+        declared = header(scope, b"content-length") or b"0"
+        if declared.isdigit() and int(declared) > self._max_bytes:
             self._refuse_length()
-        chunks = []
-        size = 0
+        if declared == b"0" and header(scope, b"transfer-encoding") is None:
+            # There is none to wait for, and the clock below costs as much as all else here.
+            return await self._read(receive)
+        try:
+            # Nothing but the client is waited for here: no statement can be broken off.
+            async with asyncio.timeout(self._seconds):
+                return await self._read(receive)
+        except TimeoutError:
+            message = f"The body took longer than {self._seconds:g} seconds."
+            raise DeadlineExceeded(message, Reason.REQUEST_TOO_SLOW, http=408) from None
+
+    async def _read(self, receive: Receive) -> bytes:
+        body = bytearray()
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
-                return b""
-            chunks.append(message.get("body", b""))
-            size += len(chunks[-1])
-            if size > self._max_bytes:
+                # What came is not what was asked; nobody is there to read the answer.
+                _refuse("was broken off.")
+            body += message.get("body", b"")
+            if len(body) > self._max_bytes:
                 self._refuse_length()
             if not message.get("more_body"):
-                return b"".join(chunks)
+                return bytes(body)
 
     def _refuse_length(self) -> NoReturn:
         raise ResourceExhausted(
@@ -76,7 +97,8 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return replayed
 
 
-async def _check(body: bytes, content_type: str | None) -> None:
+async def _check(body: bytes, declared: bytes | None) -> None:
+    content_type = None if declared is None else declared.decode("latin-1")
     if len(body) > _LARGE_BYTES:
         await asyncio.to_thread(check_json, body, content_type)
     else:

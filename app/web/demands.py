@@ -27,21 +27,21 @@ class Demand:
         cost: units taken from the rate of the key and of the engine.
         is_change: whether it changes anything; the audit log has every such request.
         is_costly: whether it holds one of the key's few places while it runs.
-        adds: what it adds to, and is refused where that quota is used up.
+        adds: what it adds to, beside bytes: it is refused where one of these quotas is used up.
     """
 
     permission: Permission | None
     cost: int = _READ
     is_change: bool = False
     is_costly: bool = False
-    adds: Counted | None = None
+    adds: tuple[Counted, ...] = ()
 
 
 def _change(
     permission: Permission,
     cost: int = _WRITE,
     *,
-    adds: Counted | None = None,
+    adds: tuple[Counted, ...] = (),
     is_costly: bool = False,
 ) -> Demand:
     return Demand(permission, cost, is_change=True, is_costly=is_costly, adds=adds)
@@ -77,10 +77,10 @@ DEMANDS: Mapping[str, Demand] = {
     "deleteOperation": _change(Permission.OPERATIONS_DELETE),
     "undoOperation": _change(Permission.OPERATIONS_UNDO, _WORK),
     # Memories and their revisions
-    "createMemory": _change(Permission.MEMORIES_CREATE, adds=Counted.MEMORIES),
+    "createMemory": _change(Permission.MEMORIES_CREATE, adds=(Counted.MEMORIES,)),
     "listMemories": Demand(Permission.MEMORIES_LIST, _LIST),
     "getMemory": Demand(Permission.MEMORIES_GET),
-    "updateMemory": _change(Permission.MEMORIES_UPDATE, adds=Counted.BYTES),
+    "updateMemory": _change(Permission.MEMORIES_UPDATE, adds=(Counted.BYTES,)),
     "deleteMemory": _change(Permission.MEMORIES_DELETE),
     # Not bounded: whoever is over a quota must be able to go back.
     "rollbackMemory": _change(Permission.MEMORIES_ROLLBACK),
@@ -90,19 +90,23 @@ DEMANDS: Mapping[str, Demand] = {
     "retrieveMemories": Demand(Permission.MEMORIES_RETRIEVE, _SEARCH, is_costly=True),
     "retrieveProfiles": Demand(Permission.MEMORIES_RETRIEVE, _LIST),
     "generateMemories": _change(
-        Permission.MEMORIES_GENERATE, _WORK, adds=Counted.MEMORIES, is_costly=True
+        Permission.MEMORIES_GENERATE, _WORK, adds=(Counted.MEMORIES,), is_costly=True
     ),
     "ingestEvents": _change(
-        Permission.MEMORIES_INGEST, _WRITE, adds=Counted.MEMORIES, is_costly=True
+        Permission.MEMORIES_INGEST,
+        _WRITE,
+        # Events now, memories later.
+        adds=(Counted.EVENTS, Counted.MEMORIES),
+        is_costly=True,
     ),
     "purgeMemories": _change(Permission.MEMORIES_PURGE, _WORK, is_costly=True),
     # Sessions and their events
-    "createSession": _change(Permission.SESSIONS_CREATE, adds=Counted.SESSIONS),
+    "createSession": _change(Permission.SESSIONS_CREATE, adds=(Counted.SESSIONS,)),
     "listSessions": Demand(Permission.SESSIONS_LIST, _LIST),
     "getSession": Demand(Permission.SESSIONS_GET),
-    "updateSession": _change(Permission.SESSIONS_UPDATE, adds=Counted.BYTES),
+    "updateSession": _change(Permission.SESSIONS_UPDATE, adds=(Counted.BYTES,)),
     "deleteSession": _change(Permission.SESSIONS_DELETE),
-    "appendEvent": _change(Permission.EVENTS_APPEND, adds=Counted.EVENTS),
+    "appendEvent": _change(Permission.EVENTS_APPEND, adds=(Counted.EVENTS,)),
     "listEvents": Demand(Permission.EVENTS_LIST, _LIST),
     "compactSession": _change(Permission.SESSIONS_UPDATE, _WORK, is_costly=True),
 }

@@ -1,6 +1,7 @@
 """Turns failures into answers: the only place that sets an error status."""
 
 from collections.abc import Sequence
+from math import ceil
 from typing import Any
 
 from fastapi import FastAPI, Request
@@ -46,6 +47,7 @@ _STATUSES = {
     503: "A dependency is away; retry after `Retry-After` seconds.",
     504: "A dependency was too slow.",
 }
+_REALM = "Open Memory Bank"
 ERROR_RESPONSES: dict[int | str, dict[str, Any]] = {
     status: {"model": ErrorBody, "description": text} for status, text in _STATUSES.items()
 }
@@ -55,10 +57,21 @@ def render(error: ServiceError) -> JSONResponse:
     """Render an error as an HTTP answer."""
     headers = {}
     if error.retry_after_seconds is not None:
-        headers["Retry-After"] = str(max(1, round(error.retry_after_seconds)))
+        headers["Retry-After"] = str(max(1, ceil(error.retry_after_seconds)))
+    if error.http_status == 408:
+        # What is still to come of the body would be taken for the next request.
+        headers["Connection"] = "close"
+    answer = JSONResponse(error.as_http_body(), error.http_status, headers)
     if error.http_status == 401:
-        headers["WWW-Authenticate"] = 'Bearer, Basic realm="Open Memory Bank"'
-    return JSONResponse(error.as_http_body(), error.http_status, headers)
+        for challenge in _challenges(error.reason):
+            answer.headers.append("WWW-Authenticate", challenge)
+    return answer
+
+
+def _challenges(reason: Reason) -> tuple[str, str]:
+    """Say how to authenticate. Sources: RFC 6750, section 3, and RFC 7617, section 2.1."""
+    fault = "" if reason is Reason.CREDENTIAL_MISSING else ', error="invalid_token"'
+    return f'Bearer realm="{_REALM}"{fault}', f'Basic realm="{_REALM}", charset="UTF-8"'
 
 
 def install(app: FastAPI) -> None:

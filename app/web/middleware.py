@@ -2,21 +2,26 @@
 
 import re
 import secrets
+from functools import lru_cache
 from time import perf_counter
 
 import structlog
-from starlette.datastructures import Headers, MutableHeaders
+from prometheus_client import Histogram
+from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
+from structlog.contextvars import bind_contextvars, get_contextvars, reset_contextvars
 
 from app.core.errors import Internal, InvalidArgument, NotFound, Reason, ServiceError
 from app.core.failures import describe
+from app.web.address import address_of
 from app.web.errors import render
+from app.web.headers import header
 from app.web.metrics import REQUEST_SECONDS
 
 log = structlog.get_logger()
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-_REQUEST_ID = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+_REQUEST_ID = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
 
 
 class RequestLog:
@@ -30,7 +35,7 @@ class RequestLog:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        request_id = _request_id(Headers(scope=scope))
+        request_id = _request_id(scope)
         status = 500
         started = perf_counter()
 
@@ -41,13 +46,26 @@ class RequestLog:
                 MutableHeaders(scope=message)["x-request-id"] = request_id
             await send(message)
 
-        with structlog.contextvars.bound_contextvars(request_id=request_id):
-            try:
-                await self._serve(scope, receive, send_with_id)
-            finally:
-                _record(scope, status, perf_counter() - started)
+        # The caller is not known yet; bound here, it is forgotten at the end, too.
+        bound = bind_contextvars(request_id=request_id, caller=None)
+        try:
+            await self._app(scope, receive, send_with_id)
+        finally:
+            _record(scope, status, perf_counter() - started)
+            reset_contextvars(**bound)
 
-    async def _serve(self, scope: Scope, receive: Receive, send: Send) -> None:
+
+class Faults:
+    """ASGI middleware: answers what nothing further inside has answered."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Serve a request; a fault is told in the log, and to the client that there was one."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
         try:
             _refuse_nul(scope)
             await self._app(scope, receive, send)
@@ -56,7 +74,7 @@ class RequestLog:
         except Exception as error:  # noqa: BLE001 - the last place where a fault becomes an answer
             # Not `exception`: its message may quote the text of a memory.
             log.error("request.unexpected_error", error=describe(error))  # noqa: TRY400 - as above
-            request_id = structlog.contextvars.get_contextvars()["request_id"]
+            request_id = get_contextvars()["request_id"]
             fault = Internal(
                 "The service failed; the request id finds the fault in its logs.",
                 Reason.INTERNAL,
@@ -65,9 +83,9 @@ class RequestLog:
             await render(fault)(scope, receive, send)
 
 
-def _request_id(headers: Headers) -> str:
-    given = headers.get("x-request-id", "")
-    return given if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
+def _request_id(scope: Scope) -> str:
+    given = header(scope, b"x-request-id") or b""
+    return given.decode() if _REQUEST_ID.fullmatch(given) else secrets.token_hex(8)
 
 
 def _refuse_nul(scope: Scope) -> None:
@@ -78,16 +96,25 @@ def _refuse_nul(scope: Scope) -> None:
         raise InvalidArgument("The query holds the character U+0000.", Reason.FIELD_INVALID)
 
 
+@lru_cache(maxsize=4096)
+def _series(method: str, route: str, status: int) -> Histogram:
+    return REQUEST_SECONDS.labels(method, route, status)
+
+
 def _record(scope: Scope, status: int, seconds: float) -> None:
-    """Log and count a request by its route, never by its path, which holds ids."""
+    """Log and count a request by its route, never by its path or its query.
+
+    Paths hold ids, and a query may hold a key.
+    """
     route = getattr(scope.get("route"), "path", "none")
     # Callers may make methods up; each would be a series of its own.
     method = scope["method"] if scope["method"] in _METHODS else "other"
-    REQUEST_SECONDS.labels(method, route, status).observe(seconds)
+    _series(method, route, status).observe(seconds)
     log.info(
         "request",
         method=method,
         route=route,
         status=status,
         milliseconds=round(seconds * 1000, 1),
+        address=address_of(scope),
     )

@@ -84,6 +84,17 @@ async def _operation(engine: EnginePath, operation: _OperationPart) -> Operation
 OperationPath = Annotated[OperationName, Depends(_operation)]
 
 
+_KeyPart = Annotated[str, Path(description="Id of the key.", json_schema_extra=_TEXT_SCHEMA)]
+
+
+async def _key(key: _KeyPart) -> str:
+    return parse_text_id("keys", key)
+
+
+KeyPath = Annotated[str, Depends(_key)]
+"""The id of a key."""
+
+
 _COLLECTIONS = (
     ("project", "projects", _PARENT_SCHEMA),
     ("location", "locations", _PARENT_SCHEMA),

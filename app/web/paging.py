@@ -4,10 +4,12 @@ from typing import Annotated
 
 from fastapi import Depends, Query
 
-from app.core.paging import PageRequest
+from app.core.paging import PageRequest, clamp_page_size
+from app.web.context import ProcessResources
 
 
 async def _page(
+    resources: ProcessResources,
     page_size: Annotated[
         int | None,
         Query(
@@ -20,7 +22,8 @@ async def _page(
         str | None, Query(alias="pageToken", description="`nextPageToken` of the page before.")
     ] = None,
 ) -> PageRequest:
-    return PageRequest(page_size, page_token)
+    size = clamp_page_size(page_size, maximum=resources.settings.max_page_size)
+    return PageRequest(size, page_token)
 
 
 Page = Annotated[PageRequest, Depends(_page)]

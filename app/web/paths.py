@@ -5,6 +5,7 @@
     reasoningEngines/{e}                                   the engine by its id alone
     memoryBanks/{b}                                        another name of the collection
     {engine}/memories/{m}/operations/{o}                   operations are kept under the engine
+    /v1/keys... and /v1/auditEvents...                     of the service itself; so is /v1beta1/...
 
 Source: wire specification, sections 2.5 and 3.
 """
@@ -16,10 +17,14 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.core.names import WILDCARD
 
 PREFIX = "/v1beta1/projects/{project}/locations/{location}"
-"""The path of every route starts so."""
+"""The path of what lies in a project starts so."""
 ENGINE = PREFIX + "/reasoningEngines/{engine}"
 """The path of an engine."""
 
+SERVICE = "/v1"
+"""The path of what belongs to the service as a whole starts so."""
+
+_OF_SERVICE = re.compile(r"\A/v1beta1/(?=(?:keys|auditEvents)(?:[/:]|$))")
 _VERSION = re.compile(r"/v1(?:beta1)?/(?=projects/|reasoningEngines|memoryBanks)")
 _LOCATION = re.compile(r"projects/[^/]+/locations/[^/]+/")
 _COLLECTION = re.compile(r"(?:reasoningEngines|memoryBanks)(?=/|$)")
@@ -30,7 +35,7 @@ def canonical(path: str) -> str:
     """Return the path in the form that the routes have; other paths as they are."""
     version = _VERSION.match(path)
     if version is None:
-        return path
+        return _OF_SERVICE.sub(f"{SERVICE}/", path)
     rest = path[version.end() :]
     location = _LOCATION.match(rest)
     head = location.group() if location else f"projects/{WILDCARD}/locations/{WILDCARD}/"

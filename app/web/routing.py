@@ -1,16 +1,23 @@
 """The router of every feature: callers are admitted, absent fields left out, errors documented."""
 
 from collections.abc import Callable, Coroutine
+from contextlib import AsyncExitStack
 from typing import Any
 
+import structlog
 from fastapi import APIRouter, Depends, Request, Response
 from fastapi.routing import APIRoute
+from starlette.responses import StreamingResponse
+from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
+from app.core.failures import describe
 from app.web.admission import admitted
 from app.web.demands import DEMANDS, Demand
 from app.web.errors import ERROR_RESPONSES
 from app.web.query import refuse_unknown
+
+log = structlog.get_logger()
 
 _Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
@@ -39,10 +46,33 @@ class AdmittedRoute(APIRoute):
         method, demand = self.method, self.demand
 
         async def handle_admitted(request: Request) -> Response:
-            async with admitted(request, method, demand):
-                return await handle(request)
+            async with AsyncExitStack() as stack:
+                await stack.enter_async_context(admitted(request, method, demand))
+                answer = await handle(request)
+                if isinstance(answer, StreamingResponse):
+                    return _Streamed(answer, stack.pop_all())
+                return answer
 
         return handle_admitted
+
+
+class _Streamed(Response):
+    """An answer that is still being made while it is sent: until its end, the caller is let in."""
+
+    def __init__(self, answer: StreamingResponse, admission: AsyncExitStack) -> None:
+        super().__init__()
+        self._answer = answer
+        self._admission = admission
+
+    @override
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        try:
+            async with self._admission:
+                await self._answer(scope, receive, send)
+        except Exception as error:  # noqa: BLE001 - there is no answer left to tell it by
+            # An answer that is not ended tells that it is not whole: the server breaks it off.
+            # Not `exception`: see `describe`.
+            log.error("request.broken_off", error=describe(error))  # noqa: TRY400 - as above
 
 
 class Router(APIRouter):

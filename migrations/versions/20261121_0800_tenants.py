@@ -22,6 +22,7 @@ def upgrade() -> None:
         sa.Column("is_minted", sa.Boolean(), nullable=False),
         sa.Column("create_time", sa.DateTime(timezone=True), nullable=False),
         sa.Column("expire_time", sa.DateTime(timezone=True), nullable=True),
+        sa.Column("is_configured", sa.Boolean(), nullable=False, server_default=sa.text("false")),
         sa.PrimaryKeyConstraint("secret_hash", name="pk_api_key_secrets"),
         sa.ForeignKeyConstraint(
             ["key_id"], ["api_keys.key_id"], name="fk_api_key_secrets_api_keys", ondelete="CASCADE"
@@ -34,10 +35,13 @@ def upgrade() -> None:
         ["secret_hash"],
         postgresql_where=sa.text("not is_minted"),
     )
-    # Keys of earlier releases go on with every right, as they had.
+    # Keys of earlier releases go on with every right, as they had. Nobody could name one: those
+    # that are called so are the settings'.
     op.execute(
-        "insert into api_key_secrets (secret_hash, key_id, is_minted, create_time)"
-        " select secret_hash, key_id, false, create_time from api_keys"
+        "insert into api_key_secrets"
+        " (secret_hash, key_id, is_minted, create_time, is_configured)"
+        " select secret_hash, key_id, false, create_time, display_name = 'configured'"
+        " from api_keys"
     )
     op.drop_constraint("uq_api_keys_secret_hash", "api_keys", type_="unique")
     op.drop_column("api_keys", "secret_hash")

@@ -1,63 +1,33 @@
 """Finds, in a statement, the tables of tenants that it does not confine to one engine."""
 
-import re
 from collections.abc import Iterator
 
-import sqlglot
 from sqlglot import exp
 
 from app.metadata import metadata
+from tests.architecture.trees import bare, conjuncts, parse, parts, selects_nothing
 
 COLUMN = "engine_id"
 TENANT_TABLES = frozenset(table.name for table in metadata.sorted_tables if COLUMN in table.columns)
 
-_PLACEHOLDER = re.compile(r"%\(\w+\)[sbt]|%[sbt]|\$\d+")
-_VERB = re.compile(
-    r"\s*\(?\s*(with|select|insert|update|delete|merge|table|values)\b", re.IGNORECASE
-)
-_JUDGED = (exp.Select, exp.SetOperation, exp.Update, exp.Delete, exp.Insert, exp.Merge)
-
-
-def is_judged(statement: str) -> bool:
-    """Tell whether a statement reads or writes rows; the rest defines or configures."""
-    return bool(_VERB.match(statement))
-
-
-def _parse(statement: str) -> exp.Expr:
-    """Return the tree of a statement as the driver takes it; a value stands for each parameter."""
-    text = _PLACEHOLDER.sub("'?'", statement).replace("%%", "%")
-    found: exp.Expr = sqlglot.parse_one(text, dialect="postgres")
-    assert isinstance(found, _JUDGED), f"what is this? {statement}"
-    return found
-
 
 def unconfined(statement: str) -> list[str]:
     """Return the tables of tenants that the statement reaches without naming one engine."""
-    return sorted(set(_unconfined(_parse(statement), frozenset())))
+    return sorted(set(_unconfined(parse(statement), frozenset())))
 
 
 def _unconfined(query: exp.Expr, outer: frozenset[str]) -> Iterator[str]:
     """Judge one query, then those inside it; `outer` are the confined names around it."""
-    own, inner = _parts(query)
+    own, inner = parts(query)
     tables = {table.alias_or_name: table.name for table in own if isinstance(table, exp.Table)}
     if isinstance(query, exp.Insert):
         yield from _unnamed_insert(query)
         tables.pop(query.this.find(exp.Table).alias_or_name, None)
     theirs = {alias for alias, name in tables.items() if name in TENANT_TABLES}
-    confined = _confined(own, theirs, outer - set(tables))
+    confined = _confined(query, own, theirs, outer - set(tables))
     yield from (tables[alias] for alias in theirs - confined)
     for nested in inner:
         yield from _unconfined(nested, confined)
-
-
-def _parts(query: exp.Expr) -> tuple[list[exp.Expr], list[exp.Expr]]:
-    """Return the nodes of the query itself, and the queries directly inside it."""
-    own: list[exp.Expr] = []
-    inner: list[exp.Expr] = []
-    for node in query.walk(prune=lambda node: node is not query and isinstance(node, _JUDGED)):
-        is_inner = node is not query and isinstance(node, _JUDGED)
-        (inner if is_inner else own).append(node)
-    return own, inner
 
 
 def _unnamed_insert(query: exp.Insert) -> Iterator[str]:
@@ -68,11 +38,15 @@ def _unnamed_insert(query: exp.Insert) -> Iterator[str]:
         yield table.name
 
 
-def _confined(own: list[exp.Expr], theirs: set[str], outer: frozenset[str]) -> frozenset[str]:
+def _confined(
+    query: exp.Expr, own: list[exp.Expr], theirs: set[str], outer: frozenset[str]
+) -> frozenset[str]:
     """Return the names whose engine is given: by a value, or by equality with one that is."""
+    if any(map(selects_nothing, _conditions(query, own))):
+        return outer | theirs
     known = set(outer)
     links: list[tuple[str, str]] = []
-    for left, right in _equalities(own):
+    for left, right in _equalities(query, own):
         for column, other in ((left, right), (right, left)):
             alias = _alias_of_engine(column, theirs)
             other_alias = _alias_of_engine(other, theirs)
@@ -89,30 +63,21 @@ def _confined(own: list[exp.Expr], theirs: set[str], outer: frozenset[str]) -> f
     return frozenset(known)
 
 
-def _equalities(own: list[exp.Expr]) -> Iterator[tuple[exp.Expr, exp.Expr]]:
+def _equalities(query: exp.Expr, own: list[exp.Expr]) -> Iterator[tuple[exp.Expr, exp.Expr]]:
     """Yield the two sides of each equality that every row must meet."""
+    for condition in _conditions(query, own):
+        for found in conjuncts(condition):
+            if isinstance(found, exp.EQ):
+                yield bare(found.this), bare(found.expression)
+
+
+def _conditions(query: exp.Expr, own: list[exp.Expr]) -> Iterator[exp.Expr]:
+    where = query.args.get("where")
+    if where is not None:
+        yield where.this
     for node in own:
-        if isinstance(node, exp.Where):
-            yield from _of_conjunction(node.this)
-        elif isinstance(node, exp.Join) and node.args.get("on") and not node.side:
-            yield from _of_conjunction(node.args["on"])
-
-
-def _of_conjunction(
-    condition: exp.Expr,
-) -> Iterator[tuple[exp.Expr, exp.Expr]]:
-    condition = _bare(condition)
-    if isinstance(condition, exp.And):
-        yield from _of_conjunction(condition.this)
-        yield from _of_conjunction(condition.expression)
-    elif isinstance(condition, exp.EQ):
-        yield _bare(condition.this), _bare(condition.expression)
-
-
-def _bare(node: exp.Expr) -> exp.Expr:
-    while isinstance(node, (exp.Paren, exp.Cast)):
-        node = node.this
-    return node
+        if isinstance(node, exp.Join) and node.args.get("on") and not node.side:
+            yield node.args["on"]
 
 
 def _alias_of_engine(node: exp.Expr, theirs: set[str]) -> str | None:

@@ -22,6 +22,9 @@ COUNTED = {
     "failures",
     "pieces",
     "tokens",
+    "units",
+    "requests",
+    "connections",
 }
 """What the number of a setting without a unit counts."""
 
@@ -39,7 +42,8 @@ def test_it_is_described(name: str) -> None:
 def test_a_number_has_its_unit_in_its_name(name: str) -> None:
     kind = Settings.model_fields[name].annotation
     if kind in {int, float}:
-        assert name.rpartition("_")[2] in UNITS | COUNTED
+        counted, _, _ = name.partition("_per_")
+        assert counted.rpartition("_")[2] in UNITS | COUNTED
     if kind is float:
         assert name.endswith("_seconds")
 

@@ -10,22 +10,27 @@ import httpx
 import pytest
 
 from tests.architecture.statements_plugin import recorded
-from tests.architecture.tenancy import TENANT_TABLES, is_judged, unconfined
+from tests.architecture.tenancy import TENANT_TABLES, unconfined
+from tests.architecture.trees import is_judged
 from tests.support.operations import create_memory
 
 ALLOWED = {
+    "app.audit.repository.list_page": "the log of the whole service; an engine's names the engine",
+    "app.audit.repository.remove_old": "a sweep",
     "app.engines.repository.list_deleted": "a sweep",
     "app.engines.repository.list_page": "the administrator's listing of engines",
     "app.ingestion.repository.list_stranded": "a sweep",
     "app.ingestion.repository.oldest_pending": "the metrics of the streams",
     "app.ingestion.erasure.remove_old_events": "a sweep",
     "app.ingestion.erasure.remove_old_streams": "a sweep",
+    "app.limits.repository.add_up": "a sweep",
     "app.operations.claims.claim": "a worker takes work of any engine",
     "app.operations.claims.queue_at": "the metrics of the queue",
     "app.operations.claims.release_all": "the start of the only worker",
     "app.operations.erasure.remove_old": "a sweep",
     "app.retention.repository.list_gone": "a sweep",
     "app.retention.repository.remove_expired_revisions": "a sweep",
+    "app.retention.repository.remove_gone_totals": "a sweep",
     "app.sessions.repository.remove_expired": "a sweep",
 }
 """Who may cross engines, and why: workers and sweeps, and who may see every engine."""

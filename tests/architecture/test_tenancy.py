@@ -2,7 +2,8 @@
 
 import pytest
 
-from tests.architecture.tenancy import TENANT_TABLES, is_judged, unconfined
+from tests.architecture.tenancy import TENANT_TABLES, unconfined
+from tests.architecture.trees import is_judged
 
 
 def test_the_tables_of_tenants_are_known() -> None:

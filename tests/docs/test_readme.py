@@ -8,6 +8,7 @@ from pathlib import Path
 from typer.main import get_command
 
 from app.cli import app
+from tests.support.roles_table import roles_table
 from tests.support.settings_table import settings_table
 
 README = (Path(__file__).parents[2] / "README.md").read_text()
@@ -15,6 +16,10 @@ README = (Path(__file__).parents[2] / "README.md").read_text()
 
 def test_the_table_of_settings_is_current() -> None:
     assert settings_table() in README, "python -m tests.support.settings_table prints it"
+
+
+def test_the_table_of_roles_is_current() -> None:
+    assert roles_table() in README, "python -m tests.support.roles_table prints it"
 
 
 def test_the_table_of_commands_names_every_command() -> None:

@@ -8,16 +8,21 @@ import httpx
 from fastapi import FastAPI
 from sqlalchemy.dialects.postgresql import insert
 
+from app.access.credentials import check_sum
 from app.access.tables import ApiKeyRow, ApiKeySecretRow
 from app.core.ids import new_id
 from app.db.session import Database
 from tests.support.bank import ENGINE_URL
+
+_PREFIX = "omb_"
+_BODY_CHARS = 43
 
 
 async def make_key(
     database: Database,
     now: datetime,
     *roles: str,
+    display_name: str = "a test's",
     permissions: list[str] | None = None,
     projects: list[str] | None = None,
     engines: list[str] | None = None,
@@ -25,12 +30,14 @@ async def make_key(
     expire_time: datetime | None = None,
     revoke_time: datetime | None = None,
 ) -> str:
-    """Store a key; return its secret, from which its id can be told: `secret-of-<id>`."""
+    """Store a key; return its secret, of which `id_of` tells the key's id."""
     key_id = str(new_id(now))
-    secret = f"secret-of-{key_id}"
+    # With the check sum of a minted one: it is looked up at once, whatever was asked for before.
+    body = _PREFIX + key_id.rjust(_BODY_CHARS, "0")
+    secret = body + check_sum(body)
     key: dict[str, Any] = {
         "key_id": key_id,
-        "display_name": "a test's",
+        "display_name": display_name,
         "roles": list(roles),
         "permissions": permissions or [],
         "projects": projects,
@@ -43,13 +50,18 @@ async def make_key(
     stands_for_it = {
         "secret_hash": hashlib.sha256(secret.encode()).digest(),
         "key_id": key_id,
-        "is_minted": False,
+        "is_minted": True,
         "create_time": now,
     }
     async with database.transaction() as session:
         await session.execute(insert(ApiKeyRow).values(key))
         await session.execute(insert(ApiKeySecretRow).values(stands_for_it))
     return secret
+
+
+def id_of(secret: str) -> str:
+    """Return the id of the key that was stored with a secret."""
+    return secret[len(_PREFIX) : len(_PREFIX) + _BODY_CHARS].lstrip("0")
 
 
 def client_with(app: FastAPI, secret: str | None, base_url: str = ENGINE_URL) -> httpx.AsyncClient:

@@ -3,8 +3,8 @@
 `python -m tests.support.settings_table` prints it.
 """
 
+import json
 from enum import Enum
-from pathlib import Path
 
 from app.settings import Settings
 
@@ -13,7 +13,7 @@ _HEAD = "| Setting | Default | What it does |\n| --- | --- | --- |\n"
 
 def settings_table() -> str:
     rows = [
-        f"| `MEMORY_BANK_{name.upper()}` | {_shown(field.default)} | {field.description} |"
+        f"| `MEMORY_BANK_{name.upper()}` | {_shown(field.get_default(call_default_factory=True))} | {field.description} |"
         for name, field in Settings.model_fields.items()
     ]
     return _HEAD + "\n".join(rows) + "\n"
@@ -27,8 +27,8 @@ def _shown(default: object) -> str:
             return f"`{str(default).lower()}`"
         case Enum():
             return f"`{default.value}`"
-        case Path():
-            return f"`{default}`"
+        case list() | dict():
+            return f"`{json.dumps(default)}`"
         case _:
             return f"`{default}`"
 

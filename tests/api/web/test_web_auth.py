@@ -4,6 +4,7 @@ import re
 from base64 import b64encode
 from collections.abc import AsyncIterator
 from datetime import timedelta
+from hashlib import sha256
 
 import httpx
 import pytest
@@ -12,7 +13,7 @@ from sqlalchemy import select, text
 from starlette.routing import Mount
 
 from app.access.service import AccessService
-from app.access.tables import ApiKeyRow
+from app.access.tables import ApiKeyRow, ApiKeySecretRow
 from app.core.clock import FixedClock
 from app.core.errors import Reason, Unauthenticated
 from app.db.session import Database
@@ -170,12 +171,16 @@ async def test_the_first_key_is_made_once_and_kept_as_a_hash_only(
     access = AccessService(database, clock)
     made = await access.ensure_first_key(None)
     assert made is not None
-    assert re.fullmatch(r"omb_[\w-]{43}", made)
+    assert re.fullmatch(r"omb_[0-9A-Za-z]{49}", made)
     assert await access.ensure_first_key(None) is None
     async with database.snapshot() as session:
         (row,) = (await session.execute(select(ApiKeyRow))).scalars()
-        dump = (await session.execute(text("select k::text from api_keys k"))).scalar_one()
-    assert len(row.secret_hash) == 32
+        (secret,) = (await session.execute(select(ApiKeySecretRow))).scalars()
+        dumped = await session.execute(
+            text("select k::text || s::text from api_keys k, api_key_secrets s")
+        )
+        dump = dumped.scalar_one()
+    assert secret.secret_hash == sha256(made.encode()).digest()
     assert made not in dump
     assert made.removeprefix("omb_") not in dump
     assert (await access.authenticate(made)).key_id == row.key_id

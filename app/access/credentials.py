@@ -1,0 +1,57 @@
+"""The secrets of API keys: made here, told apart by their shape, and known by their SHA-256 only.
+
+    omb_  43 characters: 32 random bytes in base 62  6 characters: the CRC-32 of all before
+
+The check sum is no protection; it lets a secret that was cut or mistyped be refused, and one that
+was published by mistake be found, without asking the database.
+"""
+
+import hashlib
+import re
+import secrets
+import zlib
+
+_PREFIX = "omb_"
+_RANDOM_BYTES = 32
+_RANDOM_CHARS = 43
+_SUM_CHARS = 6
+_DIGITS = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_SHAPE = re.compile(rf"{_PREFIX}[0-9A-Za-z]{{{_RANDOM_CHARS + _SUM_CHARS}}}")
+
+
+def mint() -> str:
+    """Make a secret."""
+    number = int.from_bytes(secrets.token_bytes(_RANDOM_BYTES))
+    body = _PREFIX + _base62(number, _RANDOM_CHARS)
+    return body + check_sum(body)
+
+
+def check_sum(body: str) -> str:
+    """Return what must follow the body of a secret that was made here."""
+    return _base62(zlib.crc32(body.encode()), _SUM_CHARS)
+
+
+def has_shape(secret: str) -> bool:
+    """Say whether a secret looks as if it was made here."""
+    return _SHAPE.fullmatch(secret) is not None
+
+
+def is_mistyped(secret: str) -> bool:
+    """Say whether a secret has the shape, and a check sum that is wrong."""
+    return has_shape(secret) and check_sum(secret[:-_SUM_CHARS]) != secret[-_SUM_CHARS:]
+
+
+def hash_of(secret: str) -> bytes:
+    """Return the SHA-256 by which a secret is kept.
+
+    Secrets have too much entropy for a slow hash to matter.
+    """
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
+
+
+def _base62(number: int, length: int) -> str:
+    written = []
+    for _ in range(length):
+        number, digit = divmod(number, len(_DIGITS))
+        written.append(_DIGITS[digit])
+    return "".join(reversed(written))

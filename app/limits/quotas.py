@@ -1,0 +1,130 @@
+"""Quotas: how much an engine may hold.
+
+Far below its quotas, an engine's totals are read once a second by each process; near one of them,
+they are read for each request. So a quota may be gone beyond by what requests that were let in
+before it was reached are still about to add, and by no more.
+"""
+
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+
+from app.core.clock import Clock
+from app.core.errors import Reason, ResourceExhausted
+from app.core.limits import Counted
+from app.db.session import Database, Session
+from app.limits import repository
+from app.limits.repository import Totals
+from app.settings import Settings
+
+_GOOD_FOR = timedelta(seconds=1)
+_FAR = 0.9
+"""The part of a quota up to which a reading is good for more than one request."""
+_MAX_KNOWN = 20_000
+_MAX_EVENTS = 2_000
+"""That one request adds."""
+
+
+@dataclass
+class _Reading:
+    """What an engine held at a moment, and how many requests were let in because of it."""
+
+    totals: Totals
+    time: datetime
+    admitted: int = 0
+
+
+@dataclass(frozen=True)
+class Quotas:
+    """The quotas of engines, as one process knows their totals."""
+
+    db: Database
+    clock: Clock
+    settings: Settings
+    _readings: dict[int, _Reading] = field(default_factory=dict)
+
+    async def check(self, engine_id: int, added: Counted) -> None:
+        """Make sure that an engine may have more, of `added` and of bytes.
+
+        Raises:
+            ResourceExhausted: it may not; names the quota.
+        """
+        limits = bounds(self.settings, added, Counted.BYTES)
+        if not limits:
+            return
+        reading = self._readings.get(engine_id)
+        if reading is None or not self._suffices(reading, limits):
+            reading = await self._read(engine_id)
+        for quota, limit in limits.items():
+            if reading.totals[quota] >= limit:
+                raise exhausted(
+                    f"reasoningEngines/{engine_id}", quota, reading.totals[quota], limit
+                )
+        reading.admitted += 1
+
+    async def _read(self, engine_id: int) -> _Reading:
+        # The moment before: what others add while this is read is not in it.
+        now = self.clock.now()
+        async with self.db.snapshot() as session:
+            totals = await repository.read_totals(session, engine_id)
+        if len(self._readings) >= _MAX_KNOWN:
+            self._readings.clear()
+        found = _Reading(totals, now)
+        self._readings[engine_id] = found
+        return found
+
+    def _suffices(self, reading: _Reading, limits: dict[Counted, int]) -> bool:
+        """Say whether a request can be let in without another look."""
+        if not reading.time <= self.clock.now() < reading.time + _GOOD_FOR:
+            return False
+        requests = reading.admitted + 1
+        return all(
+            reading.totals[quota] + requests * self._most(quota) <= _FAR * limit
+            for quota, limit in limits.items()
+        )
+
+    def _most(self, quota: Counted) -> int:
+        """Return how much one request adds at most; a generation adds it some time later."""
+        match quota:
+            case Counted.MEMORIES:
+                return self.settings.generation_max_candidates
+            case Counted.SESSIONS:
+                return 1
+            case Counted.EVENTS:
+                return _MAX_EVENTS
+            case Counted.BYTES:
+                # In the memory and in its revision.
+                return 2 * self.settings.max_body_bytes
+
+
+def bounds(settings: Settings, *quotas: Counted) -> dict[Counted, int]:
+    """Return those of the quotas that the settings bound, with their limits."""
+    limits = {
+        Counted.MEMORIES: settings.engine_max_memories,
+        Counted.SESSIONS: settings.engine_max_sessions,
+        Counted.EVENTS: settings.engine_max_events,
+        Counted.BYTES: settings.engine_max_bytes,
+    }
+    return {quota: limit for quota in quotas if (limit := limits[quota]) is not None}
+
+
+async def is_full(session: Session, settings: Settings, engine_id: int, quota: Counted) -> bool:
+    """Say whether an engine has as much of something as it may, or more."""
+    limits = bounds(settings, quota)
+    if not limits:
+        return False
+    totals = await repository.read_totals(session, engine_id)
+    return totals[quota] >= limits[quota]
+
+
+def exhausted(
+    whose: str, what: str, used: int, limit: int, *, quota: str | None = None
+) -> ResourceExhausted:
+    """Return what says that something has as much as it may; no time is known when it may more.
+
+    `quota` is its name in the metadata, where that is not `what`.
+    """
+    return ResourceExhausted(
+        f"{whose} has {used} {what}, and its quota is {limit}.",
+        Reason.QUOTA_EXHAUSTED,
+        metadata={"quota": quota or what, "used": str(used), "limit": str(limit)},
+    )

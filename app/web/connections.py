@@ -1,0 +1,373 @@
+"""Connections of the HTTP server: bounded in number, in time, and in what they make it keep.
+
+uvicorn limits how long a connection may idle between two requests, and nothing else. Here a client
+is cut off, too, that
+
+    sends no request, or its headers too slowly        408 where there is anything to answer
+    sends headers, or trailers, without an end         431
+    does not go on with the body of a request that has been answered already
+    does not take its answer
+
+The body of a request that waits for it is bounded by `app.web.body`, which can answer. A request
+that is under way is never cut off, however long it is before it answers, or between two pieces of
+its answer. Where too many are connected, the one makes room that has not asked for the longest
+time: those who do ask are served while others hold connections open.
+
+Source: RFC 9112, sections 3, 6, 7.1.2 and 9.
+"""
+
+import asyncio
+import socket
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import Any, ClassVar
+
+from prometheus_client import Counter
+from typing_extensions import override
+from uvicorn import Config
+from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn.server import ServerState
+
+from app.core.errors import DeadlineExceeded, InvalidArgument, Reason, ServiceError, Unavailable
+from app.web.errors import render
+
+CLOSED = Counter(
+    "memory_bank_connections_closed_total",
+    "Connections closed because of what the client did, or did not do.",
+    ["reason"],
+)
+_LINGER_SECONDS = 1.0
+"""How long what still comes is taken, and thrown away, after an answer that ends a connection.
+
+Closing at once would reset the connection, and the client might lose the answer.
+"""
+_MAX_PIPELINED = 32
+"""Requests that may wait on a connection; each keeps a hundred times the bytes that it takes."""
+
+_UNSENT_BYTES = 128 * 1024
+"""Of an answer in the system's buffer, which may otherwise take megabytes that nobody reads."""
+
+
+@dataclass(frozen=True)
+class Bounds:
+    """What a client may take; times in seconds."""
+
+    idle_seconds: float
+    header_seconds: float
+    body_seconds: float
+    send_seconds: float
+    max_header_bytes: int
+    max_connections: int
+
+
+class _Phase(Enum):
+    """What the next bytes of a connection belong to."""
+
+    NOTHING = auto()
+    HEAD = auto()
+    BODY = auto()
+
+
+_Awaited = tuple[_Phase, int]
+"""A part of a message, and the number of the message."""
+
+
+class Connection(HttpToolsProtocol):
+    """One client. Its methods are called by the event loop, and by the parser while it is fed."""
+
+    bounds: ClassVar[Bounds]
+    waiting: ClassVar[dict["Connection", None]]
+    """Those that have not asked for anything, or have their answer; the longest first."""
+
+    def __init__(
+        self,
+        config: Config,
+        server_state: ServerState,
+        app_state: dict[str, Any],
+        _loop: asyncio.AbstractEventLoop | None = None,
+    ) -> None:
+        super().__init__(config, server_state, app_state, _loop)
+        # The option of uvicorn takes whole seconds, though nothing that reads it does.
+        self.timeout_keep_alive = self.bounds.idle_seconds  # type: ignore[assignment]  # as above
+        self._phase = _Phase.NOTHING
+        self._messages = 0
+        self._unread = 0
+        """Bytes since the last that meant anything: of a head, a trailer or a chunk's header."""
+        self._is_over = False
+        """Nothing that comes is read any more."""
+        self._awaited: _Awaited | None = None
+        self._read_timer: asyncio.TimerHandle | None = None
+        self._send_timer: asyncio.TimerHandle | None = None
+        self._unsent = 0
+
+    @property
+    def _is_answering(self) -> bool:
+        before_the_first = self.cycle is None
+        return not before_the_first and not self.cycle.response_complete
+
+    # The beginning and the end of a connection
+
+    @override
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's is
+        super().connection_made(transport)
+        _keep_little_unsent(transport)
+        if len(self.connections) > self.bounds.max_connections and not self._make_room():
+            self._turn_away()
+            return
+        self.waiting[self] = None
+        self._await((_Phase.HEAD, 0))
+
+    def _make_room(self) -> bool:
+        longest = next(iter(self.waiting), None)
+        if longest is None:
+            return False
+        del self.waiting[longest]
+        CLOSED.labels("made_room").inc()
+        longest.transport.abort()
+        return True
+
+    def _turn_away(self) -> None:
+        self._is_over = True
+        CLOSED.labels("too_many").inc()
+        message = "As many connections are open as this process takes."
+        self._write(Unavailable(message, Reason.TOO_MANY_CONNECTIONS, retry_after_seconds=1))
+        self.transport.close()
+
+    @override
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.waiting.pop(self, None)
+        self._await(None)
+        self._stop_watching()
+        self._unset_keepalive_if_required()
+        super().connection_lost(exc)
+
+    def _close(self) -> None:
+        self._is_over = True
+        self.transport.close()
+        self._watch_unsent()
+
+    # What comes in
+
+    @override
+    def data_received(self, data: bytes) -> None:
+        if self._is_over:
+            return
+        self._unread += len(data)
+        super().data_received(data)
+        if self._unread > self.bounds.max_header_bytes:
+            self._refuse_head()
+        self._await(self._next_part())
+
+    def _next_part(self) -> _Awaited | None:
+        if self._is_over:
+            return None
+        if self._phase is _Phase.BODY:
+            return _Phase.BODY, self._messages
+        return (_Phase.HEAD, self._messages) if self._has_begun else None
+
+    @property
+    def _has_begun(self) -> bool:
+        # Line breaks may come before a request: they are no message, and no idling either.
+        return self._phase is _Phase.HEAD or self._unread > 0
+
+    @override
+    def on_message_begin(self) -> None:
+        if len(self.pipeline) >= _MAX_PIPELINED:
+            raise _RefusedError
+        self._phase = _Phase.HEAD
+        super().on_message_begin()
+
+    @override
+    def on_headers_complete(self) -> None:
+        if self._unread > self.bounds.max_header_bytes and self._head_is_too_large():
+            self._refuse_head()
+            raise _RefusedError
+        if self.parser.should_upgrade() and _has_body(self.headers):
+            # The parser takes what follows for another protocol, which nobody here speaks.
+            raise _RefusedError
+        self._phase = _Phase.BODY
+        self._unread = 0
+        self.waiting.pop(self, None)
+        super().on_headers_complete()
+        # Trailers go nowhere: they are not what proxies and the application have checked.
+        self.headers = []
+        if self.parser.should_upgrade():
+            self.cycle.keep_alive = False
+            self._is_over = True
+
+    def _head_is_too_large(self) -> bool:
+        sizes = (len(name) + len(value) for name, value in self.headers)
+        return len(self.url) + sum(sizes) > self.bounds.max_header_bytes
+
+    @override
+    def on_body(self, body: bytes) -> None:
+        self._unread = 0
+        super().on_body(body)
+
+    @override
+    def on_message_complete(self) -> None:
+        self._phase = _Phase.NOTHING
+        self._unread = 0
+        self._messages += 1
+        super().on_message_complete()
+
+    @override
+    def _unsupported_upgrade_warning(self) -> None:
+        """Say nothing: anyone could fill the log."""
+
+    # What does not come in
+
+    def _await(self, part: _Awaited | None) -> None:
+        """Give the client its time for a part of a message, unless it has that already."""
+        if part == self._awaited:
+            return
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
+        self._awaited = part
+        if part is not None:
+            self._start_reading_timer(part[0])
+
+    def _start_reading_timer(self, phase: _Phase) -> None:
+        is_head = phase is _Phase.HEAD
+        seconds = self.bounds.header_seconds if is_head else self.bounds.body_seconds
+        self._read_timer = self.loop.call_later(seconds, self._on_late, phase)
+
+    def _on_late(self, phase: _Phase) -> None:
+        if self._is_answering:
+            # It may be this side that does not read; a body that is waited for has its own limit.
+            self._start_reading_timer(phase)
+        elif phase is _Phase.HEAD and self._has_begun:
+            message = f"The headers took longer than {self.bounds.header_seconds:g} seconds."
+            error = DeadlineExceeded(message, Reason.REQUEST_TOO_SLOW, http=408)
+            self._refuse("slow_headers", error)
+        else:
+            CLOSED.labels("silent" if phase is _Phase.HEAD else "slow_body").inc()
+            self._close()
+
+    # What is refused before it is a request
+
+    @override
+    def send_400_response(self, msg: str) -> None:
+        """Refuse what the parser does not take, or a method above that it calls."""
+        message = "What was sent cannot be read as an HTTP/1.1 request, or is not served as one."
+        self._refuse("not_http", InvalidArgument(message, Reason.REQUEST_NOT_HTTP))
+
+    def _refuse_head(self) -> None:
+        message = f"The headers are longer than {self.bounds.max_header_bytes} bytes."
+        error = InvalidArgument(message, Reason.HEADERS_TOO_LARGE, http=431)
+        self._refuse("large_headers", error)
+
+    def _refuse(self, reason: str, error: ServiceError) -> None:
+        """Answer in place of the application, and close; what was asked before is answered, too."""
+        if self._is_over:
+            return
+        self._is_over = True
+        CLOSED.labels(reason).inc()
+        if self._phase is _Phase.BODY:
+            if not (self.cycle.response_started or self.pipeline):
+                self._write(error)
+            # The application may wait for the rest of it; to it, the client has gone.
+            self.cycle.disconnected = True
+            self.cycle.message_event.set()
+        elif self._is_answering:
+            return
+        else:
+            self._write(error)
+        self._linger()
+
+    def _linger(self) -> None:
+        """Close, but not before the client could read its answer."""
+        self._unset_keepalive_if_required()
+        self.transport.write_eof()
+        self.loop.call_later(_LINGER_SECONDS, self._close)
+
+    def _write(self, error: ServiceError) -> None:
+        answer = render(error)
+        answer.headers["Connection"] = "close"
+        headers = [*self.server_state.default_headers, *answer.raw_headers]
+        lines = [b"%b: %b\r\n" % header for header in headers]
+        content = [STATUS_LINE[answer.status_code], *lines, b"\r\n", bytes(answer.body)]
+        self.transport.write(b"".join(content))
+
+    # What goes out
+
+    @override
+    def pause_writing(self) -> None:
+        super().pause_writing()
+        self._stop_watching()
+        self._watch_unsent()
+
+    @override
+    def resume_writing(self) -> None:
+        super().resume_writing()
+        self._stop_watching()
+        if self.transport.is_closing():
+            self._watch_unsent()
+
+    @override
+    def on_response_complete(self) -> None:
+        super().on_response_complete()
+        if self.transport.is_closing():
+            self._watch_unsent()
+            return
+        if self._is_over and not self._is_answering:
+            self._linger()
+            return
+        if self.pipeline:
+            # As long as requests wait, no more of them are read.
+            self.flow.pause_reading()
+        if not self._is_answering:
+            self.waiting[self] = None
+
+    @override
+    def timeout_keep_alive_handler(self) -> None:
+        self._close()
+
+    def _watch_unsent(self) -> None:
+        """Make sure that what is left is taken; as long as that is looked at, nothing is added."""
+        self._unsent = self.transport.get_write_buffer_size()
+        if self._unsent and self._send_timer is None:
+            self._send_timer = self.loop.call_later(self.bounds.send_seconds, self._on_unsent)
+
+    def _stop_watching(self) -> None:
+        if self._send_timer is not None:
+            self._send_timer.cancel()
+            self._send_timer = None
+
+    def _on_unsent(self) -> None:
+        self._send_timer = None
+        if self.transport.get_write_buffer_size() < self._unsent:
+            self._watch_unsent()
+        else:
+            CLOSED.labels("answer_not_taken").inc()
+            self.transport.abort()
+
+
+def _keep_little_unsent(transport: asyncio.Transport) -> None:
+    """Make the system's buffer small, so that it can be seen how much a client takes."""
+    connection = transport.get_extra_info("socket")
+    is_tcp = connection.family in {socket.AF_INET, socket.AF_INET6}
+    if is_tcp and hasattr(socket, "TCP_NOTSENT_LOWAT"):
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
+
+
+class _RefusedError(ValueError):
+    """Raised where the parser calls, which then stops: `send_400_response` is called."""
+
+
+def _has_body(headers: list[tuple[bytes, bytes]]) -> bool:
+    return any(
+        name == b"transfer-encoding" or (name == b"content-length" and value.strip(b"0"))
+        for name, value in headers
+    )
+
+
+def connections(within: Bounds) -> type[Connection]:
+    """Return the class of a server's connections."""
+
+    class BoundedConnection(Connection):
+        bounds = within
+        waiting: ClassVar[dict[Connection, None]] = {}
+
+    return BoundedConnection

@@ -1,0 +1,122 @@
+"""Pages of other origins: refused, unless the settings list their origin.
+
+This is more than leaving out the headers that let a page read an answer. A browser that has been
+used for the documentation sends the key in `Authorization: Basic` by itself, whichever page makes
+it ask: a request would have its effect whether or not the page can read the answer. So
+
+    Sec-Fetch-Site: same-origin      is served: the browser knows, whatever proxies stand between
+    Sec-Fetch-Site: cross-site, same-site
+                                     is served where `Origin` is listed, and where it is a link that
+                                     was followed, which no page can read
+    without it, Origin               is served where it names the host and the port that the request
+                                     was sent to, or is listed
+    without both                     is served: it is no browser, or the user's own doing
+
+Origins are compared without their scheme where the browser does not say which site it is: behind
+a proxy that ends TLS this service does not know it. `null`, the origin of files and of sandboxed
+frames, is the origin of nobody. A listed origin is served without `Authorization: Basic`: its pages
+send a key of their own.
+
+Source: Fetch Standard, sections 3.2 and 3.3; Fetch Metadata Request Headers; RFC 6454.
+"""
+
+from collections.abc import Sequence
+from urllib.parse import urlsplit
+
+from starlette.middleware.cors import CORSMiddleware
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.connection_settings import ANY_ORIGIN
+from app.core.errors import PermissionDenied, Reason
+from app.web.errors import render
+from app.web.headers import header
+
+_METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST")
+_EXPOSED = ("etag", "x-request-id", "retry-after")
+_PREFLIGHT_SECONDS = 600
+_PORTS = {b"http": 80, b"https": 443}
+
+
+class Origins:
+    """ASGI middleware: answers 403, before anything else is asked, to pages of other origins."""
+
+    def __init__(self, app: ASGIApp, allowed: Sequence[str]) -> None:
+        self._app = app
+        self._allowed = frozenset(allowed)
+        self._crossing = CORSMiddleware(
+            app,
+            allow_origins=allowed,
+            allow_methods=_METHODS,
+            allow_headers=("*",),
+            # A page of the internet that is listed may call a service of the local network.
+            allow_private_network=True,
+            expose_headers=_EXPOSED,
+            max_age=_PREFLIGHT_SECONDS,
+        )
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on if its page may ask."""
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        origin = header(scope, b"origin")
+        if not _is_foreign(scope, origin):
+            await self._app(scope, receive, send)
+        elif origin is not None and self._is_listed(origin):
+            _drop_basic(scope)
+            await self._crossing(scope, receive, send)
+        else:
+            error = PermissionDenied(
+                "Pages of this origin may not call; an operator can list it in"
+                " MEMORY_BANK_CORS_ORIGINS.",
+                Reason.ORIGIN_NOT_ALLOWED,
+            )
+            await render(error)(scope, receive, send)
+
+    def _is_listed(self, origin: bytes) -> bool:
+        return ANY_ORIGIN in self._allowed or origin.decode("latin-1") in self._allowed
+
+
+def _is_foreign(scope: Scope, origin: bytes | None) -> bool:
+    site = header(scope, b"sec-fetch-site")
+    if site == b"same-origin":
+        return False
+    if site in {b"cross-site", b"same-site"}:
+        return not _is_followed_link(scope)
+    return origin is not None and not _is_own(origin, header(scope, b"host") or b"")
+
+
+def _is_followed_link(scope: Scope) -> bool:
+    """Say whether the answer becomes a window of its own, not a part of another page."""
+    return (
+        scope["method"] == "GET"
+        and header(scope, b"sec-fetch-mode") == b"navigate"
+        and header(scope, b"sec-fetch-dest") == b"document"
+    )
+
+
+def _is_own(origin: bytes, host: bytes) -> bool:
+    scheme, _, page = origin.partition(b"://")
+    if scheme not in _PORTS:
+        return False
+    asked = _authority(host, _PORTS[scheme])
+    return asked is not None and asked == _authority(page, _PORTS[scheme])
+
+
+def _authority(written: bytes, default_port: int) -> tuple[bytes, int] | None:
+    """Return host and port; None of what is none."""
+    try:
+        found = urlsplit(b"//" + written)
+        port = found.port or default_port
+    except ValueError:
+        return None
+    return (found.hostname, port) if found.hostname else None
+
+
+def _drop_basic(scope: Scope) -> None:
+    """Take away what a browser may have sent by itself."""
+    scope["headers"] = [
+        (name, value)
+        for name, value in scope["headers"]
+        if name != b"authorization" or not value[:6].lower().startswith(b"basic")
+    ]

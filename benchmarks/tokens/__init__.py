@@ -1,0 +1,1 @@
+"""What it costs to know the caller by a token."""

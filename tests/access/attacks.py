@@ -1,0 +1,268 @@
+"""What an attacker sends: good requests that name, guess or ask around for a tenant's resources."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tests.access.names import ENGINE, Names, event
+from tests.access.routes import Route
+from tests.access.service import Asked, Json
+from tests.access.victim import Victim
+
+_FIRST = "/v1beta1/projects/{project}/locations/{location}/"
+_SPELLINGS = (
+    "/v1/projects/{project}/locations/{location}/",
+    "/v1beta1/projects/-/locations/-/",
+    "/v1beta1/projects/{project}/locations/-/",
+    "/v1/",
+    "/v1beta1/",
+)
+_LISTED = {
+    f"GET {ENGINE}{path}"
+    for path in (
+        "/operations",
+        "/memories",
+        "/memories/-/revisions",
+        "/memories/{memory}/revisions",
+        "/sessions",
+        "/sessions/{session}/events",
+        "/auditEvents",
+    )
+} | {f"GET {ENGINE.removesuffix('/{engine}')}"}
+_CHANGED = ("PATCH", "DELETE", "POST")
+_AGES_AGO, _FAR_AHEAD = "2000-01-01T00:00:00Z", "2100-01-01T00:00:00Z"
+
+
+def innocent(route: Route, own: Names) -> Iterator[Asked]:
+    """Return requests of somebody who knows nothing of the tenant, but asks for all there is."""
+    asked = route.asked(own)
+    yield asked
+    yield from _respelt(asked, own)
+    if route.id in _LISTED:
+        yield from _searches(asked, [])
+    yield from _asking_around(route, asked, own)
+
+
+def informed(route: Route, own: Names, victim: Victim) -> Iterator[Asked]:
+    """Return requests of somebody who knows the name of everything that the tenant has."""
+    theirs = victim.names
+    strange = replace(theirs, engine=own.engine, project=own.project, location=own.location)
+    misplaced = replace(own, engine=theirs.engine, project=theirs.project, location=theirs.location)
+    for names in (theirs, strange, misplaced):
+        asked = route.asked(names)
+        yield asked
+        yield from _respelt(asked, names)
+        if route.id in _LISTED:
+            yield from _searches(asked, [theirs.user, theirs.memory, theirs.session])
+    for mixed in _mixtures(own, theirs):
+        yield route.asked(mixed)
+    if route.method in _CHANGED:
+        yield route.asked(own).with_params(requestId=victim.request_ids[0].params["requestId"])
+    yield from _smuggled(route, own, victim)
+
+
+def replayed(own: Names, victim: Victim) -> Iterator[Asked]:
+    """Return the tenant's own requests once more: on its engine, and on the attacker's."""
+    place = victim.names.path(ENGINE)
+    for asked in [*victim.request_ids, *victim.page_tokens]:
+        yield asked
+        yield replace(asked, path=asked.path.replace(place, own.path(ENGINE)))
+
+
+def operations_of(own: Names, victim: Victim) -> Iterator[Asked]:
+    """Ask for every operation of the tenant, by each engine."""
+    for operation in victim.operations:
+        for place in (own, victim.names):
+            path = replace(place, operation=operation).path(ENGINE + "/operations/{operation}")
+            yield Asked("GET", path)
+            yield Asked("POST", path + ":wait", {"timeout": "0s"})
+            yield Asked("POST", path + ":undo", body={"validateOnly": True})
+            yield Asked("POST", path + ":cancel")
+
+
+def _respelt(asked: Asked, names: Names) -> Iterator[Asked]:
+    first = names.path(_FIRST)
+    if not asked.path.startswith(first):
+        return
+    for spelling in _SPELLINGS:
+        path = asked.path.replace(first, names.path(spelling))
+        yield replace(asked, path=path)
+        yield replace(asked, path=path.replace("reasoningEngines", "memoryBanks"))
+
+
+def _mixtures(own: Names, theirs: Names) -> Iterator[Names]:
+    """Return the attacker's names with one of the tenant's in each."""
+    for part in ("memory", "revision", "session", "operation", "stream", "user", "scope"):
+        yield replace(own, **{part: getattr(theirs, part)})
+
+
+def _searches(asked: Asked, guesses: Sequence[str]) -> Iterator[Asked]:
+    for text in _filters(guesses):
+        yield asked.with_params(filter=text)
+    for order in ("create_time", "update_time desc", "timestamp", "timestamp desc"):
+        yield asked.with_params(orderBy=order)
+    yield asked.with_params(pageSize="1")
+    yield asked.with_params(pageSize="1000")
+
+
+def _filters(guesses: Sequence[str]) -> Iterator[str]:
+    for field in ("fact", "display_name", "user_id", "description"):
+        yield f'{field}=~".*"'
+        yield f'{field}=~"canary"'
+        yield f'{field}:"canary"'
+        yield f'NOT {field}="x"'
+    yield "scope.user_id:*"
+    yield 'NOT scope.user_id="x"'
+    yield 'topics.custom_memory_topic_label=~"canary"'
+    yield "labels:*"
+    yield f'create_time>"{_AGES_AGO}"'
+    yield f'expire_time<"{_FAR_AHEAD}" OR create_time<"{_FAR_AHEAD}"'
+    yield f'timestamp>"{_AGES_AGO}"'
+    for guess in guesses:
+        yield f'scope="{{\\"user_id\\": \\"{guess}\\"}}"'
+        yield f'scope.user_id="{guess}"'
+        yield f'user_id="{guess}"'
+        yield f'fact="x" OR scope.user_id="{guess}"'
+        yield f'resource:"{guess}"'
+
+
+_GROUPS: list[Json] = [
+    {"filters": [{"key": "score", "op": "GREATER_THAN", "value": {"doubleValue": 0}}]},
+    {"filters": [{"key": "when", "op": "LESS_THAN", "value": {"timestampValue": _FAR_AHEAD}}]},
+    {"filters": [{"key": "none", "value": {"stringValue": "x"}, "negate": True}]},
+]
+
+
+def _asking_around(route: Route, asked: Asked, own: Names) -> Iterator[Asked]:
+    """Ask for more than one's own in the body, without a name."""
+    if asked.path.endswith(":purge"):
+        for text in _filters([]):
+            yield replace(asked, body={"filter": text})
+        yield replace(asked, body={"filterGroups": _GROUPS})
+        yield replace(asked, body={"filter": 'fact=~".*"', "force": True, "permanent": True})
+    if asked.path.endswith(":retrieve"):
+        search = {"searchQuery": "canary", "topK": 100}
+        types = ["NATURAL_LANGUAGE_COLLECTION", "STRUCTURED_PROFILE"]
+        for scope in _scopes(own, "nobody"):
+            base = {"scope": scope, "memoryTypes": types}
+            yield replace(asked, body={**base, "similaritySearchParams": search})
+            yield replace(asked, body={**base, "filterGroups": _GROUPS})
+            yield replace(asked, body={**base, "filter": 'NOT fact="x"'})
+    if route.method == "PATCH":
+        for mask in ("*", "fact", "scope", "user_id", "display_name,labels"):
+            yield asked.with_params(updateMask=mask)
+
+
+def _scopes(own: Names, user: str) -> Iterator[Json]:
+    yield dict(own.scope)
+    yield {"user_id": user}
+    yield {**own.scope, "user_id": user}
+    yield {**own.scope, "team": user}
+    yield {"team": user}
+    yield {"User_id": user}
+    yield {"user_id": f"{user} "}
+    yield {"user_id": "*"}
+    yield {}
+
+
+def _smuggled(route: Route, own: Names, victim: Victim) -> Iterator[Asked]:
+    """Name the tenant's resources in the body of a request on one's own."""
+    asked, theirs = route.asked(own), victim.names
+    build = _SMUGGLERS.get(asked.path.rpartition("/")[2].rpartition(":")[2])
+    if asked.method == "POST" and build is not None:
+        for body in build(own, victim):
+            yield replace(asked, body=body)
+    if route.id == f"PATCH {ENGINE}/memories/{{memory}}":
+        yield replace(asked, body={"fact": "x", "scope": dict(theirs.scope)})
+        yield replace(asked, body={"scope": dict(theirs.scope)}).with_params(updateMask="scope")
+    if route.id == f"PATCH {ENGINE}/sessions/{{session}}":
+        yield replace(asked, body={"userId": theirs.user})
+        yield replace(asked, body={"userId": theirs.user}).with_params(updateMask="user_id")
+    if route.id == f"POST {ENGINE}/memories":
+        yield asked.with_params(memoryId=theirs.memory)
+    if route.id == f"POST {ENGINE}/sessions":
+        yield asked.with_params(sessionId=theirs.session)
+
+
+def _retrieved(own: Names, victim: Victim) -> Iterator[Json]:
+    for scope in _scopes(own, victim.names.user):
+        yield {"scope": scope}
+        yield {"scope": scope, "similaritySearchParams": {"searchQuery": "canary", "topK": 100}}
+
+
+def _purged(own: Names, victim: Victim) -> Iterator[Json]:
+    del own
+    for text in _filters([victim.names.user, victim.names.memory]):
+        yield {"filter": text}
+        yield {"filter": text, "force": True, "permanent": True}
+        yield {"filter": text, "filterGroups": _GROUPS, "force": True}
+
+
+def _generated(own: Names, victim: Victim) -> Iterator[Json]:
+    theirs = victim.names
+    own_scope = dict(own.scope)
+    for place in (own, theirs):
+        session = {"session": replace(place, session=theirs.session).full("/sessions/{session}")}
+        yield {"vertexSessionSource": session}
+        yield {"vertexSessionSource": session, "scope": own_scope}
+        yield {"vertexSessionSource": session, "scope": own_scope, "validateOnly": True}
+    said = {"directContentsSource": {"events": [event("I like canaries.")]}}
+    given = {"directMemoriesSource": {"directMemories": [{"fact": "I like canaries."}]}}
+    for scope in _scopes(own, theirs.user):
+        yield {**said, "scope": scope}
+        yield {**given, "scope": scope, "validateOnly": True}
+
+
+def _ingested(own: Names, victim: Victim) -> Iterator[Json]:
+    events = [{**event("I like tea."), "eventId": one} for one in victim.event_ids]
+    source = {"directContentsSource": {"events": events}}
+    for scope in _scopes(own, victim.names.user):
+        for stream in (victim.names.stream, "default"):
+            yield {**source, "scope": scope, "streamId": stream}
+            yield {"scope": scope, "streamId": stream, "forceFlush": True}
+
+
+def _rolled_back(own: Names, victim: Victim) -> Iterator[Json]:
+    theirs = victim.names
+    yield {"targetRevisionId": theirs.revision}
+    for names in (theirs, replace(own, revision=theirs.revision)):
+        yield {"targetRevisionId": names.full("/memories/{memory}/revisions/{revision}")}
+
+
+def _created(own: Names, victim: Victim) -> Iterator[Json]:
+    for scope in _scopes(own, victim.names.user):
+        yield {"fact": "I like tea.", "scope": scope}
+
+
+def _made(own: Names, victim: Victim) -> Iterator[Json]:
+    del own
+    yield {"userId": victim.names.user}
+    yield {"userId": f"{victim.names.user} "}
+
+
+def _granted(own: Names, victim: Victim) -> Iterator[Json]:
+    """Make keys that reach the tenant."""
+    bounds: list[dict[str, Any]] = [
+        {},
+        {"engines": [victim.names.engine]},
+        {"projects": [victim.names.project]},
+        {"scopeConditions": {"user_id": [victim.names.user, own.user]}},
+    ]
+    for bound in bounds:
+        yield {"displayName": "k", "roles": ["admin"], **bound}
+
+
+_SMUGGLERS: dict[str, Callable[[Names, Victim], Iterator[Json]]] = {
+    "retrieve": _retrieved,
+    "retrieveProfiles": lambda own, victim: (
+        {"scope": scope} for scope in _scopes(own, victim.names.user)
+    ),
+    "purge": _purged,
+    "generate": _generated,
+    "ingestEvents": _ingested,
+    "rollback": _rolled_back,
+    "memories": _created,
+    "sessions": _made,
+    "keys": _granted,
+}
+"""By the last word of the path."""

@@ -1,0 +1,25 @@
+"""The service in this process, for the sweep."""
+
+from collections.abc import AsyncIterator
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from app.core.clock import FixedClock
+from app.db.session import Database
+from app.operations.runner import Runner
+from tests.access.service import Service
+from tests.conftest import ADMIN_KEY
+
+
+@pytest.fixture
+async def service(
+    app: FastAPI, database: Database, clock: FixedClock, runner: Runner
+) -> AsyncIterator[Service]:
+    async def settled() -> None:
+        await runner.run_pending()
+
+    transport = httpx.ASGITransport(app=app)
+    async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
+        yield Service([client], database, clock.now, settled, ADMIN_KEY)

@@ -1,0 +1,102 @@
+"""Where a tenant's resources are, and the making of some for a request to name."""
+
+import re
+import secrets
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field, replace
+
+from tests.access.service import Asked, Json, Service
+
+ENGINES = "/v1beta1/projects/{project}/locations/{location}/reasoningEngines"
+ENGINE = ENGINES + "/{engine}"
+IDLE: Json = {"generationRule": {"idleDuration": "36000s"}}
+
+
+def _absent(first: str) -> str:
+    return first + "9" * 17
+
+
+@dataclass(frozen=True)
+class Names:
+    """What a request can name. Unless told otherwise, nothing of it is there."""
+
+    project: str = "default"
+    location: str = "local"
+    engine: str = _absent("3")
+    scope: Mapping[str, str] = field(default_factory=lambda: {"user_id": "nobody"})
+    user: str = "nobody"
+    memory: str = "absent-memory"
+    revision: str = _absent("4")
+    session: str = "absent-session"
+    stream: str = "absent-stream"
+    operation: str = _absent("5")
+    key: str = _absent("6")
+
+    def path(self, template: str) -> str:
+        return template.format(**asdict(self))
+
+    def full(self, template: str) -> str:
+        """Return a resource's full name, by the path below its engine."""
+        return self.path(ENGINE + template).removeprefix("/v1beta1/")
+
+    def neutral(self, text: str) -> str:
+        """Return a text with a word for each of the names."""
+        ids = {name: value for name, value in asdict(self).items() if isinstance(value, str)}
+        for name, value in ids.items():
+            text = re.sub(rf"(?<=/){re.escape(value)}(?![\w-])", f"<{name}>", text)
+        return text
+
+
+ABSENT = Names()
+
+
+def event(text: str) -> Json:
+    return {"content": {"role": "user", "parts": [{"text": text}]}}
+
+
+def last_part(name: str) -> str:
+    return name.rpartition("/")[2]
+
+
+async def with_memory(service: Service, place: Names) -> Names:
+    """Create a memory; the operation that did is one that has ended, and can be undone."""
+    memory = "m" + secrets.token_hex(8)
+    body = {"fact": f"I like {memory}.", "scope": dict(place.scope), "displayName": memory}
+    create = Asked("POST", place.path(ENGINE + "/memories"), {"memoryId": memory}, body)
+    operation = await service.done(create)
+    found = replace(place, memory=memory, operation=last_part(operation["name"]))
+    listed = await service.done(Asked("GET", found.path(ENGINE + "/memories/{memory}/revisions")))
+    return replace(found, revision=last_part(listed["memoryRevisions"][0]["name"]))
+
+
+async def with_session(service: Service, place: Names) -> Names:
+    session = "S" + secrets.token_hex(8)
+    body = {"userId": place.user}
+    path = place.path(ENGINE + "/sessions")
+    await service.done(Asked("POST", path, {"sessionId": session}, body))
+    return replace(place, session=session)
+
+
+async def with_waiting_operation(service: Service, place: Names) -> Names:
+    """Ingest an event whose time has not come."""
+    stream = "s" + secrets.token_hex(8)
+    body = {
+        "scope": dict(place.scope),
+        "streamId": stream,
+        "directContentsSource": {"events": [event("I like tea.")]},
+        "generationTriggerConfig": IDLE,
+    }
+    path = place.path(ENGINE + "/memories:ingestEvents")
+    operation = await service.done(Asked("POST", path, body=body))
+    return replace(place, stream=stream, operation=last_part(operation["name"]))
+
+
+async def with_engine(service: Service, place: Names) -> Names:
+    operation = await service.done(Asked("POST", place.path(ENGINES), body={"displayName": "e"}))
+    return replace(place, engine=last_part(operation["response"]["name"]))
+
+
+async def with_key(service: Service, place: Names) -> Names:
+    body = {"displayName": "k", "roles": ["viewer"]}
+    made = await service.done(Asked("POST", "/v1/keys", body=body))
+    return replace(place, key=last_part(made["name"]))

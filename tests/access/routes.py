@@ -1,0 +1,257 @@
+"""Every route of the service, with who may use it: written by hand from what the roles are for.
+
+    viewer  get, list, retrieve
+    user    also generate, ingest, create; sessions and events
+    editor  also update, delete, roll back, undo
+    admin   also engines, purge, keys, audit, everything
+
+Nothing here is read from the service's own tables: where those are wrong, the sweep finds it.
+"""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+
+from typing_extensions import override
+
+from tests.access.names import (
+    ENGINE,
+    ENGINES,
+    Names,
+    event,
+    with_engine,
+    with_key,
+    with_memory,
+    with_session,
+    with_waiting_operation,
+)
+from tests.access.service import Asked, Json, Service
+
+ROLES = ("viewer", "user", "editor", "admin")
+"""In their order: each may do what the one before it may."""
+
+
+class Told(Enum):
+    """What a key is told that has the permission, but does not reach what the request is about."""
+
+    GONE = "404, as for what was never there"
+    NOTHING = "200, with nothing of it"
+    DENIED = "403: the method is about more than the key reaches"
+    ALL = "the same as anyone"
+
+
+_Make = Callable[[Service, Names], Awaitable[Names]]
+
+
+async def _as_it_is(_: Service, place: Names) -> Names:
+    return place
+
+
+@dataclass(frozen=True)
+class Route:
+    """A route, and a request to it that succeeds.
+
+    Attributes:
+        method: the HTTP method.
+        template: the path, as the application has it.
+        permissions: the names of those that it takes.
+        role: the least role that has them; without any, every key will do.
+        scope: what a key is told that is bound to other scopes of the same engine.
+        engine: what one is told that is bound to other engines.
+        project: what one is told that is bound to other projects.
+        make: creates what the request names.
+        status: of the success.
+    """
+
+    method: str
+    template: str
+    permissions: tuple[str, ...]
+    role: str | None
+    scope: Told
+    engine: Told = Told.GONE
+    project: Told = Told.GONE
+    make: _Make = _as_it_is
+    params: Callable[[Names], dict[str, str]] = lambda _: {}
+    body: Callable[[Names], Json | None] = lambda _: None
+    status: int = 200
+
+    def asked(self, names: Names) -> Asked:
+        path = names.path(self.template)
+        return Asked(self.method, path, self.params(names), self.body(names))
+
+    @property
+    def id(self) -> str:
+        return f"{self.method} {self.template}"
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.id} {'+'.join(self.permissions)}"
+
+
+PUBLIC = {("GET", "/healthz"), ("HEAD", "/healthz"), ("GET", "/readyz"), ("HEAD", "/readyz")}
+"""What needs no key: probes, which say nothing of any tenant."""
+
+_MEMORIES = ENGINE + "/memories"
+_MEMORY = _MEMORIES + "/{memory}"
+_SESSIONS = ENGINE + "/sessions"
+_SESSION = _SESSIONS + "/{session}"
+_OPERATION = ENGINE + "/operations/{operation}"
+_KEY = "/v1/keys/{key}"
+
+
+def _scope(names: Names) -> Json:
+    return {"scope": dict(names.scope)}
+
+
+def _memory(names: Names) -> Json:
+    return {"fact": "I like tea.", **_scope(names)}
+
+
+def _said(names: Names) -> Json:
+    return {"directContentsSource": {"events": [event("I like tea.")]}, **_scope(names)}
+
+
+def _appended(_: Names) -> Json:
+    base = {"author": "user", "invocationId": "i", "timestamp": "2026-01-15T12:00:00Z"}
+    return {**base, **event("I like tea.")}
+
+
+def _purged(names: Names) -> Json:
+    return {"filter": f'display_name="{names.memory}"', "force": True}
+
+
+def _made(_: Names) -> Json:
+    return {"displayName": "k", "roles": ["viewer"]}
+
+
+def _displayed(_: Names) -> Json:
+    return {"displayName": "d"}
+
+
+_any_key = partial(
+    Route,
+    "GET",
+    permissions=(),
+    role=None,
+    scope=Told.ALL,
+    engine=Told.ALL,
+    project=Told.ALL,
+)
+_ANY_KEY = [
+    _any_key("/openapi.json"),
+    _any_key("/docs"),
+    _any_key("/docs/assets/swagger-ui.css"),
+]
+
+_list = partial(Route, "GET", role="viewer", scope=Told.NOTHING)
+_get = partial(Route, "GET", role="viewer", scope=Told.GONE)
+_ask = partial(Route, "POST", role="viewer", scope=Told.NOTHING, make=with_memory, body=_scope)
+_VIEWER = [
+    Route("GET", ENGINES, ("engines.list",), "viewer", Told.ALL, engine=Told.NOTHING),
+    Route("GET", ENGINE, ("engines.get",), "viewer", Told.ALL),
+    Route("GET", ENGINE + ":usage", ("usage.get",), "viewer", Told.DENIED),
+    _list(ENGINE + "/operations", ("operations.list",), make=with_memory),
+    _get(_OPERATION, ("operations.get",), make=with_memory),
+    Route(
+        "POST",
+        _OPERATION + ":wait",
+        ("operations.get",),
+        "viewer",
+        Told.GONE,
+        make=with_memory,
+        params=lambda _: {"timeout": "0s"},
+    ),
+    _list(_MEMORIES, ("memories.list",), make=with_memory),
+    _get(_MEMORY, ("memories.get",), make=with_memory),
+    _ask(_MEMORIES + ":retrieve", ("memories.retrieve",)),
+    _ask(_MEMORIES + ":retrieveProfiles", ("memories.retrieve",)),
+    _list(_MEMORIES + "/-/revisions", ("revisions.list",), make=with_memory),
+    _get(_MEMORY + "/revisions", ("revisions.list",), make=with_memory),
+    _get(_MEMORY + "/revisions/{revision}", ("revisions.get",), make=with_memory),
+    _list(_SESSIONS, ("sessions.list",), make=with_session),
+    _get(_SESSION, ("sessions.get",), make=with_session),
+    _get(_SESSION + "/events", ("events.list",), make=with_session),
+]
+
+_user = partial(Route, role="user", scope=Told.GONE)
+_USER = [
+    _user("POST", _MEMORIES, ("memories.create",), body=_memory),
+    _user("POST", _MEMORIES + ":generate", ("memories.generate",), body=_said),
+    _user("POST", _MEMORIES + ":ingestEvents", ("memories.ingest",), body=_said),
+    _user("POST", ENGINE + ":ingestEvents", ("memories.ingest",), body=_said),
+    _user("POST", _SESSIONS, ("sessions.create",), body=lambda names: {"userId": names.user}),
+    _user("PATCH", _SESSION, ("sessions.update",), make=with_session, body=_displayed),
+    _user("POST", _SESSION + ":appendEvent", ("events.append",), make=with_session, body=_appended),
+    # Known, and not served: it looks at no session.
+    Route(
+        "POST",
+        _SESSION + ":compact",
+        ("sessions.update",),
+        "user",
+        Told.ALL,
+        make=with_session,
+        status=501,
+    ),
+    _user("DELETE", _SESSION, ("sessions.delete",), make=with_session),
+    # Who may start work may stop it.
+    _user("POST", _OPERATION + ":cancel", ("operations.cancel",), make=with_waiting_operation),
+]
+
+_editor = partial(Route, role="editor", scope=Told.GONE, make=with_memory)
+_EDITOR = [
+    _editor("PATCH", _MEMORY, ("memories.update",), body=lambda _: {"fact": "I like coffee."}),
+    _editor(
+        "POST",
+        _MEMORY + ":rollback",
+        ("memories.rollback",),
+        body=lambda names: {"targetRevisionId": names.revision},
+    ),
+    _editor("POST", _OPERATION + ":undo", ("operations.undo",)),
+    _editor("DELETE", _OPERATION, ("operations.delete",)),
+    _editor("DELETE", _MEMORY, ("memories.delete",)),
+]
+
+_service = partial(Route, role="admin", scope=Told.DENIED, engine=Told.DENIED, project=Told.DENIED)
+_SERVICE = [
+    _service("GET", "/metrics", ("metrics.get",)),
+    _service("GET", "/v1/auditEvents", ("audit.listAll",)),
+    _service("GET", "/v1/auditEvents:export", ("audit.listAll",)),
+    _service("GET", "/v1/keys", ("keys.manage",), make=with_key),
+    _service("GET", _KEY, ("keys.manage",), make=with_key),
+    _service("POST", "/v1/keys", ("keys.manage",), body=_made),
+    _service("POST", _KEY + ":rotate", ("keys.manage",), make=with_key),
+    _service("POST", _KEY + ":revoke", ("keys.manage",), make=with_key),
+]
+
+_admin = partial(Route, role="admin", scope=Told.DENIED)
+_ADMIN = [
+    _admin("GET", ENGINE + "/auditEvents", ("audit.list",), make=with_memory),
+    _admin("GET", ENGINE + "/auditEvents:export", ("audit.list",), make=with_memory),
+    _admin("PATCH", ENGINE, ("engines.update",), body=_displayed),
+    # The projects that a key is bound to are its own to fill.
+    _admin("POST", ENGINES, ("engines.create",), engine=Told.DENIED, body=_displayed),
+    Route(
+        "POST",
+        _MEMORIES + ":purge",
+        ("memories.purge",),
+        "admin",
+        Told.NOTHING,
+        make=with_memory,
+        body=_purged,
+    ),
+    # Erasing for good is a purge of one.
+    Route(
+        "DELETE",
+        _MEMORY,
+        ("memories.delete", "memories.purge"),
+        "admin",
+        Told.GONE,
+        make=with_memory,
+        params=lambda _: {"permanent": "true"},
+    ),
+    _admin("DELETE", ENGINE, ("engines.delete",), make=with_engine),
+]
+
+ROUTES = [*_ANY_KEY, *_VIEWER, *_USER, *_EDITOR, *_SERVICE, *_ADMIN]
+"""Reads first, and what takes the most away last."""

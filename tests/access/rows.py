@@ -1,0 +1,84 @@
+"""What is stored, row by row, to be compared."""
+
+import json
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from sqlalchemy import text
+
+from app.db.session import Database
+from app.metadata import metadata
+
+Row = tuple[str, dict[str, Any]]
+"""The table, and the values by column."""
+Stored = Counter[str]
+"""Rows as JSON, behind the names of their tables."""
+
+_NOT_COMPARED = {
+    "audit_events": "has what was refused, too",
+    "rate_buckets": "goes down with every request",
+    "ticks": "the clock of the sweeps",
+    "engine_totals": "counts what all have in an engine",
+}
+_COLUMNS_NOT_COMPARED: Mapping[str, Iterable[str]] = {"api_keys": ["last_use_time"]}
+
+
+async def rows(database: Database) -> list[Row]:
+    """Return every row of every table, but for what any request changes."""
+    parts = []
+    for table in metadata.sorted_tables:
+        if table.name not in _NOT_COMPARED:
+            gone = "".join(f" - '{name}'" for name in _COLUMNS_NOT_COMPARED.get(table.name, ()))
+            parts.append(f"select '{table.name}', to_jsonb(t){gone} from {table.name} t")
+    async with database.snapshot() as session:
+        found = await session.execute(text(" union all ".join(parts)))
+        return [(name, row) for name, row in found]
+
+
+async def stored(database: Database, but_of: Collection[str] = ()) -> Stored:
+    """Return what is stored, save for what callers with these ids have put there."""
+    return Counter(_text(row) for row in await rows(database) if row[1].get("caller") not in but_of)
+
+
+_WHOSE = {
+    "memories": "scope",
+    "streams": "scope",
+    "operations": "scopes",
+    "sessions": "user_id",
+    "memory_vectors": "memory_id",
+    "memory_revisions": "memory_id",
+    "revision_labels": "revision_id",
+    "session_events": "session_id",
+    "stream_events": "scope_hash",
+}
+"""By table, the column that tells whose a row is."""
+_NOBODYS = {"engines", "api_keys", "api_key_secrets", "request_ids", "model_usage"}
+"""Of these, others may add rows of their own."""
+
+
+def intruding(before: Sequence[Row], after: Sequence[Row], user: str) -> list[str]:
+    """Return what was changed of a tenant's rows, and what was added to them.
+
+    `before` is when nobody else had anything, and `user` the tenant's.
+    """
+    known = Counter(map(_text, before))
+    gone = known - Counter(map(_text, after))
+    theirs: dict[str, set[str]] = {
+        column: {json.dumps(row[column]) for _, row in before if column in row}
+        for column in _WHOSE.values()
+    }
+    theirs["scope"] = {json.dumps({"user_id": user})}
+    theirs["scopes"] = {json.dumps({"user_id": [user]})}
+    added = [
+        _text((table, row))
+        for table, row in after
+        if _text((table, row)) not in known
+        and table not in _NOBODYS
+        and json.dumps(row[_WHOSE[table]]) in theirs[_WHOSE[table]]
+    ]
+    return [f"gone: {one}" for one in gone] + [f"added: {one}" for one in added]
+
+
+def _text(row: Row) -> str:
+    return f"{row[0]} {json.dumps(row[1], sort_keys=True)}"

@@ -1,0 +1,79 @@
+"""The service as the sweep sees it: one process or several, and the database they share."""
+
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from itertools import count
+from typing import Any
+
+import httpx
+from typing_extensions import override
+
+from app.db.session import Database
+from tests.support.keys import make_key
+
+Json = dict[str, Any]
+Headers = Sequence[tuple[bytes, bytes]]
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A request, but for who asks."""
+
+    method: str
+    path: str
+    params: Mapping[str, str] = field(default_factory=dict)
+    body: Json | None = None
+
+    def with_params(self, **params: str) -> "Asked":
+        return replace(self, params={**self.params, **params})
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.method} {self.path} {dict(self.params) or ''} {self.body or ''}"
+
+
+def bearer(secret: str) -> Headers:
+    return [(b"authorization", b"Bearer " + secret.encode())]
+
+
+@dataclass
+class Service:
+    """Sends requests to the processes in turn.
+
+    Attributes:
+        now: the time that keys are made at.
+        settled: returns once no operation is due any more.
+        admin: the secret of a key that may do everything.
+    """
+
+    clients: Sequence[httpx.AsyncClient]
+    database: Database
+    now: Callable[[], datetime]
+    settled: Callable[[], Awaitable[None]]
+    admin: str
+    _turns: Iterable[int] = field(default_factory=count)
+
+    async def send(self, asked: Asked, headers: Headers = ()) -> httpx.Response:
+        client = self.clients[next(iter(self._turns)) % len(self.clients)]
+        return await client.request(
+            asked.method,
+            asked.path,
+            params=dict(asked.params),
+            json=asked.body,
+            headers=[*headers],
+        )
+
+    async def ask(self, asked: Asked, secret: str) -> httpx.Response:
+        return await self.send(asked, bearer(secret))
+
+    async def done(self, asked: Asked, secret: str | None = None) -> Json:
+        """Return the answer, which must be a success; the administrator asks unless told."""
+        answer = await self.ask(asked, secret or self.admin)
+        assert answer.status_code == 200, f"{asked}: {answer.text}"
+        found: Json = answer.json()
+        return found
+
+    async def key(self, *roles: str, **options: Any) -> str:
+        """Make a key; return its secret."""
+        return await make_key(self.database, self.now(), *roles, **options)

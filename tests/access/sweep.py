@@ -1,0 +1,166 @@
+"""One route, asked with every kind of key: what must be answered, and what must not change."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+import httpx
+
+from tests.access import kinds
+from tests.access.kinds import Foreigner
+from tests.access.names import ABSENT, Names
+from tests.access.routes import ROLES, ROUTES, Route, Told
+from tests.access.rows import Stored, stored
+from tests.access.service import Headers, Service, bearer
+from tests.support.errors import refusal
+from tests.support.keys import id_of
+
+TENANT = Names(engine="1", scope={"user_id": "tenant"}, user="tenant")
+_CREDENTIAL = {"CREDENTIAL_MISSING", "CREDENTIAL_INVALID"}
+_ID_OR_TIME = re.compile(r"\b\d{18}\b|\d{4}-\d{2}-\d{2}T[0-9:.]+Z")
+
+
+class Sweep:
+    """Asks for routes with keys that it makes once."""
+
+    def __init__(self, service: Service) -> None:
+        self.service = service
+        self.no_keys: dict[str, Headers] = {}
+        self.foreigners: dict[str, Foreigner] = {}
+        self.powerless: dict[str, str] = {}
+        self.roles: dict[str, str] = {}
+        self.requests = 0
+
+    async def prepare(self) -> None:
+        self.no_keys = await kinds.no_keys(self.service)
+        self.foreigners = await kinds.foreigners(self.service)
+        self.powerless = await kinds.powerless_foreigners(self.service)
+        self.roles = await kinds.role_keys(self.service)
+
+    async def run(self) -> list[str]:
+        """Return what is wrong, with all routes."""
+        await self.prepare()
+        found = []
+        for route in ROUTES:
+            try:
+                await self.check(route)
+            except AssertionError as error:
+                found.append(str(error))
+        return found
+
+    async def check(self, route: Route) -> None:
+        """Let nobody in who does not belong, then let in who does."""
+        names = await route.make(self.service, TENANT)
+        await self.service.settled()
+        lesser = await self._lesser(route)
+        before = await self._stored()
+        await self._check_unknown(route, names)
+        await self._check_lesser(route, names, lesser)
+        for place, foreigner in self.foreigners.items():
+            await self._check_foreigner(route, names, place, foreigner)
+        assert await self._stored() == before, f"{route}: something has changed"
+        await self._check_allowed(route)
+
+    async def _stored(self) -> Stored:
+        """Return what is stored, but for the operations that foreigners have made."""
+        own = {id_of(one.secret) for one in self.foreigners.values()}
+        return await stored(self.service.database, but_of=own)
+
+    async def _send(self, route: Route, names: Names, headers: Headers) -> httpx.Response:
+        self.requests += 1
+        return await self.service.send(route.asked(names), headers)
+
+    async def _check_unknown(self, route: Route, names: Names) -> None:
+        for kind, headers in self.no_keys.items():
+            answer = await self._send(route, names, headers)
+            what = f"{route} with {kind}: {answer.status_code} {answer.text}"
+            assert answer.status_code == 401, what
+            status, code, reason = refusal(answer)
+            assert (status, code) == (401, "UNAUTHENTICATED"), what
+            assert reason in _CREDENTIAL, what
+            assert answer.headers["www-authenticate"], what
+            twin = await self._send(route, ABSENT, headers)
+            assert _neutral(answer, names) == _neutral(twin, ABSENT), what
+
+    async def _lesser(self, route: Route) -> dict[str, str]:
+        """Return the keys that have less than the route takes."""
+        if route.role is None:
+            return {}
+        found = {role: self.roles[role] for role in ROLES[: ROLES.index(route.role)]}
+        found["no role"] = self.roles["no role"]
+        found |= {f"nothing in {place}": key for place, key in self.powerless.items()}
+        for permission in route.permissions:
+            found[f"all but {permission}"] = await kinds.all_but(self.service, permission)
+        return found
+
+    async def _check_lesser(self, route: Route, names: Names, keys: Mapping[str, str]) -> None:
+        """See that less is too little, also for what is not there."""
+        for kind, secret in keys.items():
+            answer = await self._send(route, names, bearer(secret))
+            _check_denied(route, kind, answer)
+            twin = await self._send(route, ABSENT, bearer(secret))
+            assert _neutral(answer, names) == _neutral(twin, ABSENT), f"{route} with {kind}"
+
+    async def _check_foreigner(
+        self, route: Route, names: Names, place: str, foreigner: Foreigner
+    ) -> None:
+        told, what = foreigner.told(route), f"{route} with a key of {place}"
+        headers = bearer(foreigner.secret)
+        answer = await self._send(route, names, headers)
+        absent = self._absent(names, foreigner)
+        twin = await self._send(route, absent, headers)
+        match told:
+            case Told.DENIED:
+                _check_denied(route, place, answer)
+                _check_denied(route, place, twin)
+            case Told.GONE:
+                assert refusal(answer) == (404, "NOT_FOUND", "RESOURCE_NOT_FOUND"), what
+                assert _neutral(answer, names) == _neutral(twin, absent), what
+            case Told.NOTHING:
+                assert answer.status_code == 200, f"{what}: {answer.text}"
+                assert not _told_of(answer, names), f"{what}: {answer.text}"
+                assert _neutral(answer, names) == _neutral(twin, absent), what
+            case Told.ALL:
+                assert answer.status_code == route.status, f"{what}: {answer.text}"
+
+    def _absent(self, names: Names, foreigner: Foreigner) -> Names:
+        """Return names that differ in what the key does not reach, and are nowhere."""
+        if "scope" in foreigner.lacks and len(foreigner.lacks) == 1:
+            return replace(ABSENT, engine=names.engine)
+        return replace(ABSENT, scope=names.scope, user=names.user)
+
+    async def _check_allowed(self, route: Route) -> None:
+        """See that no more is needed than the role, the permissions, or the part that is asked."""
+        keys = {"the permission": await self.service.key(permissions=[*route.permissions])}
+        if route.role is not None:
+            keys |= {role: self.roles[role] for role in ROLES[ROLES.index(route.role) :]}
+        for kind, secret in keys.items():
+            names = await route.make(self.service, TENANT)
+            answer = await self._send(route, names, bearer(secret))
+            assert answer.status_code == route.status, f"{route} with {kind}: {answer.text}"
+        for place, native in kinds.NATIVES.items():
+            names = await route.make(self.service, TENANT)
+            secret = await native.key(self.service, route, names)
+            answer = await self._send(route, names, bearer(secret))
+            if native.told(route) is Told.DENIED:
+                _check_denied(route, place, answer)
+            else:
+                assert answer.status_code == route.status, f"{route} in {place}: {answer.text}"
+
+
+def _check_denied(route: Route, kind: str, answer: httpx.Response) -> None:
+    what = f"{route} with {kind}: {answer.text}"
+    assert refusal(answer) == (403, "PERMISSION_DENIED", "PERMISSION_MISSING"), what
+    metadata = answer.json()["error"]["details"][0]["metadata"]
+    assert metadata["permission"] in route.permissions, what
+
+
+def _told_of(answer: httpx.Response, names: Names) -> bool:
+    """Say whether an answer has any of what was made for the route."""
+    made = {names.memory, names.session, names.operation, names.revision, names.user}
+    return any(f'"{one}"' in answer.text or f"/{one}" in answer.text for one in made)
+
+
+def _neutral(answer: httpx.Response, names: Names) -> str:
+    """Return an answer without what differs between any two resources."""
+    return f"{answer.status_code} {_ID_OR_TIME.sub('#', names.neutral(answer.text))}"

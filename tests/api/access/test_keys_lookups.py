@@ -1,0 +1,218 @@
+"""What an authentication costs the database: little, whatever is sent."""
+
+import asyncio
+from collections.abc import Iterator
+from datetime import timedelta
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from app.access.credentials import check_sum, mint
+from app.access.lookups import KeyLookups
+from app.access.service import AccessService
+from app.core.clock import FixedClock
+from app.core.errors import Unauthenticated, Unavailable
+from app.db.engine import open_engine
+from app.db.session import Database
+from app.settings import Settings
+from tests.conftest import ADMIN_KEY
+from tests.support.engines import FIRST
+from tests.support.errors import refusal
+from tests.support.keys import client_with, make_key
+from tests.support.statements import statements_on
+
+_SECONDS = timedelta(milliseconds=750)
+
+
+class _Stopped:
+    """A monotonic clock that stands still, so that a slow machine changes nothing."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+
+    def __call__(self) -> float:
+        return self.seconds
+
+
+@pytest.fixture
+def stopped() -> _Stopped:
+    return _Stopped()
+
+
+@pytest.fixture
+def lookups(database: Database, clock: FixedClock, stopped: _Stopped) -> KeyLookups:
+    return KeyLookups(database, clock, stopped)
+
+
+@pytest.fixture
+def asked(database: Database) -> Iterator[list[str]]:
+    """The statements on keys so far."""
+    with statements_on(database, "api_key_secrets") as found:
+        yield found
+
+
+async def test_a_key_is_looked_up_once_in_a_while(
+    lookups: KeyLookups, database: Database, clock: FixedClock, asked: list[str]
+) -> None:
+    secret = await make_key(database, clock.now(), "viewer")
+    del asked[:]
+    for _ in range(5):
+        assert await lookups.find(secret) is not None
+    assert len(asked) == 1
+    clock.advance(_SECONDS)
+    assert await lookups.find(secret) is not None
+    assert len(asked) == 2
+
+
+async def test_nothing_is_known_for_longer_when_the_clock_of_the_machine_is_set_back(
+    lookups: KeyLookups,
+    database: Database,
+    clock: FixedClock,
+    stopped: _Stopped,
+    asked: list[str],
+) -> None:
+    secret = await make_key(database, clock.now(), "viewer")
+    del asked[:]
+    await lookups.find(secret)
+    clock.advance(-timedelta(seconds=1))
+    await lookups.find(secret)
+    assert len(asked) == 2
+    stopped.seconds += 0.75
+    await lookups.find(secret)
+    assert len(asked) == 3
+
+
+async def test_an_unknown_secret_is_looked_up_once_in_a_while(
+    lookups: KeyLookups, clock: FixedClock, asked: list[str]
+) -> None:
+    secret = mint()
+    for _ in range(5):
+        assert await lookups.find(secret) is None
+    assert len(asked) == 1
+    clock.advance(_SECONDS)
+    assert await lookups.find(secret) is None
+    assert len(asked) == 2
+
+
+async def test_a_mistyped_secret_asks_for_nothing(lookups: KeyLookups, asked: list[str]) -> None:
+    for _ in range(5):
+        body = mint()[:-6]
+        assert await lookups.find(body + check_sum(body + "x")) is None
+    assert asked == []
+
+
+async def test_garbage_is_held_against_what_was_read_once(
+    lookups: KeyLookups, clock: FixedClock, asked: list[str]
+) -> None:
+    garbage = [f"garbage {number}" for number in range(50)]
+    assert await asyncio.gather(*map(lookups.find, garbage)) == [None] * 50
+    for secret in garbage:
+        assert await lookups.find(secret) is None
+    assert len(asked) == 1
+    clock.advance(_SECONDS)
+    assert await asyncio.gather(*map(lookups.find, garbage)) == [None] * 50
+    assert len(asked) == 2
+
+
+async def test_who_asks_for_one_secret_at_a_time_shares_a_statement(
+    lookups: KeyLookups, database: Database, clock: FixedClock, asked: list[str]
+) -> None:
+    secret = await make_key(database, clock.now(), "viewer")
+    del asked[:]
+    found = await asyncio.gather(*(lookups.find(secret) for _ in range(50)))
+    assert {one.caller.key_id for one in found if one} == {found[0] and found[0].caller.key_id}
+    assert None not in found
+    assert len(asked) == 1
+
+
+async def test_who_asks_for_several_secrets_waits_for_few_statements(
+    lookups: KeyLookups, database: Database, clock: FixedClock, asked: list[str]
+) -> None:
+    known = [await make_key(database, clock.now(), "viewer") for _ in range(3)]
+    secrets = [mint() for _ in range(150)]
+    secrets[10], secrets[75], secrets[149] = known
+    del asked[:]
+    found = await asyncio.gather(*map(lookups.find, secrets))
+    assert [number for number, one in enumerate(found) if one is not None] == [10, 75, 149]
+    assert len({one.caller.key_id for one in found if one}) == 3
+    assert len(asked) <= 3
+
+
+async def test_a_request_that_is_broken_off_takes_nothing_from_those_beside_it(
+    lookups: KeyLookups, database: Database, clock: FixedClock
+) -> None:
+    secret = await make_key(database, clock.now(), "viewer")
+    first = asyncio.create_task(lookups.find(secret))
+    second = asyncio.create_task(lookups.find(secret))
+    await asyncio.sleep(0)
+    first.cancel()
+    assert await second is not None
+    with pytest.raises(asyncio.CancelledError):
+        await first
+
+
+async def test_what_is_known_is_bounded(
+    lookups: KeyLookups, database: Database, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.access.lookups._MAX_KNOWN", 3)
+    good = [await make_key(database, clock.now(), "viewer") for _ in range(5)]
+    for secret in (*good, *(mint() for _ in range(5))):
+        await lookups.find(secret)
+    assert (len(lookups._good), len(lookups._bad)) == (3, 3)
+    with statements_on(database, "api_key_secrets") as asked:
+        for secret in reversed(good):
+            assert await lookups.find(secret) is not None
+    assert len(asked) == 2
+
+
+async def test_a_configured_key_works_at_once_where_it_is_made_and_soon_elsewhere(
+    database: Database, clock: FixedClock
+) -> None:
+    here, elsewhere = AccessService(database, clock), AccessService(database, clock)
+    for service in (here, elsewhere):
+        with pytest.raises(Unauthenticated):
+            await service.authenticate("chosen")
+    await here.ensure_first_key("chosen")
+    assert (await here.authenticate("chosen")).reach.is_all
+    clock.advance(timedelta(seconds=1))
+    assert (await elsewhere.authenticate("chosen")).reach.is_all
+
+
+async def test_a_configured_key_may_have_the_shape_of_a_made_one(
+    database: Database, clock: FixedClock
+) -> None:
+    access = AccessService(database, clock)
+    secret = mint()
+    await access.ensure_first_key(secret)
+    assert (await access.authenticate(secret)).reach.is_all
+
+
+async def test_a_database_that_is_away_is_told_and_forgotten(
+    database: Database, clock: FixedClock, settings: Settings
+) -> None:
+    away = Database(open_engine("postgresql://nobody@127.0.0.1:1/nothing", settings))
+    lookups = KeyLookups(away, clock)
+    secret = await make_key(database, clock.now(), "viewer")
+    for one in (secret, "garbage"):
+        found = await asyncio.gather(*(lookups.find(one) for _ in range(3)), return_exceptions=True)
+        assert [type(error) for error in found] == [Unavailable] * 3
+    lookups._db = database
+    assert await lookups.find(secret) is not None
+    assert await lookups.find("garbage") is None
+    await away.close()
+
+
+async def test_a_flood_of_bad_keys_through_the_application_asks_for_little(
+    app: FastAPI, client: httpx.AsyncClient, database: Database
+) -> None:
+    assert (await client.get(FIRST)).status_code == 200
+    body = mint()[:-6]
+    mistyped = body + check_sum(body + "x")
+    with statements_on(database, "api_key") as asked:
+        for number in range(60):
+            async with client_with(app, (f"garbage-{number}", mistyped)[number % 2]) as bad:
+                assert refusal(await bad.get(FIRST))[0] == 401
+    # By the clock of the machine what is known lasts for less than a second.
+    assert len(asked) < 15
+    assert (await client.get(FIRST, headers={"x-goog-api-key": ADMIN_KEY})).status_code == 200
