@@ -1,7 +1,9 @@
-"""The commands `memory-bank keys ...`. What they do is in `app.key_admin`, which takes a while to
-import: `--help` and errors of usage answer without it.
+"""The commands `memory-bank keys ...`.
+
+What they do is in `app.key_admin`, which is imported when it is needed, since that takes a while.
 """
 
+import asyncio
 import json
 import sys
 from collections.abc import Awaitable, Callable, Mapping
@@ -177,8 +179,6 @@ def _managed(
     work: "Callable[[KeyService], Awaitable[_T]]",
 ) -> _T:
     """Do one thing with the keys; `change` is its API method, and the resource that it is about."""
-    import asyncio  # noqa: PLC0415 - as the module says
-
     from app import key_admin  # noqa: PLC0415 - as the module says
 
     settings = read_settings(data_dir=data_dir)

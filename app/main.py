@@ -110,15 +110,9 @@ def create_app(resources: Resources) -> FastAPI:
     )
     app.state.resources = resources
     app.state.gauges = _gauges(resources)
-    app.state.authenticator = AccessService(
-        resources.db, resources.clock, TokenService.of(resources.settings, resources.clock)
-    )
-    app.state.gate = Gate(
-        directory=Directory(resources.db),
-        limits=LimitService(resources.db, resources.clock, resources.settings),
-        auditor=AuditService.of(resources),
-        audits_reads=resources.settings.audit_reads,
-    )
+    tokens = TokenService.of(resources.settings, resources.clock)
+    app.state.authenticator = AccessService(resources.db, resources.clock, tokens)
+    app.state.gate = _gate(resources)
     read_memory = MemoryService.of(resources).read_response
     resources.response_readers.update(dict.fromkeys(_WITH_MEMORY, read_memory))
     resources.response_readers["sessions.create"] = SessionService.of(resources).read_response
@@ -130,6 +124,16 @@ def create_app(resources: Resources) -> FastAPI:
     app.state.routes = [route for router in _ROUTERS for route in router.routes]
     app.openapi = lambda: openapi(app)  # type: ignore[method-assign]  # as FastAPI's guide has it
     return app
+
+
+def _gate(resources: Resources) -> Gate:
+    """Build what stands before every route."""
+    return Gate(
+        directory=Directory(resources.db),
+        limits=LimitService(resources.db, resources.clock, resources.settings),
+        auditor=AuditService.of(resources),
+        audits_reads=resources.settings.audit_reads,
+    )
 
 
 def _gauges(resources: Resources) -> GaugeRefresh:

@@ -1,17 +1,19 @@
-"""What the secrets of API keys stand for, known for less than a second.
+"""What the secrets of API keys stand for, as this process knows it.
 
-A flood of secrets must not become a flood of statements, and a revoked key must stop working within
-a second. So what was found is kept for `_LIFE` from before it was asked for; whoever asks while a
-statement is under way is answered by it or, all together, by the next; and secrets that were not
-made here, of which there are few, are asked for only where they are among those few.
+A flood of secrets must not become a flood of statements, many keys must not cost more than one, and
+a revoked key must stop working within a second. So what was found is kept as long as the database
+says that no key has ended since: that is asked for once in `_LIFE`, however many keys there are.
+Whoever asks while a statement is under way is answered by it or, all together, by the next. Secrets
+that were not made here are few, and looked up only where they are among those few.
 """
 
 import asyncio
 import hmac
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Coroutine
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Generic, TypeVar
 
 from app.access import repository
 from app.access.credentials import has_shape, hash_of, is_mistyped
@@ -23,11 +25,13 @@ from app.core.permissions import Permission, Role, permissions_of
 from app.db.session import Database
 
 _LIFE = timedelta(seconds=0.75)
-"""With the time that a look-up takes, less than the second in which a revocation must act."""
+"""With the time that a statement takes, less than the second in which a revocation must act."""
 _MAX_KNOWN = 4_096
 """Good secrets that are kept, and bad ones beside them; of each the oldest give way."""
 _MAX_ASKED = 100
 """Secrets of one statement."""
+
+_V = TypeVar("_V")
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +64,26 @@ class _Moment:
         )
 
 
-_Answer = tuple[_Moment, KnownKey | None]
-"""What was found, and when it was asked for."""
+class Shared(Generic[_V]):
+    """A piece of work that everyone who asks while it is done waits for together."""
+
+    def __init__(self, work: Callable[[], Coroutine[None, None, _V]]) -> None:
+        self._work = work
+        self._task: asyncio.Task[_V] | None = None
+
+    async def result(self) -> _V:
+        """Return what the work comes to that is under way, or that is started now."""
+        if self._task is None:
+            self._task = asyncio.create_task(self._work())
+            self._task.add_done_callback(self._end)
+        # Who waits beside it must not lose it when this one is broken off.
+        return await asyncio.shield(self._task)
+
+    def _end(self, task: "asyncio.Task[_V]") -> None:
+        self._task = None
+        # A failure that nobody waits for any more is no fault of the process.
+        if not task.cancelled():
+            task.exception()
 
 
 class KeyLookups:
@@ -73,13 +95,19 @@ class KeyLookups:
         self._db = db
         self._clock = clock
         self._monotonic = monotonic
-        self._good: dict[bytes, _Answer] = {}
-        self._bad: dict[bytes, _Answer] = {}
+        self._confirmed: _Moment | None = None
+        """When it was asked last whether anything has changed."""
+        self._version: int | None = None
+        """Of the keys, then. What follows was found since the keys have it."""
+        self._good: dict[bytes, KnownKey] = {}
+        self._own_shape: Collection[bytes] | None = None
+        self._bad: dict[bytes, _Moment] = {}
+        """When they were asked for: others may make a key at any time."""
         self._asked: dict[bytes, asyncio.Future[KnownKey | None]] = {}
         """Also those whose statement is under way."""
-        self._asking: asyncio.Task[None] | None = None
-        self._own_shape: tuple[_Moment, Collection[bytes]] | None = None
-        self._reading: asyncio.Task[Collection[bytes]] | None = None
+        self._answering: asyncio.Task[None] | None = None
+        self._confirming = Shared(self._confirm)
+        self._reading = Shared(self._read_own_shape)
 
     async def find(self, secret: str) -> KnownKey | None:
         """Return what a secret stands for; None: nothing, or a key that is revoked.
@@ -88,21 +116,27 @@ class KeyLookups:
             Unavailable: the database cannot be reached.
         """
         secret_hash = hash_of(secret)
-        now = self._now()
-        known = self._good.get(secret_hash) or self._bad.get(secret_hash)
-        if known is not None and now.is_fresh(known[0]):
-            return known[1]
-        # What was good a moment ago need not be among anything.
-        if secret_hash not in self._good and not await self._may_exist(secret, secret_hash, now):
+        if secret_hash not in self._good and is_mistyped(secret):
             return None
-        asked = self._asked.get(secret_hash)
-        if asked is None:
-            asked = self._ask(secret_hash)
+        now = self._now()
+        if self._confirmed is None or not now.is_fresh(self._confirmed):
+            await self._confirming.result()
+        known = self._good.get(secret_hash)
+        if known is not None:
+            return known
+        if not has_shape(secret) and secret_hash not in await self._own_shapes():
+            return None
+        bad = self._bad.get(secret_hash)
+        if bad is not None and now.is_fresh(bad):
+            return None
+        asked = self._asked.get(secret_hash) or self._ask(secret_hash)
         # Who waits beside it must not lose it when this request is broken off.
         return await asyncio.shield(asked)
 
     def forget(self) -> None:
-        """Ask anew for everything: this process has changed something."""
+        """Know nothing: this process has changed something."""
+        self._confirmed = None
+        self._version = None
         self._good.clear()
         self._bad.clear()
         self._own_shape = None
@@ -110,24 +144,26 @@ class KeyLookups:
     def _now(self) -> _Moment:
         return _Moment(self._clock.now(), self._monotonic())
 
-    async def _may_exist(self, secret: str, secret_hash: bytes, now: _Moment) -> bool:
-        if has_shape(secret):
-            return not is_mistyped(secret)
-        own = self._own_shape
-        if own is not None and now.is_fresh(own[0]):
-            return secret_hash in own[1]
-        if self._reading is None:
-            self._reading = asyncio.create_task(self._read_own_shape())
-        return secret_hash in await asyncio.shield(self._reading)
+    async def _confirm(self) -> None:
+        """Forget what was found if a key has ended since."""
+        now = self._now()
+        async with self._db.snapshot() as session:
+            version = await repository.find_version(session)
+        if version != self._version:
+            self.forget()
+        self._confirmed, self._version = now, version
+
+    async def _own_shapes(self) -> Collection[bytes]:
+        if self._own_shape is None:
+            return await self._reading.result()
+        return self._own_shape
 
     async def _read_own_shape(self) -> Collection[bytes]:
-        now = self._now()
-        try:
-            async with self._db.snapshot() as session:
-                found = await repository.list_own_shape(session)
-            self._own_shape = (now, found)
-        finally:
-            self._reading = None
+        version = self._version
+        async with self._db.snapshot() as session:
+            found = await repository.list_own_shape(session)
+        if version == self._version:
+            self._own_shape = found
         return found
 
     def _ask(self, secret_hash: bytes) -> "asyncio.Future[KnownKey | None]":
@@ -135,8 +171,8 @@ class KeyLookups:
         # A failure that nobody waits for any more is no fault of the process.
         asked.add_done_callback(lambda done: done.cancelled() or done.exception())
         self._asked[secret_hash] = asked
-        if self._asking is None:
-            self._asking = asyncio.create_task(self._answer_all())
+        if self._answering is None:
+            self._answering = asyncio.create_task(self._answer_all())
         return asked
 
     async def _answer_all(self) -> None:
@@ -144,11 +180,11 @@ class KeyLookups:
             while self._asked:
                 await self._answer(list(self._asked)[:_MAX_ASKED])
         finally:
-            self._asking = None
+            self._answering = None
 
     async def _answer(self, hashes: list[bytes]) -> None:
         """Look secrets up, and answer those who wait for them."""
-        now = self._now()
+        now, version = self._now(), self._version
         try:
             async with self._db.snapshot() as session:
                 found = await repository.find_by_hashes(session, hashes)
@@ -158,16 +194,19 @@ class KeyLookups:
             return
         for secret_hash in hashes:
             known = _known(secret_hash, found)
-            self._keep(secret_hash, (now, known))
+            if known is None:
+                _keep(self._bad, secret_hash, now)
+            elif version == self._version:
+                # Else a key has ended meanwhile: this one, maybe.
+                _keep(self._good, secret_hash, known)
             self._asked.pop(secret_hash).set_result(known)
 
-    def _keep(self, secret_hash: bytes, answer: _Answer) -> None:
-        self._good.pop(secret_hash, None)
-        self._bad.pop(secret_hash, None)
-        kept = self._bad if answer[1] is None else self._good
-        if len(kept) >= _MAX_KNOWN:
-            del kept[next(iter(kept))]
-        kept[secret_hash] = answer
+
+def _keep(kept: dict[bytes, _V], secret_hash: bytes, value: _V) -> None:
+    kept.pop(secret_hash, None)
+    if len(kept) >= _MAX_KNOWN:
+        del kept[next(iter(kept))]
+    kept[secret_hash] = value
 
 
 def _known(secret_hash: bytes, found: Collection[Found]) -> KnownKey | None:

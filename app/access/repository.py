@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import ARRAY, ColumnElement, LargeBinary, any_, literal, or_, select, text, update
 from sqlalchemy.dialects.postgresql import array, insert
 
-from app.access.tables import ApiKeyRow, ApiKeySecretRow
+from app.access.tables import ApiKeyChangesRow, ApiKeyRow, ApiKeySecretRow
 from app.core.errors import NotFound
 from app.core.permissions import OF_ROLE, Permission
 from app.db.pages import Slice, sliced
@@ -40,6 +40,11 @@ async def find_by_hashes(session: Session, hashes: Sequence[bytes]) -> Sequence[
     return [Found(*row) for row in (await session.execute(statement)).all()]
 
 
+async def find_version(session: Session) -> int | None:
+    """Return what differs once a key has ended, or one of another shape begun; None: none has."""
+    return (await session.execute(select(ApiKeyChangesRow.version))).scalar_one_or_none()
+
+
 async def list_own_shape(session: Session) -> Collection[bytes]:
     """Return the SHA-256 of the secrets that were not made here, by their index."""
     statement = select(ApiKeySecretRow.secret_hash).where(~ApiKeySecretRow.is_minted)
@@ -54,7 +59,8 @@ async def exists(session: Session) -> bool:
 async def hold(session: Session) -> None:
     """Wait until no other transaction holds the keys, and hold them until this one ends.
 
-    For changes that depend on what other keys there are.
+    For what ends keys: it depends on what other keys there are, and it writes the one row of
+    changes, which two that had locked keys before could each be waiting for.
     """
     await session.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
 

@@ -225,6 +225,7 @@ class KeyService:
         now = self.clock.now()
         secret = mint()
         async with self.db.transaction() as session:
+            await repository.hold(session)
             row = await repository.get(session, key_id, for_update=True)
             if row.revoke_time is not None or not _is_live(row.expire_time, now=now):
                 raise FailedPrecondition(

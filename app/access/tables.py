@@ -64,3 +64,16 @@ class ApiKeySecretRow(Base):
     """Whether it is, or was, the administrator's key of the settings."""
     create_time: Mapped[datetime]
     expire_time: Mapped[datetime | None]
+
+
+class ApiKeyChangesRow(Base):
+    """The one row that says whether keys have changed: a trigger writes it.
+
+    See the migration `tenants`.
+    """
+
+    __tablename__ = "api_key_changes"
+
+    id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    version: Mapped[int]
+    """The transaction that has ended a key last, or made one of another shape work."""

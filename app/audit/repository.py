@@ -89,12 +89,18 @@ def until(moment: datetime) -> ColumnElement[bool]:
 
 
 async def list_page(
-    session: Session, engine_id: int | None, clause: ColumnElement[bool], page: Slice[After]
+    session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice[After]
 ) -> Sequence[AuditEventRow]:
-    """Return events in the order of time, of an engine; None: of all, whoever's they are."""
+    """Return events of an engine in the order of time."""
+    statement = select(AuditEventRow).where(AuditEventRow.engine_id == engine_id, clause)
+    return (await session.execute(sliced(statement, _KEY, page))).scalars().all()
+
+
+async def list_page_of_all(
+    session: Session, clause: ColumnElement[bool], page: Slice[After]
+) -> Sequence[AuditEventRow]:
+    """Return events in the order of time, whichever engine they are of."""
     statement = select(AuditEventRow).where(clause)
-    if engine_id is not None:
-        statement = statement.where(AuditEventRow.engine_id == engine_id)
     return (await session.execute(sliced(statement, _KEY, page))).scalars().all()
 
 

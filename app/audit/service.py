@@ -13,7 +13,7 @@ from app.audit.schemas import AuditEvent, ListAuditEventsResponse
 from app.audit.tables import AuditEventRow
 from app.core.audit import Audited, Auditor
 from app.core.clock import Clock
-from app.core.errors import Reason, ServiceError
+from app.core.errors import Reason, ServiceError, Unavailable
 from app.core.failures import describe
 from app.core.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
 from app.db.filters import Clause, read_filter
@@ -60,7 +60,7 @@ class AuditService(Auditor):
         """As the port has it. What fails here is logged, and changes nothing of the answer."""
         if error is not None and error.reason in _NOT_WRITTEN:
             return
-        if error is not None and error.reason is Reason.DATABASE_UNAVAILABLE:
+        if isinstance(error, Unavailable) and error.reason is Reason.DATABASE_UNAVAILABLE:
             # Not tried: the caller would wait twice for what is away.
             log.error("audit.not_recorded", method=audited.method, reason=error.reason)
             return
@@ -130,6 +130,8 @@ class AuditService(Auditor):
         self, engine_id: int | None, clause: Clause, page: Slice[After]
     ) -> Sequence[AuditEventRow]:
         async with self.db.snapshot(statement_seconds=clause.seconds) as session:
+            if engine_id is None:
+                return await repository.list_page_of_all(session, clause.condition, page)
             return await repository.list_page(session, engine_id, clause.condition, page)
 
 

@@ -43,10 +43,6 @@ class Reach:
         """Whether nothing is out of reach."""
         return self.projects is None and self.engines is None and not self.conditions
 
-    def has_engine(self, engine_id: int, project: str) -> bool:
-        """Say whether an engine is within reach."""
-        return (self.engines is None or engine_id in self.engines) and self.has_project(project)
-
     def has_project(self, project: str) -> bool:
         """Say whether engines of a project are within reach."""
         return self.projects is None or project in self.projects
@@ -87,6 +83,12 @@ class Authenticator(Protocol):
 class EngineDirectory(Protocol):
     """Knows where engines lie."""
 
-    async def location_of(self, engine_id: int) -> LocationName | None:
-        """Return where an engine lies, also one that was deleted; None: there is none."""
+    async def location_of(self, engine_id: int, reach: Reach) -> LocationName | None:
+        """Return where an engine lies, also one that was deleted.
+
+        Whether there is none, or one that is out of reach, takes equally long to find out.
+
+        Returns:
+            None: there is none within reach.
+        """
         ...

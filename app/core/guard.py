@@ -6,14 +6,26 @@ A connection held across a model call of thirty seconds is how such a service di
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import dataclass
 
 from app.core.auth import NO_CONDITIONS, Conditions
 
-_open: ContextVar[Conditions | None] = ContextVar("transaction_open", default=None)
+
+@dataclass(frozen=True)
+class OpenTransaction:
+    """For whom a transaction is open: a caller, None for none, and what it is confined to."""
+
+    caller: str | None
+    conditions: Conditions
+
+
+_open: ContextVar[OpenTransaction | None] = ContextVar("transaction_open", default=None)
 
 
 @contextmanager
-def transaction_open(conditions: Conditions = NO_CONDITIONS) -> Iterator[None]:
+def transaction_open(
+    conditions: Conditions = NO_CONDITIONS, caller: str | None = None
+) -> Iterator[None]:
     """Mark the block as running inside a transaction that is confined to conditions.
 
     Raises:
@@ -21,7 +33,7 @@ def transaction_open(conditions: Conditions = NO_CONDITIONS) -> Iterator[None]:
     """
     if _open.get() is not None:
         raise RuntimeError("A transaction is already open in this task.")
-    token = _open.set(conditions)
+    token = _open.set(OpenTransaction(caller, conditions))
     try:
         yield
     finally:
@@ -38,6 +50,6 @@ def refuse_inside_transaction(what: str) -> None:
         raise RuntimeError(f"{what} must not run while a transaction is open.")
 
 
-def open_conditions() -> Conditions | None:
-    """Return what the open transaction is confined to; None without one. For tests."""
+def open_transaction() -> OpenTransaction | None:
+    """Return the transaction that is open in the present task. For tests."""
     return _open.get()

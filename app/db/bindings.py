@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
 
-from sqlalchemy import ColumnElement, Index, Table, and_, any_, false, literal, select
+from sqlalchemy import ColumnElement, Index, Table, Text, and_, any_, false, literal, select
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
 from app.core.auth import Conditions
@@ -75,7 +75,7 @@ class ByScopes:
             *(
                 # The first finds them by the index; the second is what is asked for.
                 _holds_any(scopes, [{key: [value]} for value in sorted(values)])
-                & scopes[key].contained_by(literal(sorted(values), JSONB()))
+                & _is_within(scopes, key, sorted(values))
                 for key, values in sorted(conditions.items())
             )
         )
@@ -99,6 +99,13 @@ class ByParent:
 def _holds_any(column: Any, parts: Sequence[Mapping[str, Any]]) -> ColumnElement[bool]:  # noqa: ANN401
     """Select by a GIN index; unlike those of `->>`, its matches are estimated from statistics."""
     found: ColumnElement[bool] = column.bool_op("@>")(any_(literal(parts, ARRAY(JSONB()))))
+    return found
+
+
+def _is_within(column: Any, key: str, values: Sequence[str]) -> ColumnElement[bool]:  # noqa: ANN401
+    # The key is a text like any other: SQLAlchemy's own type for it cannot be compared.
+    entry = column.op("->", return_type=JSONB())(literal(key, Text()))
+    found: ColumnElement[bool] = entry.contained_by(literal(values, JSONB()))
     return found
 
 

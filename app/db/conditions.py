@@ -16,12 +16,12 @@ from functools import cache, lru_cache
 from typing import Any
 
 from sqlalchemy import (
-    Column,
+    ColumnClause,
     ColumnElement,
     Connection,
     Executable,
     Insert,
-    Table,
+    TableClause,
     TextClause,
     event,
     false,
@@ -29,10 +29,11 @@ from sqlalchemy import (
     true,
 )
 from sqlalchemy.ext.asyncio import AsyncSession
-from sqlalchemy.orm import ORMExecuteState, SessionTransaction, with_loader_criteria
+from sqlalchemy.orm import LoaderCriteriaOption, ORMExecuteState, SessionTransaction
 from sqlalchemy.orm import Session as SyncSession
 from sqlalchemy.sql import visitors
 from sqlalchemy.sql.base import ExecutableOption
+from typing_extensions import override
 
 from app.core.auth import NO_CONDITIONS, Conditions, Scopes, all_meet
 from app.core.errors import NotFound, Reason
@@ -55,6 +56,19 @@ _MAX_CALLERS = 256
 @cache
 def _conditioned_tables() -> frozenset[str]:
     return frozenset(table_of(row).name for row in conditioned_rows())
+
+
+class _Condition(LoaderCriteriaOption):
+    """Selects rows of a class, or of an alias of it, wherever one of them stands."""
+
+    _traverse_internals = LoaderCriteriaOption._traverse_internals  # noqa: SLF001 - makes the cache's key
+
+    @override
+    def _resolve_where_criteria(self, ext_info: Any) -> ColumnElement[bool]:
+        found = super()._resolve_where_criteria(ext_info)
+        # SQLAlchemy itself does so everywhere but in joins.
+        is_alias = ext_info.is_aliased_class
+        return ext_info._adapter.traverse(found) if is_alias else found  # noqa: SLF001 - it has no other name
 
 
 class ConditionedSession(SyncSession):
@@ -105,10 +119,9 @@ def _words_of(statement: Executable) -> Iterator[str]:
     for element in visitors.iterate(statement):  # type: ignore[arg-type]  # all that are executed can be visited
         if isinstance(element, TextClause):
             yield from re.findall(r"\w+", element.text)
-        elif isinstance(element, Table):
-            yield element.name
-        elif isinstance(element, Column) and element.table is not None:
-            yield element.table.name
+        table = element.table if isinstance(element, ColumnClause) else element
+        if isinstance(table, TableClause):
+            yield table.name
 
 
 def _unconfinable(what: str) -> RuntimeError:
@@ -129,7 +142,7 @@ def _criteria(
         if filters:
             # No plan looks into this.
             clause = func.coalesce(clause, false())
-        found.append(with_loader_criteria(row, clause, include_aliases=True))
+        found.append(_Condition(row, clause, include_aliases=True))
     return tuple(found)
 
 

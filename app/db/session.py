@@ -104,7 +104,7 @@ class Database:
         conditions = self._view.conditions
         options = session_options(conditions)
         options["info"][_CALLER] = self._view.caller
-        with transaction_open(conditions), _translated():
+        with transaction_open(conditions, self._view.caller), _translated():
             async with (
                 AsyncSession(engine, expire_on_commit=False, autoflush=False, **options) as session,
                 session.begin(),

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from typing_extensions import override
 
-from app.core.auth import EngineDirectory
+from app.core.auth import EngineDirectory, Reach
 from app.core.names import LocationName
 from app.db.session import Database
 from app.engines import repository
@@ -20,10 +20,16 @@ class Directory(EngineDirectory):
     _known: dict[int, LocationName] = field(default_factory=dict)
 
     @override
-    async def location_of(self, engine_id: int) -> LocationName | None:
-        known = self._known.get(engine_id)
-        if known is not None:
-            return known
+    async def location_of(self, engine_id: int, reach: Reach) -> LocationName | None:
+        if reach.engines is not None and engine_id not in reach.engines:
+            return None
+        found = self._known.get(engine_id)
+        if found is None or not reach.has_project(found.project):
+            # Looked up again even if it is known: how soon the answer comes must not tell.
+            found = await self._look_up(engine_id)
+        return found if found is not None and reach.has_project(found.project) else None
+
+    async def _look_up(self, engine_id: int) -> LocationName | None:
         async with self.db.snapshot() as session:
             found = await repository.find_location(session, engine_id)
         if found is not None:

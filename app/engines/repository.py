@@ -5,7 +5,7 @@ from datetime import datetime
 from enum import Enum
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, select, true, tuple_, update
+from sqlalchemy import ColumnElement, and_, delete, func, select, true, tuple_, union_all, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.core.auth import Reach
@@ -15,7 +15,7 @@ from app.db.filter_fields import MapField, TextField, TimestampField
 from app.db.filters import Fields
 from app.db.session import Session
 from app.engines.tables import EngineRow
-from app.operations import repository as operations
+from app.operations.tables import OperationRow
 
 
 class Lock(Enum):
@@ -56,12 +56,14 @@ async def find_location(session: Session, engine_id: int) -> LocationName | None
 
     Of one that is gone, its operations still tell it: they can be read on.
     """
-    statement = select(EngineRow.project, EngineRow.location)
-    found = (await session.execute(statement.where(EngineRow.engine_id == engine_id))).first()
-    if found is not None:
-        return LocationName(*found)
-    name = await operations.find_engine_name(session, engine_id)
-    return None if name is None else EngineName.parse(name).parent
+    parts = (func.split_part(OperationRow.engine_name, "/", place) for place in (2, 4))
+    # One statement: what is not there takes no longer to find out than what is.
+    statement = union_all(
+        select(EngineRow.project, EngineRow.location).where(EngineRow.engine_id == engine_id),
+        select(*parts).where(OperationRow.engine_id == engine_id),
+    )
+    found = (await session.execute(statement.limit(1))).first()
+    return None if found is None else LocationName(*found)
 
 
 async def is_live(session: Session, engine_id: int) -> bool:

@@ -48,7 +48,7 @@ async def list_engines(
     page: Page,
     filter: Filter = None,  # noqa: A002 - the name on the wire
 ) -> ListReasoningEnginesResponse:
-    """List engines of a location, newest first; filter by `display_name`, `labels.k`, times."""
+    """List the engines of a location, newest first; filter by `display_name`, `labels.k`, times."""
     service = EngineService.of(context.resources)
     return await service.list_page(location, context.caller.reach, filter, page)
 

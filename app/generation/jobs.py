@@ -8,7 +8,7 @@ from typing import Any
 
 from app.core.names import EngineName
 from app.db.session import Session
-from app.generation.schemas import GenerateMemoriesRequest
+from app.generation.schemas import QueuedGeneration
 from app.generation.work import Generation, Task
 from app.operations.runner import Job
 from app.resources import Resources
@@ -18,7 +18,7 @@ from app.usage import costs
 async def generate(job: Job, resources: Resources) -> None:
     """Run a queued generation, or what only tells what one would do."""
     # Of a long conversation, this takes as long as hundreds of requests.
-    request = await asyncio.to_thread(GenerateMemoriesRequest.model_validate, job.claim.request)
+    request = await asyncio.to_thread(QueuedGeneration.model_validate, job.claim.request)
     if request.validate_only:
         # Its answer holds texts that are nowhere else, so it goes sooner than others.
         job = replace(job, keep=timedelta(seconds=resources.settings.preview_retention_seconds))
@@ -26,6 +26,7 @@ async def generate(job: Job, resources: Resources) -> None:
         engine=EngineName.parse(job.claim.engine_name),
         operation_id=job.claim.owned.operation_id,
         request=request,
+        session_time=request.session_time,
         step=job.step,
         finish=partial(_finish, job),
         note=partial(note, job),

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from zoneinfo import ZoneInfo
 
+from app.core.errors import NotFound
 from app.core.names import EngineName
 from app.db.session import Session
 from app.engines import repository as engines
@@ -54,9 +55,14 @@ class Material:
 
 
 async def read(
-    resources: Resources, name: EngineName, request: GenerateMemoriesRequest
+    resources: Resources,
+    name: EngineName,
+    request: GenerateMemoriesRequest,
+    session_time: datetime | None,
 ) -> Material:
     """Read the engine and the conversation. Opens a snapshot.
+
+    A session that is the source is the one created at `session_time`, where that is given.
 
     Raises:
         NotFound: the engine is gone, or the session.
@@ -64,7 +70,7 @@ async def read(
     async with resources.db.snapshot() as session:
         engine = await engines.get(session, name)
         now = resources.clock.now()
-        spoken, omitted = await _session_events(session, engine, request, now)
+        spoken, omitted = await _session_events(session, engine, request, session_time, now)
     bank = config_of(engine)
     config = customization_for(bank, request.scope or {})
     profiles = schemas_for(bank, request.scope or {})
@@ -85,14 +91,21 @@ async def read(
 
 
 async def _session_events(
-    session: Session, engine: EngineRow, request: GenerateMemoriesRequest, now: datetime
+    session: Session,
+    engine: EngineRow,
+    request: GenerateMemoriesRequest,
+    session_time: datetime | None,
+    now: datetime,
 ) -> tuple[Sequence[SessionEventRow], int]:
     """Return what the request's session has of use, and how many older events it leaves out."""
     source = request.vertex_session_source
     if source is None:
         return (), 0
     name = source.name_in(name_of(engine))
-    await sessions.get(session, name, now)
+    row = await sessions.get(session, name, now)
+    if session_time not in {None, row.create_time}:
+        # Made anew under its id, maybe by somebody else: not what the caller was let see.
+        raise NotFound.of(name)
     return await sessions.list_events(
         session,
         engine.engine_id,

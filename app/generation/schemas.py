@@ -1,6 +1,7 @@
 """The wire form of `memories:generate`. Source: wire specification, section 8."""
 
 from collections.abc import Mapping
+from datetime import datetime
 from enum import StrEnum
 from typing import Annotated, Any, Self
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
@@ -13,7 +14,7 @@ from app.engines.config import MemoryTopicIds
 from app.memories.schemas import Fact, Metadata, RevisionFields, Scope
 from app.wire.base import WireModel
 from app.wire.content import Content
-from app.wire.scalars import Timestamp, one_of
+from app.wire.scalars import Timestamp, format_timestamp, one_of
 
 MAX_DIRECT_MEMORIES = 5
 MAX_EVENTS = 2_000
@@ -170,12 +171,23 @@ class GenerateMemoriesRequest(RevisionFields):
             raise ValueError("scope is required")
         return self
 
-    def queued(self, scope: Mapping[str, str], *, keeps_files: bool) -> dict[str, Any]:
-        """Return the JSON form that the worker is given, with the scope that counts."""
+    def queued(
+        self, scope: Mapping[str, str], session_time: datetime | None, *, keeps_files: bool
+    ) -> dict[str, Any]:
+        """Return the JSON form of the `QueuedGeneration`, with the scope that counts."""
         form = self.model_dump(
             mode="json",
             by_alias=True,
             exclude_none=True,
             exclude=None if keeps_files else _FILE_BYTES_OF_REQUEST,
         )
+        if session_time is not None:
+            form["sessionTime"] = format_timestamp(session_time)
         return {**form, "scope": dict(scope)}
+
+
+class QueuedGeneration(GenerateMemoriesRequest):
+    """What a worker is given of a request."""
+
+    session_time: Timestamp | None = None
+    """When the session that is the source was created: made anew under its id, it is another."""

@@ -26,6 +26,7 @@ from app.operations.tables import OperationRow
 from app.resources import Resources
 from app.rules.extraction import ENGINE
 from app.sessions import repository as sessions
+from app.sessions.tables import SessionRow
 from app.settings import Settings
 from app.usage import costs
 from app.usage.service import UsageService
@@ -67,7 +68,8 @@ class GenerationService:
             new = service.operation(engine, kind, "GenerateMemories", now)
             if (known := await repeats.replay(session, new, once)) is not None:
                 return known
-            scope = await _scope(session, engine, request, now)
+            origin = await _origin(session, engine, request, now)
+            scope = _scope(request, origin)
             check_scope(service.settings, scope)
             new = new.concerning(scope)
             # A life that lies in the past is the caller's error: found now, not by the worker.
@@ -82,7 +84,8 @@ class GenerationService:
             key = None if request.validate_only else scope_hash(scope).hex()
             source = request.direct_contents_source
             keeps_files = reads_files(model, source.events if source is not None else [])
-            queued = request.queued(scope, keeps_files=keeps_files)
+            made = None if origin is None else origin.create_time
+            queued = request.queued(scope, made, keeps_files=keeps_files)
             return await operations.insert(session, new.queued(key, queued))
 
 
@@ -98,27 +101,35 @@ def untouched(model: TextModel | None, settings: Settings) -> dict[str, Any]:
     return {"author": author, **costs.details(Meter(), settings)}
 
 
-async def _scope(
+async def _origin(
     session: Session, engine: EngineRow, request: GenerateMemoriesRequest, now: datetime
-) -> dict[str, str]:
-    """Return the scope of the request, else that of the session's user.
+) -> SessionRow | None:
+    """Return the session that is the source of the request, if one is.
 
     Raises:
         NotFound: there is no such session.
-        InvalidArgument: the session is another engine's, or its user makes no scope.
+        InvalidArgument: the session is another engine's.
     """
     source = request.vertex_session_source
     if source is None:
-        assert request.scope is not None
-        return request.scope
-    row = await sessions.get(session, source.name_in(name_of(engine)), now)
+        return None
+    return await sessions.get(session, source.name_in(name_of(engine)), now)
+
+
+def _scope(request: GenerateMemoriesRequest, origin: SessionRow | None) -> dict[str, str]:
+    """Return the scope of the request, else that of the session's user.
+
+    Raises:
+        InvalidArgument: the user makes no scope.
+    """
     if request.scope is not None:
         return request.scope
-    if "*" in row.user_id or len(row.user_id) > MAX_SCOPE_VALUE_CHARS:
+    assert origin is not None
+    if "*" in origin.user_id or len(origin.user_id) > MAX_SCOPE_VALUE_CHARS:
         raise InvalidArgument.of_field(
             "scope", "is required: the session's user id cannot be a value of a scope."
         )
-    return {"user_id": row.user_id}
+    return {"user_id": origin.user_id}
 
 
 def reads_files(model: TextModel | None, events: Sequence[ContentEvent]) -> bool:

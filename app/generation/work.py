@@ -7,6 +7,7 @@ while the work was thinking makes it plan again.
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 import structlog
@@ -65,6 +66,7 @@ class Task:
             raises when they shall not be.
         note: awaited in a transaction of its own, with the author and the costs of work that failed
             or was stopped.
+        session_time: when the session that is the source was created, where that is known.
     """
 
     engine: EngineName
@@ -73,6 +75,7 @@ class Task:
     step: Callable[[], Awaitable[None]]
     finish: Callable[[Session, dict[str, Any], dict[str, Any]], Awaitable[None]]
     note: Callable[[Session, dict[str, Any]], Awaitable[None]]
+    session_time: datetime | None = None
 
 
 @dataclass(frozen=True)
@@ -105,7 +108,8 @@ class Generation:
             raise
 
     async def _read(self) -> Material:
-        found = await material.read(self.resources, self.task.engine, self.task.request)
+        task = self.task
+        found = await material.read(self.resources, task.engine, task.request, task.session_time)
         if found.model is None:
             return found
         return replace(found, model=CheckedTextModel(found.model, self._check))

@@ -16,13 +16,13 @@ from sqlalchemy import (
     cast,
     delete,
     func,
-    insert,
     or_,
     select,
     update,
 )
 from sqlalchemy.dialects.postgresql import insert as upsert
 
+from app.db.bulk import insert_rows
 from app.db.conditions import check_scope
 from app.db.session import Session
 from app.engines.tables import EngineRow
@@ -130,7 +130,7 @@ async def known_ids(session: Session, key: StreamKey, ids: Collection[str]) -> s
 
 async def insert_events(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert events whose ids the stream does not know."""
-    await session.execute(insert(StreamEventRow), [dict(row) for row in rows])
+    await insert_rows(StreamEventRow, session, rows)
 
 
 _TIME = func.coalesce(StreamEventRow.event_time, StreamEventRow.arrival_time)

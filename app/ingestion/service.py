@@ -364,7 +364,6 @@ def _columns(event: ContentEvent, model: TextModel | None, now: datetime) -> dic
         "event_id": event.event_id or None,
         "event_time": event.event_time,
         "arrival_time": now,
-        "process_time": None,
         "content": content,
         "content_bytes": len(json.dumps(content, ensure_ascii=False).encode()),
     }

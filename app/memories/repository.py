@@ -29,6 +29,7 @@ from sqlalchemy.orm.attributes import set_committed_value
 from app.core.errors import NotFound
 from app.core.filtering.metadata import MetadataFilter
 from app.core.names import MemoryName
+from app.db.bulk import insert_rows
 from app.db.conditions import check_scope, condition_on
 from app.db.filter_fields import MemberField, ScopeField, TextField, TimestampField
 from app.db.filters import Fields
@@ -311,7 +312,7 @@ async def append_revisions(session: Session, rows: Sequence[Mapping[str, Any]]) 
     """Append revisions, with their labels as rows."""
     if not rows:
         return
-    await session.execute(insert(RevisionRow), [dict(row) for row in rows])
+    await insert_rows(RevisionRow, session, rows)
     labels = [
         {
             "engine_id": row["engine_id"],

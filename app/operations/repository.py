@@ -3,7 +3,7 @@
 All functions take part in the caller's transaction.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -165,12 +165,6 @@ async def get(
     if row is None:
         raise NotFound.of(name)
     return row
-
-
-async def find_engine_name(session: Session, engine_id: int) -> str | None:
-    """Return the full name of an engine, as any of its operations has it."""
-    statement = select(OperationRow.engine_name).where(OperationRow.engine_id == engine_id)
-    return (await session.execute(statement.limit(1))).scalar_one_or_none()
 
 
 def _is_under(engine: EngineName) -> ColumnElement[bool]:
@@ -358,26 +352,16 @@ async def _end(
         .execution_options(synchronize_session=False)
     )
     ended = (await session.execute(statement)).all()
-    await audit.insert_events(session, _end_events(ended, values["update_time"], error))
+    now = values["update_time"]
+    await audit.insert_events(session, [_end_event(row, now, error) for row in ended])
     return bool(ended)
 
 
-def _end_events(ended: Iterable[Any], now: datetime, error: ServiceError | None) -> list[NewEvent]:
-    """Return what the audit log says of ended operations: done for whoever asked for them."""
-    return [
-        NewEvent(
-            Audited(
-                caller=row.caller,
-                method=row.kind,
-                resource=(name := name_of(row)),
-                engine_id=row.engine_id,
-            ),
-            now,
-            error,
-            operation=name,
-        )
-        for row in ended
-    ]
+def _end_event(row: Any, now: datetime, error: ServiceError | None) -> NewEvent:  # noqa: ANN401 - columns of an operation
+    """Return what the audit log says of an ended operation: done for whoever asked for it."""
+    name = name_of(row)
+    done = Audited(caller=row.caller, method=row.kind, resource=name, engine_id=row.engine_id)
+    return NewEvent(done, now, error, operation=name)
 
 
 async def take_tick(session: Session, name: str, interval: timedelta) -> bool:

@@ -126,9 +126,7 @@ async def _engine(
     if "engine" not in path:
         return None
     engine_id = parse_engine_id(path["engine"])
-    found = await directory.location_of(engine_id)
-    if found is not None and not caller.reach.has_engine(engine_id, found.project):
-        raise NotFound.of(f"reasoningEngines/{engine_id}")
+    found = await directory.location_of(engine_id, caller.reach)
     if found is not None and _is_at(found, path):
         return EngineName(found.project, found.location, engine_id)
     if not caller.reach.is_all:

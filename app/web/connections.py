@@ -182,16 +182,17 @@ class Connection(HttpToolsProtocol):
         if self._unread > self.bounds.max_header_bytes and self._head_is_too_large():
             self._refuse_head()
             raise _RefusedError
-        if self.parser.should_upgrade() and _has_body(self.headers):
+        is_other = self.parser.should_upgrade()
+        if is_other and _has_body(self.headers):
             # The parser takes what follows for another protocol, which nobody here speaks.
             raise _RefusedError
+        super().on_headers_complete()
         self._phase = _Phase.BODY
         self._unread = 0
         self.waiting.pop(self, None)
-        super().on_headers_complete()
         # Trailers go nowhere: they are not what proxies and the application have checked.
         self.headers = []
-        if self.parser.should_upgrade():
+        if is_other:
             self.cycle.keep_alive = False
             self._is_over = True
 

@@ -33,10 +33,13 @@ async def get_openapi(request: Request) -> JSONResponse:
 @router.get("/docs", operation_id="getDocs")
 async def get_docs() -> HTMLResponse:
     """Show the OpenAPI document."""
-    return get_swagger_ui_html(
+    page = get_swagger_ui_html(
         openapi_url="/openapi.json",
         title="Open Memory Bank",
         swagger_js_url=f"{ASSETS_PATH}/swagger-ui-bundle.js",
         swagger_css_url=f"{ASSETS_PATH}/swagger-ui.css",
         swagger_favicon_url=f"{ASSETS_PATH}/favicon.png",
     )
+    # The browser may know a key: no other page shall get its user to click here.
+    page.headers["Content-Security-Policy"] = "frame-ancestors 'none'"
+    return page

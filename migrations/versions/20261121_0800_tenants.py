@@ -1,4 +1,9 @@
-"""Whom operations concern, and who asked for them; what API keys may do and reach."""
+"""Whom operations concern, and who asked for them; what API keys may do and reach.
+
+Every change by which a key may end, or a secret that was not made here begin, marks the keys as
+changed: what a process knows of keys holds as long as the mark stays. A trigger sees to it, so that
+a statement that someone sends by hand acts as soon. What marks keys takes the lock of `hold` first.
+"""
 
 from collections.abc import Sequence
 
@@ -10,6 +15,29 @@ revision: str = "b1c40e5a0800"
 down_revision: str | None = "b1c40e5a0434"
 branch_labels: str | Sequence[str] | None = None
 depends_on: str | Sequence[str] | None = None
+
+_MARK = """
+create function mark_api_keys() returns trigger language plpgsql as $$
+begin
+    insert into api_key_changes (id, version)
+    values (1, pg_current_xact_id()::text::bigint)
+    on conflict (id) do update set version = excluded.version;
+    return null;
+end
+$$
+"""
+_ENDS = """
+create trigger {table}_ends after update{columns} or delete or truncate on {table}
+for each statement execute function mark_api_keys()
+"""
+# Not the last use, which says nothing of whether the key works.
+_DECISIVE = (
+    " of roles, permissions, projects, engines, scope_conditions, expire_time, revoke_time"
+)
+_BEGINS = """
+create trigger api_key_secrets_begins after insert on api_key_secrets
+for each row when (not new.is_minted) execute function mark_api_keys()
+"""
 
 
 def upgrade() -> None:
@@ -59,9 +87,21 @@ def upgrade() -> None:
         op.add_column("api_keys", sa.Column(name, sa.DateTime(timezone=True), nullable=True))
     op.add_column("api_keys", sa.Column("creator", sa.Text(), nullable=True))
     op.create_index("ix_api_keys_create_time", "api_keys", ["create_time", "key_id"])
+    op.create_table(
+        "api_key_changes",
+        sa.Column("id", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("version", sa.BigInteger(), nullable=False),
+        sa.PrimaryKeyConstraint("id", name="pk_api_key_changes"),
+    )
+    op.execute(_MARK)
+    op.execute(_ENDS.format(table="api_keys", columns=_DECISIVE))
+    op.execute(_ENDS.format(table="api_key_secrets", columns=""))
+    op.execute(_BEGINS)
 
 
 def downgrade() -> None:
+    op.execute("drop function mark_api_keys() cascade")
+    op.drop_table("api_key_changes")
     op.drop_index("ix_api_keys_create_time", "api_keys")
     op.add_column("api_keys", sa.Column("secret_hash", sa.LargeBinary(), nullable=True))
     # One secret a key: the newest that works. A key that was bound would be let loose.

@@ -17,18 +17,19 @@ _SPELLINGS = (
     "/v1/",
     "/v1beta1/",
 )
-_LISTED = {
-    f"GET {ENGINE}{path}"
-    for path in (
-        "/operations",
-        "/memories",
-        "/memories/-/revisions",
-        "/memories/{memory}/revisions",
-        "/sessions",
-        "/sessions/{session}/events",
-        "/auditEvents",
-    )
-} | {f"GET {ENGINE.removesuffix('/{engine}')}"}
+_ENGINES = ENGINE.removesuffix("/{engine}")
+_LISTED: dict[str, Sequence[str]] = {
+    ENGINE + "/operations": [""],
+    ENGINE + "/memories": ["fact", "display_name", "scope.user_id"],
+    ENGINE + "/memories/-/revisions": ["labels.k"],
+    ENGINE + "/memories/{memory}/revisions": ["labels.k"],
+    ENGINE + "/sessions": ["user_id", "display_name", "labels.k"],
+    ENGINE + "/sessions/{session}/events": ["timestamp"],
+    ENGINE + "/auditEvents": ["resource", "caller"],
+    ENGINE + "/auditEvents:export": ["resource"],
+    _ENGINES: ["display_name", "labels.k"],
+}
+"""The lists, with the texts that their filters may name."""
 _CHANGED = ("PATCH", "DELETE", "POST")
 _AGES_AGO, _FAR_AHEAD = "2000-01-01T00:00:00Z", "2100-01-01T00:00:00Z"
 
@@ -38,23 +39,23 @@ def innocent(route: Route, own: Names) -> Iterator[Asked]:
     asked = route.asked(own)
     yield asked
     yield from _respelt(asked, own)
-    if route.id in _LISTED:
-        yield from _searches(asked, [])
+    if route.method == "GET" and route.template in _LISTED:
+        yield from _searches(route, asked)
     yield from _asking_around(route, asked, own)
 
 
-def informed(route: Route, own: Names, victim: Victim) -> Iterator[Asked]:
+def informed(victim: Victim, route: Route, own: Names) -> Iterator[Asked]:
     """Return requests of somebody who knows the name of everything that the tenant has."""
     theirs = victim.names
     strange = replace(theirs, engine=own.engine, project=own.project, location=own.location)
     misplaced = replace(own, engine=theirs.engine, project=theirs.project, location=theirs.location)
     for names in (theirs, strange, misplaced):
-        asked = route.asked(names)
-        yield asked
-        yield from _respelt(asked, names)
-        if route.id in _LISTED:
-            yield from _searches(asked, [theirs.user, theirs.memory, theirs.session])
-    for mixed in _mixtures(own, theirs):
+        yield route.asked(names)
+    yield from _respelt(route.asked(theirs), theirs)
+    if route.method == "GET" and route.template in _LISTED:
+        for names in (theirs, own):
+            yield from _searches(route, route.asked(names), theirs.user)
+    for mixed in _mixtures(route, own, theirs):
         yield route.asked(mixed)
     if route.method in _CHANGED:
         yield route.asked(own).with_params(requestId=victim.request_ids[0].params["requestId"])
@@ -71,59 +72,53 @@ def replayed(own: Names, victim: Victim) -> Iterator[Asked]:
 
 def operations_of(own: Names, victim: Victim) -> Iterator[Asked]:
     """Ask for every operation of the tenant, by each engine."""
-    for operation in victim.operations:
-        for place in (own, victim.names):
-            path = replace(place, operation=operation).path(ENGINE + "/operations/{operation}")
-            yield Asked("GET", path)
-            yield Asked("POST", path + ":wait", {"timeout": "0s"})
+    for number, operation in enumerate(victim.operations):
+        own_path, path = (
+            replace(place, operation=operation).path(ENGINE + "/operations/{operation}")
+            for place in (own, victim.names)
+        )
+        yield Asked("GET", own_path)
+        yield Asked("GET", path)
+        if not number % 3:
             yield Asked("POST", path + ":undo", body={"validateOnly": True})
             yield Asked("POST", path + ":cancel")
 
 
 def _respelt(asked: Asked, names: Names) -> Iterator[Asked]:
+    """Return a request in other spellings: two of them, others for each path."""
     first = names.path(_FIRST)
     if not asked.path.startswith(first):
         return
-    for spelling in _SPELLINGS:
-        path = asked.path.replace(first, names.path(spelling))
-        yield replace(asked, path=path)
-        yield replace(asked, path=path.replace("reasoningEngines", "memoryBanks"))
+    turn = len(asked.path.removeprefix(first)) + len(asked.method)
+    for step in (0, 2):
+        path = asked.path.replace(first, names.path(_SPELLINGS[(turn + step) % len(_SPELLINGS)]))
+        yield replace(asked, path=path.replace("reasoningEngines", "memoryBanks") if step else path)
 
 
-def _mixtures(own: Names, theirs: Names) -> Iterator[Names]:
+def _mixtures(route: Route, own: Names, theirs: Names) -> Iterator[Names]:
     """Return the attacker's names with one of the tenant's in each."""
-    for part in ("memory", "revision", "session", "operation", "stream", "user", "scope"):
-        yield replace(own, **{part: getattr(theirs, part)})
+    named = [name for name in ("memory", "revision", "session") if f"{{{name}}}" in route.template]
+    for name in (*named, "user", "scope"):
+        yield replace(own, **{name: getattr(theirs, name)})
 
 
-def _searches(asked: Asked, guesses: Sequence[str]) -> Iterator[Asked]:
-    for text in _filters(guesses):
-        yield asked.with_params(filter=text)
-    for order in ("create_time", "update_time desc", "timestamp", "timestamp desc"):
+def _searches(route: Route, asked: Asked, guess: str = "") -> Iterator[Asked]:
+    for field in _LISTED[route.template]:
+        for text in _filters(field, guess):
+            yield asked.with_params(filter=text)
+    for order in ("create_time", "timestamp desc"):
         yield asked.with_params(orderBy=order)
     yield asked.with_params(pageSize="1")
-    yield asked.with_params(pageSize="1000")
 
 
-def _filters(guesses: Sequence[str]) -> Iterator[str]:
-    for field in ("fact", "display_name", "user_id", "description"):
-        yield f'{field}=~".*"'
-        yield f'{field}=~"canary"'
-        yield f'{field}:"canary"'
-        yield f'NOT {field}="x"'
-    yield "scope.user_id:*"
-    yield 'NOT scope.user_id="x"'
-    yield 'topics.custom_memory_topic_label=~"canary"'
-    yield "labels:*"
-    yield f'create_time>"{_AGES_AGO}"'
-    yield f'expire_time<"{_FAR_AHEAD}" OR create_time<"{_FAR_AHEAD}"'
-    yield f'timestamp>"{_AGES_AGO}"'
-    for guess in guesses:
+def _filters(field: str, guess: str) -> Iterator[str]:
+    yield f'{field}=~".*"'
+    yield f'{field}:"canary" OR create_time>"{_AGES_AGO}"'
+    if guess:
+        yield f'{field}="{guess}"'
         yield f'scope="{{\\"user_id\\": \\"{guess}\\"}}"'
-        yield f'scope.user_id="{guess}"'
-        yield f'user_id="{guess}"'
-        yield f'fact="x" OR scope.user_id="{guess}"'
-        yield f'resource:"{guess}"'
+    else:
+        yield f'NOT {field}="x"'
 
 
 _GROUPS: list[Json] = [
@@ -136,7 +131,7 @@ _GROUPS: list[Json] = [
 def _asking_around(route: Route, asked: Asked, own: Names) -> Iterator[Asked]:
     """Ask for more than one's own in the body, without a name."""
     if asked.path.endswith(":purge"):
-        for text in _filters([]):
+        for text in (*_filters("fact", ""), *_filters("scope.user_id", "")):
             yield replace(asked, body={"filter": text})
         yield replace(asked, body={"filterGroups": _GROUPS})
         yield replace(asked, body={"filter": 'fact=~".*"', "force": True, "permanent": True})
@@ -192,8 +187,10 @@ def _retrieved(own: Names, victim: Victim) -> Iterator[Json]:
 
 def _purged(own: Names, victim: Victim) -> Iterator[Json]:
     del own
-    for text in _filters([victim.names.user, victim.names.memory]):
-        yield {"filter": text}
+    for text in (
+        *_filters("fact", victim.names.user),
+        *_filters("scope.user_id", victim.names.user),
+    ):
         yield {"filter": text, "force": True, "permanent": True}
         yield {"filter": text, "filterGroups": _GROUPS, "force": True}
 

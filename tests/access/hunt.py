@@ -1,13 +1,14 @@
 """Attackers look for a tenant's canaries, everywhere that they can."""
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 import httpx
 
 from tests.access import attacks
 from tests.access.canaries import Canaries, found_in
-from tests.access.names import ENGINES, Names, last_part
+from tests.access.names import ENGINES, Names, last_part, with_memory, with_session
 from tests.access.routes import ROUTES, Route
 from tests.access.service import Asked, Service
 from tests.access.victim import Victim
@@ -47,22 +48,32 @@ class Hunt:
 
     async def attack(self, attacker: Attacker, victim: Victim) -> None:
         """Ask as somebody who knows nothing, then as somebody who knows every name."""
-        await self._walk(attacker, None)
-        await self._walk(attacker, victim)
+        await self._walk(attacker, attacks.innocent)
+        await self._walk(attacker, partial(attacks.informed, victim))
         await self._send_all(attacker, attacks.replayed(attacker.place, victim))
         await self._send_all(attacker, attacks.operations_of(attacker.place, victim))
         await self.service.settled()
         # What the work that was queued has made of it.
-        await self._walk(attacker, None, reads_only=True)
+        await self._read(attacker)
 
     async def _walk(
-        self, attacker: Attacker, victim: Victim | None, *, reads_only: bool = False
+        self, attacker: Attacker, requests: Callable[[Route, Names], Iterator[Asked]]
     ) -> None:
+        own = await self._own(attacker)
         for route in ROUTES:
-            if reads_only and route.role != "viewer":
-                continue
-            own = await route.make(self.service, attacker.place) if route.role else attacker.place
-            await self._send_all(attacker, _requests(route, own, victim))
+            if route.role not in {None, "viewer"}:
+                # It may be gone after the request.
+                own = await route.make(self.service, own)
+            await self._send_all(attacker, requests(route, own))
+
+    async def _read(self, attacker: Attacker) -> None:
+        own = await self._own(attacker)
+        reads = (route.asked(own) for route in ROUTES if route.role == "viewer")
+        await self._send_all(attacker, reads)
+
+    async def _own(self, attacker: Attacker) -> Names:
+        own = await with_session(self.service, attacker.place)
+        return await with_memory(self.service, own)
 
     async def _send_all(self, attacker: Attacker, requests: Iterable[Asked]) -> None:
         for asked in requests:
@@ -83,12 +94,6 @@ class Hunt:
         known = self.canaries.shared if attacker.is_near else {}
         every = self.canaries.all
         return {mark: every[mark] for mark in every.keys() - known.keys() - attacker.sent.keys()}
-
-
-def _requests(route: Route, own: Names, victim: Victim | None) -> Iterator[Asked]:
-    if victim is None:
-        return attacks.innocent(route, own)
-    return attacks.informed(route, own, victim)
 
 
 async def attackers(service: Service) -> list[Attacker]:

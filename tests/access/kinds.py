@@ -27,7 +27,7 @@ async def no_keys(service: Service) -> dict[str, Headers]:
     return {
         "no key": [],
         "an empty header": [(b"authorization", b"")],
-        "an empty bearer": bearer(""),
+        "an empty bearer": [(b"authorization", b"Bearer")],
         "a key without its scheme": [(b"authorization", good.encode())],
         "a scheme that is not taken": [(b"authorization", b"Digest " + good.encode())],
         "an empty x-goog-api-key": [(b"x-goog-api-key", b"")],
@@ -87,7 +87,10 @@ _ELSEWHERE: Mapping[str, tuple[tuple[str, ...], Mapping[str, Any]]] = {
     ),
     "another project": (("project",), {"projects": ["other"]}),
     "no project at all": (("project",), {"projects": []}),
-    "its engine in another project": (("project",), {"engines": ["1"], "projects": ["other"]}),
+    "its engine in another project": (
+        ("project", "engine"),
+        {"engines": ["1"], "projects": ["other"]},
+    ),
 }
 
 

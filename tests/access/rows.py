@@ -57,10 +57,10 @@ _NOBODYS = {"engines", "api_keys", "api_key_secrets", "request_ids", "model_usag
 """Of these, others may add rows of their own."""
 
 
-def intruding(before: Sequence[Row], after: Sequence[Row], user: str) -> list[str]:
+def intruding(before: Sequence[Row], after: Sequence[Row], engine: int, user: str) -> list[str]:
     """Return what was changed of a tenant's rows, and what was added to them.
 
-    `before` is when nobody else had anything, and `user` the tenant's.
+    `before` is when nobody else had anything; the tenant is a user of an engine.
     """
     known = Counter(map(_text, before))
     gone = known - Counter(map(_text, after))
@@ -75,6 +75,7 @@ def intruding(before: Sequence[Row], after: Sequence[Row], user: str) -> list[st
         for table, row in after
         if _text((table, row)) not in known
         and table not in _NOBODYS
+        and row["engine_id"] == engine
         and json.dumps(row[_WHOSE[table]]) in theirs[_WHOSE[table]]
     ]
     return [f"gone: {one}" for one in gone] + [f"added: {one}" for one in added]

@@ -17,7 +17,15 @@ from sqlglot import exp
 import app.metadata  # noqa: F401 - so that every table is there
 from app.core.auth import Conditions
 from app.db.bindings import Binding, ByKeys, ByParent, ByScope, ByScopes, conditioned_rows, table_of
-from tests.architecture.trees import bare, conjuncts, parameter, parse, parts, selects_nothing
+from tests.architecture.trees import (
+    bare,
+    conjuncts,
+    given_list,
+    parameter,
+    parse,
+    parts,
+    selects_nothing,
+)
 
 BINDINGS: Mapping[str, Binding] = {
     table_of(row).name: row.conditioned_by  # type: ignore[attr-defined]  # conditioned_rows has looked
@@ -30,15 +38,15 @@ Places = dict[str, str]
 _Column = tuple[str, str]
 
 
-def scope_columns(table: str) -> frozenset[str]:
+def scope_columns(table: str) -> set[str]:
     """Return the columns of a table that say to which scope a row belongs."""
     match BINDINGS[table]:
         case ByScope(column) | ByScopes(column):
-            return frozenset({column})
+            return {column}
         case ByKeys(columns):
-            return frozenset(columns.values())
+            return set(columns.values())
         case ByParent(_, on):
-            return frozenset(on)
+            return set(on)
         case other:
             raise AssertionError(other)
 
@@ -104,14 +112,16 @@ class _Judge:
             exists = (fact.this for fact in facts if isinstance(fact, exp.Exists))
             return any(self._is_in(name, binding, query) for query in exists)
         return all(
-            any(self._asks_for(_own_condition(fact), name, binding, key) for fact in facts)
+            any(self._asks_for(fact, name, binding, key) for fact in facts)
             for key in self.conditions
         )
 
     def _is_in(self, name: str, binding: ByParent, query: exp.Expr) -> bool:
         """Say whether a query looks for the confined parent of the row at a place around it."""
         own, _ = parts(query)
-        if name in _names(own) or not isinstance(query, exp.Select):
+        is_aggregate = any(isinstance(node, exp.AggFunc) for node in own)
+        if name in _names(own) or is_aggregate or not isinstance(query, exp.Select):
+            # An aggregate is there where no row is.
             return False
         found = self.confined(query, own, {})
         same = self._classes(list(_facts(query, own)), None)
@@ -147,7 +157,7 @@ class _Judge:
         if isinstance(node, exp.Column):
             return (node.table, node.name)
         if (given := parameter(node)) is not None:
-            return repr(self.values.get(given, node))
+            return repr(self.values[given]) if given in self.values else id(node)
         return repr(node.to_py()) if isinstance(node, exp.Literal) else None
 
     def _asks_for(self, fact: exp.Expr, name: str, binding: Binding, key: str) -> bool:
@@ -184,15 +194,6 @@ def _within(given: Any, allowed: Any) -> bool:
     return isinstance(given, list) and all(one in allowed for one in given)
 
 
-def _own_condition(fact: exp.Expr) -> exp.Expr:
-    """Return what `coalesce(..., false)` asks for: the same."""
-    if isinstance(fact, exp.Coalesce):
-        (default,) = fact.expressions
-        if selects_nothing(default):
-            return bare(fact.this)
-    return fact
-
-
 def _is_column(node: exp.Expr, name: str, column: str | None) -> bool:
     node = bare(node)
     return isinstance(node, exp.Column) and (node.table, node.name) == (name, column)
@@ -225,11 +226,20 @@ def _facts(query: exp.Expr, own: list[exp.Expr]) -> Iterator[_Fact]:
     """Yield the conditions that every row must meet."""
     where = query.args.get("where")
     if where is not None:
-        yield from (_Fact(one, None) for one in conjuncts(where.this))
+        yield from (_Fact(one, None) for one in _asked(where.this))
     for node in own:
         if isinstance(node, exp.Join) and node.args.get("on") and node.side in {"", "LEFT"}:
             only = node.this.alias_or_name if node.side else None
-            yield from (_Fact(one, only) for one in conjuncts(node.args["on"]))
+            yield from (_Fact(one, only) for one in _asked(node.args["on"]))
+
+
+def _asked(condition: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the conditions that must be met; `coalesce(..., false)` asks for what is in it."""
+    for one in conjuncts(condition):
+        if isinstance(one, exp.Coalesce) and all(map(selects_nothing, one.expressions)):
+            yield from _asked(one.this)
+        else:
+            yield one
 
 
 def _unconfined_write(query: exp.Expr) -> Iterator[str]:
@@ -251,14 +261,14 @@ def _unconfined_write(query: exp.Expr) -> Iterator[str]:
 
 def _blindly_inserted(query: exp.Insert, table: str) -> set[str]:
     """Return what an insert, or its change of a row that is there, may take from elsewhere."""
-    if not isinstance(query.expression, exp.Values):
-        return set(scope_columns(table))
+    if not isinstance(query.expression, exp.Values) and given_list(query.expression) is None:
+        return scope_columns(table)
     conflict = query.args.get("conflict")
     if conflict is None or not conflict.expressions:
         return set()
     if not isinstance(BINDINGS[table], ByParent):
         # The row that is there may be anybody's.
-        return set(scope_columns(table))
+        return scope_columns(table)
     # It has the key of the one to be inserted, and if that is the parent's, the same parent.
     keys = {bare(one.this).name for one in conflict.args["conflict_keys"]}
     changed = {bare(one.this).name for one in conflict.expressions}

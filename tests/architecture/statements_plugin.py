@@ -1,11 +1,15 @@
 """Records every SQL statement that the suite sends, where it leaves: at the driver.
 
 `pytest_plugins` in `tests/conftest.py` names this module, so it is on for every run.
-`tests/architecture/test_statements.py` judges what was recorded, after all other tests.
+`tests/architecture/test_statements.py` and `test_conditions.py` judge what was recorded, after all
+other tests.
 """
 
 import os
+import re
 import sys
+from collections.abc import Awaitable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -13,6 +17,11 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg import sql
+from psycopg.types.json import Jsonb
+
+from app.core.auth import Conditions
+from app.core.guard import open_transaction
+from tests.architecture.inserts import strays
 
 _ROOT = Path(__file__).parents[2]
 _APP = f"{_ROOT / 'app'}{os.sep}"
@@ -23,10 +32,34 @@ _CURSORS: tuple[type[Any], ...] = (
     psycopg.Cursor,
     psycopg.ServerCursor,
 )
-_LAST = "test_statements.py"
+_LAST = (
+    Path(__file__).with_name("test_statements.py"),
+    Path(__file__).with_name("test_conditions.py"),
+)
+_MESSENGERS = {"app.db.bulk"}
+_INSERTS = re.compile(r"\binsert\s+into\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Sent:
+    """A statement that was sent for a caller who is bound to conditions."""
+
+    statement: str
+    values: Mapping[str, Any]
+    sender: str
+    conditions: Conditions
+
 
 recorded: dict[str, set[str]] = {}
 """The distinct statements, each with the functions of the service that sent it."""
+for_callers: dict[str, set[str]] = {}
+"""Of these, those that were sent for callers who are bound to nothing."""
+for_bound: list[Sent] = []
+"""What was sent for callers who are bound to conditions."""
+strayed: list[str] = []
+"""What such callers have put into scopes that are not theirs: by whom, and into which tables."""
+collected: set[Path] = set()
+"""The files whose tests all run."""
 
 
 def pytest_configure() -> None:
@@ -39,25 +72,73 @@ def pytest_configure() -> None:
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Judge when everything else has run."""
-    items.sort(key=lambda item: item.path.name == _LAST)
+    items.sort(key=lambda item: item.path in _LAST)
+    collected.update(item.path for item in items)
+
+
+def pytest_deselected(items: Sequence[pytest.Item]) -> None:
+    """Note of which files only a part runs."""
+    collected.difference_update([item.path for item in items])
 
 
 def _wrap(cursor: type[Any], name: str) -> None:
     original = getattr(cursor, name)
 
     # Not a coroutine function, so that the stack still holds who called.
-    def recording(self: object, query: object, *arguments: object, **options: object) -> object:
-        _record(query)
-        found: object = original(self, query, *arguments, **options)
-        return found
+    def recording(self: Any, query: object, *arguments: Any, **options: Any) -> object:
+        text = _text(query)
+        sender = _sender(sys._getframe(1))
+        found = original(self, query, *arguments, **options)
+        if sender is None:
+            return found
+        recorded.setdefault(text, set()).add(sender)
+        given = arguments[0] if arguments else None
+        sent = _note(text, sender, given if isinstance(given, list) else [given])
+        return _inserting(found, self, sent) if sent and _INSERTS.search(text) else found
 
     setattr(cursor, name, recording)
 
 
-def _record(query: object) -> None:
-    sender = _sender(sys._getframe(2))
-    if sender is not None:
-        recorded.setdefault(_text(query), set()).add(sender)
+def _note(text: str, sender: str, given: list[Any]) -> list[Sent]:
+    """Note for whom a statement was sent; return it, once for each set of its parameters."""
+    transaction = open_transaction()
+    if transaction is None or transaction.caller is None:
+        return []
+    if not transaction.conditions:
+        for_callers.setdefault(text, set()).add(sender)
+        return []
+    found = [Sent(text, _plain(one or {}), sender, transaction.conditions) for one in given]
+    for_bound.extend(found)
+    return found
+
+
+def _plain(values: Any) -> dict[str, Any]:
+    assert isinstance(values, Mapping), "parameters have names"
+    return {name: _unwrapped(value) for name, value in values.items()}
+
+
+def _unwrapped(value: Any) -> Any:
+    """Return the value that the driver is told how to send."""
+    if isinstance(value, list):
+        return [_unwrapped(one) for one in value]
+    return value.obj if isinstance(value, Jsonb) else value
+
+
+async def _inserting(
+    running: Awaitable[object], cursor: psycopg.AsyncCursor[Any], sent: list[Sent]
+) -> object:
+    """Insert, and look at once whose the new rows are."""
+
+    async def find(statement: str, values: Mapping[str, Any]) -> Any:
+        async with cursor.connection.cursor() as looking:
+            await looking.execute(statement.encode(), values, prepare=False)
+            return await looking.fetchone()
+
+    done = await running
+    for one in sent:
+        tables = await strays(one.statement, one.values, one.conditions, find)
+        strayed.extend(f"{one.sender} inserts into {table}" for table in tables)
+    return done
 
 
 def _text(query: object) -> str:
@@ -67,12 +148,15 @@ def _text(query: object) -> str:
 
 
 def _sender(frame: FrameType | None) -> str | None:
-    """Return `module.function` of the innermost function of ours, unless it is a test's."""
+    """Return `module.function` of the innermost function of ours, unless it is a test's.
+
+    Where that sends what it is given, the function that gave it.
+    """
     while frame is not None:
         file = frame.f_code.co_filename
         if file.startswith(_TESTS):
             return None
-        if file.startswith(_APP):
+        if file.startswith(_APP) and frame.f_globals["__name__"] not in _MESSENGERS:
             function = frame.f_code.co_qualname.partition(".<locals>")[0]
             return f"{frame.f_globals['__name__']}.{function}"
         frame = frame.f_back

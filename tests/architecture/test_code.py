@@ -80,7 +80,7 @@ def statements_that_write(code: Module) -> Iterator[tuple[str, str]]:
             if (
                 isinstance(node, ast.Call)
                 and isinstance(node.func, ast.Name)
-                and node.func.id in {"insert", "upsert", "update", "delete"}
+                and node.func.id in {"insert", "insert_rows", "upsert", "update", "delete"}
                 and node.args
                 and isinstance(node.args[0], ast.Name)
             ):

@@ -15,7 +15,8 @@ from tests.architecture.trees import is_judged
 from tests.support.operations import create_memory
 
 ALLOWED = {
-    "app.audit.repository.list_page": "the log of the whole service; an engine's names the engine",
+    "app.db.migrate.upgrade": "migrations, of what was there before",
+    "app.audit.repository.list_page_of_all": "the log of the whole service",
     "app.audit.repository.remove_old": "a sweep",
     "app.engines.repository.list_deleted": "a sweep",
     "app.engines.repository.list_page": "the administrator's listing of engines",

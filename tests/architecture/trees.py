@@ -36,6 +36,22 @@ def parameter(node: exp.Expr) -> str | None:
     return None
 
 
+def given_list(query: exp.Expr) -> str | None:
+    """Return the parameter with a list of objects that a query selects just as they are."""
+    if not isinstance(query, exp.Select):
+        return None
+    if {name for name, value in query.args.items() if value} != {"expressions", "from_"}:
+        return None
+    table = query.args["from_"].this
+    call = table.this
+    if not isinstance(call, exp.Anonymous) or call.name != "jsonb_to_recordset":
+        return None
+    columns = [one for one in query.expressions if isinstance(one, exp.Column)]
+    if len(columns) < len(query.expressions) or {one.table for one in columns} != {table.alias}:
+        return None
+    return parameter(bare(call.expressions[0]))
+
+
 def parts(query: exp.Expr) -> tuple[list[exp.Expr], list[exp.Expr]]:
     """Return the nodes of the query itself, and the queries directly inside it."""
     own: list[exp.Expr] = []

@@ -139,7 +139,9 @@ def test_start_and_stop(tmp_path: Path) -> None:
             ]
             assert run(server.url, "SHOW listen_addresses") == [("",)]
             assert run(server.url, "SHOW data_checksums") == [("on",)]
+            assert postgres_server.find_running(tmp_path) == server.url
         assert no_server(tmp_path)
+        assert postgres_server.find_running(tmp_path) is None
         server.stop()
 
 
@@ -240,6 +242,7 @@ def test_a_long_path_gets_a_short_socket(tmp_path: Path) -> None:
     deep = tmp_path / ("long " * 20 + "%") / ("name" * 20)
     with EmbeddedPostgres(settings(deep)) as server:
         assert reachable(server.url)
+        assert postgres_server.find_running(deep) == server.url
         [(sockets,)] = run(server.url, "SHOW unix_socket_directories")
         assert Path(str(sockets).strip('"')).is_dir()
     assert not Path(str(sockets).strip('"')).exists()
@@ -303,6 +306,7 @@ def test_root_serves_from_folders_that_no_other_user_enters(tmp_path: Path) -> N
         url, pid = announced(process)
         run(url, "CREATE EXTENSION vector")
         assert run(url, "SELECT '[1,2]'::vector::text") == [("[1,2]",)]
+        assert postgres_server.find_running(closed / "data") == url
         assert Path(f"/proc/{pid}/exe").resolve().is_relative_to(shared)
         assert Path(f"/proc/{pid}").stat().st_uid != 0
         assert closed.stat().st_mode & 0o777 == 0o700

@@ -63,7 +63,7 @@ class Bench:
         """Remove every row but the key, and set the clock back."""
         # The totals last, since the removal of what they count changes them.
         for table in [*reversed(metadata.sorted_tables), metadata.tables["engine_totals"]]:
-            if table.name != "api_keys":
+            if table.name not in {"api_keys", "api_key_secrets"}:
                 self.rows(f"delete from {table.name}")
         self.clock.advance(START - self.clock.now())
 

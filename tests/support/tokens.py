@@ -2,6 +2,7 @@
 
 import json
 import threading
+import time
 from base64 import urlsafe_b64encode
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -130,6 +131,9 @@ class KeyServer:
         self.body = jwks()
         self.status = 200
         self.headers: dict[str, str] = {}
+        self.piece_bytes = 1_000_000
+        self.pause_seconds = 0.0
+        """After each piece of the body."""
         self.asked = 0
         self.answers = threading.Event()
         """Requests wait until it is set, as it is from the beginning."""
@@ -150,7 +154,13 @@ def key_server() -> Iterator[KeyServer]:
             for name, value in found.headers.items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(found.body)
+            try:
+                for at in range(0, len(found.body), found.piece_bytes):
+                    self.wfile.write(found.body[at : at + found.piece_bytes])
+                    time.sleep(found.pause_seconds)
+            except OSError:
+                # Who asked has gone.
+                self.close_connection = True
 
         @override
         def log_message(self, format: str, *args: object) -> None:

@@ -330,6 +330,15 @@ async def test_the_address_is_not_waited_for_longer_than_the_settings_say(
         assert refusal(await user.ask()) == _AWAY
 
 
+async def test_nor_for_keys_that_trickle_in(
+    resources: Resources, server: KeyServer, clock: FixedClock
+) -> None:
+    server.piece_bytes, server.pause_seconds = 10, 0.02
+    user = caller(resources, server.url, clock, jwt_key_timeout_seconds=0.2)
+    async with asyncio.timeout(_HELD_SECONDS):
+        assert refusal(await user.ask()) == _AWAY
+
+
 async def test_nothing_of_what_was_read_is_told(
     resources: Resources, server: KeyServer, clock: FixedClock
 ) -> None:

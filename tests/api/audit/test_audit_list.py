@@ -20,7 +20,7 @@ from tests.support.operations import USER, create_memory
 _BOTH = (f"{ENGINE_URL}/auditEvents", ALL_URL)
 
 
-async def _read_by_pages(client: httpx.AsyncClient, url: str, **params: object) -> list[Json]:
+async def _read_by_pages(client: httpx.AsyncClient, url: str, **params: str) -> list[Json]:
     found: list[Json] = []
     token = ""
     while True:

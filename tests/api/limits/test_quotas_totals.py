@@ -18,12 +18,13 @@ from app.resources import Resources
 from app.retention.service import RetentionService
 from tests.support.bank import Json, ok
 from tests.support.engines import API, COLLECTION, FIRST, create_engine
+from tests.support.generation import run, said
 from tests.support.locks import until_waiting
 from tests.support.operations import USER, create_memory
 from tests.support.sessions import append, event, new_path
 from tests.support.totals import held, recounted, waiting
 
-_STEPS = 120
+_STEPS = 100
 _DAY = timedelta(days=1)
 _TEXTS = ("I like tea.", "I live in Oslo.", "I like ünïcode ☕ very much.", "My dog is called Rex.")
 
@@ -175,7 +176,7 @@ class _Caller:
         return {"user_id": self._chance.choice("12")}
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(3))
 async def test_whatever_is_done_the_totals_are_those_of_a_recount(
     client: httpx.AsyncClient,
     runner: Runner,
@@ -246,6 +247,26 @@ async def test_the_sweep_removes_the_totals_of_an_engine_that_is_gone(
     assert await _rows(database) == [(1, 0)]
 
 
+async def test_many_writers_and_sweeps_at_once_lose_nothing(
+    client: httpx.AsyncClient, database: Database, clock: FixedClock
+) -> None:
+    urls = [FIRST, *[f"{API}/{(await create_engine(client))['name']}" for _ in range(2)]]
+
+    async def write(number: int) -> None:
+        body = {"fact": f"I like thing {number}.", "scope": USER}
+        ok(await client.post(f"{urls[number % 3]}/memories", json=body))
+
+    async def sweep() -> None:
+        for _ in range(10):
+            async with database.transaction() as session:
+                await totals.add_up(session, clock.now(), 5)
+
+    await asyncio.gather(*(write(number) for number in range(45)), *(sweep() for _ in range(3)))
+    found = await held(database)
+    assert [one["memories"] for one in found.values()] == [15, 15, 15]
+    assert found == await recounted(database)
+
+
 async def test_neither_writers_nor_the_sweep_wait_for_a_transaction_under_way(
     client: httpx.AsyncClient, resources: Resources, database: Database
 ) -> None:
@@ -294,6 +315,30 @@ async def test_events_that_go_with_their_session_are_counted(
         # Several parents in one statement, whose cascades are statements of their own.
         await connection.execute(text("delete from sessions where engine_id = 1"))
     assert await held(database) == {}
+
+
+async def test_quotes_that_an_erasure_takes_from_others_are_counted(
+    client: httpx.AsyncClient, runner: Runner, database: Database
+) -> None:
+    generated = await run(client, runner, said("I like tea. I live in Oslo."))
+    first, _ = generated["response"]["generatedMemories"]
+    (quoted,) = await _quotes(database, first["memory"]["name"])
+    assert quoted > len("[]")
+    url = f"{API}/{first['memory']['name']}"
+    ok(await client.delete(url, params={"permanent": "true"}))
+    assert await _quotes(database, first["memory"]["name"]) == [len("[]")]
+    assert await held(database) == await recounted(database)
+
+
+async def _quotes(database: Database, name: str) -> list[int]:
+    """Return how much the revisions of other memories quote."""
+    statement = """
+        select octet_length(extracted_memories::text) from memory_revisions
+        where engine_id = 1 and memory_id <> :memory_id
+    """
+    async with database.snapshot() as session:
+        found = await session.execute(text(statement), {"memory_id": name.rpartition("/")[2]})
+        return list(found.scalars())
 
 
 async def test_what_is_deleted_for_a_while_keeps_its_bytes(

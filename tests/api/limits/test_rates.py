@@ -101,6 +101,14 @@ async def test_the_header_says_a_second_where_less_would_do(
         assert await ask(client, 1) == {404}
 
 
+async def test_the_header_says_no_less_than_the_body(resources: Resources) -> None:
+    async with client_with(slow(resources, key=3), ADMIN_KEY) as client:
+        assert await use_up(client) == 200
+        answer = await client.post("/memories:retrieve", json={"scope": USER})
+        assert answer.json()["error"]["details"][1]["retryDelay"] == "1.334s"
+        assert answer.headers["retry-after"] == "2"
+
+
 COSTS = [
     ("GET", "memories/none", None, 1),
     ("GET", "memories", None, 2),

@@ -9,11 +9,13 @@ from hashlib import sha256
 import httpx
 import pytest
 from fastapi import FastAPI
+from prometheus_client import REGISTRY
 from sqlalchemy import select, text
 from starlette.routing import Mount
 
 from app.access.service import AccessService
 from app.access.tables import ApiKeyRow, ApiKeySecretRow
+from app.core.auth import Caller
 from app.core.clock import FixedClock
 from app.core.errors import Reason, Unauthenticated
 from app.db.session import Database
@@ -111,6 +113,8 @@ def _basic(credentials: str) -> dict[str, str]:
         {"Authorization": f"bearer   {ADMIN_KEY} "},
         {"x-goog-api-key": ADMIN_KEY},
         {"X-Goog-Api-Key": ADMIN_KEY, "Authorization": "Bearer of-another-kind"},
+        {"X-Goog-Api-Key": ADMIN_KEY, "Authorization": "Basic !!!"},
+        {"X-Goog-Api-Key": "", "Authorization": f"Bearer {ADMIN_KEY}"},
         _basic(f"anyone:{ADMIN_KEY}"),
         _basic(f":{ADMIN_KEY}"),
     ],
@@ -132,6 +136,7 @@ async def test_a_key_is_taken_from_each_of_its_places(
         ({"x-goog-api-key": ""}, _MISSING),
         ({"x-goog-api-key": ADMIN_KEY + "x"}, _INVALID),
         ({"x-goog-api-key": "k" * 100_000}, _INVALID),
+        ({"x-goog-api-key": "wrong", "Authorization": f"Bearer {ADMIN_KEY}"}, _INVALID),
         ({"Authorization": f"Bearer {ADMIN_KEY} {ADMIN_KEY}"}, _INVALID),
         ({"Authorization": "Basic !!!"}, _INVALID),
         ({"Authorization": "Basic /w=="}, _INVALID),
@@ -143,6 +148,62 @@ async def test_what_is_no_key_is_refused(
     stranger: httpx.AsyncClient, headers: dict[str, str], expected: tuple[int, str, Reason]
 ) -> None:
     assert refusal(await stranger.get(FIRST, headers=headers)) == expected
+
+
+@pytest.mark.parametrize("name", [b"x-goog-api-key", b"authorization"])
+async def test_which_of_several_keys_counts_is_not_guessed(
+    stranger: httpx.AsyncClient, name: bytes
+) -> None:
+    """What stands before this service may have looked at the other one."""
+    good = ADMIN_KEY.encode() if name == b"x-goog-api-key" else f"Bearer {ADMIN_KEY}".encode()
+    for headers in ([(name, good), (name, b"Bearer other")], [(name, good), (name, good)]):
+        assert refusal(await stranger.get(FIRST, headers=headers)) == _INVALID
+
+
+@pytest.mark.parametrize(("length", "hashed"), [(16 * 1024, 3), (16 * 1024 + 1, 0)])
+async def test_a_credential_of_any_length_is_refused_and_an_overlong_one_not_even_hashed(
+    app: FastAPI, stranger: httpx.AsyncClient, length: int, hashed: int
+) -> None:
+    asked: list[str] = []
+
+    class Noting:
+        async def authenticate(self, secret: str) -> Caller:
+            asked.append(secret)
+            raise Unauthenticated("No.", Reason.CREDENTIAL_INVALID)
+
+    app.state.authenticator = Noting()
+    for headers in (
+        {"x-goog-api-key": "k" * length},
+        {"Authorization": "Bearer " + "k" * (length - 7)},
+        {"Authorization": "Basic " + "k" * (length - 6)},
+    ):
+        assert refusal(await stranger.get(FIRST, headers=headers)) == _INVALID
+    assert len(asked) == hashed
+
+
+async def test_a_refusal_says_how_to_authenticate(stranger: httpx.AsyncClient) -> None:
+    """Sources: RFC 6750, section 3; RFC 7617, section 2.1."""
+    basic = 'Basic realm="Open Memory Bank", charset="UTF-8"'
+    answer = await stranger.get(FIRST)
+    bearer = 'Bearer realm="Open Memory Bank"'
+    assert answer.headers.get_list("www-authenticate") == [bearer, basic]
+    answer = await stranger.get(FIRST, headers={"x-goog-api-key": "wrong"})
+    invalid = bearer + ', error="invalid_token"'
+    assert answer.headers.get_list("www-authenticate") == [invalid, basic]
+
+
+async def test_failures_are_counted_by_their_reason(stranger: httpx.AsyncClient) -> None:
+    def counted(reason: Reason) -> float:
+        name = "memory_bank_authentication_failures_total"
+        return REGISTRY.get_sample_value(name, {"reason": reason}) or 0
+
+    before = [counted(reason) for reason in (Reason.CREDENTIAL_MISSING, Reason.CREDENTIAL_INVALID)]
+    await stranger.get(FIRST)
+    for _ in range(2):
+        await stranger.get(FIRST, headers={"x-goog-api-key": "wrong"})
+    await stranger.get(FIRST, headers={"x-goog-api-key": ADMIN_KEY})
+    after = [counted(reason) for reason in (Reason.CREDENTIAL_MISSING, Reason.CREDENTIAL_INVALID)]
+    assert [after[0] - before[0], after[1] - before[1]] == [1, 2]
 
 
 async def test_a_key_of_other_bytes_than_ascii_is_refused(stranger: httpx.AsyncClient) -> None:

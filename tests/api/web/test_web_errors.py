@@ -14,6 +14,7 @@ from structlog.typing import EventDict, Processor
 from app.core.errors import Reason
 from app.llm.scripted import ScriptedEmbedder
 from app.operations.runner import Runner
+from tests.conftest import ADMIN_KEY
 from tests.support.asgi import ADMIN, Sent, call
 from tests.support.engines import COLLECTION, FIRST
 from tests.support.errors import BAD_FIELD, refusal
@@ -163,8 +164,36 @@ async def test_the_access_log_names_routes_and_no_ids(
     known, unknown = lines
     assert known["route"].endswith("/reasoningEngines/{engine}/memories/{memory}")
     assert unknown["route"] == "none"
-    assert set(known) == {"event", "method", "route", "status", "milliseconds", "request_id"}
+    always = {"event", "method", "route", "status", "milliseconds", "request_id"}
+    assert set(known) == {*always, "caller", "address"}
+    assert known["address"] == "127.0.0.1"
     assert "some-memory" not in str(known)
+
+
+async def test_every_line_of_a_request_names_its_caller_and_no_other_line_does(
+    app: FastAPI, client: httpx.AsyncClient, lines: list[EventDict], embedder: ScriptedEmbedder
+) -> None:
+    embedder.failure = RuntimeError(_FACT)
+    await client.post("/memories", json=_ONE)
+    await client.get(FIRST, headers={"Authorization": "Bearer wrong"})
+    await client.get("http://test/healthz")
+    fault, access, refused, public = lines
+    caller = await app.state.authenticator.authenticate(ADMIN_KEY)
+    assert fault["event"] == "request.unexpected_error"
+    assert fault["caller"] == access["caller"] == caller.key_id
+    assert (refused["status"], refused["caller"]) == (401, None)
+    assert (public["status"], public["caller"]) == (200, None)
+    assert "caller" not in structlog.contextvars.get_contextvars()
+
+
+async def test_no_line_holds_a_query(client: httpx.AsyncClient, lines: list[EventDict]) -> None:
+    """Clients of Google may send an API key as `key`; and a filter quotes memories."""
+    await client.get("/memories", params={"key": _CANARY, "filter": f'fact="{_CANARY}"'})
+    await client.get("/memories", params={_CANARY: "x"})
+    await client.get(f"http://test/nothing?key={_CANARY}")
+    await client.get(FIRST, params={"key": _CANARY}, headers={"Authorization": ""})
+    assert len(lines) == 4
+    assert _CANARY not in str(lines)
 
 
 async def test_every_answer_has_a_request_id_of_its_own(client: httpx.AsyncClient) -> None:

@@ -21,6 +21,7 @@ from app.settings import Settings
 from app.usage import repository
 from app.web.metrics import GaugeRefresh
 from tests.conftest import START
+from tests.support.keys import client_with, id_of, make_key
 from tests.support.operations import USER
 from tests.support.usage import LOCAL, MINI, record
 
@@ -218,3 +219,28 @@ async def test_a_transaction_that_rolls_back_counts_nothing(
     with pytest.raises(RuntimeError):
         await fail()
     assert await _value(client, name) == before
+
+
+async def test_refusals_are_counted_by_their_status_and_nobody_is_named(
+    app: FastAPI, client: httpx.AsyncClient, database: Database, clock: FixedClock
+) -> None:
+    secret = await make_key(database, clock.now(), "viewer")
+    engine = "/v1beta1/projects/{project}/locations/{location}/reasoningEngines/{engine}"
+    series = [
+        f'memory_bank_request_seconds_count{{method="{method}",route="{route}",status="{status}"}}'
+        for method, route, status in [
+            ("GET", "none", 401),
+            ("POST", f"{engine}/memories", 403),
+            ("GET", "none", 403),
+        ]
+    ]
+    before = [await _value(client, name) for name in series]
+    async with client_with(app, secret) as viewer:
+        assert (await viewer.post("/memories", json={})).status_code == 403
+        assert (await viewer.get("/memories", headers={"Origin": "null"})).status_code == 403
+        assert (await viewer.get("", headers={"Authorization": "x"})).status_code == 401
+    after = [await _value(client, name) for name in series]
+    assert [late - early for late, early in zip(after, before, strict=True)] == [1, 1, 1]
+    told = (await client.get(_URL)).text
+    assert id_of(secret) not in told
+    assert "127.0.0.1" not in told

@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from app.access.jwks import Key, KeySet, KeysUnread, read_key_set
@@ -131,6 +131,7 @@ _JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(
     st.sampled_from(["rsa", "ec", "ed"]),
     st.dictionaries(

@@ -1,13 +1,14 @@
 """Filter trees as SQL: what is bound, and what is refused before the database is asked."""
 
 import pytest
-from sqlalchemy import Column, DateTime, MetaData, Table, Text, create_engine, true
+from sqlalchemy import BigInteger, Column, DateTime, MetaData, Table, Text, create_engine, true
 from sqlalchemy.dialects.postgresql import JSONB
 
 from app.core.errors import InvalidArgument, Reason
 from app.core.filtering.parser import parse_filter
 from app.db.filter_fields import (
     EnumField,
+    IntegerField,
     MapField,
     MemberField,
     ScopeField,
@@ -22,6 +23,7 @@ ROWS = Table(
     MetaData(),
     *(Column(name, Text()) for name in ("fact", "state", "scope_hash", "label_rows")),
     Column("create_time", DateTime(timezone=True)),
+    Column("number", BigInteger()),
     *(Column(name, JSONB()) for name in ("scope", "labels", "topics")),
 )
 FIELDS: Fields = {
@@ -31,6 +33,7 @@ FIELDS: Fields = {
     "scope": ScopeField(ROWS.c.scope, lambda scope: ROWS.c.scope_hash == "/".join(scope)),
     "labels": MapField(ROWS.c.labels, lambda key, value: ROWS.c.label_rows == f"{key}/{value}"),
     "topics.managed_memory_topic": MemberField(ROWS.c.topics, "managedMemoryTopic", ["A", "B"]),
+    "number": IntegerField(ROWS.c.number),
 }
 
 
@@ -86,6 +89,11 @@ def test_indexed_conditions_are_used() -> None:
     assert "rows.scope = " in hashed
 
 
+def test_numbers_are_compared_as_numbers() -> None:
+    assert sql("number=7") == sql("number:7") == "rows.number = %(param_1)s::BIGINT"
+    assert sql("number!=7") == "rows.number IS DISTINCT FROM %(param_1)s::BIGINT"
+
+
 @pytest.mark.parametrize(
     ("text", "column", "expected"),
     [
@@ -101,6 +109,10 @@ def test_indexed_conditions_are_used() -> None:
         ("create_time:5", 1, "this field takes the operators"),
         ("scope:*", 7, "this field does not take a bare *."),
         ("state=x", 7, "the value must be one of ON, OFF."),
+        ("number=x", 8, "the value must be a whole number of 0 to 9223372036854775807."),
+        ("number=9223372036854775808", 8, "the value must be a whole number of 0 to"),
+        ("number=1.5", 8, "the value must be a whole number of 0 to"),
+        ("number>1", 1, "this field takes the operators"),
         ("topics.managed_memory_topic=x", 29, "the value must be one of A, B."),
         ("create_time=x", 13, "the value must be an ISO 8601 moment"),
         ('create_time="2030-02-30"', 13, "the value must be an ISO 8601 moment"),

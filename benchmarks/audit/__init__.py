@@ -1,0 +1,1 @@
+"""What the audit log costs a change."""

@@ -1,0 +1,125 @@
+"""CPU time that the audit log adds to a change: `python -m benchmarks.audit`.
+
+Two applications on one database create memories in turn, some at a time: one with its audit log,
+one with a log that writes nothing. What this process spends is measured, and what Postgres spends
+on its connections. Computing embeddings and parsing HTTP from a socket are not part of it.
+"""
+
+import argparse
+import json
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from contextlib import redirect_stderr
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median, quantiles
+
+import psycopg
+from fastapi import FastAPI
+from typing_extensions import override
+
+from app.core.audit import Audited, Auditor
+from app.core.errors import ServiceError
+from app.llm.scripted import ScriptedEmbedder
+from app.logs import configure_logs
+from app.main import create_app
+from app.serving import opened, run
+from app.settings import EmbedderChoice, Settings
+from tests.support.asgi import Sent, call
+
+_KEY = "audit-admin-key"
+_HEADERS = ((b"authorization", f"Bearer {_KEY}".encode()), (b"content-type", b"application/json"))
+_PATH = b"/v1/reasoningEngines/1/memories"
+
+
+class _Silent(Auditor):
+    """An audit log that nobody keeps."""
+
+    @override
+    async def record(self, session: object, audited: Audited) -> None:
+        pass
+
+    @override
+    async def record_alone(self, audited: Audited, error: ServiceError | None) -> None:
+        pass
+
+
+@dataclass(frozen=True)
+class _Spent:
+    """Milliseconds of CPU of one request, on average of a block."""
+
+    process: float
+    postgres: float
+
+
+async def _block(app: FastAPI, requests: int, url: str, name: str) -> _Spent:
+    body = [
+        json.dumps({"fact": f"Fact {n} of {name}.", "scope": {"user_id": name}}).encode()
+        for n in range(requests)
+    ]
+    began = time.process_time(), _postgres_seconds(url)
+    for one in body:
+        answer = await call(app, Sent("POST", _PATH, headers=_HEADERS, body=one))
+        assert answer.status == 200, answer.body
+    ended = time.process_time(), _postgres_seconds(url)
+    process, postgres = (1_000 * (b - a) / requests for a, b in zip(began, ended, strict=True))
+    return _Spent(process, postgres)
+
+
+def _postgres_seconds(url: str) -> float:
+    """Return what the service's connections have spent."""
+    with psycopg.connect(url) as connection:
+        statement = b"select pid from pg_stat_activity where application_name = 'open-memory-bank'"
+        pids = [pid for (pid,) in connection.execute(statement)]
+    spent = (Path(f"/proc/{pid}/schedstat").read_text().split()[0] for pid in pids)
+    return sum(map(int, spent)) / 1e9
+
+
+async def _measure(folder: Path, blocks: int, requests: int) -> None:
+    settings = Settings(data_dir=folder, admin_key=_KEY, embedder=EmbedderChoice.HASH)
+    async with opened(settings) as found:
+        resources = replace(found.resources, embedder=ScriptedEmbedder())
+        told, silent = create_app(resources), create_app(resources)
+        silent.state.gate = replace(silent.state.gate, auditor=_Silent())
+        spent: dict[str, list[_Spent]] = {"with the log": [], "without": []}
+        for block in range(blocks + 2):
+            for app, name in ((silent, "without"), (told, "with the log")):
+                one = await _block(app, requests, resources.database_url, f"{name} {block}")
+                if block >= 2:
+                    spent[name].append(one)
+    _report(spent["with the log"], spent["without"])
+
+
+def _report(told: Sequence[_Spent], silent: Sequence[_Spent]) -> None:
+    for what in ("process", "postgres"):
+        pairs = [(getattr(a, what), getattr(b, what)) for a, b in zip(told, silent, strict=True)]
+        low, added, high = quantiles([a - b for a, b in pairs], n=4)
+        print(
+            f"{what}: a create costs {median(a for a, _ in pairs):.2f} ms of CPU with the log,"
+            f" {median(b for _, b in pairs):.2f} without: {added:.3f} more"
+            f" (quartiles {low:.3f} to {high:.3f}, {len(pairs)} pairs of blocks)"
+        )
+
+
+def main() -> None:
+    """Measure as the command line says."""
+    parser = argparse.ArgumentParser(description="CPU time that the audit log adds to a change.")
+    parser.add_argument("--blocks", type=int, default=40, help="pairs of blocks")
+    parser.add_argument("--requests", type=int, default=50, help="requests of a block")
+    asked = parser.parse_args()
+    with Path(os.devnull).open("w") as nowhere, redirect_stderr(nowhere):
+        configure_logs(Settings())
+        # Short, since a Unix socket's path may have about 100 characters.
+        folder = Path(tempfile.mkdtemp(prefix="omb-"))
+        folder.chmod(0o755)
+        try:
+            run(lambda: _measure(folder, asked.blocks, asked.requests))
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    main()

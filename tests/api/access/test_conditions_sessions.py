@@ -1,0 +1,138 @@
+"""Sessions and events by keys that are bound to scopes: issue 4, section 1.
+
+The scope of a session is its user.
+"""
+
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.support.bank import GONE, Json, id_of, ok, refusal
+from tests.support.bound import USERS, Bound, assert_alike
+from tests.support.operations import path_of
+from tests.support.sessions import append, create_session, event, ids, texts
+
+
+def _ids(users: tuple[str, ...]) -> list[str]:
+    return sorted(f"s-{user}" for user in users)
+
+
+@pytest.mark.parametrize(
+    "params",
+    [
+        {},
+        {"orderBy": "update_time"},
+        {"filter": 'display_name:"Of"'},
+        {"filter": 'user_id="42" OR user_id="43" OR user_id="7"'},
+        {"filter": 'NOT user_id="none"'},
+    ],
+)
+async def test_a_list_has_what_the_key_sees(bound: Bound, params: Json) -> None:
+    assert sorted(await ids(bound.client, **params)) == _ids(bound.kind.users)
+
+
+async def test_pages_have_no_more(bound: Bound, bank: httpx.AsyncClient) -> None:
+    found: list[str] = []
+    token: str | None = ""
+    while token is not None:
+        page = ok(await bound.client.get("/sessions", params={"pageSize": 1, "pageToken": token}))
+        found += [id_of(one) for one in page["sessions"]]
+        token = page.get("nextPageToken")
+    assert sorted(found) == _ids(bound.kind.users)
+    whole = ok(await bank.get("/sessions", params={"pageSize": 1}))
+    rest = await ids(bound.client, pageToken=whole["nextPageToken"])
+    assert set(rest) <= set(_ids(bound.kind.users))
+
+
+async def test_a_session_is_used_where_the_key_sees_it(bound: Bound) -> None:
+    for user in bound.kind.users:
+        path = f"/sessions/s-{user}"
+        assert ok(await bound.client.get(path))["userId"] == user
+        await append(bound.client, path, "More.", actions={"stateDelta": {"a": 1}})
+        await append(bound.client, path, "And more.")
+        said = [f"Said by {user}.", "More.", "And more."]
+        assert await texts(bound.client, path) == said
+        changed = ok(await bound.client.patch(path, json={"displayName": "Changed"}))
+        assert changed["displayName"] == "Changed"
+        assert changed["sessionState"] == {"a": 1}
+        ok(await bound.client.delete(path))
+        assert refusal(await bound.client.get(path)) == GONE
+
+
+REQUESTS: dict[str, tuple[str, str, dict[str, Any]]] = {
+    "get": ("GET", "", {}),
+    "events": ("GET", "/events", {}),
+    "events from a time": ("GET", "/events", {"params": {"filter": 'timestamp>"2020-01-01"'}}),
+    "update": ("PATCH", "", {"json": {"displayName": "Mine now"}}),
+    "update by etag": ("PATCH", "", {"json": {"displayName": "Mine now", "etag": "9"}}),
+    "move": ("PATCH", "", {"json": {"userId": "42"}}),
+    "delete": ("DELETE", "", {}),
+    "append": ("POST", ":appendEvent", {"json": event("Slipped in.")}),
+    "append to the state": (
+        "POST",
+        ":appendEvent",
+        {"json": event("Slipped in.", actions={"stateDelta": {"a": 1}})},
+    ),
+}
+
+
+@pytest.mark.parametrize("request_name", REQUESTS)
+async def test_a_foreign_session_is_told_as_one_that_is_not_there(
+    bound: Bound, bank: httpx.AsyncClient, request_name: str
+) -> None:
+    method, tail, options = REQUESTS[request_name]
+    missing = await bound.client.request(method, f"/sessions/nothing{tail}", **options)
+    assert refusal(missing) == GONE
+    for user in bound.kind.hidden_users:
+        path = f"/sessions/s-{user}"
+        foreign = await bound.client.request(method, path + tail, **options)
+        assert_alike(foreign, missing, f"/s-{user} ", "/nothing ")
+        assert ok(await bank.get(path))["displayName"] == f"Of {user}"
+        assert await texts(bank, path) == [f"Said by {user}."]
+
+
+async def test_the_method_that_is_not_served_says_so_of_any_session(
+    mine: httpx.AsyncClient,
+) -> None:
+    answers = [await mine.post(f"/sessions/{one}:compact", json={}) for one in ("s-42", "s-7", "n")]
+    assert [answer.status_code for answer in answers] == [501] * 3
+
+
+async def test_a_session_is_created_for_users_of_the_key_alone(
+    bound: Bound, bank: httpx.AsyncClient
+) -> None:
+    for user in USERS:
+        answer = await bound.client.post("/sessions", json={"userId": user})
+        if user in bound.kind.users:
+            assert ok(answer)["response"]["userId"] == user
+            ok(await bound.client.get(path_of(answer.json()["name"])))
+        else:
+            assert refusal(answer) == GONE
+            unknown = await bound.client.post("/sessions", json={"userId": "nobody"})
+            assert answer.text == unknown.text
+    assert len(await ids(bank)) == len(USERS) + len(bound.kind.users)
+
+
+async def test_an_id_that_others_have_taken_says_nothing_but_that(mine: httpx.AsyncClient) -> None:
+    body = {"userId": "42"}
+    foreign = await mine.post("/sessions", params={"sessionId": "s-7"}, json=body)
+    own = await mine.post("/sessions", params={"sessionId": "s-42"}, json=body)
+    assert refusal(own) == (409, "ALREADY_EXISTS")
+    assert_alike(foreign, own, "/s-7 ", "/s-42 ")
+    # For a foreign user, not even that.
+    for session_id in ("s-7", "free"):
+        params = {"sessionId": session_id}
+        answer = await mine.post("/sessions", params=params, json={"userId": "7"})
+        assert refusal(answer) == GONE
+
+
+async def test_the_operation_of_a_session_is_seen_with_it(
+    bank: httpx.AsyncClient, mine: httpx.AsyncClient
+) -> None:
+    for user, is_seen in (("42", True), ("7", False)):
+        session = await create_session(bank, userId=user, displayName="Secret")
+        operations = ok(await bank.get("/operations"))["operations"]
+        name = next(one["name"] for one in operations if session["name"] in str(one))
+        answer = await mine.get(path_of(name))
+        assert answer.status_code == (200 if is_seen else 404)

@@ -1,0 +1,76 @@
+"""Runs last: the second wall between users.
+
+No statement of the whole suite, sent for a caller who is bound to scopes, reaches a table of scopes
+without the caller's conditions. And every function that reaches one for any caller was tried for
+such callers, too: so a new one fails here until it is.
+
+Source: decisions, section 3.
+"""
+
+from collections.abc import Iterator
+from importlib import import_module
+from pathlib import Path
+
+import pytest
+
+from tests.architecture.conditions import conditioned_in, unconfined
+from tests.architecture.statements_plugin import collected, for_bound, for_callers, strayed
+from tests.architecture.trees import is_judged
+
+UNREACHED = {
+    "app.ingestion.repository.exists_pending": "deletes an engine",
+    "app.memories.repository.exists_any": "deletes an engine",
+    "app.operations.repository.fail_waiting": "deletes an engine",
+    "app.sessions.repository.exists_any": "deletes an engine",
+}
+"""What no caller can reach who is bound to scopes, and why: it concerns the whole engine."""
+
+_BOUND_TESTS = Path(__file__).parents[1] / "api" / "access"
+
+
+def test_no_statement_for_bound_callers_escapes_their_conditions() -> None:
+    escaping = {
+        f"{sent.sender} reaches {', '.join(tables)}: {' '.join(sent.statement.split())}"
+        for sent in for_bound
+        if is_judged(sent.statement)
+        and (tables := unconfined(sent.statement, sent.values, sent.conditions))
+    }
+    assert not escaping, "\n".join(sorted(escaping))
+
+
+def test_nothing_is_inserted_into_scopes_of_others() -> None:
+    assert not strayed, "\n".join(strayed)
+
+
+def test_every_function_that_callers_reach_was_tried_for_bound_ones() -> None:
+    if not collected.issuperset(_BOUND_TESTS.glob("test_conditions*.py")):
+        pytest.skip("the tests of callers that are bound to scopes do not all run")
+    reached = {
+        sender for text, found in for_callers.items() if _is_of_scopes(text) for sender in found
+    }
+    tried = set(_tried())
+    assert tried, "the recorder is not at work"
+    assert sorted(reached - tried - UNREACHED.keys()) == []
+    assert not tried & UNREACHED.keys()
+
+
+def _tried() -> Iterator[str]:
+    """Yield the functions that sent a statement on a table of scopes for bound callers."""
+    of_scopes = {text for text in {sent.statement for sent in for_bound} if _is_of_scopes(text)}
+    yield from (sent.sender for sent in for_bound if sent.statement in of_scopes)
+
+
+def _is_of_scopes(statement: str) -> bool:
+    return is_judged(statement) and bool(conditioned_in(statement))
+
+
+def test_nothing_else_is_sent_for_bound_callers_than_what_is_judged() -> None:
+    """But for a setting of the transaction, and the ping of a connection."""
+    others = {sent.statement for sent in for_bound if not is_judged(sent.statement)}
+    assert others <= {"set local plan_cache_mode = force_custom_plan", ";"}
+
+
+@pytest.mark.parametrize("name", UNREACHED)
+def test_the_list_names_what_exists(name: str) -> None:
+    module, _, function = name.rpartition(".")
+    assert callable(getattr(import_module(module), function))
