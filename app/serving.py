@@ -12,6 +12,7 @@ import structlog
 import uvicorn
 from typing_extensions import override
 
+from app.access.credentials import is_mistyped
 from app.access.service import AccessService
 from app.core.clock import Clock, SystemClock
 from app.core.failures import describe
@@ -58,13 +59,14 @@ async def opened(settings: Settings, clock: Clock | None = None) -> AsyncIterato
         SchemaError: the external database is not ready for this release.
         PostgresStartError: the embedded Postgres cannot start.
         ModelSetupError: a model that the settings name cannot be opened.
+        ServeError: the administrator's key of the settings can be no key.
     """
+    configured = _admin_key(settings)
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(_database(settings))
         resources = await stack.enter_async_context(open_resources(settings, url, clock))
         warming = asyncio.create_task(_warm(resources.embedder))
         stack.push_async_callback(_stopped, warming)
-        configured = settings.admin_key.get_secret_value() if settings.admin_key else None
         access = AccessService(resources.db, resources.clock)
         if not await access.has_keys():
             await EngineService.of(resources).ensure_first()
@@ -73,6 +75,21 @@ async def opened(settings: Settings, clock: Clock | None = None) -> AsyncIterato
             async with resources.db.transaction() as session:
                 await claims.release_all(session)
         yield Opened(resources, first_key)
+
+
+def _admin_key(settings: Settings) -> str | None:
+    """Return the administrator's key that the settings name.
+
+    Raises:
+        ServeError: it looks like a key of this service, but is not one: nobody could use it.
+    """
+    configured = settings.admin_key.get_secret_value() if settings.admin_key else None
+    if configured is not None and is_mistyped(configured):
+        raise ServeError(
+            "MEMORY_BANK_ADMIN_KEY looks like a key that this service has made, but its last six"
+            " characters do not fit the others; see whether it was mistyped or cut."
+        )
+    return configured
 
 
 async def _warm(embedder: ManagedEmbedder) -> None:

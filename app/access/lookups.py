@@ -3,8 +3,9 @@
 A flood of secrets must not become a flood of statements, many keys must not cost more than one, and
 a revoked key must stop working within a second. So what was found is kept as long as the database
 says that no key has ended since: that is asked for once in `_LIFE`, however many keys there are.
-Whoever asks while a statement is under way is answered by it or, all together, by the next. Secrets
-that were not made here are few, and looked up only where they are among those few.
+Whoever asks while a statement is under way is answered by it or, all together, by the next; which
+waits for a moment where the one before has met a secret that nobody has. Secrets that were not made
+here are few, and looked up only where they are among those few.
 """
 
 import asyncio
@@ -30,6 +31,8 @@ _MAX_KNOWN = 4_096
 """Good secrets that are kept, and bad ones beside them; of each the oldest give way."""
 _MAX_ASKED = 100
 """Secrets of one statement."""
+_PAUSE_SECONDS = 0.05
+"""After a statement that has found nothing for a secret: what is asked meanwhile goes together."""
 
 _V = TypeVar("_V")
 
@@ -178,12 +181,13 @@ class KeyLookups:
     async def _answer_all(self) -> None:
         try:
             while self._asked:
-                await self._answer(list(self._asked)[:_MAX_ASKED])
+                if not await self._answer(list(self._asked)[:_MAX_ASKED]):
+                    await asyncio.sleep(_PAUSE_SECONDS)
         finally:
             self._answering = None
 
-    async def _answer(self, hashes: list[bytes]) -> None:
-        """Look secrets up, and answer those who wait for them."""
+    async def _answer(self, hashes: list[bytes]) -> bool:
+        """Look secrets up, and answer those who wait for them; say whether all are of keys."""
         now, version = self._now(), self._version
         try:
             async with self._db.snapshot() as session:
@@ -191,7 +195,7 @@ class KeyLookups:
         except Exception as error:  # noqa: BLE001 - it is raised where it is waited for
             for secret_hash in hashes:
                 self._asked.pop(secret_hash).set_exception(error)
-            return
+            return False
         for secret_hash in hashes:
             known = _known(secret_hash, found)
             if known is None:
@@ -200,6 +204,7 @@ class KeyLookups:
                 # Else a key has ended meanwhile: this one, maybe.
                 _keep(self._good, secret_hash, known)
             self._asked.pop(secret_hash).set_result(known)
+        return len(found) == len(hashes)
 
 
 def _keep(kept: dict[bytes, _V], secret_hash: bytes, value: _V) -> None:

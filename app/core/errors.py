@@ -64,7 +64,7 @@ class Reason(StrEnum):
     TOO_MANY_AT_ONCE = "TOO_MANY_AT_ONCE"
     """The key, or the process, has as many costly requests under way as it may."""
     QUOTA_EXHAUSTED = "QUOTA_EXHAUSTED"
-    """The engine has as many memories, sessions, events or bytes as it may; the quota is named."""
+    """The engine, or a stream in it, holds as much as it may; the quota is named."""
     REQUEST_TOO_SLOW = "REQUEST_TOO_SLOW"
     """The headers or the body did not arrive in time."""
     REQUEST_NOT_HTTP = "REQUEST_NOT_HTTP"

@@ -12,7 +12,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 
-from app.core.auth import Caller, Conditions
+from app.core.auth import Caller, Conditions, all_meet
 from app.core.errors import (
     Aborted,
     DeadlineExceeded,
@@ -74,6 +74,14 @@ class Database:
         """
         view = View(caller.reach.conditions, caller.key_id, before_commit)
         return Database(self.engine, view, self._reading)
+
+    def reaches(self, scope: Mapping[str, str]) -> bool:
+        """Say whether there can be anything of a scope to be seen.
+
+        For searches in one scope: those that can find nothing would look for longest.
+        """
+        scopes = {key: [value] for key, value in scope.items()}
+        return all_meet(scopes, self._view.conditions)
 
     @asynccontextmanager
     async def transaction(self) -> AsyncIterator[Session]:

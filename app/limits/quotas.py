@@ -1,8 +1,9 @@
 """Quotas: how much an engine may hold.
 
 Far below its quotas, an engine's totals are read once a second by each process; near one of them,
-they are read for each request. So a quota may be gone beyond by what requests that were let in
-before it was reached are still about to add, and by no more.
+they are read for each request. A quota is gone beyond only by what is still to come of requests
+that were let in below it: those under way at the same moment, here and in the processes whose
+reading is not a second old yet, and the generations that wait to be run.
 """
 
 from dataclasses import dataclass, field

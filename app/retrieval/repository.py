@@ -12,6 +12,7 @@ from sqlalchemy import (
     Select,
     and_,
     column,
+    false,
     func,
     literal,
     or_,
@@ -56,6 +57,11 @@ class ScopeQuery:
             is_live(self.now),
             self.clause,
         )
+
+
+def nothing() -> ColumnElement[bool]:
+    """Select no memory."""
+    return false()
 
 
 async def find_nearest(

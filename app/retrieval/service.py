@@ -24,7 +24,7 @@ from app.memories.schemas import (
 from app.memories.tables import MemoryRow
 from app.resources import Resources
 from app.retrieval import repository
-from app.retrieval.repository import ScopeQuery
+from app.retrieval.repository import ScopeQuery, nothing
 from app.retrieval.schemas import (
     MemoryProfile,
     RetrievedMemory,
@@ -71,7 +71,9 @@ class RetrievalService:
         digest, now = scope_hash(request.scope), self.clock.now()
         async with self.db.snapshot() as session:
             await engines.get(session, name)
-            rows = await repository.find_profiles(session, name.engine, digest, now)
+            rows: list[MemoryRow] = []
+            if self.db.reaches(request.scope):
+                rows = await repository.find_profiles(session, name.engine, digest, now)
         return RetrieveProfilesResponse(profiles=_profiles(rows) or None)
 
     def _query(
@@ -85,7 +87,7 @@ class RetrievalService:
             engine_id=name.engine,
             scope_hash=scope_hash(request.scope),
             memory_types=types,
-            clause=clause.condition & groups,
+            clause=clause.condition & groups if self.db.reaches(request.scope) else nothing(),
             now=self.clock.now(),
         )
         return query, clause.seconds

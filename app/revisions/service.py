@@ -5,7 +5,7 @@ from datetime import datetime
 
 from app.core.errors import FailedPrecondition, InvalidArgument, NotFound, Reason
 from app.core.etags import check_etag
-from app.core.names import MemoryName, RevisionName, parse_revision_id
+from app.core.names import WILDCARD, MemoryName, RevisionName, parse_revision_id
 from app.core.once import Once
 from app.core.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
 from app.db.filters import read_filter
@@ -144,7 +144,7 @@ def _check_restorable(target: RevisionName, revision: RevisionRow) -> None:
 def _revision_id(memory: MemoryName, text: str) -> int:
     """Read a revision's id, given alone or as the last part of its full name."""
     parent, _, identity = text.rpartition("/")
-    if parent and not parent.endswith(f"/memories/{memory.memory}/revisions"):
+    if parent and not _is_of(memory, parent):
         raise NotFound.of(f"This revision of {memory}")
     if not identity.isdecimal():
         raise InvalidArgument.of_field(
@@ -152,3 +152,17 @@ def _revision_id(memory: MemoryName, text: str) -> int:
             "must be the id of a revision of this memory, a number, or its full name.",
         )
     return parse_revision_id(identity)
+
+
+def _is_of(memory: MemoryName, revisions: str) -> bool:
+    """Say whether a name, of which the project and the location may be left out, is of a memory."""
+    engine, slash, rest = revisions.rpartition(f"/memories/{memory.memory}/revisions")
+    if not slash or rest:
+        return False
+    place, _, engine_id = engine.rpartition("/")
+    named = place.split("/")[1:4:2]
+    known = (memory.engine.project, memory.engine.location)
+    fits = all(
+        one == other or WILDCARD in {one, other} for one, other in zip(named, known, strict=False)
+    )
+    return fits and engine_id == str(memory.engine.engine)

@@ -17,7 +17,6 @@ Source: RFC 9112, sections 3, 6, 7.1.2 and 9.
 """
 
 import asyncio
-import socket
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import Any, ClassVar
@@ -25,11 +24,17 @@ from typing import Any, ClassVar
 from prometheus_client import Counter
 from typing_extensions import override
 from uvicorn import Config
-from uvicorn.protocols.http.httptools_impl import STATUS_LINE, HttpToolsProtocol
+from uvicorn._types import ASGI3Application
+from uvicorn.protocols.http.httptools_impl import (
+    STATUS_LINE,
+    HttpToolsProtocol,
+    RequestResponseCycle,
+)
 from uvicorn.server import ServerState
 
 from app.core.errors import DeadlineExceeded, InvalidArgument, Reason, ServiceError, Unavailable
 from app.web.errors import render
+from app.web.unsent import Unsent
 
 CLOSED = Counter(
     "memory_bank_connections_closed_total",
@@ -43,9 +48,6 @@ Closing at once would reset the connection, and the client might lose the answer
 """
 _MAX_PIPELINED = 32
 """Requests that may wait on a connection; each keeps a hundred times the bytes that it takes."""
-
-_UNSENT_BYTES = 128 * 1024
-"""Of an answer in the system's buffer, which may otherwise take megabytes that nobody reads."""
 
 
 @dataclass(frozen=True)
@@ -95,10 +97,9 @@ class Connection(HttpToolsProtocol):
         """Bytes since the last that meant anything: of a head, a trailer or a chunk's header."""
         self._is_over = False
         """Nothing that comes is read any more."""
+        self._running: RequestResponseCycle | None = None
         self._awaited: _Awaited | None = None
         self._read_timer: asyncio.TimerHandle | None = None
-        self._send_timer: asyncio.TimerHandle | None = None
-        self._unsent = 0
 
     @property
     def _is_answering(self) -> bool:
@@ -110,7 +111,7 @@ class Connection(HttpToolsProtocol):
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's is
         super().connection_made(transport)
-        _keep_little_unsent(transport)
+        self._unsent = Unsent(transport, self.bounds.send_seconds, self._drop)
         if len(self.connections) > self.bounds.max_connections and not self._make_room():
             self._turn_away()
             return
@@ -137,14 +138,19 @@ class Connection(HttpToolsProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self.waiting.pop(self, None)
         self._await(None)
-        self._stop_watching()
+        self._unsent.stop()
         self._unset_keepalive_if_required()
         super().connection_lost(exc)
+        # The one that uvicorn tells is the last that came, and may be waiting for its turn.
+        self.pipeline.clear()
+        if self._running is not None and not self._running.response_complete:
+            self._running.disconnected = True
+            self._running.message_event.set()
 
     def _close(self) -> None:
         self._is_over = True
         self.transport.close()
-        self._watch_unsent()
+        self._unsent.watch()
 
     # What comes in
 
@@ -215,6 +221,11 @@ class Connection(HttpToolsProtocol):
     @override
     def _unsupported_upgrade_warning(self) -> None:
         """Say nothing: anyone could fill the log."""
+
+    @override
+    def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
+        self._running = cycle
+        super()._start_asgi_task(cycle, app)
 
     # What does not come in
 
@@ -296,21 +307,20 @@ class Connection(HttpToolsProtocol):
     @override
     def pause_writing(self) -> None:
         super().pause_writing()
-        self._stop_watching()
-        self._watch_unsent()
+        self._unsent.watch()
 
     @override
     def resume_writing(self) -> None:
         super().resume_writing()
-        self._stop_watching()
+        self._unsent.stop()
         if self.transport.is_closing():
-            self._watch_unsent()
+            self._unsent.watch()
 
     @override
     def on_response_complete(self) -> None:
         super().on_response_complete()
         if self.transport.is_closing():
-            self._watch_unsent()
+            self._unsent.watch()
             return
         if self._is_over and not self._is_answering:
             self._linger()
@@ -325,32 +335,9 @@ class Connection(HttpToolsProtocol):
     def timeout_keep_alive_handler(self) -> None:
         self._close()
 
-    def _watch_unsent(self) -> None:
-        """Make sure that what is left is taken; as long as that is looked at, nothing is added."""
-        self._unsent = self.transport.get_write_buffer_size()
-        if self._unsent and self._send_timer is None:
-            self._send_timer = self.loop.call_later(self.bounds.send_seconds, self._on_unsent)
-
-    def _stop_watching(self) -> None:
-        if self._send_timer is not None:
-            self._send_timer.cancel()
-            self._send_timer = None
-
-    def _on_unsent(self) -> None:
-        self._send_timer = None
-        if self.transport.get_write_buffer_size() < self._unsent:
-            self._watch_unsent()
-        else:
-            CLOSED.labels("answer_not_taken").inc()
-            self.transport.abort()
-
-
-def _keep_little_unsent(transport: asyncio.Transport) -> None:
-    """Make the system's buffer small, so that it can be seen how much a client takes."""
-    connection = transport.get_extra_info("socket")
-    is_tcp = connection.family in {socket.AF_INET, socket.AF_INET6}
-    if is_tcp and hasattr(socket, "TCP_NOTSENT_LOWAT"):
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NOTSENT_LOWAT, _UNSENT_BYTES)
+    def _drop(self) -> None:
+        CLOSED.labels("answer_not_taken").inc()
+        self.transport.abort()
 
 
 class _RefusedError(ValueError):

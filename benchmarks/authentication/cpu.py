@@ -1,7 +1,6 @@
 """CPU time of authentication: the same requests to the application with it and without it."""
 
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
@@ -32,6 +31,8 @@ _NOWHERE = b"/v1/nothing"
 """Little happens after authentication, so that little hides it: the router knows no such path."""
 _NOBODY = Caller("nobody", frozenset(Permission))
 
+_AUTHENTICATION: Any = Authentication
+
 Secrets = Callable[[], Iterator[str]]
 
 
@@ -49,7 +50,7 @@ class _Everyone:
 def _without_authentication(resources: Resources) -> FastAPI:
     app = create_app(resources)
     app.user_middleware = [
-        Middleware(_Everyone) if found.cls is Authentication else found
+        Middleware(_Everyone) if found.cls is _AUTHENTICATION else found
         for found in app.user_middleware
     ]
     return app

@@ -77,7 +77,9 @@ def flooder(port: int, path: str) -> Iterator[Flooder]:
 def _serve(pipe: Pipe, port: int, path: str) -> None:
     while kind := pipe.recv():
         pipe.send(None)
-        pipe.send(asyncio.run(_Flood(kind, port, path).until(pipe.poll)))
+        found = asyncio.run(_Flood(kind, port, path).until(pipe.poll))
+        pipe.recv()
+        pipe.send(found)
 
 
 class _Flood:

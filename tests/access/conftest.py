@@ -1,6 +1,7 @@
 """The service in this process, for the sweep."""
 
 from collections.abc import AsyncIterator
+from pathlib import Path
 
 import httpx
 import pytest
@@ -9,8 +10,16 @@ from fastapi import FastAPI
 from app.core.clock import FixedClock
 from app.db.session import Database
 from app.operations.runner import Runner
-from tests.access.service import Service
+from app.resources import Resources
+from tests.access.service import TOKEN_KEY, Service
 from tests.conftest import ADMIN_KEY
+from tests.support.tokens import publish, token_app
+
+
+@pytest.fixture
+def app(resources: Resources, tmp_path: Path) -> FastAPI:
+    """The application, which takes tokens, too."""
+    return token_app(resources, publish(tmp_path / "jwks.json", TOKEN_KEY))
 
 
 @pytest.fixture

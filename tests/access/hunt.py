@@ -8,7 +8,7 @@ import httpx
 
 from tests.access import attacks
 from tests.access.canaries import Canaries, found_in
-from tests.access.names import ENGINES, Names, last_part, with_memory, with_session
+from tests.access.names import ENGINES, Names, last_part, with_revision, with_session
 from tests.access.routes import ROUTES, Route
 from tests.access.service import Asked, Service
 from tests.access.victim import Victim
@@ -61,7 +61,7 @@ class Hunt:
     ) -> None:
         own = await self._own(attacker)
         for route in ROUTES:
-            if route.role not in {None, "viewer"}:
+            if not route.is_read:
                 # It may be gone after the request.
                 own = await route.make(self.service, own)
             await self._send_all(attacker, requests(route, own))
@@ -73,7 +73,7 @@ class Hunt:
 
     async def _own(self, attacker: Attacker) -> Names:
         own = await with_session(self.service, attacker.place)
-        return await with_memory(self.service, own)
+        return await with_revision(self.service, own)
 
     async def _send_all(self, attacker: Attacker, requests: Iterable[Asked]) -> None:
         for asked in requests:

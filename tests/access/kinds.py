@@ -3,17 +3,32 @@
 from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from app.access.credentials import check_sum, mint
 from app.core.permissions import Permission
 from tests.access.names import Names
 from tests.access.routes import ROLES, Route, Told
-from tests.access.service import Headers, Service, bearer
+from tests.access.service import TOKEN_KEY, Headers, Service, bearer
+from tests.support.keys import id_of
+from tests.support.tokens import b64, claims, sign
 
 _HOUR = timedelta(hours=1)
-_UNSIGNED = "eyJhbGciOiJub25lIiwidHlwIjoiSldUIn0.eyJzdWIiOiJhIiwicm9sZXMiOlsiYWRtaW4iXX0."
+
+
+def _seconds(moment: datetime) -> int:
+    return int(moment.timestamp())
+
+
+def _unsigned(service: Service) -> str:
+    payload = service.token("a", "admin").split(".")[1]
+    return ".".join([b64(b'{"alg": "none", "typ": "JWT"}'), payload, ""])
+
+
+def _of_another_issuer(service: Service) -> str:
+    """Return a token that names the issuer's key, and is signed with another."""
+    return sign(claims(service.now()), "ed-other", kid=TOKEN_KEY)
 
 
 async def no_keys(service: Service) -> dict[str, Headers]:
@@ -42,7 +57,15 @@ async def no_keys(service: Service) -> dict[str, Headers]:
         "a huge key": bearer("k" * 10_000),
         "a password that is no key": [(b"authorization", b"Basic " + basic)],
         "a password that is not written as one": [(b"authorization", b"Basic !!!")],
-        "an unsigned token": bearer(_UNSIGNED),
+        "an unsigned token": bearer(_unsigned(service)),
+        "a token that somebody else has signed": bearer(_of_another_issuer(service)),
+        "a token cut short": bearer(service.token("a", "admin")[:-4]),
+        "a token for another audience": bearer(service.token("a", "admin", aud="other")),
+        "a token that has expired": bearer(service.token("a", "admin", exp=_seconds(now - _HOUR))),
+        "a token of tomorrow": bearer(service.token("a", "admin", nbf=_seconds(now + _HOUR))),
+        "a token with conditions on nothing": bearer(
+            service.token("a", "admin", scope_conditions={"user_id": []})
+        ),
         "a good key behind a bad one": [(b"x-goog-api-key", b"bad"), *bearer(good)],
         "a revoked key": bearer(await service.key("admin", revoke_time=now - _HOUR)),
         "an expired key": bearer(await service.key("admin", expire_time=now - _HOUR)),
@@ -55,10 +78,12 @@ class Foreigner:
     """A key that may do everything, elsewhere.
 
     Attributes:
+        caller: as operations name it.
         lacks: what it does not reach: "scope", "engine" or "project"; what counts most first.
     """
 
     secret: str
+    caller: str
     lacks: tuple[str, ...]
 
     def told(self, route: Route) -> Told:
@@ -94,12 +119,20 @@ _ELSEWHERE: Mapping[str, tuple[tuple[str, ...], Mapping[str, Any]]] = {
 }
 
 
+_TOKENS = ("another scope", "another key of scopes", "another engine", "another project")
+
+
 async def foreigners(service: Service) -> dict[str, Foreigner]:
-    """Return keys of an administrator of other places, by the place."""
-    return {
-        place: Foreigner(await service.key("admin", **bounds), lacks)
-        for place, (lacks, bounds) in _ELSEWHERE.items()
-    }
+    """Return keys of an administrator of other places, by the place; of some also tokens."""
+    found = {}
+    for place, (lacks, bounds) in _ELSEWHERE.items():
+        secret = await service.key("admin", **bounds)
+        found[place] = Foreigner(secret, id_of(secret), lacks)
+    for place in _TOKENS:
+        lacks, bounds = _ELSEWHERE[place]
+        token = service.token(place, "admin", **bounds)
+        found[f"{place}, by a token"] = Foreigner(token, f"jwt:{place}", lacks)
+    return found
 
 
 async def powerless_foreigners(service: Service) -> dict[str, str]:
@@ -125,23 +158,30 @@ class Native:
 
     Attributes:
         lacks: what else it does not reach.
+        bounds: to what it is bound.
     """
 
     lacks: str
     bounds: Callable[[Names], Mapping[str, Any]]
+    is_token: bool = False
 
     def told(self, route: Route) -> Told:
         return Told.DENIED if getattr(route, self.lacks) is Told.DENIED else Told.ALL
 
     async def key(self, service: Service, route: Route, names: Names) -> str:
         """Make one with the least role that the route needs."""
-        return await service.key(*filter(None, [route.role]), **self.bounds(names))
+        roles = [] if route.role is None else [route.role]
+        if self.is_token:
+            return service.token("native", *roles, **self.bounds(names))
+        return await service.key(*roles, **self.bounds(names))
 
 
 NATIVES = {
     "its scope": Native("scope", lambda names: {"scope_conditions": {"user_id": [names.user]}}),
-    "its scope and others": Native(
-        "scope", lambda names: {"scope_conditions": {"user_id": ["x", names.user]}}
+    "its scope and others, by a token": Native(
+        "scope",
+        lambda names: {"scope_conditions": {"user_id": ["x", names.user]}},
+        is_token=True,
     ),
     "its engine": Native("engine", lambda names: {"engines": ["2", names.engine]}),
     "its project": Native("project", lambda names: {"projects": [names.project]}),

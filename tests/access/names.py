@@ -64,7 +64,12 @@ async def with_memory(service: Service, place: Names) -> Names:
     body = {"fact": f"I like {memory}.", "scope": dict(place.scope), "displayName": memory}
     create = Asked("POST", place.path(ENGINE + "/memories"), {"memoryId": memory}, body)
     operation = await service.done(create)
-    found = replace(place, memory=memory, operation=last_part(operation["name"]))
+    return replace(place, memory=memory, operation=last_part(operation["name"]))
+
+
+async def with_revision(service: Service, place: Names) -> Names:
+    """Create a memory, and name its revision."""
+    found = await with_memory(service, place)
     listed = await service.done(Asked("GET", found.path(ENGINE + "/memories/{memory}/revisions")))
     return replace(found, revision=last_part(listed["memoryRevisions"][0]["name"]))
 

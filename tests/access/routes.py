@@ -23,6 +23,7 @@ from tests.access.names import (
     with_engine,
     with_key,
     with_memory,
+    with_revision,
     with_session,
     with_waiting_operation,
 )
@@ -83,6 +84,10 @@ class Route:
     @property
     def id(self) -> str:
         return f"{self.method} {self.template}"
+
+    @property
+    def is_read(self) -> bool:
+        return self.method == "GET" or self.role == "viewer"
 
     @override
     def __str__(self) -> str:
@@ -168,7 +173,7 @@ _VIEWER = [
     _ask(_MEMORIES + ":retrieveProfiles", ("memories.retrieve",)),
     _list(_MEMORIES + "/-/revisions", ("revisions.list",), make=with_memory),
     _get(_MEMORY + "/revisions", ("revisions.list",), make=with_memory),
-    _get(_MEMORY + "/revisions/{revision}", ("revisions.get",), make=with_memory),
+    _get(_MEMORY + "/revisions/{revision}", ("revisions.get",), make=with_revision),
     _list(_SESSIONS, ("sessions.list",), make=with_session),
     _get(_SESSION, ("sessions.get",), make=with_session),
     _get(_SESSION + "/events", ("events.list",), make=with_session),
@@ -205,6 +210,7 @@ _EDITOR = [
         "POST",
         _MEMORY + ":rollback",
         ("memories.rollback",),
+        make=with_revision,
         body=lambda names: {"targetRevisionId": names.revision},
     ),
     _editor("POST", _OPERATION + ":undo", ("operations.undo",)),

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
 
@@ -11,6 +11,11 @@ from typing_extensions import override
 
 from app.db.session import Database
 from tests.support.keys import make_key
+from tests.support.tokens import claims, sign
+
+TOKEN_KEY = "ed"
+"""Of the issuer whose tokens the service takes."""
+_TOKEN_LIFE = timedelta(hours=1)
 
 Json = dict[str, Any]
 Headers = Sequence[tuple[bytes, bytes]]
@@ -77,3 +82,9 @@ class Service:
     async def key(self, *roles: str, **options: Any) -> str:
         """Make a key; return its secret."""
         return await make_key(self.database, self.now(), *roles, **options)
+
+    def token(self, subject: str, *roles: str, **others: Any) -> str:
+        """Return a token of the issuer; `others` are claims."""
+        ends = int((self.now() + _TOKEN_LIFE).timestamp())
+        payload = claims(self.now(), **{"sub": subject, "roles": [*roles], "exp": ends, **others})
+        return sign(payload, TOKEN_KEY)

@@ -26,11 +26,12 @@ from tests.access.canaries import Canaries, found_in
 from tests.access.hunt import Hunt, attackers
 from tests.access.names import ENGINE, Names
 from tests.access.rows import intruding, rows
-from tests.access.service import Asked, Service
+from tests.access.service import TOKEN_KEY, Asked, Service
 from tests.access.sweep import Sweep
 from tests.access.victim import fill
 from tests.support import live
 from tests.support.errors import refusal
+from tests.support.tokens import AUDIENCE, ISSUER, publish
 
 _SOON_SECONDS = 30
 _PAUSE_SECONDS = 0.02
@@ -61,14 +62,18 @@ def url(folder: Path) -> Iterator[str]:
 @contextmanager
 def _two(folder: Path, url: str, **environment: str) -> Iterator[list[live.LiveServer]]:
     """Start two processes at the same time, as a deployment does."""
+    folder.mkdir(exist_ok=True)
     variables = {
         "MEMORY_BANK_DATABASE_URL": url,
         "MEMORY_BANK_EMBEDDER": "hash",
+        "MEMORY_BANK_JWT_ISSUER": ISSUER,
+        "MEMORY_BANK_JWT_AUDIENCE": AUDIENCE,
+        "MEMORY_BANK_JWT_JWKS": str(publish(folder / "jwks.json", TOKEN_KEY)),
         **environment,
     }
     homes = [folder / f"api-{number}" for number in range(2)]
     for home in homes:
-        home.mkdir(parents=True)
+        home.mkdir()
     with ThreadPoolExecutor() as pool, ExitStack() as stack:
         starting = [pool.submit(live.start, home, None, **variables) for home in homes]
         servers = []
@@ -84,6 +89,8 @@ def _worker(folder: Path, url: str) -> Iterator[None]:
         **os.environ,
         "MEMORY_BANK_DATABASE_URL": url,
         "MEMORY_BANK_EMBEDDER": "hash",
+        # What a sweep changes would be taken for a stranger's doing.
+        "MEMORY_BANK_SWEEP_INTERVAL_SECONDS": "86400",
     }
     command = [sys.executable, "-m", "app.cli", "worker"]
     with (folder / "worker").open("wb") as errors:
@@ -128,7 +135,7 @@ async def service(folder: Path, url: str, servers: list[live.LiveServer]) -> Asy
 
 
 async def test_only_who_belongs_there_gets_in(service: Service) -> None:
-    assert await Sweep(service).run() == []
+    assert await Sweep(service, is_whole=False).run() == []
 
 
 async def test_no_canary_comes_out(service: Service, folder: Path) -> None:
@@ -137,7 +144,8 @@ async def test_no_canary_comes_out(service: Service, folder: Path) -> None:
     await service.settled()
     hunt = Hunt(service, canaries)
     before = await rows(service.database)
-    for attacker in await attackers(service):
+    near, _, beside, far = await attackers(service)
+    for attacker in (near, beside, far):
         await hunt.attack(attacker, victim)
     assert hunt.findings == []
     after = await rows(service.database)

@@ -33,6 +33,7 @@ def test_the_tables_of_tenants_are_known() -> None:
             "with new as (insert into memories (engine_id, fact) values (1, 'a') returning *)"
             " insert into memory_revisions (engine_id, fact) select new.engine_id, 'a' from new"
         ),
+        "select * from memories where false",
         "select * from ticks",
         "select 1",
     ],
@@ -85,6 +86,8 @@ def test_what_names_one_engine_passes(statement: str) -> None:
             ),
             ["memories"],
         ),
+        ("select count(*) filter (where engine_id = 1) from memories", ["memories"]),
+        ("select * from memories where false or fact = 'a'", ["memories"]),
         ("insert into memories (fact) values ('a')", ["memories"]),
         ("select 1 union select version from memories", ["memories"]),
     ],

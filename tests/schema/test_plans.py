@@ -23,6 +23,7 @@ from app.main import create_app
 from app.resources import Resources
 from app.settings import Settings
 from tests.conftest import ADMIN_KEY, START
+from tests.support.keys import make_key
 from tests.support.seeding import DIMENSIONS, ENGINES, MEMORIES, SCOPES, seed
 
 ENGINE = "http://test/v1/reasoningEngines/7"
@@ -44,13 +45,16 @@ def url(seeded_database_url: str) -> str:
 
 @asynccontextmanager
 async def serving(
-    url: str, settings: Settings
+    url: str, settings: Settings, conditions: dict[str, list[str]] | None = None
 ) -> AsyncIterator[tuple[httpx.AsyncClient, Database]]:
     database = Database(open_engine(url, settings))
     clock, embedder = FixedClock(START), ScriptedEmbedder(DIMENSIONS)
     await AccessService(database, clock).ensure_first_key(ADMIN_KEY)
     app = create_app(Resources(settings, clock, database, url, embedder))
-    headers = {"Authorization": f"Bearer {ADMIN_KEY}"}
+    key = ADMIN_KEY
+    if conditions is not None:
+        key = await make_key(database, START, "admin", scope_conditions=conditions)
+    headers = {"Authorization": f"Bearer {key}"}
     transport = httpx.ASGITransport(app=app)
     async with httpx.AsyncClient(transport=transport, headers=headers) as client:
         yield client, database
@@ -58,7 +62,10 @@ async def serving(
 
 
 async def statements_of(
-    url: str, settings: Settings, request: tuple[str, str, dict[str, Any]]
+    url: str,
+    settings: Settings,
+    request: tuple[str, str, dict[str, Any]],
+    conditions: dict[str, list[str]] | None = None,
 ) -> tuple[list[Statement], dict[str, Any]]:
     """Send a request; return the statements on memories that it led to, and its answer."""
     method, path, content = request
@@ -68,7 +75,7 @@ async def statements_of(
     def note(*arguments: Any) -> None:
         found.append((arguments[2], arguments[3]))
 
-    async with serving(url, settings) as (client, database):
+    async with serving(url, settings, conditions) as (client, database):
         event.listen(database.engine.sync_engine, "before_cursor_execute", note)
         if method == "POST":
             answer = await client.post(ENGINE + path, json=content)
@@ -173,3 +180,45 @@ async def test_a_read_uses_its_index(url: str, settings: Settings, case: str) ->
     assert used & wanted
     assert used_for_any & wanted
     assert read <= most
+
+
+BOUND = {"user_id": ["42"]}
+SEVERAL = {"user_id": ["17", "42"], "app": ["none"]}
+PARTS, OF_SCOPE = "ix_memories_scope_parts", "ix_memories_scope"
+OF_MEMORY = "uq_memory_revisions_engine_id_memory_id_version"
+# Of each user there are as many memories in every other engine.
+BOUND_CASES: dict[str, tuple[tuple[str, str, dict[str, Any]], set[str], int]] = {
+    "similarity": (CASES["similarity"][0], {OF_SCOPE}, 700),
+    "newest": (CASES["newest"][0], {OF_SCOPE}, 200),
+    "list": (("GET", "/memories", {"pageSize": "100"}), {PARTS}, 1_200),
+    "list of nothing": (("GET", "/memories", {"filter": 'fact="none"'}), {PARTS}, 1_200),
+    "get": (CASES["get"][0], {"pk_memories"}, 20),
+    "revisions of all": (("GET", "/memories/-/revisions", {}), {PARTS, OF_MEMORY}, 2_000),
+    "count": (("POST", "/memories:purge", {"filter": 'fact!="none"'}), {PARTS}, 1_200),
+}
+
+
+@pytest.mark.parametrize("case", BOUND_CASES)
+async def test_a_read_by_a_bound_key_does_not_walk_over_what_is_of_others(
+    url: str, settings: Settings, case: str
+) -> None:
+    request, wanted, most = BOUND_CASES[case]
+    for conditions in (BOUND, SEVERAL):
+        if case == "get" and conditions is SEVERAL:
+            continue
+        found = {"user_id": [owner_of_a_memory(url)]} if case == "get" else conditions
+        statements, _ = await statements_of(url, settings, request, found)
+        plans = [explained(url, statement) for statement in statements]
+        used = set().union(*map(indexes, plans))
+        read = sum(plan["Shared Hit Blocks"] + plan["Shared Read Blocks"] for plan in plans)
+        print(f"{case}: {read} buffers by {', '.join(sorted(used))}")
+        if conditions is BOUND:
+            assert wanted <= used
+        assert read <= most
+
+
+def owner_of_a_memory(url: str) -> str:
+    statement = b"select scope ->> 'user_id' from memories where engine_id = 7 and memory_id = %s"
+    with psycopg.connect(url) as connection:
+        ((found,),) = connection.execute(statement, [a_memory(url)]).fetchall()
+    return str(found)

@@ -5,14 +5,18 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 from structlog.testing import capture_logs
 
+from app.access.credentials import check_sum, mint
 from app.access.schemas import CreateKeyRequest
 from app.access.service import AccessService, KeyService
 from app.core.clock import FixedClock
 from app.core.errors import Unauthenticated
 from app.core.paging import PageRequest
 from app.db.session import Database
+from app.serving import ServeError, opened
+from app.settings import EmbedderChoice, Settings
 
 _DAY = timedelta(days=1)
 
@@ -149,3 +153,19 @@ async def test_of_keys_that_are_revoked_together_one_is_left(keys: KeyService) -
     ids = [(await keys.create(request)).name.rpartition("/")[2] for _ in range(6)]
     ends = await asyncio.gather(*map(keys.revoke, ids), return_exceptions=True)
     assert sum(isinstance(end, Exception) for end in ends) == 1
+
+
+async def test_a_configured_key_that_is_mistyped_stops_the_start(
+    database: Database, database_url: str, settings: Settings, clock: FixedClock, keys: KeyService
+) -> None:
+    del database  # which is empty, and emptied afterwards
+    body = mint()[:-6]
+    given = {
+        "database_url": SecretStr(database_url),
+        "embedder": EmbedderChoice.HASH,
+        "admin_key": SecretStr(body + check_sum(body + "x")),
+    }
+    with pytest.raises(ServeError, match="mistyped or cut"):
+        async with opened(settings.model_copy(update=given), clock):
+            pass
+    assert (await keys.list_page(PageRequest())).keys == []

@@ -15,7 +15,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from app.core.errors import Reason
 from app.web.connections import CLOSED, Bounds, connections
-from tests.support.sockets import Answer, Peer, connected, request
+from tests.support.sockets import SOON_SECONDS, Answer, Peer, connected, request
 
 _SHORT = 0.3
 _LONG = 60.0
@@ -59,6 +59,10 @@ class _App:
                 body = b" ".join(sorted(name for name, _ in scope["headers"]))
             case "/wait":
                 await self.go_on.wait()
+            case "/until-gone":
+                assert (await receive())["type"] == "http.disconnect"
+                self.asked.append("gone")
+                return
             case _:
                 pass
         await _answer(send, body or scope["path"].encode())
@@ -196,11 +200,21 @@ async def test_a_body_that_nobody_reads_any_more_is_not_awaited_for_ever(app: _A
 async def test_a_request_that_is_under_way_is_not_cut_off(app: _App) -> None:
     times = dict.fromkeys(["idle_seconds", "header_seconds", "body_seconds", "send_seconds"], 0.1)
     async with _serving(app, **times) as port, connected(port) as peer:
-        # The beginning of a second one is no reason to cut off the first.
-        await peer.send(request("/wait") + b"GET /good HT")
+        await peer.send(request("/wait"))
         await asyncio.sleep(10 * 0.1)
         app.go_on.set()
         assert (await peer.answer()).body == b"/wait"
+
+
+async def test_a_request_that_has_begun_behind_another_has_its_time_after_it(app: _App) -> None:
+    second = request("/good")
+    async with _serving(app, header_seconds=2) as port, connected(port) as peer:
+        await peer.send(request("/wait") + second[:10])
+        await asyncio.sleep(3)
+        app.go_on.set()
+        assert (await peer.answer()).body == b"/wait"
+        await peer.send(second[10:])
+        assert (await peer.answer()).body == b"/good"
 
 
 async def test_an_answer_in_pieces_is_not_cut_off_between_them(app: _App) -> None:
@@ -227,7 +241,11 @@ async def test_who_does_not_take_an_answer_is_disconnected(
     app: _App, headers: tuple[str, ...]
 ) -> None:
     before = _closed("answer_not_taken")
-    async with _serving(app, send_seconds=_SHORT) as port, connected(port, 4096) as peer:
+    async with (
+        _serving(app, send_seconds=_SHORT) as port,
+        connected(port, 4096) as peer,
+        asyncio.timeout(SOON_SECONDS),
+    ):
         peer.reader._transport.pause_reading()  # type: ignore[attr-defined]  # of the stream
         await peer.send(request("/large", *headers))
         while _closed("answer_not_taken") == before:
@@ -321,6 +339,17 @@ async def test_a_body_beside_another_protocol_is_refused_and_not_taken_for_a_req
     assert app.asked == []
 
 
+async def test_a_request_learns_that_its_client_has_gone_though_others_wait_behind_it(
+    app: _App,
+) -> None:
+    async with _serving(app) as port, asyncio.timeout(SOON_SECONDS):
+        async with connected(port) as peer:
+            await peer.send(request("/until-gone") + request("/good"))
+        while "gone" not in app.asked:  # noqa: ASYNC110 - a look is enough
+            await asyncio.sleep(0.01)
+    assert app.asked == ["/until-gone", "gone"]
+
+
 async def test_trailers_are_no_headers(app: _App) -> None:
     """What stands before this service checks headers, and may not look at trailers."""
     sent = request("/names", "Transfer-Encoding: chunked", method="POST")
@@ -361,6 +390,14 @@ async def test_headers_just_short_enough_are_taken_with_a_long_body_behind(app: 
         for _ in range(3):
             await peer.send(sent)
             assert len((await peer.answer()).body) == 500_000
+
+
+async def test_who_goes_on_sending_can_still_read_why_not(app: _App) -> None:
+    async with _serving(app) as port, connected(port) as peer:
+        sending = asyncio.create_task(peer.drip(b"GET / HTTP/1.1\r\nx: " + b"y" * 1_000_000, 0))
+        await asyncio.sleep(_SHORT)
+        assert await _told(peer) == _TOO_LARGE
+        await sending
 
 
 @pytest.mark.parametrize("endless", [b"0\r\nx: " + b"y" * 100_000, b"5;x=" + b"y" * 100_000])

@@ -1,0 +1,1 @@
+"""What counting costs a change."""
