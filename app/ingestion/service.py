@@ -180,8 +180,13 @@ class IngestionService:
             ("Bytes", stream.pending_bytes, _bytes_of(rows), settings.max_stream_pending_bytes),
         ):
             if used + added > limit:
-                what = f"waiting {unit.lower()} and is to take {added} more"
-                raise exhausted("The stream", what, used, limit, quota=f"streamPending{unit}")
+                raise exhausted(
+                    f"The stream has {used} waiting {unit.lower()} and is to take {added} more, and"
+                    f" its quota is {limit}.",
+                    f"streamPending{unit}",
+                    used=used,
+                    limit=limit,
+                )
 
     async def _operation(
         self, session: Session, stream: StreamRow, new: NewOperation, *, is_forced: bool

@@ -57,8 +57,11 @@ class Quotas:
             reading = await self._read(engine_id)
         for quota, limit in limits.items():
             if reading.totals[quota] >= limit:
+                # Not how many it has: the caller may be bound to a part of it.
                 raise exhausted(
-                    f"reasoningEngines/{engine_id}", quota, reading.totals[quota], limit
+                    f"reasoningEngines/{engine_id} has as many {quota} as it may: {limit}.",
+                    quota,
+                    limit=limit,
                 )
         reading.admitted += 1
 
@@ -117,15 +120,7 @@ async def is_full(session: Session, settings: Settings, engine_id: int, quota: C
     return totals[quota] >= limits[quota]
 
 
-def exhausted(
-    whose: str, what: str, used: int, limit: int, *, quota: str | None = None
-) -> ResourceExhausted:
-    """Return what says that something has as much as it may; no time is known when it may more.
-
-    `quota` is its name in the metadata, where that is not `what`.
-    """
-    return ResourceExhausted(
-        f"{whose} has {used} {what}, and its quota is {limit}.",
-        Reason.QUOTA_EXHAUSTED,
-        metadata={"quota": quota or what, "used": str(used), "limit": str(limit)},
-    )
+def exhausted(message: str, quota: str, **numbers: int) -> ResourceExhausted:
+    """Return what says that something has as much as it may; no time is known when it may more."""
+    metadata = {"quota": quota, **{name: str(number) for name, number in numbers.items()}}
+    return ResourceExhausted(message, Reason.QUOTA_EXHAUSTED, metadata=metadata)

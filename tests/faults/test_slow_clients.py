@@ -189,7 +189,7 @@ async def test_the_log_tells_who_and_where_from_and_no_secret(
         assert (await peer.answer()).status == 401
     async with asyncio.timeout(SOON_SECONDS):
         # A line is written once the answer is on its way.
-        while '"bad-key"' not in (said := (folder / "stderr").read_text()):  # noqa: ASYNC110, ASYNC230, ASYNC240 - x
+        while '"bad-key"' not in (said := (folder / "stderr").read_text()):  # noqa: ASYNC110 - a file
             await asyncio.sleep(0.05)
     lines = [json.loads(line) for line in said.splitlines() if '-key"' in line]
     known, unknown = (line for line in lines if line["request_id"].endswith("-key"))
