@@ -66,7 +66,9 @@ class Settings(TokenSettings, ConnectionSettings, BaseSettings):
 
     # Access
     admin_key: SecretStr | None = Field(
-        None, description="The first admin API key; made and printed once when absent."
+        None,
+        description="Admin API key, until it is rotated or revoked; absent: the first start makes"
+        " one and prints it.",
     )
 
     audit_reads: bool = Field(
@@ -258,6 +260,12 @@ class Settings(TokenSettings, ConnectionSettings, BaseSettings):
         ge=0,
         description="What memories, their revisions, sessions and events of one engine say, in all;"
         " `none`: no bound.",
+    )
+    engine_max_queued_operations: int | None = Field(
+        10_000,
+        ge=0,
+        description="Operations of one engine that wait for a worker, ingestions aside; `none`: no"
+        " bound.",
     )
     key_rate_units_per_second: int = Field(
         10_000,

@@ -34,6 +34,9 @@ _MAX_ASKED = 100
 _PAUSE_SECONDS = 0.05
 """After a statement that has found nothing for a secret: what is asked meanwhile goes together."""
 
+_ROLES = frozenset(Role)
+_PERMISSIONS = frozenset(Permission)
+
 _V = TypeVar("_V")
 
 
@@ -192,19 +195,19 @@ class KeyLookups:
         try:
             async with self._db.snapshot() as session:
                 found = await repository.find_by_hashes(session, hashes)
+            known = [_known(secret_hash, found) for secret_hash in hashes]
         except Exception as error:  # noqa: BLE001 - it is raised where it is waited for
             for secret_hash in hashes:
                 self._asked.pop(secret_hash).set_exception(error)
             return False
-        for secret_hash in hashes:
-            known = _known(secret_hash, found)
-            if known is None:
+        for secret_hash, key in zip(hashes, known, strict=True):
+            if key is None:
                 _keep(self._bad, secret_hash, now)
             elif version == self._version:
                 # Else a key has ended meanwhile: this one, maybe.
-                _keep(self._good, secret_hash, known)
-            self._asked.pop(secret_hash).set_result(known)
-        return len(found) == len(hashes)
+                _keep(self._good, secret_hash, key)
+            self._asked.pop(secret_hash).set_result(key)
+        return None not in known
 
 
 def _keep(kept: dict[bytes, _V], secret_hash: bytes, value: _V) -> None:
@@ -224,9 +227,12 @@ def _known(secret_hash: bytes, found: Collection[Found]) -> KnownKey | None:
 
 def _caller(row: ApiKeyRow) -> Caller:
     conditions = row.scope_conditions or {}
+    # What a newer release has put there, and this one does not know, allows nothing.
+    roles = (Role(role) for role in row.roles if role in _ROLES)
+    permissions = (Permission(one) for one in row.permissions if one in _PERMISSIONS)
     return Caller(
         key_id=row.key_id,
-        permissions=permissions_of(map(Role, row.roles), map(Permission, row.permissions)),
+        permissions=permissions_of(roles, permissions),
         reach=Reach(
             projects=None if row.projects is None else frozenset(row.projects),
             engines=None if row.engines is None else frozenset(map(int, row.engines)),

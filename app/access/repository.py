@@ -125,8 +125,11 @@ async def revoke(session: Session, key_id: str, now: datetime) -> ApiKeyRow:
     return (await session.execute(statement)).scalar_one()
 
 
-async def retire_configured(session: Session, now: datetime) -> None:
-    """Let every secret expire that the settings have named, and revoke keys that had no other."""
+async def retire_configured(session: Session, now: datetime) -> Sequence[str]:
+    """Let every secret expire that the settings have named, and revoke keys that had no other.
+
+    Returns the ids of those keys.
+    """
     retired = await session.execute(
         update(ApiKeySecretRow)
         .where(ApiKeySecretRow.is_configured, _is_live(ApiKeySecretRow.expire_time, now))
@@ -134,7 +137,7 @@ async def retire_configured(session: Session, now: datetime) -> None:
         .returning(ApiKeySecretRow.key_id)
         .execution_options(synchronize_session=False)
     )
-    await session.execute(
+    revoked = await session.execute(
         update(ApiKeyRow)
         .where(
             ApiKeyRow.key_id.in_(retired.scalars().all()),
@@ -142,8 +145,10 @@ async def retire_configured(session: Session, now: datetime) -> None:
             ~_has_secret(now),
         )
         .values(revoke_time=now)
+        .returning(ApiKeyRow.key_id)
         .execution_options(synchronize_session=False)
     )
+    return revoked.scalars().all()
 
 
 async def list_managers(session: Session, now: datetime, limit: int) -> Sequence[str]:

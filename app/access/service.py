@@ -14,6 +14,9 @@ from app.access.schemas import ApiKey, CreateKeyRequest, ListKeysResponse
 from app.access.tables import ApiKeyRow
 from app.access.tokens import TokenService
 from app.access.uses import LastUses
+from app.audit import repository as audit
+from app.audit.repository import NewEvent
+from app.core.audit import Audited
 from app.core.auth import Authenticator, Caller
 from app.core.clock import Clock
 from app.core.errors import FailedPrecondition, InvalidArgument, Reason, Unauthenticated
@@ -92,7 +95,8 @@ class AccessService(Authenticator):
 async def _configure(session: Session, secret: str, now: datetime) -> None:
     known = await repository.find_secret(session, hash_of(secret))
     if known is None:
-        await repository.retire_configured(session, now)
+        revoked = await repository.retire_configured(session, now)
+        await audit.insert_events(session, [_event("revokeKey", one, now) for one in revoked])
         await _insert_admin(session, _CONFIGURED, secret, now)
         return
     key = await repository.get(session, known.key_id)
@@ -114,6 +118,12 @@ async def _insert_admin(session: Session, name: str, secret: str, now: datetime)
     }
     row = await repository.insert_key(session, values)
     await _insert_secret(session, row, secret, now, is_configured=name == _CONFIGURED)
+    await audit.insert_events(session, [_event("createKey", row.key_id, now)])
+
+
+def _event(method: str, key_id: str, now: datetime) -> NewEvent:
+    """Return what the audit log says of what the start of the service does."""
+    return NewEvent(Audited(None, method, f"keys/{key_id}", engine_id=None), now)
 
 
 async def _insert_secret(

@@ -1,5 +1,7 @@
 """Who is calling, what they may do and reach, and the ports through which that is found out."""
 
+import hashlib
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -56,6 +58,15 @@ class Caller:
     """The id of the API key, never the key itself; `jwt:` and the subject, of a token."""
     permissions: frozenset[Permission]
     reach: Reach = field(default_factory=Reach)
+
+    @property
+    def identity(self) -> str:
+        """Who asks: the key and, since tokens of one subject may differ in them, its conditions."""
+        if not self.reach.conditions:
+            return self.key_id
+        bound = sorted((key, sorted(values)) for key, values in self.reach.conditions.items())
+        digest = hashlib.sha256(json.dumps(bound).encode()).hexdigest()
+        return f"{self.key_id}#{digest[:32]}"
 
     def may(self, permission: Permission) -> bool:
         """Say whether the caller holds a permission, and reaches all that it concerns."""

@@ -36,8 +36,8 @@ _CONFLICTS = frozenset({"40001", "40P01", "55P03", "23505"})
 _TOO_SLOW = "57014"
 _BAD_REGEX = "2201B"
 # Connection trouble, shutdown, no room, failing disks, idle time-outs, and a failover's read-only
-# hours: all pass.
-_AWAY_PREFIXES = ("08", "57P", "53", "58", "25P03", "25006")
+# hours, in which a standby says of writes that it lacks the feature: all pass.
+_AWAY_PREFIXES = ("08", "57P", "53", "58", "25P03", "25006", "0A000")
 
 
 @dataclass(frozen=True)

@@ -15,12 +15,12 @@ from app.engines.schemas import config_of, name_of
 from app.engines.tables import EngineRow
 from app.generation.schemas import ContentEvent, GenerateMemoriesRequest
 from app.generation.turns import files_of
-from app.limits.sizes import check_metadata, check_scope
+from app.limits.sizes import check_metadata_size, check_scope_size
 from app.llm.models import TextModels
 from app.llm.ports import Meter, TextModel
 from app.memories.schemas import MAX_SCOPE_VALUE_CHARS, scope_hash
 from app.memories.service import MemoryService
-from app.operations import repeats
+from app.operations import claims, repeats
 from app.operations import repository as operations
 from app.operations.tables import OperationRow
 from app.resources import Resources
@@ -57,20 +57,23 @@ class GenerationService:
 
         Raises:
             NotFound: no such engine, or the session named as the source does not exist.
-            ResourceExhausted: the engine has used up its tokens of today.
+            ResourceExhausted: the engine has used up its tokens of today, or has as many
+                operations waiting as it may.
         """
         service = self.memories
         now = service.clock.now()
-        check_metadata(service.settings, request.metadata)
+        check_metadata_size(service.settings, request.metadata)
         async with service.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             kind = PREVIEW if request.validate_only else GENERATE
             new = service.operation(engine, kind, "GenerateMemories", now)
             if (known := await repeats.replay(session, new, once)) is not None:
                 return known
+            most = service.settings.engine_max_queued_operations
+            await claims.check_queue(session, engine.engine_id, most)
             origin = await _origin(session, engine, request, now)
             scope = _scope(request, origin)
-            check_scope(service.settings, scope)
+            check_scope_size(service.settings, scope)
             new = new.concerning(scope)
             # A life that lies in the past is the caller's error: found now, not by the worker.
             service.writing(engine, new, request)

@@ -241,7 +241,7 @@ class _Ingestion:
         if generated:
             response = {**before, **response, _GENERATED: generated}
         told = _together(details, earlier.details)
-        await operations.extend_done(session, earlier, response, told)
+        await operations.extend_done(session, earlier, self.job.clock.now(), response, told)
 
     async def _conclude(self, session: Session, stream: StreamRow, details: dict[str, Any]) -> None:
         """Go on with a locked stream where more of it is ripe; else end the operation."""
@@ -280,6 +280,7 @@ class _Ingestion:
             details={"@type": type_url("GenerateMemoriesOperationMetadata")},
             operation_id=generate_id,
             scopes=self.job.claim.scopes,
+            caller=self.job.claim.caller,
         )
 
 

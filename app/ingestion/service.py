@@ -26,7 +26,7 @@ from app.ingestion.schemas import IngestEventsRequest, merged_options
 from app.ingestion.tables import StreamRow
 from app.ingestion.triggers import Buffer, pause, ripe_time, rule_for
 from app.limits.quotas import exhausted
-from app.limits.sizes import check_metadata, check_scope
+from app.limits.sizes import check_metadata_size, check_scope_size
 from app.llm.models import TextModels
 from app.llm.ports import TextModel
 from app.memories.schemas import scope_hash
@@ -41,7 +41,7 @@ from app.wire.scalars import parse_timestamp
 
 log = structlog.get_logger()
 
-INGEST = "ingestion.ingest"
+INGEST = claims.INGEST
 """The kind of the operation that processes a stream's events; while it waits, it is the timer."""
 
 EMPTY_RESPONSE = {"@type": type_url("IngestEventsResponse")}
@@ -82,8 +82,8 @@ class IngestionService:
             ResourceExhausted: with these events, too much would wait in the stream.
         """
         now = self.memories.clock.now()
-        check_scope(self.memories.settings, request.scope)
-        check_metadata(self.memories.settings, request.metadata)
+        check_scope_size(self.memories.settings, request.scope)
+        check_metadata_size(self.memories.settings, request.metadata)
         key = StreamKey(name.engine, scope_hash(request.scope), request.stream)
         async with self.memories.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)

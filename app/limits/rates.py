@@ -9,6 +9,7 @@ import hashlib
 from functools import lru_cache, partial
 
 from app.core.clock import Clock
+from app.core.errors import Unavailable
 from app.db.session import Database
 from app.limits import claims
 from app.limits.blocks import Block, Pace
@@ -61,8 +62,13 @@ class Rate:
 
     async def _lease(self, name: str | int, block: Block, needed: int, wanted: int) -> None:
         subject = f"{self._bound}:{_stored(str(name))}"
-        async with self._db.transaction() as session:
-            granted, left = await claims.take(session, subject, needed, wanted, self.pace)
+        try:
+            async with self._db.transaction() as session:
+                granted, left = await claims.take(session, subject, needed, wanted, self.pace)
+        except Unavailable:
+            # A standby serves reads while nothing can be written; it must not be the rates that
+            # refuse them. Each process then has the rate to itself.
+            granted, left = wanted, 0.0
         # Read afterwards: what is said to be there then must be there by then.
         block.receive(granted, left, self._clock.now())
 

@@ -20,7 +20,7 @@ class MetadataValue(Protocol):
         ...
 
 
-def check_scope(settings: Settings, scope: Mapping[str, str]) -> None:
+def check_scope_size(settings: Settings, scope: Mapping[str, str]) -> None:
     """Make sure that something may be written to a scope.
 
     Raises:
@@ -34,7 +34,7 @@ def check_scope(settings: Settings, scope: Mapping[str, str]) -> None:
         )
 
 
-def check_metadata(settings: Settings, metadata: Mapping[str, MetadataValue] | None) -> None:
+def check_metadata_size(settings: Settings, metadata: Mapping[str, MetadataValue] | None) -> None:
     """Make sure that a memory may be given these metadata.
 
     Raises:

@@ -21,7 +21,7 @@ from app.engines.config import MemoryBankConfig
 from app.engines.repository import Lock
 from app.engines.schemas import config_of, name_of
 from app.engines.tables import EngineRow
-from app.limits.sizes import check_metadata, check_scope
+from app.limits.sizes import check_metadata_size, check_scope_size
 from app.llm.ports import Embedder
 from app.memories import ledger, repository
 from app.memories.ledger import CONTENT_FIELDS, Change, Creation, Vector, Writing
@@ -83,8 +83,8 @@ class MemoryService:
         now = self.clock.now()
         if memory_id is not None:
             check_chosen_id("memoryId", memory_id)
-        check_scope(self.settings, request.scope)
-        check_metadata(self.settings, request.metadata)
+        check_scope_size(self.settings, request.scope)
+        check_metadata_size(self.settings, request.metadata)
         vector = await embed_fact(self.embedder, request.fact)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
@@ -122,7 +122,7 @@ class MemoryService:
         """
         now = self.clock.now()
         changed = _changed_fields(request, mask)
-        check_metadata(self.settings, request.metadata)
+        check_metadata_size(self.settings, request.metadata)
         vector = await embed_fact(self.embedder, request.fact if "fact" in changed else None)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)

@@ -1,4 +1,4 @@
-"""Taking, keeping and giving back the right to run an operation, and when it may be taken.
+"""Taking, keeping and giving back the right to run an operation; when, and how many may wait.
 
 Leases use the clock of the database: workers on several machines share no other.
 All functions take part in the caller's transaction.
@@ -7,7 +7,7 @@ All functions take part in the caller's transaction.
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Final
 
 from sqlalchemy import (
     ColumnElement,
@@ -30,6 +30,7 @@ from sqlalchemy.sql.dml import ReturningUpdate
 
 from app.core.auth import Scopes
 from app.db.session import Session, note
+from app.limits.quotas import exhausted
 from app.operations import repository
 from app.operations.repository import Owned
 from app.operations.schemas import State
@@ -39,9 +40,13 @@ from app.wire.scalars import format_timestamp
 Ended = tuple[datetime, timedelta]
 """When an operation ends, should it end now, and for how long it is kept then."""
 
+INGEST: Final = "ingestion.ingest"
+"""The kind of the operation that waits for events of a stream, of which streams have one each."""
+
 # Written into the statement, not bound: a generic plan must know them to use the partial indexes.
 _PENDING: ColumnElement[str] = literal_column(f"'{State.PENDING}'")
 _RUNNING: ColumnElement[str] = literal_column(f"'{State.RUNNING}'")
+_INGEST: ColumnElement[str] = literal_column(f"'{INGEST}'")
 
 
 @dataclass(frozen=True)
@@ -59,6 +64,8 @@ class Claim:
     """Whether the client has asked to cancel it during an earlier attempt."""
     scopes: Scopes | None
     """The scopes that it concerns; None: it may be any."""
+    caller: str | None
+    """Who asked for it: the id of the key; None: the service itself."""
 
 
 def _claiming() -> ReturningUpdate[OperationRow]:
@@ -135,6 +142,7 @@ def _claim_of(row: OperationRow) -> Claim:
         details=row.details,
         is_cancelled=row.cancel_requested,
         scopes=row.scopes,
+        caller=row.caller,
     )
 
 
@@ -153,6 +161,41 @@ async def queue_at(session: Session, now: datetime) -> Queue:
     )
     due, oldest = (await session.execute(statement)).one()
     return Queue(due, oldest)
+
+
+async def check_queue(session: Session, engine_id: int, limit: int | None) -> None:
+    """Make sure that one more operation of an engine may wait for a worker; None: any number may.
+
+    All of the engine count, whoever asked for them and whatever they concern, but for those that
+    wait for events: their streams have bounds of their own. A deleted engine, the only one whose
+    removal waits, is asked for nothing more. Requests under way at the same moment do not see each
+    other, so that there can be as many more.
+
+    Raises:
+        ResourceExhausted: as many wait as may.
+    """
+    if limit is None:
+        return
+    waiting = (
+        select(OperationRow.operation_id)
+        .where(
+            OperationRow.engine_id == engine_id,
+            OperationRow.state == _PENDING,
+            OperationRow.kind != _INGEST,
+        )
+        .limit(limit)
+        .subquery()
+    )
+    # Past the session, which would count only what its caller may see: a key for each user would
+    # have a queue for each. Nothing is told but whether the engine's is full.
+    connection = await session.connection()
+    statement = select(func.count()).select_from(waiting)
+    if (await connection.execute(statement)).scalar_one() >= limit:
+        raise exhausted(
+            f"reasoningEngines/{engine_id} has as many queuedOperations as it may: {limit}.",
+            "queuedOperations",
+            limit=limit,
+        )
 
 
 async def renew(session: Session, owned: Owned, lease: timedelta) -> bool | None:

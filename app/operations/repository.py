@@ -60,6 +60,8 @@ class NewOperation:
     due: datetime | None = None
     scopes: Scopes | None = None
     """The scopes that it concerns; None: it may be any."""
+    caller: str | None = None
+    """Who asked for it, where that is not the session's caller."""
 
     def __post_init__(self) -> None:
         if not self.operation_id:
@@ -99,8 +101,14 @@ async def wake(session: Session) -> None:
 async def insert_done(
     session: Session, new: NewOperation, response: dict[str, Any]
 ) -> OperationRow:
-    """Insert an operation whose effects are in this very transaction."""
-    return await _insert(session, new, State.SUCCEEDED, response)
+    """Insert an operation whose effects are in this very transaction.
+
+    That of a caller's request is in the audit log as the request; a worker's is told here.
+    """
+    row = await _insert(session, new, State.SUCCEEDED, response)
+    if caller_of(session) is None:
+        await audit.insert_events(session, [_end_event(row, new.now, None)])
+    return row
 
 
 async def _insert(
@@ -129,7 +137,7 @@ async def _insert(
             due_time=new.due or new.now,
             remove_time=new.now + new.keep if state.is_final else None,
             scopes=new.scopes,
-            caller=caller_of(session),
+            caller=new.caller or caller_of(session),
         )
         .returning(OperationRow)
     )
@@ -294,9 +302,14 @@ async def fail_waiting(
 
 
 async def extend_done(
-    session: Session, row: OperationRow, response: dict[str, Any], details: dict[str, Any]
+    session: Session,
+    row: OperationRow,
+    now: datetime,
+    response: dict[str, Any],
+    details: dict[str, Any],
 ) -> None:
     """Replace the answer of an operation that goes on to have effects; add to its metadata."""
+    await audit.insert_events(session, [_end_event(row, now, None)])
     await session.execute(
         update(OperationRow)
         .where(

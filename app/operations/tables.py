@@ -30,6 +30,12 @@ class OperationRow(Base):
             "operation_id",
             postgresql_where=text("state = 'PENDING' or state = 'RUNNING'"),
         ),
+        # Counted at each request that has a worker do something.
+        Index(
+            "ix_operations_queued",
+            "engine_id",
+            postgresql_where=text("state = 'PENDING' and kind <> 'ingestion.ingest'"),
+        ),
         Index("ix_operations_remove_time", "remove_time"),
         parts_index("ix_operations_scope_parts", "scopes"),
         # Few, and looked for whenever a memory is erased.

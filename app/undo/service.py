@@ -9,7 +9,7 @@ from app.core.once import Once
 from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.memories.service import MemoryService
-from app.operations import repeats
+from app.operations import claims, repeats
 from app.operations import repository as operations
 from app.operations.schemas import State
 from app.operations.tables import OperationRow
@@ -42,6 +42,7 @@ class UndoService:
         Raises:
             FailedPrecondition: the operation has not ended, or left nothing that can be undone.
             NotFound: no such operation.
+            ResourceExhausted: the engine has as many operations waiting as it may.
         """
         service = self.memories
         now = service.clock.now()
@@ -50,6 +51,8 @@ class UndoService:
             new = service.operation(engine, UNDO, "UndoOperation", now)
             if (known := await repeats.replay(session, new, once)) is not None:
                 return known
+            most = service.settings.engine_max_queued_operations
+            await claims.check_queue(session, engine.engine_id, most)
             asked = await operations.get(session, name, now)
             # The operation that changed memories may be gone while its revisions are there.
             changing = asked.engine_id, _changing(asked)

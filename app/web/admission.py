@@ -17,7 +17,7 @@ from fastapi.exceptions import RequestValidationError
 from app.core.audit import Audited, Auditor
 from app.core.auth import Caller, EngineDirectory
 from app.core.errors import Internal, NotFound, PermissionDenied, Reason, ServiceError
-from app.core.limits import Limits
+from app.core.limits import MAX_COST, Limits
 from app.core.names import WILDCARD, EngineName, LocationName, parse_engine_id
 from app.core.permissions import WHOLE_ENGINE, Permission
 from app.web.address import address_of
@@ -90,8 +90,8 @@ async def _let_in(
             require(caller, demand.permission)
         return await _engine(gate.directory, caller, path)
     except (PermissionDenied, NotFound):
-        # It costs the key as much as what is let in: the audit log has a row for each.
-        await gate.limits.charge(caller, None, demand.cost)
+        # As much as anything costs: the audit log has a row for each.
+        await gate.limits.charge(caller, None, MAX_COST)
         raise
 
 
@@ -146,9 +146,11 @@ def _is_at(found: LocationName, path: Mapping[str, Any]) -> bool:
 def _audited(request: Request, method: str, engine: EngineName | None) -> Audited:
     caller: Caller = request.state.caller
     named = request.path_params
-    if engine is not None:
-        # However the path spells the engine, it has one name.
-        named = {**named, "project": engine.project, "location": engine.location}
+    # However the path spells the engine, it has one name. A project may be any text: one that is
+    # not known to be there is not repeated.
+    place = LocationName("", "") if engine is None else engine.parent
+    if "project" in named:
+        named = {**named, "project": place.project, "location": place.location}
     return Audited(
         caller=caller.key_id,
         method=method,

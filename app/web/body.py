@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from math import ceil
 from typing import Any, NoReturn
 
 from starlette.datastructures import MutableHeaders
@@ -14,6 +15,7 @@ from app.core.errors import (
     ResourceExhausted,
     ServiceError,
 )
+from app.core.limits import MAX_COST, Limits
 from app.web.errors import render
 from app.web.headers import header
 
@@ -23,6 +25,9 @@ _MAX_VALUES = 100_000
 """Keys and values, at any depth: what a request costs to check grows with them, not with bytes."""
 _LARGE_BYTES = 256 * 1024
 """A longer body is checked beside the event loop."""
+_CHECKED_AT_ONCE = 2
+_UNIT_BYTES = 512 * 1024
+"""What a unit of the key's rate pays for, of such a body."""
 
 
 class JsonBody:
@@ -32,6 +37,8 @@ class JsonBody:
         self._app = app
         self._max_bytes = max_bytes
         self._seconds = seconds
+        # A body may take a hundred times its size while it is checked.
+        self._checking = asyncio.Semaphore(_CHECKED_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a bad body; pass a good one on."""
@@ -41,14 +48,25 @@ class JsonBody:
         try:
             body = await self._read_in_time(scope, receive)
             if body:
-                await _check(body, header(scope, b"content-type"))
+                await self._check(scope, body)
         except ServiceError as error:
-            await render(error)(scope, receive, send)
+            await render(await _charged(scope, error))(scope, receive, send)
             return
         if body:
             # The framework shall read it as what it was checked to be, however that was declared.
             MutableHeaders(scope=scope)["content-type"] = "application/json"
         await self._app(scope, _replay(body, receive), send)
+
+    async def _check(self, scope: Scope, body: bytes) -> None:
+        declared = header(scope, b"content-type")
+        content_type = None if declared is None else declared.decode("latin-1")
+        if len(body) <= _LARGE_BYTES:
+            check_json(body, content_type)
+            return
+        # Before it costs anything; a request that is admitted pays for its method as well.
+        await _charge(scope, min(MAX_COST, ceil(len(body) / _UNIT_BYTES)))
+        async with self._checking:
+            await asyncio.to_thread(check_json, body, content_type)
 
     async def _read_in_time(self, scope: Scope, receive: Receive) -> bytes:
         declared = header(scope, b"content-length") or b"0"
@@ -97,12 +115,25 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return replayed
 
 
-async def _check(body: bytes, declared: bytes | None) -> None:
-    content_type = None if declared is None else declared.decode("latin-1")
-    if len(body) > _LARGE_BYTES:
-        await asyncio.to_thread(check_json, body, content_type)
-    else:
-        check_json(body, content_type)
+async def _charge(scope: Scope, cost: int) -> None:
+    """Charge what is done before the request is admitted; what needs no key is free.
+
+    Raises:
+        ResourceExhausted: the key has not that much left.
+    """
+    caller = scope.get("state", {}).get("caller")
+    if caller is not None:
+        limits: Limits = scope["app"].state.gate.limits
+        await limits.charge(caller, None, cost)
+
+
+async def _charged(scope: Scope, error: ServiceError) -> ServiceError:
+    """Return what a body is refused with, or that its key has nothing left to be told it with."""
+    try:
+        await _charge(scope, 1)
+    except ServiceError as refusal:
+        return refusal
+    return error
 
 
 def check_json(body: bytes, content_type: str | None) -> None:

@@ -72,7 +72,7 @@ class MutationContext(RequestContext):
         if self.request_id is None:
             return None
         return Once(
-            caller=self.caller.key_id,
+            caller=self.caller.identity,
             request_id=self.request_id,
             request_hash=Once.hash_of([self.method, self.path, body]),
             keep=timedelta(seconds=self.resources.settings.idempotency_seconds),

@@ -75,15 +75,14 @@ DEMANDS: Mapping[str, Demand] = {
     "waitOperation": Demand(Permission.OPERATIONS_GET, is_costly=True),
     "cancelOperation": _change(Permission.OPERATIONS_CANCEL),
     "deleteOperation": _change(Permission.OPERATIONS_DELETE),
-    "undoOperation": _change(Permission.OPERATIONS_UNDO, _WORK),
+    "undoOperation": _change(Permission.OPERATIONS_UNDO, _WORK, adds=(Counted.BYTES,)),
     # Memories and their revisions
     "createMemory": _change(Permission.MEMORIES_CREATE, adds=(Counted.MEMORIES,)),
     "listMemories": Demand(Permission.MEMORIES_LIST, _LIST),
     "getMemory": Demand(Permission.MEMORIES_GET),
     "updateMemory": _change(Permission.MEMORIES_UPDATE, adds=(Counted.BYTES,)),
     "deleteMemory": _change(Permission.MEMORIES_DELETE),
-    # Not bounded: whoever is over a quota must be able to go back.
-    "rollbackMemory": _change(Permission.MEMORIES_ROLLBACK),
+    "rollbackMemory": _change(Permission.MEMORIES_ROLLBACK, adds=(Counted.BYTES,)),
     "listAllRevisions": Demand(Permission.REVISIONS_LIST, _LIST),
     "listMemoryRevisions": Demand(Permission.REVISIONS_LIST, _LIST),
     "getMemoryRevision": Demand(Permission.REVISIONS_GET),

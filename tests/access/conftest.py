@@ -1,9 +1,7 @@
 """The service in this process, for the sweep."""
 
-from collections.abc import AsyncIterator
 from pathlib import Path
 
-import httpx
 import pytest
 from fastapi import FastAPI
 
@@ -11,6 +9,7 @@ from app.core.clock import FixedClock
 from app.db.session import Database
 from app.operations.runner import Runner
 from app.resources import Resources
+from tests.access.clients import Inside
 from tests.access.service import TOKEN_KEY, Service
 from tests.conftest import ADMIN_KEY
 from tests.support.tokens import publish, token_app
@@ -23,12 +22,8 @@ def app(resources: Resources, tmp_path: Path) -> FastAPI:
 
 
 @pytest.fixture
-async def service(
-    app: FastAPI, database: Database, clock: FixedClock, runner: Runner
-) -> AsyncIterator[Service]:
+def service(app: FastAPI, database: Database, clock: FixedClock, runner: Runner) -> Service:
     async def settled() -> None:
         await runner.run_pending()
 
-    transport = httpx.ASGITransport(app=app)
-    async with httpx.AsyncClient(transport=transport, base_url="http://test") as client:
-        yield Service([client], database, clock.now, settled, ADMIN_KEY)
+    return Service([Inside(app)], database, clock.now, settled, ADMIN_KEY)

@@ -1,15 +1,19 @@
 """The service as the sweep sees it: one process or several, and the database they share."""
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+import json
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from itertools import count
 from typing import Any
+from urllib.parse import urlencode
 
 import httpx
 from typing_extensions import override
 
 from app.db.session import Database
+from tests.access.clients import Client
+from tests.support.asgi import JSON, Sent
 from tests.support.keys import make_key
 from tests.support.tokens import claims, sign
 
@@ -33,6 +37,12 @@ class Asked:
     def with_params(self, **params: str) -> "Asked":
         return replace(self, params={**self.params, **params})
 
+    def sent(self, headers: Headers) -> Sent:
+        """Return the request as it goes over the wire."""
+        body = b"" if self.body is None else json.dumps(self.body).encode()
+        query = urlencode(self.params).encode()
+        return Sent(self.method, self.path.encode(), query, [JSON, *headers], body)
+
     @override
     def __str__(self) -> str:
         return f"{self.method} {self.path} {dict(self.params) or ''} {self.body or ''}"
@@ -52,22 +62,16 @@ class Service:
         admin: the secret of a key that may do everything.
     """
 
-    clients: Sequence[httpx.AsyncClient]
+    clients: Sequence[Client]
     database: Database
     now: Callable[[], datetime]
     settled: Callable[[], Awaitable[None]]
     admin: str
-    _turns: Iterable[int] = field(default_factory=count)
+    _turns: Iterator[int] = field(default_factory=count)
 
     async def send(self, asked: Asked, headers: Headers = ()) -> httpx.Response:
-        client = self.clients[next(iter(self._turns)) % len(self.clients)]
-        return await client.request(
-            asked.method,
-            asked.path,
-            params=dict(asked.params),
-            json=asked.body,
-            headers=[*headers],
-        )
+        client = self.clients[next(self._turns) % len(self.clients)]
+        return await client.send(asked.sent(headers))
 
     async def ask(self, asked: Asked, secret: str) -> httpx.Response:
         return await self.send(asked, bearer(secret))

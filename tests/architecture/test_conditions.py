@@ -24,6 +24,10 @@ UNREACHED = {
     "app.sessions.repository.exists_any": "deletes an engine",
 }
 """What no caller can reach who is bound to scopes, and why: it concerns the whole engine."""
+WHOLE_ENGINE = {
+    "app.operations.claims.check_queue": "counts what waits, and tells only that it is too much",
+}
+"""What looks at the whole engine for any caller, and why: it answers nothing of what it sees."""
 
 _BOUND_TESTS = Path(__file__).parents[1] / "api" / "access"
 
@@ -33,6 +37,7 @@ def test_no_statement_for_bound_callers_escapes_their_conditions() -> None:
         f"{sent.sender} reaches {', '.join(tables)}: {' '.join(sent.statement.split())}"
         for sent in for_bound
         if is_judged(sent.statement)
+        and sent.sender not in WHOLE_ENGINE
         and (tables := unconfined(sent.statement, sent.values, sent.conditions))
     }
     assert not escaping, "\n".join(sorted(escaping))
@@ -70,7 +75,7 @@ def test_nothing_else_is_sent_for_bound_callers_than_what_is_judged() -> None:
     assert others <= {"set local plan_cache_mode = force_custom_plan", ";"}
 
 
-@pytest.mark.parametrize("name", UNREACHED)
+@pytest.mark.parametrize("name", [*UNREACHED, *WHOLE_ENGINE])
 def test_the_list_names_what_exists(name: str) -> None:
     module, _, function = name.rpartition(".")
     assert callable(getattr(import_module(module), function))

@@ -1,5 +1,6 @@
 """Requests of any bytes, as a server hands them to the application."""
 
+import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -64,8 +65,14 @@ async def call(app: FastAPI, sent: Sent) -> Answer:
     answer = Answer()
     messages: list[Message] = [{"type": "http.request", "body": sent.body, "more_body": False}]
 
+    is_answered = asyncio.Event()
+
     async def receive() -> Message:
-        return messages.pop() if messages else {"type": "http.disconnect"}
+        if messages:
+            return messages.pop()
+        # As a client does that waits for the end of its answer.
+        await is_answered.wait()
+        return {"type": "http.disconnect"}
 
     async def send(message: Message) -> None:
         if message["type"] == "http.response.start":
@@ -76,6 +83,8 @@ async def call(app: FastAPI, sent: Sent) -> Answer:
             }
         else:
             answer.body += message.get("body", b"")
+            if not message.get("more_body"):
+                is_answered.set()
 
     await app(scope, receive, send)
     return answer

@@ -12,10 +12,10 @@ _HEAD = "| Setting | Default | What it does |\n| --- | --- | --- |\n"
 
 
 def settings_table() -> str:
-    rows = [
-        f"| `MEMORY_BANK_{name.upper()}` | {_shown(field.get_default(call_default_factory=True))} | {field.description} |"
-        for name, field in Settings.model_fields.items()
-    ]
+    rows = []
+    for name, field in Settings.model_fields.items():
+        default = _shown(field.get_default(call_default_factory=True))
+        rows.append(f"| `MEMORY_BANK_{name.upper()}` | {default} | {field.description} |")
     return _HEAD + "\n".join(rows) + "\n"
 
 

@@ -6,11 +6,13 @@ from typing import Any
 
 import pytest
 from pydantic import SecretStr
+from sqlalchemy import select
 from structlog.testing import capture_logs
 
 from app.access.credentials import check_sum, mint
 from app.access.schemas import CreateKeyRequest
 from app.access.service import AccessService, KeyService
+from app.audit.tables import AuditEventRow
 from app.core.clock import FixedClock
 from app.core.errors import Unauthenticated
 from app.core.paging import PageRequest
@@ -169,3 +171,17 @@ async def test_a_configured_key_that_is_mistyped_stops_the_start(
         async with opened(settings.model_copy(update=given), clock):
             pass
     assert (await keys.list_page(PageRequest())).keys == []
+
+
+async def test_the_audit_log_tells_of_keys_that_a_start_makes_and_revokes(
+    database: Database, clock: FixedClock
+) -> None:
+    access = AccessService(database, clock)
+    await access.ensure_first_key("one-admin-key")
+    await access.ensure_first_key("another-admin-key")
+    async with database.snapshot() as session:
+        rows = (await session.execute(select(AuditEventRow))).scalars().all()
+    told = [(row.method, row.caller, row.resource.partition("/")[0]) for row in rows]
+    assert sorted(told) == sorted(
+        [("createKey", None, "keys"), ("revokeKey", None, "keys"), ("createKey", None, "keys")],
+    )

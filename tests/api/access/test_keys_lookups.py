@@ -288,3 +288,21 @@ async def test_a_flood_of_bad_keys_through_the_application_asks_for_little(
     # Whether anything has changed is asked for again where the machine is slow.
     assert len([one for one in asked if "api_key_changes" not in one]) <= 1
     assert (await client.get(FIRST, headers={"x-goog-api-key": ADMIN_KEY})).status_code == 200
+
+
+async def test_roles_and_permissions_of_a_newer_release_allow_nothing(
+    lookups: KeyLookups, database: Database, clock: FixedClock
+) -> None:
+    secret = await make_key(database, clock.now(), "owner", permissions=["keys.eat"])
+    found = await lookups.find(secret)
+    assert found is not None
+    assert found.caller.permissions == frozenset()
+
+
+async def test_a_key_that_cannot_be_read_keeps_nobody_waiting(
+    lookups: KeyLookups, database: Database, clock: FixedClock
+) -> None:
+    odd = await make_key(database, clock.now(), "viewer", engines=["none"])
+    with pytest.raises(ValueError, match="invalid literal"):
+        await lookups.find(odd)
+    assert await lookups.find(await make_key(database, clock.now(), "viewer")) is not None
