@@ -181,7 +181,9 @@ async def test_the_audit_log_tells_of_keys_that_a_start_makes_and_revokes(
     await access.ensure_first_key("another-admin-key")
     async with database.snapshot() as session:
         rows = (await session.execute(select(AuditEventRow))).scalars().all()
-    told = [(row.method, row.caller, row.resource.partition("/")[0]) for row in rows]
-    assert sorted(told) == sorted(
-        [("createKey", None, "keys"), ("revokeKey", None, "keys"), ("createKey", None, "keys")],
-    )
+    assert sorted((row.method, row.caller) for row in rows) == [
+        ("createKey", None),
+        ("createKey", None),
+        ("revokeKey", None),
+    ]
+    assert len({row.resource for row in rows}) == 2

@@ -54,7 +54,8 @@ async def test_an_engine_out_of_reach_does_not_learn_of_who_asked_for_it(
     assert await events(client) == []
     (found,) = await all_events(client, "engine=0")
     assert found["name"].startswith("auditEvents/")
-    assert (found["method"], found["resource"]) == ("createMemory", ENGINE)
+    assert found["method"] == "createMemory"
+    assert found["resource"] == "projects/?/locations/?/reasoningEngines/1"
 
 
 async def test_an_engine_is_not_found_where_it_does_not_lie(client: httpx.AsyncClient) -> None:
@@ -62,7 +63,8 @@ async def test_an_engine_is_not_found_where_it_does_not_lie(client: httpx.AsyncC
     assert (await client.post(url, json=TEA)).status_code == 404
     assert await events(client) == []
     (found,) = await all_events(client)
-    assert found["resource"] == "projects/other/locations/local/reasoningEngines/1"
+    # A project may be any text.
+    assert found["resource"] == "projects/?/locations/?/reasoningEngines/1"
 
 
 @pytest.mark.parametrize(

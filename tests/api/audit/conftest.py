@@ -1,0 +1,17 @@
+"""An audit log that is empty when a test begins."""
+
+import pytest
+from sqlalchemy import delete, text
+
+from app.audit.tables import AuditEventRow
+from app.db.session import Database
+from app.resources import Resources
+
+
+@pytest.fixture
+async def resources(resources: Resources, database: Database) -> Resources:
+    """The resources, without the event of the key that is made for them."""
+    async with database.transaction() as session:
+        await session.execute(text("set local memory_bank.audit_retention = 'on'"))
+        await session.execute(delete(AuditEventRow))
+    return resources
