@@ -5,7 +5,7 @@ All functions take part in the caller's transaction.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import (
@@ -32,7 +32,7 @@ from app.db.conditions import check_scopes
 from app.db.session import Session, caller_of
 from app.db.session import note as leave_word
 from app.operations.schemas import State
-from app.operations.tables import OperationRow, TickRow
+from app.operations.tables import OperationRow
 
 PREVIEW = "generation.preview"
 """The kind of operation whose answer holds texts that are nowhere else."""
@@ -375,27 +375,3 @@ def _end_event(row: Any, now: datetime, error: ServiceError | None) -> NewEvent:
     name = name_of(row)
     done = Audited(caller=row.caller, method=row.kind, resource=name, engine_id=row.engine_id)
     return NewEvent(done, now, error, operation=name)
-
-
-async def take_tick(session: Session, name: str, interval: timedelta) -> bool:
-    """Take the present slot of a periodic task; false where another process has it.
-
-    Slots are cut by the clock of the database, the only one that all processes share; it is read
-    once per statement, so that what is compared is what is stored.
-    """
-    seconds = interval.total_seconds()
-    await session.execute(
-        upsert(TickRow)
-        .values(name=name, last_slot=datetime.fromtimestamp(0, UTC))
-        .on_conflict_do_nothing()
-    )
-    slot = func.to_timestamp(
-        func.floor(func.extract("epoch", func.statement_timestamp()) / seconds) * seconds
-    )
-    statement = (
-        update(TickRow)
-        .where(TickRow.name == name, TickRow.last_slot < slot)
-        .values(last_slot=slot)
-        .returning(TickRow.name)
-    )
-    return (await session.execute(statement)).first() is not None

@@ -30,7 +30,7 @@ from app.memories.schemas import RevisionFields, metadata_filters
 from app.memories.service import MemoryService, noting_revisions
 from app.memories.tables import MemoryRow
 from app.operations import erasure as stored
-from app.operations import repeats
+from app.operations import repeats, ticks
 from app.operations import repository as operations
 from app.operations.schemas import type_url
 from app.operations.tables import OperationRow
@@ -207,7 +207,7 @@ class RetentionService:
         """Take the present slot of a periodic task for this process."""
         interval = timedelta(seconds=self.memories.settings.sweep_interval_seconds)
         async with self.memories.db.transaction() as session:
-            return await operations.take_tick(session, name, interval)
+            return await ticks.take_tick(session, name, interval)
 
     async def _in_batches(
         self, remove: Callable[[Session, datetime, int], Awaitable[int]], now: datetime

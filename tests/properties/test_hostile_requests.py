@@ -15,7 +15,7 @@ from app.operations.runner import Runner
 from tests.support.asgi import Answer, Sent, call
 from tests.support.hostile import hostile_requests
 
-_REQUESTS = 400
+_REQUESTS = 500
 _LISTS = [
     "reasoningEngines",
     "reasoningEngines/1/memories",
@@ -23,6 +23,9 @@ _LISTS = [
     "reasoningEngines/1/operations",
     "reasoningEngines/1/sessions",
     "reasoningEngines/1/sessions/known/events",
+    "reasoningEngines/1/auditEvents",
+    "auditEvents",
+    "keys",
 ]
 _MAX_REFUSAL_BYTES = 20_000
 _OURS = {reason.value for reason in Reason} - {Reason.INTERNAL.value}

@@ -105,6 +105,10 @@ FILTERS = [
     "fact:x AND " * 101 + "fact:x",
     "a" * 5000,
     'display_name="\\u0000"',
+    'caller="jwt:\\ud800"',
+    'resource:"memories" AND result!="OK"',
+    "engine=99999999999999999999",
+    "address:*",
     'display_name="\\ud800"',
     'fact="' + "\\\\" * 1000 + '"',
     "fact:x OR",
@@ -279,6 +283,15 @@ _EVENT = {
 }
 _PURGE = {"filter": 'fact="x"', "filterGroups": _GROUPS, "force": True, "permanent": False}
 _UNDO = {"revisionLabels": {"source": "a"}, "validateOnly": True}
+_KEY = {
+    "displayName": "k",
+    "roles": ["viewer"],
+    "permissions": ["memories.create"],
+    "projects": ["default"],
+    "engines": ["1", "projects/default/locations/local/reasoningEngines/2"],
+    "scopeConditions": {"user_id": ["42", "43"], "team": "a"},
+    "ttl": "3600s",
+}
 
 _M, _O, _R = "/memories/known", "/operations/1", "/memories/known/revisions/1"
 _S = "/sessions/known"
@@ -317,6 +330,15 @@ TEMPLATES: list[tuple[str, str, Json, list[str]]] = [
     ("DELETE", "/1/sessions/other", {}, ["requestId"]),
     ("POST", "/1" + _S + ":appendEvent", _EVENT, ["requestId"]),
     ("GET", "/1" + _S + "/events", None, ["filter", "orderBy", *_PAGES]),
+    ("POST", "!/v1/keys", _KEY, []),
+    ("GET", "!/v1/keys", None, _PAGES),
+    ("GET", "!/v1/keys/1", None, []),
+    ("POST", "!/v1/keys/1:rotate", {"gracePeriod": "60s"}, []),
+    ("POST", "!/v1/keys/1:revoke", {}, []),
+    ("GET", "/1/auditEvents", None, ["filter", *_PAGES]),
+    ("GET", "/1/auditEvents:export", None, ["filter"]),
+    ("GET", "!/v1/auditEvents", None, ["filter", *_PAGES]),
+    ("GET", "!/v1/auditEvents:export", None, ["filter"]),
     ("GET", "!/healthz", None, []),
     ("GET", "!/docs/assets/swagger-ui.css", None, []),
     ("GET", "!/openapi.json", None, []),

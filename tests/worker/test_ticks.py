@@ -6,7 +6,7 @@ from datetime import timedelta
 
 from app.core.clock import FixedClock
 from app.db.session import Database
-from app.operations import repository
+from app.operations import ticks
 from app.resources import Resources
 from app.retention.service import RetentionService
 from app.worker import SWEEP, sweep_once
@@ -18,7 +18,7 @@ _LONG = timedelta(days=365)
 
 async def take(database: Database, interval: timedelta, name: str = "tick") -> bool:
     async with database.transaction() as session:
-        return await repository.take_tick(session, name, interval)
+        return await ticks.take_tick(session, name, interval)
 
 
 async def test_one_of_many_takes_a_slot(database: Database) -> None:
