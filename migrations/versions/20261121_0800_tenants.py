@@ -31,9 +31,7 @@ create trigger {table}_ends after update{columns} or delete or truncate on {tabl
 for each statement execute function mark_api_keys()
 """
 # Not the last use, which says nothing of whether the key works.
-_DECISIVE = (
-    " of roles, permissions, projects, engines, scope_conditions, expire_time, revoke_time"
-)
+_DECISIVE = " of roles, permissions, projects, engines, scope_conditions, expire_time, revoke_time"
 _BEGINS = """
 create trigger api_key_secrets_begins after insert on api_key_secrets
 for each row when (not new.is_minted) execute function mark_api_keys()

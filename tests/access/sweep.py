@@ -65,7 +65,7 @@ class Sweep:
             try:
                 await self.check(route)
             except AssertionError as error:
-                found.append(str(error))
+                found.append(f"{route}: {error}")
         return found
 
     async def check(self, route: Route) -> None:

@@ -1,5 +1,8 @@
 """An id that somebody else takes once it is free gives nothing away of them."""
 
+from datetime import timedelta
+
+from app.core.clock import FixedClock
 from tests.access.names import ENGINE, Names, event, last_part
 from tests.access.service import Asked, Json, Service
 
@@ -29,11 +32,14 @@ async def _operation(service: Service, secret: str, operation: Json) -> Json:
     return await service.done(Asked("GET", path), secret)
 
 
-async def test_work_that_waits_does_not_read_the_session_of_another_user(service: Service) -> None:
+async def test_work_that_waits_does_not_read_the_session_of_another_user(
+    service: Service, clock: FixedClock
+) -> None:
     secret = await service.key("user", scope_conditions={"user_id": ["other"]})
     await _begin(service, _OTHER, "I like tea.")
     operation = await _generate(service, secret)
     await service.done(Asked("DELETE", _OTHER.path(ENGINE + "/sessions/{session}")))
+    clock.advance(timedelta(microseconds=1))
     await _begin(service, _TENANT, _SECRET)
     await service.settled()
     ended = await _operation(service, secret, operation)
