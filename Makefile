@@ -86,6 +86,27 @@ export NEW_MIGRATION
 compile = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header \
     pyproject.toml --group build $(ARGS)
 
+# The tests run in two halves at a time, each with its own Postgres: the API, and the rest. Both end
+# with the judges of the statements that they have sent.
+judges := tests/architecture/test_statements.py tests/architecture/test_conditions.py
+api_tests := tests/access tests/api tests/architecture
+not_tests := tests/__pycache__ tests/data tests/support
+other_tests := $(filter-out $(api_tests) $(not_tests),$(patsubst %/,%,$(wildcard tests/*/))) $(judges)
+define IN_HALVES
+said=$$(mktemp)
+$(BIN)/pytest -p no:cacheprovider $(other_tests) >"$$said" 2>&1 &
+others=$$!
+trap 'kill $$others; rm -f "$$said"; exit 1' INT TERM
+failed=0
+$(BIN)/pytest $(api_tests) || failed=1
+wait $$others || failed=1
+cat "$$said"
+rm -f "$$said"
+exit $$failed
+endef
+export IN_HALVES
+in_halves = sh -c "$$IN_HALVES"
+
 .PHONY: help
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -101,7 +122,11 @@ setup: ## Install everything that development and tests need into .venv
 
 .PHONY: test
 test: lint ## Set up what is missing, then run every check and test (what CI runs)
+ifdef ARGS
 	$(BIN)/pytest $(ARGS)
+else
+	@$(in_halves)
+endif
 
 .PHONY: check
 check: lint ## The loop: lint, unit and property tests

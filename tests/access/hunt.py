@@ -102,18 +102,13 @@ async def attackers(service: Service) -> list[Attacker]:
     team = Names(engine="1", scope={"team": "other"}, user="other")
     beside = await _own_engine(service, other)
     far = await _own_engine(service, replace(other, project="other"))
-    near = {"engines": ["1"]}
+    first = {"engines": ["1"]}
+    near = await service.key("admin", scope_conditions={"user_id": ["other"]}, **first)
+    # The issuer of tokens bounds, too.
+    token = service.token("attacker", "admin", scope_conditions={"team": "other"}, **first)
     return [
-        Attacker(
-            await service.key("admin", scope_conditions={"user_id": ["other"]}, **near),
-            other,
-            is_near=True,
-        ),
-        Attacker(
-            await service.key("admin", scope_conditions={"team": ["other"]}, **near),
-            team,
-            is_near=True,
-        ),
+        Attacker(near, other, is_near=True),
+        Attacker(token, team, is_near=True),
         Attacker(await service.key("admin", engines=[beside.engine]), beside, is_near=False),
         Attacker(await service.key("admin", projects=["other"]), far, is_near=False),
     ]

@@ -2,9 +2,13 @@
 
 from datetime import timedelta
 
+import pytest
+
 from app.core.clock import FixedClock
+from app.core.errors import Reason
 from tests.access.names import ENGINE, Names, event, last_part
 from tests.access.service import Asked, Json, Service
+from tests.support.errors import refusal
 
 _OTHER = Names(engine="1", scope={"user_id": "other"}, user="other", session="shared")
 _TENANT = Names(engine="1", scope={"user_id": "tenant"}, user="tenant", session="shared")
@@ -72,3 +76,26 @@ async def test_the_operation_of_a_memory_does_not_tell_of_another_ones(service: 
     told = await _operation(service, secret, created)
     assert told["response"]["name"].endswith("/memories/shared")
     assert "secret" not in str(told)
+
+
+@pytest.mark.parametrize(
+    ("path", "parameter"), [("/memories", "memoryId"), ("/sessions", "sessionId")]
+)
+async def test_an_id_that_is_taken_tells_no_more_than_that(
+    service: Service, path: str, parameter: str
+) -> None:
+    """Ids are unique over an engine: one is refused that another user has."""
+    secret = await service.key("admin", scope_conditions={"user_id": ["other"]})
+
+    def create(names: Names) -> Asked:
+        body = {"fact": _SECRET, "scope": dict(names.scope)}
+        if path == "/sessions":
+            body = {"userId": names.user, "displayName": _SECRET}
+        return Asked("POST", names.path(ENGINE + path), {parameter: "shared"}, body)
+
+    await service.done(create(_TENANT))
+    answer = await service.ask(create(_OTHER), secret)
+    assert refusal(answer) == (409, "ALREADY_EXISTS", Reason.ID_TAKEN)
+    assert "/shared exists" in answer.json()["error"]["message"]
+    assert "secret" not in answer.text
+    assert "tenant" not in answer.text

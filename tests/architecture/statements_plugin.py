@@ -59,7 +59,9 @@ for_bound: list[Sent] = []
 strayed: list[str] = []
 """What such callers have put into scopes that are not theirs: by whom, and into which tables."""
 collected: set[Path] = set()
-"""The files whose tests all run."""
+"""The files of which tests run."""
+deselected: set[Path] = set()
+"""The files of which some do not."""
 
 
 def pytest_configure() -> None:
@@ -78,7 +80,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     """Note of which files only a part runs."""
-    collected.difference_update([item.path for item in items])
+    deselected.update(item.path for item in items)
 
 
 def _wrap(cursor: type[Any], name: str) -> None:
