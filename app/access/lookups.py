@@ -62,12 +62,13 @@ class _Moment:
     now: datetime
     seconds: float
 
-    def is_fresh(self, earlier: "_Moment") -> bool:
-        """Say whether what was asked for then can be used still."""
-        return (
-            timedelta() <= self.now - earlier.now < _LIFE
-            and self.seconds - earlier.seconds < _LIFE.total_seconds()
-        )
+    def can_use(self, asked: "_Moment") -> bool:
+        """Say whether what was asked for at another moment, or later than now, can be used."""
+        return self.now - asked.now < _LIFE and self.seconds - asked.seconds < _LIFE.total_seconds()
+
+
+_Answer = tuple[_Moment, KnownKey | None]
+"""What was found, and when it was asked for."""
 
 
 class Shared(Generic[_V]):
@@ -109,7 +110,7 @@ class KeyLookups:
         self._own_shape: Collection[bytes] | None = None
         self._bad: dict[bytes, _Moment] = {}
         """When they were asked for: others may make a key at any time."""
-        self._asked: dict[bytes, asyncio.Future[KnownKey | None]] = {}
+        self._asked: dict[bytes, asyncio.Future[_Answer]] = {}
         """Also those whose statement is under way."""
         self._answering: asyncio.Task[None] | None = None
         self._confirming = Shared(self._confirm)
@@ -125,7 +126,8 @@ class KeyLookups:
         if secret_hash not in self._good and is_mistyped(secret):
             return None
         now = self._now()
-        if self._confirmed is None or not now.is_fresh(self._confirmed):
+        # More than once where the one under way is older than this request may rely on.
+        while self._confirmed is None or not now.can_use(self._confirmed):
             await self._confirming.result()
         known = self._good.get(secret_hash)
         if known is not None:
@@ -133,11 +135,9 @@ class KeyLookups:
         if not has_shape(secret) and secret_hash not in await self._own_shapes():
             return None
         bad = self._bad.get(secret_hash)
-        if bad is not None and now.is_fresh(bad):
+        if bad is not None and now.can_use(bad):
             return None
-        asked = self._asked.get(secret_hash) or self._ask(secret_hash)
-        # Who waits beside it must not lose it when this request is broken off.
-        return await asyncio.shield(asked)
+        return await self._look_up(secret_hash, now)
 
     def forget(self) -> None:
         """Know nothing: this process has changed something."""
@@ -172,8 +172,16 @@ class KeyLookups:
             self._own_shape = found
         return found
 
-    def _ask(self, secret_hash: bytes) -> "asyncio.Future[KnownKey | None]":
-        asked = asyncio.get_running_loop().create_future()
+    async def _look_up(self, secret_hash: bytes, now: _Moment) -> KnownKey | None:
+        while True:
+            asked = self._asked.get(secret_hash) or self._ask(secret_hash)
+            # Who waits beside it must not lose it when this request is broken off.
+            moment, known = await asyncio.shield(asked)
+            if now.can_use(moment):
+                return known
+
+    def _ask(self, secret_hash: bytes) -> asyncio.Future[_Answer]:
+        asked: asyncio.Future[_Answer] = asyncio.get_running_loop().create_future()
         # A failure that nobody waits for any more is no fault of the process.
         asked.add_done_callback(lambda done: done.cancelled() or done.exception())
         self._asked[secret_hash] = asked
@@ -206,7 +214,7 @@ class KeyLookups:
             elif version == self._version:
                 # Else a key has ended meanwhile: this one, maybe.
                 _keep(self._good, secret_hash, key)
-            self._asked.pop(secret_hash).set_result(key)
+            self._asked.pop(secret_hash).set_result((now, key))
         return None not in known
 
 

@@ -4,9 +4,10 @@ Each table that holds what belongs to a scope says so with `conditioned_by`. A s
 opened with conditions adds them to every statement of the ORM on such a table, wherever the table
 is selected from, joined, changed or removed from. What it cannot add them to, it refuses: changes
 of objects, lists of changes by key, inserts of what another statement finds, and statements past
-the ORM. Those that go past the session, on its connection, add `condition_on` themselves, as does
-an insert that changes the row which is there; what is inserted is checked by `check_scope`. That
-no statement escapes is proved by the second wall, the test of the captured statements
+the ORM. Those that go past the session, on its connection, add `condition_on` themselves. What is
+inserted is checked by `check_scope`; a child is inserted only below a row that the transaction has
+found, changed or inserted itself, since that a foreign key holds does not say whose the parent is.
+That nothing escapes is proved by the second wall, the test of the captured statements
 (`tests/architecture/test_conditions.py`).
 """
 
@@ -49,8 +50,8 @@ There, conditions are nothing but a filter. Postgres takes them for independent 
 they come with, would expect a hundredth of the rows, and choose its plan for so few; and children
 need not look for the parents that they are joined to.
 """
-# What is made for a caller takes some milliseconds, and about 100 KiB.
-_MAX_CALLERS = 256
+# What is made for a caller takes a millisecond or two, and about 30 KiB.
+_MAX_CALLERS = 512
 
 
 @cache
