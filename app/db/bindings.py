@@ -48,8 +48,8 @@ class ByKeys:
 
     def clause(self, columns: Any, conditions: Conditions) -> ColumnElement[bool]:  # noqa: ANN401
         """Select the rows whose scope meets conditions."""
-        if not conditions.keys() <= self.columns.keys():
-            # Nothing here has the key.
+        if not conditions.keys() <= self.columns.keys() or not all(conditions.values()):
+            # Nothing here has the key, or any of no values.
             return false()
         return and_(
             *(
