@@ -3,14 +3,16 @@
 A function that takes `session` takes part in its caller's transaction.
 """
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass, field
 
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
+from sqlalchemy.pool import QueuePool
 
 from app.core.auth import Caller, Conditions, all_meet
 from app.core.errors import (
@@ -31,6 +33,8 @@ BeforeCommit = Callable[[Session], Awaitable[None]]
 _CALLER = "caller"
 _NOTED = "noted"
 _RETRY_SECONDS = 1.0
+_CLOSE_SECONDS = 2.0
+_CLOSE_PAUSE_SECONDS = 0.005
 # A unique violation that no statement foresaw is two processes that made the same id at once.
 _CONFLICTS = frozenset({"40001", "40P01", "55P03", "23505"})
 _TOO_SLOW = "57014"
@@ -120,8 +124,21 @@ class Database:
                 yield session
 
     async def close(self) -> None:
-        """Close every connection."""
+        """Close every connection; of one that is in use, wait a while for its transaction to end.
+
+        Some write beside the requests, such as the uses of keys.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_CLOSE_SECONDS):
+                # Of a connection that comes back, a pool tells nobody.
+                while self._is_in_use:  # noqa: ASYNC110 - as above
+                    await asyncio.sleep(_CLOSE_PAUSE_SECONDS)
         await self.engine.dispose()
+
+    @property
+    def _is_in_use(self) -> bool:
+        pool = self.engine.pool
+        return isinstance(pool, QueuePool) and pool.checkedout() > 0
 
 
 def caller_of(session: Session) -> str | None:

@@ -56,9 +56,11 @@ async def serving(
         key = await make_key(database, START, "admin", scope_conditions=conditions)
     headers = {"Authorization": f"Bearer {key}"}
     transport = httpx.ASGITransport(app=app)
-    async with httpx.AsyncClient(transport=transport, headers=headers) as client:
-        yield client, database
-    await database.close()
+    try:
+        async with httpx.AsyncClient(transport=transport, headers=headers) as client:
+            yield client, database
+    finally:
+        await database.close()
 
 
 async def statements_of(
