@@ -21,6 +21,7 @@ from app.memories import erasure, repository
 from app.memories.erasure import Erased
 from app.memories.schemas import scope_hash
 from app.memories.tables import MemoryRow
+from app.memories.traits import traits_of
 from app.operations import erasure as stored
 
 CONTENT_FIELDS = (
@@ -58,6 +59,8 @@ class Writing:
     revision_expire_time: datetime
     labels: Mapping[str, str] = field(default_factory=dict)
     keeps_revisions: bool = True
+    language: str | None = None
+    """Of the facts, as a text-search configuration; None: what each seems to be in."""
     author: str | None = None
     """The engine or model that wrote the facts, where one did."""
     prompt_version: str | None = None
@@ -217,6 +220,7 @@ def _values(writing: Writing, new: Creation) -> dict[str, Any]:
         "scope_hash": scope_hash(new.scope),
         "memory_type": new.memory_type,
         **new.content,
+        **traits_of(new.content, writing.language),
         "create_time": writing.now,
         "update_time": writing.now,
         "expire_time": new.expire_time,
@@ -250,6 +254,7 @@ async def _change(session: Session, writing: Writing, wanted: Sequence[Change]) 
 def _changed_values(writing: Writing, wanted: Change) -> dict[str, Any]:
     return {
         **wanted.content,
+        **traits_of(wanted.content, writing.language),
         "update_time": writing.now,
         "expire_time": wanted.expire_time,
         "delete_time": None,

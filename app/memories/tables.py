@@ -2,18 +2,35 @@
 
 from datetime import datetime
 
-from sqlalchemy import ForeignKeyConstraint, Index, LargeBinary, Text, UniqueConstraint, text
+from sqlalchemy import (
+    Computed,
+    Double,
+    ForeignKeyConstraint,
+    Index,
+    LargeBinary,
+    Text,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, REGCONFIG, TSVECTOR
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.base import Base, JsonList, JsonObject
 from app.db.bindings import ByParent, ByScope, parts_index
 from app.db.columns import EMBEDDING
 
+# Accents are folded, as `folded` of the queries does.
+_TERMS = (
+    "to_tsvector(language,"
+    " regexp_replace(normalize(coalesce(fact, ''), NFD), '[\\u0300-\\u036f]', '', 'g'))"
+)
+
 
 class MemoryRow(Base):
     """A memory, live or a tombstone (`delete_time` set) that can be recovered for a while.
 
-    Written and removed by `memories/ledger.py` alone.
+    Written and removed by `memories/ledger.py` alone. The columns from `language` on are for
+    searches, and are not loaded with a row; `cues` are null until they are known.
     """
 
     __tablename__ = "memories"
@@ -32,6 +49,20 @@ class MemoryRow(Base):
             "ix_memories_recover_until",
             "recover_until",
             postgresql_where=text("recover_until is not null"),
+        ),
+        Index(
+            "ix_memories_position",
+            "engine_id",
+            "scope_hash",
+            "source",
+            "position",
+            postgresql_where=text("source is not null and position is not null"),
+        ),
+        Index(
+            "ix_memories_without_cues",
+            "engine_id",
+            "memory_id",
+            postgresql_where=text("cues is null"),
         ),
     )
 
@@ -53,6 +84,17 @@ class MemoryRow(Base):
     expire_time: Mapped[datetime | None]
     delete_time: Mapped[datetime | None]
     recover_until: Mapped[datetime | None]
+    language: Mapped[str] = mapped_column(REGCONFIG, server_default="simple", deferred=True)
+    terms: Mapped[str] = mapped_column(TSVECTOR, Computed(_TERMS, persisted=True), deferred=True)
+    cues: Mapped[list[str] | None] = mapped_column(ARRAY(Text), deferred=True)
+    source: Mapped[str | None] = mapped_column(
+        Text, Computed("metadata #>> '{source,stringValue}'", persisted=True), deferred=True
+    )
+    position: Mapped[float | None] = mapped_column(
+        Double,
+        Computed("(metadata #>> '{position,doubleValue}')::double precision", persisted=True),
+        deferred=True,
+    )
 
 
 class MemoryVectorRow(Base):
