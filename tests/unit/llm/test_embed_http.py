@@ -41,6 +41,19 @@ def rows(*vectors: Sequence[float], indexes: Sequence[int] | None = None) -> Beh
     return Behaviour(body=json.dumps({"data": data}).encode())
 
 
+async def test_it_is_ready_when_it_was_asked_once_whatever_came_of_it(
+    server: ModelServer, embedder: ManagedEmbedder
+) -> None:
+    server.will(status(503), status(503))
+    with pytest.raises(Unavailable):
+        await embedder.warm()
+    assert (embedder.ready, embedder.dimensions) == (True, 0)
+
+    await embedder.warm()
+
+    assert (embedder.ready, embedder.dimensions) == (True, 8)
+
+
 async def test_it_is_ready_when_it_has_answered(
     server: ModelServer, embedder: ManagedEmbedder
 ) -> None:
@@ -79,6 +92,47 @@ async def test_vectors_are_unit_vectors_in_order_over_batches(
     np.testing.assert_allclose(together[:20], alone, atol=1e-6)
 
 
+async def test_of_several_batches_only_the_one_that_failed_is_asked_for_again(
+    server: ModelServer, embedder: ManagedEmbedder
+) -> None:
+    server.will({}, status(503), {}, {})
+
+    found = await embedder.embed([f"text {number}" for number in range(40)])
+
+    assert found.shape == (40, 8)
+    assert [len(seen.body["input"]) for seen in server.seen] == [16, 16, 16, 8]
+
+
+async def test_a_partial_answer_to_one_batch_is_a_failure_of_all(
+    server: ModelServer, embedder: ManagedEmbedder
+) -> None:
+    server.will({}, rows(*([1.0] * 8 for _ in range(15))))
+
+    with pytest.raises(Internal, match="one vector for each of 16 texts"):
+        await embedder.embed([f"text {number}" for number in range(40)])
+
+
+async def test_a_failure_keeps_nothing_of_it(server: ModelServer) -> None:
+    embedder = open_embedder(settings(server, embedding_cache_entries=10, model_max_attempts=1))
+    server.will(status(503))
+    with pytest.raises(Unavailable):
+        await embedder.embed(["a"])
+    for _ in range(2):
+        assert (await embedder.embed(["a"])).shape == (1, 8)
+    await embedder.close()
+
+    assert len(server.seen) == 2
+
+
+async def test_a_revision_makes_another_model_of_the_same_name(server: ModelServer) -> None:
+    embedder = open_embedder(settings(server, embedding_revision="2"))
+    await embedder.warm()
+    await embedder.close()
+
+    assert embedder.model_id == "http:bge-m3@2"
+    assert server.seen[0].body["model"] == "bge-m3"
+
+
 async def test_no_texts_make_no_call(server: ModelServer, embedder: ManagedEmbedder) -> None:
     assert (await embedder.embed([])).shape == (0, 0)
     assert server.seen == []
@@ -105,12 +159,19 @@ async def test_what_may_pass_is_tried_again(
         rows([1.0, 0.0]),
         rows([1.0, 0.0], [0.0, 1.0], [1.0, 1.0]),
         rows([1.0, 0.0], [1.0, 0.0], indexes=[0, 0]),
+        rows([1.0, 0.0], [1.0, 0.0], indexes=[0, 2]),
+        rows([1.0, 0.0], [1.0, 0.0], indexes=[-1, 0]),
+        rows([1.0, 0.0], [float("nan"), 0.0]),
+        rows([1.0, 0.0], [float("-inf"), 0.0]),
         rows([1.0, 0.0], [1.0]),
         rows([1.0, 0.0], [0.0, 0.0]),
         rows([1.0, 0.0], [1e400, 0.0]),
         rows([], []),
         Behaviour(body=b"{}"),
         Behaviour(body=b"no JSON"),
+        Behaviour(body=b"<html>Welcome</html>"),
+        Behaviour(body=b'{"data": [{"index": 0, "embedding": [1.0, 0.0]}'),
+        Behaviour(body=b'{"data": null}'),
         Behaviour(body=b'{"data": [{"index": 0, "embedding": "AAAA"}]}'),
         Behaviour(body=b"a" * 3_000_000),
     ],

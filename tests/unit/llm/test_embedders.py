@@ -1,15 +1,17 @@
 """Every embedder of this process keeps the promises of the port."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 
 import numpy as np
 import pytest
+from typing_extensions import override
 
 from app.core.guard import transaction_open
 from app.llm.embed_hash import HashEmbedder
 from app.llm.embed_minilm import MiniLmEmbedder
 from app.llm.managed import ManagedEmbedder
+from app.llm.ports import Vectors
 from app.llm.scripted import ScriptedEmbedder
 
 TEXTS = [
@@ -120,6 +122,37 @@ async def test_a_short_call_is_served_between_the_portions_of_a_long_one() -> No
     assert not long.done()
     await long
     await embedder.close()
+
+
+class _Noting(HashEmbedder):
+    """Notes how many texts it computes at a time."""
+
+    def __init__(self) -> None:
+        super().__init__(1)
+        self.portions: list[int] = []
+
+    @override
+    def _compute(self, texts: Sequence[str]) -> Vectors:
+        self.portions.append(len(texts))
+        return super()._compute(texts)
+
+
+@pytest.mark.parametrize(
+    ("texts", "portions"),
+    [
+        (["short"] * 20, [8, 8, 4]),
+        (["long" * 100] * 5, [3, 2]),
+        (["very long" * 1_000, "short", "short"], [1, 2]),
+        ([], []),
+    ],
+)
+async def test_a_short_call_waits_for_few_texts_or_little_text(
+    texts: list[str], portions: list[int]
+) -> None:
+    embedder = _Noting()
+    await embedder.embed(texts)
+    await embedder.close()
+    assert embedder.portions == portions
 
 
 def test_hashing_is_the_same_in_every_process() -> None:

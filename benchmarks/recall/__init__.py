@@ -1,0 +1,1 @@
+"""How good retrieval is, with no model as judge."""

@@ -1,0 +1,217 @@
+"""Memories and questions, and what the service's statement would hand to its ranking."""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from app.llm.ports import Vectors
+from app.memories.traits import traits_of
+from app.retrieval.asking import Asked, read
+from app.retrieval.ranking import Candidate, Neighbour, Statistics
+from app.rules.bm25 import Bm25
+from benchmarks.recall.sources import Lexemes
+
+_WORD = re.compile(r"\w+")
+CATEGORIES = (1, 2, 3, 4)
+"""Of the questions that have an answer."""
+
+
+@dataclass(frozen=True)
+class Memory:
+    """A memory as it is stored."""
+
+    memory_id: str
+    fact: str
+    language: str
+    cues: Sequence[str]
+    source: str
+    position: float
+
+    @classmethod
+    def of(cls, turn: Mapping[str, Any]) -> "Memory":
+        """Write a turn, or a short fact, with the metadata of the README's convention."""
+        fact = f"{turn['speaker']}: {turn['text']}"
+        metadata = {"event_time": {"timestampValue": f"{turn['time']}Z"}}
+        traits = traits_of({"fact": fact, "user_metadata": metadata}, None)
+        return cls(
+            turn["id"],
+            fact,
+            traits["language"],
+            traits["cues"],
+            f"session {turn['session']}",
+            float(turn["pos"]),
+        )
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, and the memories that its answer rests on."""
+
+    question_id: str
+    text: str
+    gold: Sequence[str]
+    day: date
+
+    @property
+    def asked(self) -> Asked:
+        """The question, read."""
+        return read(self.text, self.day)
+
+    @property
+    def words(self) -> list[str]:
+        """Its words, the terms among them."""
+        return list(dict.fromkeys(_WORD.findall(self.text.lower())))
+
+
+@dataclass(frozen=True)
+class Bank:
+    """The memories of one scope, and the questions about them."""
+
+    name: str
+    memories: Sequence[Memory]
+    questions: Sequence[Question]
+
+    @classmethod
+    def of(cls, collection: Mapping[str, Any]) -> "Bank":
+        """Read a collection of the corpus."""
+        questions = [
+            Question(q["id"], q["text"], q["gold"], datetime.fromisoformat(q["time"]).date())
+            for q in collection["queries"]
+            if q["category"] in CATEGORIES
+        ]
+        memories = [Memory.of(turn) for turn in collection["memories"]]
+        return cls(collection["id"], memories, questions)
+
+    @property
+    def texts(self) -> list[str]:
+        """All that has a vector."""
+        return [one.fact for one in self.memories] + [one.text for one in self.questions]
+
+    @property
+    def words(self) -> Iterator[tuple[str, str]]:
+        """All that has lexemes, with the configuration."""
+        languages = {one.language for one in self.memories}
+        yield from ((one.language, one.fact) for one in self.memories)
+        for question in self.questions:
+            for language in languages | {question.asked.language}:
+                yield from ((language, word) for word in question.words)
+
+    @cached_property
+    def neighbours(self) -> list[tuple[int | None, int | None]]:
+        """For each memory, which are before and after it in its source."""
+        places = {(one.source, one.position): n for n, one in enumerate(self.memories)}
+        return [
+            (places.get((one.source, one.position - 1)), places.get((one.source, one.position + 1)))
+            for one in self.memories
+        ]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """What a question meets: every memory with its distance, its terms and its neighbours."""
+
+    question: Question
+    statistics: Statistics
+    candidates: Sequence[Candidate]
+
+    @cached_property
+    def by_vector(self) -> list[str]:
+        """The ids, nearest first."""
+        return _best(self.candidates, [-(one.distance or 0) for one in self.candidates])
+
+    @cached_property
+    def by_words(self) -> list[str]:
+        """The ids of those with a term, best by BM25 first."""
+        bm25 = self.bm25
+        return _best(
+            [one for one in self.candidates if one.matched],
+            [bm25.score(one.matched, one.length) for one in self.candidates if one.matched],
+        )
+
+    @cached_property
+    def by_nearby_words(self) -> list[str]:
+        """The ids, best first by the sum of BM25 of each and of the memories beside it."""
+        scores = [self._nearby_score(one) for one in self.candidates]
+        found = [pair for pair in zip(self.candidates, scores, strict=True) if pair[1]]
+        return _best([one for one, _ in found], [score for _, score in found])
+
+    def _nearby_score(self, one: Candidate) -> float:
+        bm25 = self.bm25
+        three = (one, one.before, one.after)
+        return sum(bm25.score(near.matched, near.length) for near in three if near is not None)
+
+    @cached_property
+    def bm25(self) -> Bm25:
+        """The scorer of the question."""
+        told = self.statistics
+        return Bm25(told.memories, told.holding, told.average_length)
+
+    def only(self, ids: set[str]) -> list[Candidate]:
+        """Return the candidates with these ids."""
+        return [one for one in self.candidates if one.memory_id in ids]
+
+
+def _best(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[str]:
+    placed = sorted(zip(candidates, scores, strict=True), key=lambda one: -one[1])
+    return [one.memory_id for one, _ in placed]
+
+
+def scopes(bank: Bank, lexemes: Lexemes, vectors: Mapping[str, Vectors]) -> Iterator[Scope]:
+    """Yield what each question of a bank meets."""
+    terms = [lexemes[one.language, one.fact] for one in bank.memories]
+    lengths = [len(one) for one in terms]
+    matrix = np.stack([vectors[one.fact] for one in bank.memories])
+    for question in bank.questions:
+        words = _terms(question, lexemes)
+        matched = [
+            _matched(words, one.language, own, lexemes)
+            for one, own in zip(bank.memories, terms, strict=True)
+        ]
+        holding = [sum(bits >> n & 1 for bits in matched) for n in range(len(words))]
+        distances = np.linalg.norm(matrix - vectors[question.text], axis=1).tolist()
+        yield Scope(
+            question,
+            Statistics(len(terms), holding, sum(lengths) / len(lengths)),
+            _candidates(bank, distances, matched, lengths),
+        )
+
+
+def _terms(question: Question, lexemes: Lexemes) -> list[str]:
+    """Return the words that the question's language does not leave out; one for each lexeme."""
+    language = question.asked.language
+    found = {lexemes[language, word]: word for word in reversed(question.words)}
+    return [word for lexeme, word in found.items() if lexeme]
+
+
+def _matched(words: Sequence[str], language: str, own: frozenset[str], lexemes: Lexemes) -> int:
+    """Return the bits of the words that a memory has, as its own language reduces them."""
+    found = (lexemes[language, word] for word in words)
+    return sum(1 << n for n, lexeme in enumerate(found) if lexeme and lexeme <= own)
+
+
+def _candidates(
+    bank: Bank, distances: Sequence[float], matched: Sequence[int], lengths: Sequence[int]
+) -> list[Candidate]:
+    beside = [
+        Neighbour(distances[n], matched[n], lengths[n], "is:question" in one.cues)
+        for n, one in enumerate(bank.memories)
+    ]
+    return [
+        Candidate(
+            memory_id=one.memory_id,
+            distance=distances[n],
+            matched=matched[n],
+            length=lengths[n],
+            cues=one.cues,
+            source=one.source,
+            position=one.position,
+            before=None if before is None else beside[before],
+            after=None if after is None else beside[after],
+        )
+        for n, (one, (before, after)) in enumerate(zip(bank.memories, bank.neighbours, strict=True))
+    ]

@@ -1,0 +1,44 @@
+"""Whether distances of different queries compare: asked where the answer is, and elsewhere."""
+
+import statistics
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+from app.retrieval.ranking import Ranked, rank
+from benchmarks.recall.bank import Bank, Scope
+
+
+def elsewhere(banks: Sequence[Bank]) -> Iterator[Bank]:
+    """Yield each bank with the questions of the one before it, which it cannot answer."""
+    for n, bank in enumerate(banks):
+        yield replace(bank, questions=banks[n - 1].questions)
+
+
+@dataclass(frozen=True)
+class Distances:
+    """The distances of the first answers to questions asked at home and elsewhere."""
+
+    home: Sequence[float]
+    away: Sequence[float]
+
+    @classmethod
+    def of(
+        cls, home: Sequence[Scope], away: Sequence[Scope], chosen: Callable[[Scope], set[str]]
+    ) -> "Distances":
+        """Ask."""
+        return cls(*([_first(one, chosen).distance for one in found] for found in (home, away)))
+
+    @property
+    def told_apart(self) -> float:
+        """The share of pairs in which the question at home has the smaller distance."""
+        return statistics.fmean(one < other for one, other in product(self.home, self.away))
+
+    @property
+    def medians(self) -> tuple[float, float]:
+        """At home, elsewhere."""
+        return statistics.median(self.home), statistics.median(self.away)
+
+
+def _first(scope: Scope, chosen: Callable[[Scope], set[str]]) -> Ranked:
+    return rank(scope.question.asked, scope.statistics, scope.only(chosen(scope)))[0]

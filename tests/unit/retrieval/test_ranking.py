@@ -1,0 +1,200 @@
+"""The order of candidates, and the distances that are told of them."""
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import date
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.memories.traits import traits_of
+from app.retrieval.asking import Asked, read
+from app.retrieval.ranking import SIGNALS, Candidate, Neighbour, Ranked, Statistics, rank
+
+ALL_TERMS = 0b111
+FILLER = [
+    Candidate(f"other-{n}", 1.2 + n / 100, 0, 8 + n % 3, source=f"talk {n}") for n in range(8)
+]
+QUERY = "What does Anna drink?"
+
+
+def asked(query: str = QUERY) -> Asked:
+    return read(query, date(2026, 3, 4))
+
+
+def statistics(candidates: Sequence[Candidate], terms: int = 3) -> Statistics:
+    holding = [sum(one.matched >> n & 1 for one in candidates) for n in range(terms)]
+    lengths = [one.length for one in candidates]
+    return Statistics(len(lengths), holding, sum(lengths) / max(1, len(lengths)))
+
+
+def ranked(candidates: Sequence[Candidate], query: str = QUERY) -> list[Ranked]:
+    return rank(asked(query), statistics(candidates), candidates)
+
+
+def order(candidates: Sequence[Candidate], query: str = QUERY) -> list[str]:
+    return [one.candidate.memory_id for one in ranked(candidates, query)]
+
+
+def cues(fact: str, day: str | None = None) -> list[str]:
+    metadata = {"event_time": {"timestampValue": f"{day}T10:00:00Z"}} if day else {}
+    found: list[str] = traits_of({"fact": fact, "user_metadata": metadata}, None)["cues"]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("better", "query"),
+    [
+        ({"distance": 0.9}, QUERY),
+        ({"matched": 0b1}, QUERY),
+        ({"length": 20}, QUERY),
+        ({"cues": cues("Anna: I like tea.")}, QUERY),
+        ({"cues": cues("Hello.", "2023-05-07")}, "What happened on 7 May 2023?"),
+        ({"cues": cues("It was on 7 May 2023.")}, "What happened in May 2023?"),
+        ({"cues": cues("It was in May.", "2023-05-07")}, "What happened last May?"),
+        ({"cues": cues("It was last week.")}, "When was it?"),
+        ({"cues": cues("It took three tries.")}, "How many tries?"),
+        ({"before": Neighbour(1.2, 0b1, 8)}, QUERY),
+        ({"after": Neighbour(1.2, 0b1, 8)}, QUERY),
+        ({"after": Neighbour(0.8, 0, 8)}, QUERY),
+        ({"source": "best"}, QUERY),
+    ],
+)
+def test_each_signal_puts_a_candidate_first(better: dict[str, object], query: str) -> None:
+    plain = [Candidate(f"{n}", 1.2, 0, 8) for n in range(6)]
+    good = replace(plain[3], **better)  # type: ignore[arg-type] # the parameters are well-typed
+    best = Candidate("9", 0.3, ALL_TERMS, 9, source="best")
+    found = order([*plain[:3], good, *plain[4:], best], query)
+    assert found.index("3") < min(found.index(name) for name in "01245")
+
+
+def test_a_question_is_behind_a_statement() -> None:
+    pair = [Candidate("a", 1.0, 1, 8, cues("What tea?")), Candidate("b", 1.0, 1, 8, cues("Tea."))]
+    assert order([*FILLER, *pair])[:2] == ["b", "a"]
+
+
+def test_what_follows_a_question_with_the_words_is_its_answer() -> None:
+    before = Neighbour(1.2, ALL_TERMS, 8)
+    told = Candidate("a", 1.2, 0, 8, before=before)
+    answer = Candidate("b", 1.2, 0, 8, before=replace(before, is_question=True))
+    assert order([*FILLER, told, answer])[:2] == ["b", "a"]
+
+
+def test_a_near_date_counts_less_than_the_same_and_more_than_a_far_one() -> None:
+    days = ["2023-05-07", "2023-05-09", "2023-07-01"]
+    dated = [Candidate(day, 1.2, 0, 8, cues("Hello.", day)) for day in days]
+    assert order(dated[::-1], "What happened on 7 May 2023?") == days
+
+
+def test_the_exact_fact_is_first_and_at_distance_0() -> None:
+    exact = Candidate("z", 1.3, 0, 3, cues("Anna: Tea!"))
+    better = Candidate("a", 0.1, ALL_TERMS, 9, cues("Anna drinks tea."))
+    found = ranked([better, *FILLER, exact], "anna  tea")
+    assert found[0].candidate == exact
+    assert found[0].distance == 0
+    assert found[1].distance > 0
+
+
+def test_what_somebody_says_by_the_query_comes_after_the_query_itself() -> None:
+    said = Candidate("a", 0.1, ALL_TERMS, 9, cues("Anna: I drink tea."))
+    exact = Candidate("z", 0.2, 0, 3, cues("I drink tea"))
+    found = ranked([said, *FILLER, exact], "I drink tea!")
+    assert [one.candidate for one in found[:2]] == [exact, said]
+    assert [one.distance for one in found[:2]] == [0, 0]
+
+
+def test_without_vectors_the_words_decide() -> None:
+    blind = [replace(one, distance=None) for one in FILLER]
+    found = ranked([*blind, Candidate("tea", None, 0b11, 8)])
+    assert found[0].candidate.memory_id == "tea"
+    assert all(one.parts["vector"] == one.parts["nearby_vector"] == 0 for one in found)
+
+
+def test_a_memory_without_a_vector_among_others_is_taken_for_average() -> None:
+    found = ranked([*FILLER, Candidate("new", None, 0, 8), Candidate("near", 0.7, 0, 8)])
+    parts = {one.candidate.memory_id: one.parts["vector"] for one in found}
+    assert parts["new"] == 0
+    assert parts["near"] > 0
+
+
+def test_without_terms_the_vectors_decide() -> None:
+    candidates = [*FILLER, Candidate("near", 0.7, 0, 8)]
+    found = rank(asked("\U0001f44d"), Statistics(9, [], 8.0), candidates)
+    assert found[0].candidate.memory_id == "near"
+
+
+def test_of_nothing_nothing_is_made() -> None:
+    assert rank(asked(), Statistics(0, [], 0.0), []) == []
+
+
+def test_one_candidate_is_nearer_the_better_it_meets_the_query() -> None:
+    good = Candidate("a", 0.5, ALL_TERMS, 8)
+    poor = Candidate("a", 1.3, 0, 8)
+    told = Statistics(1, [1, 1, 1], 8.0)
+    (near,), (far,) = (rank(asked(), told, [one]) for one in (good, poor))
+    assert 0 < near.distance < 0.5
+    assert 1.5 < far.distance < 2
+
+
+def test_distances_of_different_queries_compare() -> None:
+    met = ranked([*FILLER, Candidate("a", 0.7, ALL_TERMS, 8)])[0]
+    missed = ranked([*FILLER, Candidate("a", 1.15, 0b1, 8)])[0]
+    assert met.candidate.memory_id == missed.candidate.memory_id == "a"
+    assert met.distance < missed.distance
+
+
+def test_the_parts_are_named_and_add_up_to_the_score() -> None:
+    for one in ranked([*FILLER, Candidate("a", 0.7, 0b1, 8, cues("Anna: Tea."))]):
+        assert tuple(one.parts) == SIGNALS
+        assert sum(one.parts.values()) == pytest.approx(one.score)
+
+
+neighbours = st.none() | st.builds(
+    Neighbour,
+    st.none() | st.floats(0, 2),
+    st.integers(0, 15),
+    st.integers(0, 100),
+    st.booleans(),
+)
+candidates_of = st.lists(
+    st.builds(
+        Candidate,
+        st.uuids().map(str),
+        st.none() | st.floats(0, 2),
+        st.integers(0, 15),
+        st.integers(0, 100),
+        st.sampled_from(
+            [cues("Anna: I like tea."), cues("I like tea."), cues("When?", "2023-05-07"), []]
+        ),
+        st.none() | st.sampled_from(["a", "b"]),
+        st.none() | st.floats(0, 100),
+        neighbours,
+        neighbours,
+    ),
+    max_size=30,
+    unique_by=lambda one: one.memory_id,
+)
+queries = st.sampled_from(["I like tea", "When did Anna go in May 2023?", "", "\U0001f44d"])
+
+
+@given(candidates_of, queries, st.randoms(use_true_random=False))
+def test_the_order_is_total_and_distances_ascend(
+    candidates: list[Candidate], query: str, chance: random.Random
+) -> None:
+    told = statistics(candidates, terms=4)
+    found = rank(asked(query), told, candidates)
+    shuffled = chance.sample(candidates, len(candidates))
+    assert rank(asked(query), told, shuffled) == found
+    assert sorted(one.candidate.memory_id for one in found) == sorted(
+        one.memory_id for one in candidates
+    )
+    distances = [one.distance for one in found]
+    assert distances == sorted(distances)
+    assert all(0 <= distance <= 2 for distance in distances)
+    exact = [asked(query).same in one.candidate.cues for one in found]
+    assert exact == sorted(exact, reverse=True)
+    for one in found:
+        is_said = {asked(query).same, asked(query).said} & set(one.candidate.cues)
+        assert (one.distance == 0) == bool(is_said)
