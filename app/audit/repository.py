@@ -13,6 +13,7 @@ from app.core.errors import Reason, ServiceError
 from app.core.ids import new_id
 from app.db.filter_fields import EnumField, IntegerField, TextField, TimestampField
 from app.db.filters import Fields
+from app.db.insertions import Insertion
 from app.db.pages import Slice, sliced
 from app.db.session import Session
 
@@ -21,6 +22,12 @@ NO_ENGINE = 0
 OK = "OK"
 """The result of what succeeds."""
 
+EVENT = Insertion(
+    "event",
+    AuditEventRow,
+    "engine_id create_time event_id caller method resource operation address request_id result",
+)
+"""Inserts an event of what succeeds, of the columns that `NewEvent.columns` returns."""
 _RESULTS = (OK, *sorted(error.status for error in ServiceError.__subclasses__()))
 _OF_ENGINE: Fields = {
     "caller": TextField(AuditEventRow.caller),

@@ -1,8 +1,9 @@
 """Keeps the audit log, and shows it."""
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from typing import Any
 
 import structlog
 from typing_extensions import override
@@ -45,15 +46,20 @@ class AuditService(Auditor):
         return cls(resources.db, resources.clock, resources.settings)
 
     @override
+    def columns(self, audited: Audited, told: Mapping[str, str]) -> dict[str, Any]:
+        return self._event(audited, told).columns()
+
+    @override
     async def record(self, session: Session, audited: Audited) -> None:
-        told = noted(session)
+        await repository.insert_events(session, [self._event(audited, noted(session))])
+
+    def _event(self, audited: Audited, told: Mapping[str, str]) -> NewEvent:
         found = replace(
             audited,
             resource=told.get("resource", audited.resource),
             engine_id=int(told["engine"]) if "engine" in told else audited.engine_id,
         )
-        event = NewEvent(found, self.clock.now(), operation=told.get("operation"))
-        await repository.insert_events(session, [event])
+        return NewEvent(found, self.clock.now(), operation=told.get("operation"))
 
     @override
     async def record_alone(self, audited: Audited, error: ServiceError | None) -> None:

@@ -1,5 +1,6 @@
 """What is written down about a request, and the port through which it is."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -25,6 +26,10 @@ class Audited:
 
 class Auditor(Protocol):
     """Keeps the audit log."""
+
+    def columns(self, audited: Audited, told: Mapping[str, str]) -> dict[str, Any]:
+        """Return the row of a request that succeeds; `told` is what only its transaction knows."""
+        ...
 
     async def record(self, session: Any, audited: Audited) -> None:  # noqa: ANN401 - core knows no SQL
         """Write down a request that succeeds, in the transaction of its change."""

@@ -1,5 +1,6 @@
 """How the rows of tables belong to scopes: what each table says of itself as `conditioned_by`."""
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -38,6 +39,14 @@ class ByScope:
                 for key, values in sorted(conditions.items())
             )
         )
+
+    def text(self, alias: str, conditions: Conditions) -> tuple[str, dict[str, Any]]:
+        """Return the same for a statement that is text: what it adds, and the values of that."""
+        parts, values = ["true"], {}
+        for number, (key, some) in enumerate(sorted(conditions.items())):
+            parts.append(f"{alias}.{self.column} @> any(%(reach_{number})s::jsonb[])")
+            values[f"reach_{number}"] = [json.dumps({key: value}) for value in sorted(some)]
+        return " and ".join(parts), values
 
 
 @dataclass(frozen=True)

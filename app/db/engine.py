@@ -26,7 +26,9 @@ def open_engine(url: str, settings: Settings) -> AsyncEngine:
         arguments["prepare_threshold"] = None
     else:
         milliseconds = int(settings.database_statement_timeout_seconds * 1000)
-        arguments["options"] = f"-c statement_timeout={milliseconds} -c timezone=UTC"
+        # Statements are short: to compile one takes longer than to run it.
+        options = f"-c statement_timeout={milliseconds} -c timezone=UTC -c jit=off"
+        arguments["options"] = options
     return create_async_engine(
         driver_url(url),
         pool_size=settings.database_pool_size,

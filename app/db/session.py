@@ -4,10 +4,13 @@ A function that takes `session` takes part in its caller's transaction.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import asynccontextmanager, contextmanager, suppress
+from copy import copy
 from dataclasses import dataclass, field
+from typing import Any
 
+import psycopg
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -24,11 +27,15 @@ from app.core.errors import (
     Unavailable,
 )
 from app.core.guard import transaction_open
+from app.db.base import Base
 from app.db.conditions import session_options
+from app.db.direct import DirectConnections, Row
 
 Session = AsyncSession
 BeforeCommit = Callable[[Session], Awaitable[None]]
 """Takes part in a transaction as the last thing that does."""
+Audit = Callable[[Mapping[str, str]], dict[str, Any]]
+"""Returns the row of the audit log for a change, of which the names are told that it made."""
 
 _CALLER = "caller"
 _NOTED = "noted"
@@ -52,32 +59,40 @@ class View:
         conditions: what the scopes must meet whose rows can be seen and written.
         caller: the id of the key; None: the service itself.
         before_commit: ends every transaction that may write.
+        audit: what a statement that is a transaction of its own has to insert beside its change.
     """
 
     conditions: Conditions = field(default_factory=dict)
     caller: str | None = None
     before_commit: BeforeCommit | None = None
+    audit: Audit | None = None
 
 
 class Database:
     """Opens transactions on one Postgres database. Shows everything, unless made `for_caller`."""
 
-    def __init__(
-        self, engine: AsyncEngine, view: View | None = None, reading: AsyncEngine | None = None
-    ) -> None:
+    def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
-        self._view = view or View()
-        self._reading = reading or engine.execution_options(
+        self._view = View()
+        self._direct = DirectConnections(engine)
+        self._reading = engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
 
-    def for_caller(self, caller: Caller, before_commit: BeforeCommit | None = None) -> "Database":
+    def for_caller(
+        self,
+        caller: Caller,
+        before_commit: BeforeCommit | None = None,
+        audit: Audit | None = None,
+    ) -> "Database":
         """Return the database as a caller sees it, over the same connections.
 
-        `before_commit` ends every transaction that may write.
+        `before_commit` ends every transaction that may write; `audit` is what it would do, for a
+        hot statement.
         """
-        view = View(caller.reach.conditions, caller.key_id, before_commit)
-        return Database(self.engine, view, self._reading)
+        found = copy(self)
+        found._view = View(caller.reach.conditions, caller.key_id, before_commit, audit)  # noqa: SLF001 - its own class
+        return found
 
     def reaches(self, scope: Mapping[str, str]) -> bool:
         """Say whether there can be anything of a scope to be seen.
@@ -123,11 +138,42 @@ class Database:
             ):
                 yield session
 
+    @property
+    def sees_all(self) -> bool:
+        """Whether the caller sees all scopes."""
+        return not self._view.conditions
+
+    @property
+    def audit(self) -> Audit | None:
+        """What returns the row of the audit log for a hot write of the caller.
+
+        None where hot writes are not for this view: the caller sees a part only, and what is
+        inserted has to be checked; or nobody has asked for the change.
+        """
+        return None if self._view.conditions else self._view.audit
+
+    def reach(self, row: type[Base], alias: str) -> tuple[str, dict[str, Any]]:
+        """Return the condition of the caller on a table in a text, and the values of that."""
+        found: tuple[str, dict[str, Any]] = row.conditioned_by.text(alias, self._view.conditions)  # type: ignore[attr-defined]  # only for such rows
+        return found
+
+    async def run(
+        self, statement: bytes, values: Mapping[str, Any] | Sequence[Any]
+    ) -> Sequence[Row]:
+        """Send one hot statement past the session, as a transaction of its own; return its rows.
+
+        The statement itself holds the conditions of the caller (`reach`). Errors are as those of
+        `transaction`.
+        """
+        with transaction_open(self._view.conditions, self._view.caller), _translated():
+            return await self._direct.run(statement, values)
+
     async def close(self) -> None:
         """Close every connection; of one that is in use, wait a while for its transaction to end.
 
         Some write beside the requests, such as the uses of keys.
         """
+        await self._direct.close()
         with suppress(TimeoutError):
             async with asyncio.timeout(_CLOSE_SECONDS):
                 # Of a connection that comes back, a pool tells nobody.
@@ -194,23 +240,31 @@ def _translated(*, is_callers_filter: bool = False) -> Iterator[None]:
     except PoolTimeoutError as error:
         raise _unavailable() from error
     except DBAPIError as error:
-        found = _translate(error, is_callers_filter=is_callers_filter)
+        is_lost = error.connection_invalidated
+        found = _translate(error.orig, is_lost=is_lost, is_callers_filter=is_callers_filter)
+        if found is None:
+            raise
+        raise found from error
+    except psycopg.Error as error:
+        found = _translate(error, is_lost=False, is_callers_filter=is_callers_filter)
         if found is None:
             raise
         raise found from error
 
 
-def _translate(error: DBAPIError, *, is_callers_filter: bool) -> ServiceError | None:
-    state: str | None = getattr(error.orig, "sqlstate", None)
+def _translate(
+    error: BaseException | None, *, is_lost: bool, is_callers_filter: bool
+) -> ServiceError | None:
+    state: str | None = getattr(error, "sqlstate", None)
     if state in _CONFLICTS:
         return Aborted("A concurrent change won; retry.", Reason.CONCURRENT_CHANGE)
     if state == _BAD_REGEX:
         return InvalidArgument.of_field("filter", "the regular expression cannot be used.")
     if state == _TOO_SLOW:
         return _too_slow(is_callers_filter=is_callers_filter)
-    is_lost = state is None and error.connection_invalidated
+    is_lost = state is None and is_lost
     # A connection that could not be opened has no state: psycopg raises it on the client's side.
-    never_opened = state is None and type(error.orig).__name__ in _CONNECT_ERRORS
+    never_opened = state is None and type(error).__name__ in _CONNECT_ERRORS
     if is_lost or never_opened or (state or "").startswith(_AWAY_PREFIXES):
         return _unavailable()
     return None

@@ -10,19 +10,23 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from app.core.errors import Aborted, AlreadyExists, Reason
 from app.core.ids import new_id
 from app.core.names import EngineName, MemoryName
-from app.db.session import Session, note
-from app.memories import erasure, repository
+from app.core.turns import each
+from app.db.session import Database, Session, note
+from app.engines import repository as engines
+from app.engines.tables import EngineRow
+from app.memories import erasure, hot, repository, vectors
 from app.memories.erasure import Erased
 from app.memories.schemas import scope_hash
 from app.memories.tables import MemoryRow
 from app.memories.traits import traits_of
+from app.memories.vectors import Vector
 from app.operations import erasure as stored
+from app.operations.repository import NewOperation
+from app.operations.schemas import State, type_url
+from app.wire.scalars import format_timestamp
 
 CONTENT_FIELDS = (
     "fact",
@@ -54,7 +58,7 @@ class Writing:
     now: datetime
     operation_id: str
     model_id: str
-    """Of the vectors."""
+    """Of the model that serves the engine."""
     recovery: timedelta
     revision_expire_time: datetime
     labels: Mapping[str, str] = field(default_factory=dict)
@@ -65,18 +69,17 @@ class Writing:
     """The engine or model that wrote the facts, where one did."""
     prompt_version: str | None = None
     """Of the prompts that a model was given."""
-
-
-@dataclass(frozen=True)
-class Vector:
-    """The embedding of a fact, of unit length."""
-
-    values: NDArray[np.float32]
+    adopts_model: bool = False
+    """Whether no model serves the engine yet; this one does from the first vector on."""
 
 
 @dataclass(frozen=True)
 class Creation:
-    """A new memory. `content` has a value for each of `CONTENT_FIELDS`."""
+    """A new memory. `content` has a value for each of `CONTENT_FIELDS`.
+
+    A fact without a `vector`, or with one of a model that does not serve the engine any more, is
+    embedded later.
+    """
 
     memory_id: str | None
     scope: Mapping[str, str]
@@ -91,7 +94,7 @@ class Creation:
 class Change:
     """New content for a memory as it was read: an update, or with `restores` a rollback.
 
-    `vector` may be left out where the fact stays as it is.
+    `vector` may be left out where the fact stays as it is; else that is as for a `Creation`.
     """
 
     row: MemoryRow
@@ -122,13 +125,15 @@ class Written:
 class _Effect:
     """A memory as a change left it, and what is still to be written about it.
 
-    Without a `vector` that of before stays, unless it `ends_vector`.
+    Its vectors stay, unless it `ends_vectors`: then it has `vector` alone, or waits for one if it
+    `has_new_fact`.
     """
 
     row: MemoryRow
     revision: dict[str, Any]
     vector: Vector | None = None
-    ends_vector: bool = False
+    ends_vectors: bool = False
+    has_new_fact: bool = False
 
 
 async def apply(
@@ -165,6 +170,66 @@ async def create(session: Session, writing: Writing, new: Creation) -> Written:
     return created
 
 
+async def create_at_once(
+    db: Database, engine: EngineRow, writing: Writing, new: Creation, operation: NewOperation
+) -> MemoryRow | None:
+    """Create a memory, and end its operation, by one statement, which is its own transaction.
+
+    None, and nothing is done, where that cannot be: the engine is not as it was read, the id is
+    taken, the caller sees a part of the engine only, or something unusual is to be written.
+    """
+    vector, audit = new.vector, db.audit
+    is_usual = writing.keeps_revisions and not writing.labels
+    is_embedded = vector is not None and vector.model_id == engine.embedding_model
+    if vector is None or audit is None or not (is_usual and is_embedded):
+        return None
+    values = _values(writing, new)
+    row = MemoryRow(**values)
+    response = response_of(writing, row)
+    names = {"resource": response["name"], "operation": operation.name}
+    event = audit(names)
+    rows = {
+        "memory": values,
+        "vector": vectors.values_of(row, writing.model_id, vector),
+        "revision": _revision(writing, row, Action.CREATED, new.extracted),
+        "operation": operation.columns(State.SUCCEEDED, response) | {"caller": event["caller"]},
+        "event": event,
+    }
+    return row if await hot.insert(db, engine, rows) else None
+
+
+def response_of(writing: Writing, row: MemoryRow) -> dict[str, Any]:
+    """Return the response of the operation of a write as it is stored: its text is read later."""
+    return {
+        "@type": type_url("Memory"),
+        "name": str(MemoryName(writing.engine, row.memory_id)),
+        "updateTime": format_timestamp(row.update_time),
+        "etag": str(row.version),
+    }
+
+
+async def create_free(
+    session: Session, writing: Writing, wanted: Sequence[tuple[Creation, Writing]]
+) -> list[Written | None]:
+    """Create many memories, each with what is written about its own revision.
+
+    Returns what came of each; None where its id is taken. None may be chosen twice.
+    """
+    rows = await _insert(session, writing, [new for new, _ in wanted])
+    effects = [
+        None if row is None else _created(own, row, new)
+        for row, (new, own) in zip(rows, wanted, strict=True)
+    ]
+    await _write_vectors(session, writing, [one for one in effects if one is not None])
+    keeps = [own.keeps_revisions for _, own in wanted]
+    kept = [one.revision for one, is_kept in zip(effects, keeps, strict=True) if one and is_kept]
+    await repository.append_revisions(session, kept)
+    return [
+        None if one is None else Written(one.row, one.revision["revision_id"] if is_kept else None)
+        for one, is_kept in zip(effects, keeps, strict=True)
+    ]
+
+
 async def change(session: Session, writing: Writing, wanted: Change) -> Written:
     """Change a live memory, or bring a deleted one back.
 
@@ -184,30 +249,36 @@ async def delete(session: Session, writing: Writing, rows: Sequence[MemoryRow]) 
 
 
 async def _create(session: Session, writing: Writing, wanted: Sequence[Creation]) -> list[_Effect]:
-    rows = await _insert(session, writing, wanted)
-    return [
-        _Effect(row, _revision(writing, row, Action.CREATED, new.extracted), new.vector)
-        for row, new in zip(rows, wanted, strict=True)
-    ]
+    effects = []
+    for row, new in zip(await _insert(session, writing, wanted), wanted, strict=True):
+        if row is None:
+            raise _id_taken(MemoryName(writing.engine, str(new.memory_id)))
+        effects.append(_created(writing, row, new))
+    return effects
+
+
+def _created(writing: Writing, row: MemoryRow, new: Creation) -> _Effect:
+    revision = _revision(writing, row, Action.CREATED, new.extracted)
+    return _Effect(row, revision, new.vector, has_new_fact=row.fact is not None)
 
 
 async def _insert(
     session: Session, writing: Writing, wanted: Sequence[Creation]
-) -> list[MemoryRow]:
-    """Insert the memories; for an id that was made here and is taken, another is made."""
+) -> list[MemoryRow | None]:
+    """Insert the memories; None for one whose chosen id is taken, for another one is made anew."""
     chosen = [new.memory_id for new in wanted if new.memory_id is not None]
     if chosen:
         # An expired memory is gone for every reader, so it must not hold its id.
         await erase_gone(session, writing.engine.engine, chosen, writing.now)
-    rows: dict[int, MemoryRow] = {}
+    rows: dict[int, MemoryRow | None] = {}
     while missing := [n for n in range(len(wanted)) if n not in rows]:
-        made = [_values(writing, wanted[n]) for n in missing]
+        made = await each((wanted[n] for n in missing), lambda new: _values(writing, new))
         inserted = await repository.insert_memories(session, made)
-        for n, row in zip(missing, inserted, strict=True):
-            if row is not None:
-                rows[n] = row
-            elif (taken := wanted[n].memory_id) is not None:
-                raise _id_taken(MemoryName(writing.engine, taken))
+        rows |= {
+            n: row
+            for n, row in zip(missing, inserted, strict=True)
+            if row is not None or wanted[n].memory_id is not None
+        }
     return [rows[n] for n in range(len(wanted))]
 
 
@@ -245,7 +316,9 @@ async def _change(session: Session, writing: Writing, wanted: Sequence[Change]) 
             one.row,
             _revision(writing, one.row, _action(one), one.extracted, one.restores),
             None if keeps else one.vector,
-            ends_vector=not keeps and one.row.fact is None,
+            # Those of other models are as old as the fact.
+            ends_vectors=not keeps,
+            has_new_fact=not keeps and one.row.fact is not None,
         )
         for one, keeps in zip(wanted, keeps_vector, strict=True)
     ]
@@ -277,7 +350,7 @@ async def _delete(session: Session, writing: Writing, wanted: Sequence[Deletion]
             # The revision of a deletion has no fact. Source: wire specification, section 6.1.
             _revision(writing, one.row, Action.DELETED, one.extracted)
             | {"fact": None, "structured_content": None},
-            ends_vector=True,
+            ends_vectors=True,
         )
         for one in wanted
     ]
@@ -312,21 +385,50 @@ async def erase_with_engine(session: Session, engine_id: int, memory_ids: Sequen
 
 
 async def _write_vectors(session: Session, writing: Writing, effects: Sequence[_Effect]) -> None:
-    ended = [effect.row.memory_id for effect in effects if effect.ends_vector]
-    await repository.remove_vectors(session, writing.engine.engine, ended)
-    vectors = [
+    engine_id = writing.engine.engine
+    ended = [effect.row.memory_id for effect in effects if effect.ends_vectors]
+    await repository.remove_vectors(session, engine_id, ended)
+    serving = await _serving(session, writing, effects)
+    made, waiting = [], []
+    for effect in effects:
+        vector = effect.vector
+        if vector is not None and vector.model_id in {None, serving}:
+            made.append(vectors.values_of(effect.row, serving, vector))
+        elif effect.has_new_fact:
+            waiting.append(effect.row.memory_id)
+    await repository.put_vectors(session, made)
+    await repository.put_off(session, engine_id, waiting)
+
+
+async def _serving(session: Session, writing: Writing, effects: Sequence[_Effect]) -> str:
+    """Return the model that serves the engine; where none does, that of the first vector now."""
+    vector = next((effect.vector for effect in effects if effect.vector is not None), None)
+    if not writing.adopts_model or vector is None:
+        return writing.model_id
+    length = len(vector.values)
+    return await engines.adopt_model(session, writing.engine.engine, writing.model_id, length)
+
+
+async def learn_traits(session: Session, limit: int) -> int:
+    """Tell searches of memories from before they asked for traits; return of how many.
+
+    No memory is changed by it. At most `limit` are taken, of any engine; a sweep's.
+    """
+    rows = await repository.list_without_cues(session, limit)
+    engine_ids = {row.engine_id for row in rows}
+    languages = {one: await engines.find_language(session, one) for one in engine_ids}
+    traits = [
         {
-            "engine_id": effect.row.engine_id,
-            "memory_id": effect.row.memory_id,
-            "model_id": writing.model_id,
-            "scope_hash": effect.row.scope_hash,
-            "expire_time": effect.row.expire_time,
-            "vector": effect.vector.values,
+            "engine_id": row.engine_id,
+            "memory_id": row.memory_id,
+            **traits_of(
+                {name: getattr(row, name) for name in CONTENT_FIELDS}, languages[row.engine_id]
+            ),
         }
-        for effect in effects
-        if effect.vector is not None
+        for row in rows
     ]
-    await repository.put_vectors(session, vectors)
+    await repository.set_traits(session, traits)
+    return len(rows)
 
 
 def _revision(

@@ -29,7 +29,7 @@ from sqlalchemy.orm.attributes import set_committed_value
 from app.core.errors import NotFound
 from app.core.filtering.metadata import MetadataFilter
 from app.core.names import MemoryName
-from app.db.bulk import insert_rows
+from app.db.bulk import Conflict, insert_free, insert_rows
 from app.db.conditions import check_scope, condition_on
 from app.db.filter_fields import MemberField, ScopeField, TextField, TimestampField
 from app.db.filters import Fields
@@ -38,7 +38,13 @@ from app.db.pages import Slice, sliced
 from app.db.session import Session
 from app.engines.config import ManagedTopic
 from app.memories.schemas import scope_hash
-from app.memories.tables import MemoryRow, MemoryVectorRow, RevisionLabelRow, RevisionRow
+from app.memories.tables import (
+    MemoryRow,
+    MemoryVectorRow,
+    RevisionLabelRow,
+    RevisionRow,
+    UnembeddedRow,
+)
 
 
 def _has_scope(scope: dict[str, str]) -> ColumnElement[bool]:
@@ -191,8 +197,9 @@ async def insert_memories(
         return []
     for row in rows:
         check_scope(session, row["scope"])
-    statement = insert(MemoryRow).on_conflict_do_nothing().returning(MemoryRow.memory_id)
-    inserted = set((await session.execute(statement, [dict(row) for row in rows])).scalars())
+    # In one order everywhere, so that two who choose the same ids cannot lock each other out.
+    ordered = sorted(rows, key=itemgetter("memory_id"))
+    inserted = await insert_free(MemoryRow, session, ordered, "memory_id")
     return [MemoryRow(**row) if row["memory_id"] in inserted else None for row in rows]
 
 
@@ -269,19 +276,30 @@ def _note(row: MemoryRow, new: Mapping[str, Any]) -> None:
         set_committed_value(row, name, value)
 
 
+_NEWER_VECTOR = Conflict(("engine_id", "memory_id", "model_id"), ("vector", "expire_time"))
+
+
+async def list_without_cues(session: Session, limit: int) -> Sequence[MemoryRow]:
+    """Lock and return memories whose cues are not known yet, of any engine; a sweep's."""
+    statement = (
+        select(MemoryRow)
+        .where(MemoryRow.cues.is_(None))
+        .limit(limit)
+        # Those that are being changed get theirs so.
+        .with_for_update(skip_locked=True)
+    )
+    return (await session.execute(statement)).scalars().all()
+
+
+async def set_traits(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Let memories, given by their keys, have other traits, in no other version."""
+    if rows:
+        await session.execute(update(MemoryRow), [dict(row) for row in rows])
+
+
 async def put_vectors(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
     """Insert vectors, or replace those of the same memories and model."""
-    if not rows:
-        return
-    statement = insert(MemoryVectorRow)
-    statement = statement.on_conflict_do_update(
-        index_elements=["engine_id", "memory_id", "model_id"],
-        set_={
-            "vector": statement.excluded.vector,
-            "expire_time": statement.excluded.expire_time,
-        },
-    )
-    await session.execute(statement, [dict(row) for row in rows])
+    await insert_rows(MemoryVectorRow, session, rows, _NEWER_VECTOR)
 
 
 async def renew_vector_expiry(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
@@ -297,13 +315,36 @@ async def renew_vector_expiry(session: Session, engine_id: int, memory_ids: Sequ
     await session.execute(statement.values(expire_time=MemoryRow.expire_time))
 
 
-async def remove_vectors(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
-    """Remove the vectors of memories, of every model."""
+async def remove_vectors(
+    session: Session, engine_id: int, memory_ids: Sequence[str], kept: Sequence[str] = ()
+) -> None:
+    """Remove the vectors of memories, but for those by the models `kept`."""
     if not memory_ids:
         return
     await session.execute(
         delete(MemoryVectorRow).where(
-            MemoryVectorRow.engine_id == engine_id, MemoryVectorRow.memory_id.in_(memory_ids)
+            MemoryVectorRow.engine_id == engine_id,
+            MemoryVectorRow.memory_id.in_(memory_ids),
+            MemoryVectorRow.model_id.not_in(kept) if kept else true(),
+        )
+    )
+
+
+async def put_off(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
+    """Let memories, which the caller has locked or just made, wait for their vectors."""
+    if not memory_ids:
+        return
+    rows = [{"engine_id": engine_id, "memory_id": one} for one in memory_ids]
+    await session.execute(insert(UnembeddedRow).on_conflict_do_nothing(), rows)
+
+
+async def end_wait(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
+    """Let memories, which the caller has locked, wait for their vectors no longer."""
+    if not memory_ids:
+        return
+    await session.execute(
+        delete(UnembeddedRow).where(
+            UnembeddedRow.engine_id == engine_id, UnembeddedRow.memory_id.in_(memory_ids)
         )
     )
 
@@ -323,5 +364,4 @@ async def append_revisions(session: Session, rows: Sequence[Mapping[str, Any]]) 
         for row in rows
         for key, value in row["labels"].items()
     ]
-    if labels:
-        await session.execute(insert(RevisionLabelRow), labels)
+    await insert_rows(RevisionLabelRow, session, labels)

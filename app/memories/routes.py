@@ -3,12 +3,11 @@
 from typing import Annotated
 
 from fastapi import Query
+from starlette.responses import JSONResponse
 
 from app.core.names import CHOSEN_ID
 from app.core.permissions import Permission
-from app.engines import repository as engines
-from app.engines.schemas import name_of
-from app.memories import repository
+from app.memories import hot
 from app.memories.schemas import (
     CreateMemoryRequest,
     ListMemoriesResponse,
@@ -16,6 +15,7 @@ from app.memories.schemas import (
     UpdateMemoryRequest,
 )
 from app.memories.service import MemoryService
+from app.memories.stored import memory_json
 from app.operations.schemas import Operation
 from app.operations.service import OperationService
 from app.web.context import Context, Mutation
@@ -31,7 +31,12 @@ _COLLECTION = ENGINE + "/memories"
 _ONE = _COLLECTION + "/{memory}"
 
 
-@router.post(_COLLECTION, summary="Create a memory", operation_id="createMemory")
+@router.post(
+    _COLLECTION,
+    summary="Create a memory",
+    operation_id="createMemory",
+    response_model=Operation,
+)
 async def create_memory(
     context: Mutation,
     engine: EnginePath,
@@ -44,11 +49,14 @@ async def create_memory(
             json_schema_extra={"pattern": f"^{CHOSEN_ID}$"},
         ),
     ] = None,
-) -> Operation:
+) -> JSONResponse:
     """Store a memory as it is given: no extraction, no consolidation."""
     once = context.once({"body": body.sent(), "id": memory_id})
-    row = await MemoryService.of(context.resources).create(engine, memory_id, body, once)
-    return await OperationService.of(context.resources).render(row)
+    created = await MemoryService.of(context.resources).create(engine, memory_id, body, once)
+    if created.response is not None:
+        return JSONResponse(Operation.from_row(created.row, created.response).wire())
+    operation = await OperationService.of(context.resources).render(created.row)
+    return JSONResponse(operation.wire())
 
 
 @router.get(_COLLECTION, summary="List memories", operation_id="listMemories")
@@ -64,13 +72,11 @@ async def list_memories(
     return await service.list_page(engine, filter, order_by, page)
 
 
-@router.get(_ONE, summary="Get a memory", operation_id="getMemory")
-async def get_memory(context: Context, name: MemoryPath) -> Memory:
+@router.get(_ONE, summary="Get a memory", operation_id="getMemory", response_model=Memory)
+async def get_memory(context: Context, name: MemoryPath) -> JSONResponse:
     """Return a memory; 404 when it is deleted or expired."""
-    visible = repository.is_live(context.resources.clock.now())
-    async with context.resources.db.snapshot() as session:
-        engine = await engines.get(session, name.engine)
-        return Memory.from_row(name_of(engine), await repository.get(session, name, visible))
+    resources = context.resources
+    return JSONResponse(memory_json(*await hot.find(resources.db, name, resources.clock.now())))
 
 
 @router.patch(_ONE, summary="Update a memory", operation_id="updateMemory")

@@ -17,14 +17,15 @@ from app.db.filters import read_filter
 from app.db.pages import Slice
 from app.db.session import Database, Session
 from app.engines import repository as engines
-from app.engines.config import MemoryBankConfig
+from app.engines.config import MemoryBankConfig, search_language
+from app.engines.known import KnownEngines
 from app.engines.repository import Lock
 from app.engines.schemas import config_of, name_of
 from app.engines.tables import EngineRow
 from app.limits.sizes import check_metadata_size, check_scope_size
-from app.llm.ports import Embedder
 from app.memories import ledger, repository
-from app.memories.ledger import CONTENT_FIELDS, Change, Creation, Vector, Writing
+from app.memories.embedding import EngineEmbedding
+from app.memories.ledger import CONTENT_FIELDS, Change, Creation, Writing, response_of
 from app.memories.policy import Cause, Life, memory_expiry, revision_expiry
 from app.memories.schemas import (
     CreateMemoryRequest,
@@ -35,15 +36,16 @@ from app.memories.schemas import (
     UpdateMemoryRequest,
     stored_type,
 )
+from app.memories.stored import memory_json
 from app.memories.tables import MemoryRow
+from app.memories.vectors import Vector
 from app.operations import repeats
 from app.operations import repository as operations
 from app.operations.repository import NewOperation
-from app.operations.schemas import EMPTY, type_url
+from app.operations.schemas import EMPTY, State, type_url
 from app.operations.tables import OperationRow
 from app.resources import Resources
 from app.settings import Settings
-from app.wire.scalars import format_timestamp
 
 _EXPIRY_FIELDS = frozenset({"ttl", "expire_time"})
 # Columns by the name that a mask gives them.
@@ -55,18 +57,56 @@ _MASKABLE = (
 
 
 @dataclass(frozen=True)
+class Created:
+    """The done operation of a new memory, with its response, unless that has to be read."""
+
+    row: OperationRow
+    response: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A memory that is to be created."""
+
+    memory_id: str | None
+    request: CreateMemoryRequest
+    vector: Vector | None
+    now: datetime
+
+    def creation(self, config: MemoryBankConfig) -> Creation:
+        """Return it as the ledger has it."""
+        request = self.request
+        requested = _requested_expiry(request, self.now)
+        return Creation(
+            memory_id=self.memory_id,
+            scope=request.scope,
+            memory_type=stored_type(request.memory_type),
+            content=request.content(),
+            expire_time=memory_expiry(config, Cause.CREATE, self.now, requested, None),
+            vector=self.vector,
+        )
+
+
+@dataclass(frozen=True)
 class MemoryService:
     """Memories as their users write them; what generation writes goes through the same ledger."""
 
     db: Database
     clock: Clock
-    embedder: Embedder
+    embedding: EngineEmbedding
     settings: Settings
+    known: KnownEngines
 
     @classmethod
     def of(cls, resources: Resources) -> "MemoryService":
         """Build the service from the process's resources."""
-        return cls(resources.db, resources.clock, resources.embedder, resources.settings)
+        return cls(
+            resources.db,
+            resources.clock,
+            EngineEmbedding.of(resources),
+            resources.settings,
+            KnownEngines.of(resources),
+        )
 
     async def create(
         self,
@@ -74,8 +114,11 @@ class MemoryService:
         memory_id: str | None,
         request: CreateMemoryRequest,
         once: Once | None,
-    ) -> OperationRow:
+    ) -> Created:
         """Create a memory as it is given, without extraction or consolidation.
+
+        By one statement where that is possible, which it nearly always is; else, and where that
+        did nothing, step by step.
 
         Raises:
             AlreadyExists: the chosen id is taken.
@@ -85,26 +128,35 @@ class MemoryService:
             check_chosen_id("memoryId", memory_id)
         check_scope_size(self.settings, request.scope)
         check_metadata_size(self.settings, request.metadata)
-        vector = await embed_fact(self.embedder, request.fact)
+        vector = await self.embedding.fact(name.engine, request.fact)
+        asked = _Asked(memory_id, request, vector, now)
+        known = self.known.find(name) if once is None else None
+        if known is not None and (done := await self._create_at_once(known, asked)) is not None:
+            return done
         async with self.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self.operation(engine, "memories.create", "CreateMemory", now)
-            if (known := await repeats.replay(session, new, once)) is not None:
-                return known
+            if (repeated := await repeats.replay(session, new, once)) is not None:
+                return Created(repeated)
             new = new.concerning(request.scope)
-            requested = _requested_expiry(request, now)
-            config = config_of(engine)
-            creation = Creation(
-                memory_id=memory_id,
-                scope=request.scope,
-                memory_type=stored_type(request.memory_type),
-                content=request.content(),
-                expire_time=memory_expiry(config, Cause.CREATE, now, requested, None),
-                vector=vector,
-            )
             writing = self.writing(engine, new, request)
-            written = await ledger.create(session, writing, creation)
-            return await finish_with_memory(session, new, writing, written.row)
+            written = await ledger.create(session, writing, asked.creation(config_of(engine)))
+            row = await finish_with_memory(session, new, writing, written.row)
+        self.known.note(engine)
+        return Created(row)
+
+    async def _create_at_once(self, engine: EngineRow, asked: "_Asked") -> Created | None:
+        """Create a memory by one statement; None if that did nothing, or cannot do it."""
+        new = self.operation(engine, "memories.create", "CreateMemory", asked.now)
+        new = new.concerning(asked.request.scope)
+        writing = self.writing(engine, new, asked.request)
+        creation = asked.creation(config_of(engine))
+        row = await ledger.create_at_once(self.db, engine, writing, creation, new)
+        if row is None:
+            return None
+        response = response_of(writing, row)
+        done = OperationRow(**new.columns(State.SUCCEEDED, response))
+        return Created(done, {**response, **memory_json(writing.engine, row)})
 
     async def update(
         self,
@@ -123,7 +175,8 @@ class MemoryService:
         now = self.clock.now()
         changed = _changed_fields(request, mask)
         check_metadata_size(self.settings, request.metadata)
-        vector = await embed_fact(self.embedder, request.fact if "fact" in changed else None)
+        fact = request.fact if "fact" in changed else None
+        vector = await self.embedding.fact(name.engine.engine, fact)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             new = self.operation(engine, "memories.update", "UpdateMemory", now)
@@ -255,7 +308,8 @@ class MemoryService:
             engine=name_of(engine),
             now=now,
             operation_id=operation_id,
-            model_id=self.embedder.model_id,
+            model_id=self.embedding.serving(engine),
+            adopts_model=engine.embedding_model is None,
             recovery=self.settings.recovery_window,
             revision_expire_time=revision_expiry(
                 config, now, life.end(now), self.settings.revision_ttl
@@ -264,26 +318,15 @@ class MemoryService:
             keeps_revisions=not (
                 request.disable_memory_revisions or config.disable_memory_revisions
             ),
+            language=search_language(config),
         )
-
-
-async def embed_fact(embedder: Embedder, fact: str | None) -> Vector | None:
-    """Return the vector of a fact, if there is one. Must not be called inside a transaction."""
-    if fact is None:
-        return None
-    return Vector((await embedder.embed([fact]))[0])
 
 
 async def finish_with_memory(
     session: Session, new: NewOperation, writing: Writing, row: MemoryRow
 ) -> OperationRow:
     """Store the done operation of a write. Its response keeps names; its text is read later."""
-    response = {
-        "@type": type_url("Memory"),
-        "name": str(MemoryName(writing.engine, row.memory_id)),
-        "updateTime": format_timestamp(row.update_time),
-        "etag": str(row.version),
-    }
+    response = response_of(writing, row)
     return await operations.insert_done(session, noting_revisions(new, writing), response)
 
 

@@ -84,7 +84,9 @@ class MemoryRow(Base):
     expire_time: Mapped[datetime | None]
     delete_time: Mapped[datetime | None]
     recover_until: Mapped[datetime | None]
-    language: Mapped[str] = mapped_column(REGCONFIG, server_default="simple", deferred=True)
+    language: Mapped[str] = mapped_column(
+        REGCONFIG, server_default=text("'simple'::regconfig"), deferred=True
+    )
     terms: Mapped[str] = mapped_column(TSVECTOR, Computed(_TERMS, persisted=True), deferred=True)
     cues: Mapped[list[str] | None] = mapped_column(ARRAY(Text), deferred=True)
     source: Mapped[str | None] = mapped_column(
@@ -117,6 +119,29 @@ class MemoryVectorRow(Base):
     scope_hash: Mapped[bytes] = mapped_column(LargeBinary)
     expire_time: Mapped[datetime | None]
     vector: Mapped[list[float]] = mapped_column(EMBEDDING)
+
+
+class UnembeddedRow(Base):
+    """A memory whose fact waits for its vector by the model that serves its engine.
+
+    Written where the model could not be asked, or was replaced meanwhile. Until `due_time` it is
+    left to the worker that has taken it last.
+    """
+
+    __tablename__ = "unembedded_memories"
+    conditioned_by = ByParent("memories", ("engine_id", "memory_id"))
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["engine_id", "memory_id"],
+            ["memories.engine_id", "memories.memory_id"],
+            ondelete="CASCADE",
+        ),
+        Index("ix_unembedded_memories_due_time", "due_time"),
+    )
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    memory_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    due_time: Mapped[datetime] = mapped_column(server_default=text("clock_timestamp()"))
 
 
 class RevisionRow(Base):

@@ -131,6 +131,41 @@ async def claim(session: Session, owner: str, now: datetime, lease: timedelta) -
     return _claim_of(row) if row is not None else None
 
 
+async def take(session: Session, wanted: Owned, now: datetime, lease: timedelta) -> Claim | None:
+    """Take one operation for its `owner`, due or not: for who knows better than a worker.
+
+    None where another worker has it, or one of its key. The transaction can then do nothing but
+    end.
+    """
+    statement = (
+        update(OperationRow)
+        .where(
+            OperationRow.engine_id == wanted.engine_id,
+            OperationRow.operation_id == wanted.operation_id,
+            or_(
+                OperationRow.state == _PENDING,
+                and_(
+                    OperationRow.state == _RUNNING,
+                    OperationRow.lease_until < func.clock_timestamp(),
+                ),
+            ),
+        )
+        .values(
+            state=State.RUNNING,
+            owner=wanted.owner,
+            lease_until=_lease_end(lease),
+            attempts=OperationRow.attempts + 1,
+            update_time=now,
+        )
+        .returning(OperationRow)
+    )
+    try:
+        row = (await session.execute(statement)).scalar_one_or_none()
+    except IntegrityError:
+        return None
+    return _claim_of(row) if row is not None else None
+
+
 def _claim_of(row: OperationRow) -> Claim:
     assert row.owner is not None
     return Claim(

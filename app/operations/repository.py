@@ -29,6 +29,7 @@ from app.core.errors import Cancelled, NotFound, Reason, ServiceError
 from app.core.ids import new_id
 from app.core.names import WILDCARD, EngineName, OperationName
 from app.db.conditions import check_scopes
+from app.db.insertions import Insertion
 from app.db.session import Session, caller_of
 from app.db.session import note as leave_word
 from app.operations.schemas import State
@@ -36,6 +37,13 @@ from app.operations.tables import OperationRow
 
 PREVIEW = "generation.preview"
 """The kind of operation whose answer holds texts that are nowhere else."""
+DONE = Insertion(
+    "operation",
+    OperationRow,
+    "engine_id operation_id engine_name kind state response details create_time "
+    "update_time due_time remove_time scopes caller",
+)
+"""Inserts an operation that is done, of the columns that `NewOperation.columns` returns."""
 CHANNEL = "memory_bank_operations"
 """The channel on which a new operation is announced."""
 
@@ -74,6 +82,31 @@ class NewOperation:
     def concerning(self, scope: Mapping[str, str]) -> "NewOperation":
         """Return it with the one scope that it concerns."""
         return replace(self, scopes={key: [value] for key, value in scope.items()})
+
+    @property
+    def name(self) -> str:
+        """Its full name."""
+        return f"{self.engine_name}/operations/{self.operation_id}"
+
+    def columns(self, state: State, response: dict[str, Any] | None) -> dict[str, Any]:
+        """Return the columns of the operation as it is inserted."""
+        return {
+            "engine_id": self.engine_id,
+            "operation_id": self.operation_id,
+            "engine_name": self.engine_name,
+            "kind": self.kind,
+            "key": self.key,
+            "state": state,
+            "request": self.request,
+            "response": response,
+            "details": self.details,
+            "create_time": self.now,
+            "update_time": self.now,
+            "due_time": self.due or self.now,
+            "remove_time": self.now + self.keep if state.is_final else None,
+            "scopes": self.scopes,
+            "caller": self.caller,
+        }
 
     def noting(self, **details: object) -> "NewOperation":
         """Return it with more metadata."""
@@ -120,27 +153,9 @@ async def _insert(
         NotFound: it concerns scopes that the session's caller does not reach.
     """
     check_scopes(session, new.scopes)
-    statement = (
-        upsert(OperationRow)
-        .values(
-            engine_id=new.engine_id,
-            operation_id=new.operation_id,
-            engine_name=new.engine_name,
-            kind=new.kind,
-            key=new.key,
-            state=state,
-            request=new.request,
-            response=response,
-            details=new.details,
-            create_time=new.now,
-            update_time=new.now,
-            due_time=new.due or new.now,
-            remove_time=new.now + new.keep if state.is_final else None,
-            scopes=new.scopes,
-            caller=new.caller or caller_of(session),
-        )
-        .returning(OperationRow)
-    )
+    columns = new.columns(state, response)
+    columns["caller"] = new.caller or caller_of(session)
+    statement = upsert(OperationRow).values(columns).returning(OperationRow)
     row = (await session.execute(statement)).scalar_one()
     leave_word(session, operation=name_of(row))
     return row
@@ -310,15 +325,24 @@ async def extend_done(
 ) -> None:
     """Replace the answer of an operation that goes on to have effects; add to its metadata."""
     await audit.insert_events(session, [_end_event(row, now, None)])
+    await update_done(session, row, response, details)
+
+
+async def update_done(
+    session: Session, row: OperationRow, response: dict[str, Any], details: dict[str, Any]
+) -> None:
+    """Do the same for an operation whose own request goes on, and is in the audit log itself."""
+    is_it = and_(
+        OperationRow.engine_id == row.engine_id, OperationRow.operation_id == row.operation_id
+    )
+    values = {"response": response, "details": _with_more(details)}
     await session.execute(
         update(OperationRow)
-        .where(
-            OperationRow.engine_id == row.engine_id,
-            OperationRow.operation_id == row.operation_id,
-        )
-        .values(response=response, details=_with_more(details))
+        .where(is_it)
+        .values(values)
         .execution_options(synchronize_session=False)
     )
+    leave_word(session, operation=name_of(row))
 
 
 async def note(session: Session, owned: Owned, details: dict[str, Any]) -> None:

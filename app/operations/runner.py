@@ -28,6 +28,7 @@ from app.core.failures import describe
 from app.db.session import Database, Session
 from app.operations import claims, repository
 from app.operations.claims import Claim
+from app.operations.repository import Owned
 from app.settings import Settings
 
 log = structlog.get_logger()
@@ -146,6 +147,15 @@ class Runner:
             await self._work(claim)
             count += 1
         return count
+
+    async def run_one(self, engine_id: int, operation_id: str) -> bool:
+        """Run one operation now, due or not, if no worker has it; return whether it was run."""
+        wanted = Owned(engine_id, operation_id, secrets.token_hex(8))
+        async with self._db.transaction() as session:
+            claim = await claims.take(session, wanted, self._clock.now(), self._lease)
+        if claim is not None:
+            await self._work(claim)
+        return claim is not None
 
     async def _next(self) -> Claim:
         while True:

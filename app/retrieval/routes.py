@@ -1,5 +1,7 @@
 """The routes of retrieval. Source: wire specification, sections 7 and 11."""
 
+from starlette.responses import JSONResponse
+
 from app.retrieval.schemas import (
     RetrieveMemoriesRequest,
     RetrieveMemoriesResponse,
@@ -14,15 +16,26 @@ from app.web.routing import Router
 
 router = Router("memories")
 
+_HEADER = "x-memory-bank-retrieval"
+
 
 @router.post(
-    ENGINE + "/memories:retrieve", summary="Retrieve memories", operation_id="retrieveMemories"
+    ENGINE + "/memories:retrieve",
+    summary="Retrieve memories",
+    operation_id="retrieveMemories",
+    response_model=RetrieveMemoriesResponse,
 )
 async def retrieve_memories(
     context: Context, engine: EnginePath, body: RetrieveMemoriesRequest
-) -> RetrieveMemoriesResponse:
-    """Return the memories of exactly one scope: nearest to a query, or newest first."""
-    return await RetrievalService.of(context.resources).retrieve(engine, body)
+) -> JSONResponse:
+    """Return the memories of exactly one scope: best for a query first, or newest first.
+
+    While the embedding model is away, a search goes by words alone, and the answer has the header
+    `x-memory-bank-retrieval: lexical`.
+    """
+    found = await RetrievalService.of(context.resources).retrieve(engine, body)
+    headers = {_HEADER: "lexical"} if found.is_without_vectors else None
+    return JSONResponse(found.response, headers=headers)
 
 
 @router.post(

@@ -6,6 +6,7 @@ from pydantic import ConfigDict, Field, model_validator
 
 from app.engines.config import MAX_FACT_CHARS, MemoryTypeField
 from app.memories.schemas import FilterGroups, Memory, Scope
+from app.settings import Ranking
 from app.wire.base import WireModel
 
 
@@ -50,6 +51,15 @@ class RetrieveMemoriesRequest(WireModel):
     memory_types: list[MemoryTypeField] | None = Field(
         None, description="None means natural-language memories only."
     )
+    max_tokens: int | None = Field(
+        None,
+        ge=0,
+        description="Tokens that the facts may have in all, about four characters each: of the"
+        " memories that would be returned, best first, each that still fits; none is cut. 0: any.",
+    )
+    explain: bool = Field(
+        False, description="Whether each memory comes with an `explanation` of its place."
+    )
 
     @model_validator(mode="after")
     def _has_one_kind(self) -> Self:
@@ -60,17 +70,40 @@ class RetrieveMemoriesRequest(WireModel):
         return self
 
 
+class Explanation(WireModel):
+    """Why a memory has its place. Not in the API's definition; only where it was asked for."""
+
+    ranking: Ranking | None = Field(None, description="What ordered the search; only with one.")
+    vectors_unavailable: bool | None = Field(
+        None,
+        description="True: the model could not embed the query, so words and signals alone count.",
+    )
+    vector_distance: float | None = Field(
+        None, description="Euclidean distance of the embeddings, 0 to 2, where both were compared."
+    )
+    lexical_score: float | None = Field(
+        None, description="What the words that it shares with the query weigh; only in `hybrid`."
+    )
+    signals: dict[str, float] | None = Field(
+        None, description="What each signal adds to its score, by name; only in `hybrid`."
+    )
+    tokens: int = Field(description="What it was counted as, of `maxTokens`.")
+
+
 class RetrievedMemory(WireModel):
     """A memory and how far it is from the query."""
 
     memory: Memory
     distance: float | None = Field(
-        None, description="Euclidean distance of the embeddings, 0 to 2; only with a search."
+        None,
+        description="0 to 2, ascending; only with a search. The same text is at 0. In the ranking"
+        " `vector` it is the Euclidean distance of the embeddings.",
     )
+    explanation: Explanation | None = Field(None, description="Only with `explain`.")
 
 
 class RetrieveMemoriesResponse(WireModel):
-    """The memories: nearest first with a search, else newest first."""
+    """The memories: best first with a search, else newest first."""
 
     retrieved_memories: list[RetrievedMemory]
     next_page_token: str | None = None

@@ -11,12 +11,14 @@ from app.core.paging import clamp_page_size, decode_token, encode_token, typed_k
 from app.db.filters import read_filter
 from app.db.session import Database
 from app.engines import repository as engines
-from app.engines.schemas import name_of
-from app.llm.ports import Embedder
+from app.engines.config import MemoryBankConfig, search_language
+from app.engines.known import KnownEngines
+from app.engines.schemas import config_of, name_of
+from app.engines.tables import EngineRow
 from app.memories import repository as memories
+from app.memories.embedding import EngineEmbedding
 from app.memories.schemas import (
     DEFAULT_MEMORY_TYPE,
-    Memory,
     metadata_filters,
     scope_hash,
     stored_type,
@@ -24,21 +26,36 @@ from app.memories.schemas import (
 from app.memories.tables import MemoryRow
 from app.resources import Resources
 from app.retrieval import repository
-from app.retrieval.repository import ScopeQuery, nothing
+from app.retrieval.asking import read
+from app.retrieval.at_once import SearchAtOnce
+from app.retrieval.lookups import ScopeIndexes
+from app.retrieval.nearest import ScopeQuery, all_of, nothing
 from app.retrieval.schemas import (
     MemoryProfile,
-    RetrievedMemory,
     RetrieveMemoriesRequest,
-    RetrieveMemoriesResponse,
     RetrieveProfilesRequest,
     RetrieveProfilesResponse,
     SimilaritySearchParams,
     SimpleRetrievalParams,
 )
-from app.settings import Settings
+from app.retrieval.search import Found, Search, told, within
+from app.settings import Ranking, Settings
 
 DEFAULT_COUNT = 3
 MAX_COUNT = 100
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """An answer.
+
+    Attributes:
+        response: what was found, the JSON form of a `RetrieveMemoriesResponse`.
+        is_without_vectors: whether the model could not embed the query, so that words alone count.
+    """
+
+    response: dict[str, Any]
+    is_without_vectors: bool = False
 
 
 @dataclass(frozen=True)
@@ -47,22 +64,30 @@ class RetrievalService:
 
     db: Database
     clock: Clock
-    embedder: Embedder
+    embedding: EngineEmbedding
+    indexes: ScopeIndexes
+    known: KnownEngines
     settings: Settings
 
     @classmethod
     def of(cls, resources: Resources) -> "RetrievalService":
         """Build the service from the process's resources."""
-        return cls(resources.db, resources.clock, resources.embedder, resources.settings)
+        return cls(
+            resources.db,
+            resources.clock,
+            EngineEmbedding.of(resources),
+            ScopeIndexes.of(resources),
+            KnownEngines.of(resources),
+            resources.settings,
+        )
 
-    async def retrieve(
-        self, name: EngineName, request: RetrieveMemoriesRequest
-    ) -> RetrieveMemoriesResponse:
+    async def retrieve(self, name: EngineName, request: RetrieveMemoriesRequest) -> Retrieved:
         """Return memories that have exactly the scope of the request."""
         query, seconds = self._query(name, request)
         if request.similarity_search_params is not None:
-            return await self._nearest(name, query, seconds, request.similarity_search_params)
-        return await self._newest(name, request, query, seconds)
+            params = request.similarity_search_params
+            return await self._similar(name, request, params, query, seconds)
+        return Retrieved(await self._newest(name, request, query, seconds))
 
     async def retrieve_profiles(
         self, name: EngineName, request: RetrieveProfilesRequest
@@ -82,36 +107,73 @@ class RetrievalService:
         """Check the filters before anything is paid for; return also the limit of the statement."""
         clause = read_filter(request.filter, memories.FILTER_FIELDS, self.settings)
         groups = memories.metadata_condition(metadata_filters(request.filter_groups))
+        filters = all_of(clause.condition, groups)
         types = [stored_type(one) for one in request.memory_types or [DEFAULT_MEMORY_TYPE]]
         query = ScopeQuery(
             engine_id=name.engine,
             scope_hash=scope_hash(request.scope),
             memory_types=types,
-            clause=clause.condition & groups if self.db.reaches(request.scope) else nothing(),
+            clause=filters if self.db.reaches(request.scope) else nothing(),
             now=self.clock.now(),
         )
         return query, clause.seconds
 
-    async def _nearest(
+    async def _similar(
         self,
         name: EngineName,
+        request: RetrieveMemoriesRequest,
+        params: SimilaritySearchParams,
         query: ScopeQuery,
         seconds: float | None,
+    ) -> Retrieved:
+        known = self.known.find(name)
+        if known is not None and self.db.sees_all and query.is_unfiltered:
+            at_once = await self._at_once(known, request, params, query)
+            if at_once is not None:
+                return at_once
+        while True:
+            embedded = await self.embedding.query(name.engine, params.search_query)
+            index = await self.indexes.find(query, embedded.model_id)
+            async with self.db.snapshot(statement_seconds=seconds) as session:
+                row = await engines.get(session, name)
+                if self.embedding.serving(row) != embedded.model_id:
+                    continue
+                search = Search(session, query, embedded, index, self._count(params.top_k))
+                found = await self._search(search, config_of(row), params.search_query)
+            self.known.note(row)
+            response = _response(name_of(row), request, found or ())
+            return Retrieved(response, is_without_vectors=embedded.vector is None)
+
+    async def _at_once(
+        self,
+        engine: EngineRow,
+        request: RetrieveMemoriesRequest,
         params: SimilaritySearchParams,
-    ) -> RetrieveMemoriesResponse:
-        limit = clamp_page_size(params.top_k, DEFAULT_COUNT, self._max_count)
-        (vector,) = await self.embedder.embed([params.search_query])
-        async with self.db.snapshot(statement_seconds=seconds) as session:
-            engine = name_of(await engines.get(session, name))
-            found = await repository.find_nearest(
-                session, query, self.embedder.model_id, vector, limit
-            )
-        return RetrieveMemoriesResponse(
-            retrieved_memories=[
-                RetrievedMemory(memory=Memory.from_row(engine, row), distance=distance)
-                for row, distance in found
-            ]
-        )
+        query: ScopeQuery,
+    ) -> Retrieved | None:
+        """Search by the hot statements; None where they cannot, or have found nothing."""
+        embedded = await self.embedding.query(engine.engine_id, params.search_query)
+        index = await self.indexes.find(query, embedded.model_id)
+        if index is not None or embedded.model_id != engine.embedding_model:
+            return None
+        search = SearchAtOnce(self.db, engine, query, embedded, self._count(params.top_k))
+        found = await self._search(search, config_of(engine), params.search_query)
+        if not found:
+            return None
+        response = _response(name_of(engine), request, found)
+        return Retrieved(response, is_without_vectors=embedded.vector is None)
+
+    async def _search(
+        self, search: Search | SearchAtOnce, config: MemoryBankConfig, text: str
+    ) -> list[Found] | None:
+        if self._ranking(config) is Ranking.VECTOR and search.embedded.vector is not None:
+            return await search.by_distance(search.embedded.vector)
+        today = search.query.now.date()
+        return await search.by_everything(text, read(text, today, search_language(config)))
+
+    def _ranking(self, config: MemoryBankConfig) -> Ranking:
+        search = config.similarity_search_config
+        return (search and search.ranking) or self.settings.ranking
 
     async def _newest(
         self,
@@ -119,7 +181,7 @@ class RetrievalService:
         request: RetrieveMemoriesRequest,
         query: ScopeQuery,
         seconds: float | None,
-    ) -> RetrieveMemoriesResponse:
+    ) -> dict[str, Any]:
         """Return a page; a token only to a caller that asked for pages.
 
         The official client repeats a call that brought a token with a field that its own request
@@ -139,22 +201,30 @@ class RetrievalService:
             engine = name_of(await engines.get(session, name))
             rows = await repository.find_newest(session, query, limit + 1, after)
         last = rows[limit - 1] if pages and len(rows) > limit else None
-        return RetrieveMemoriesResponse(
-            retrieved_memories=[
-                RetrievedMemory(memory=Memory.from_row(engine, row)) for row in rows[:limit]
-            ],
-            next_page_token=last and encode_token(bound, [last.create_time, last.memory_id]),
-        )
+        response = _response(engine, request, [Found(row) for row in rows[:limit]])
+        if last is not None:
+            response["nextPageToken"] = encode_token(bound, [last.create_time, last.memory_id])
+        return response
 
     def _page_size(self, params: SimpleRetrievalParams | None) -> int:
         """Without parameters the whole scope is meant, as far as one answer goes."""
         if params is None:
             return self._max_count
-        return clamp_page_size(params.page_size, DEFAULT_COUNT, self._max_count)
+        return self._count(params.page_size)
+
+    def _count(self, asked: int | None) -> int:
+        return clamp_page_size(asked, DEFAULT_COUNT, self._max_count)
 
     @property
     def _max_count(self) -> int:
         return min(MAX_COUNT, self.settings.max_page_size)
+
+
+def _response(
+    engine: EngineName, request: RetrieveMemoriesRequest, found: Iterable[Found]
+) -> dict[str, Any]:
+    kept = within(found, request.max_tokens)
+    return {"retrievedMemories": [told(engine, one, explains=request.explain) for one in kept]}
 
 
 def _profiles(rows: Iterable[MemoryRow]) -> dict[str, MemoryProfile]:

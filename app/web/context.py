@@ -1,6 +1,6 @@
 """What a route is given: the caller, the resources as they may see them, and a request's id."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
@@ -46,13 +46,15 @@ async def _resources(request: Request) -> Resources:
 ProcessResources = Annotated[Resources, Depends(_resources)]
 
 
-async def _context(request: Request, resources: ProcessResources) -> RequestContext:
+async def _context(request: Request) -> RequestContext:
+    resources: Resources = request.app.state.resources
     caller: Caller = request.state.caller
-    before_commit = None
+    before_commit = audit = None
     if request.state.demand.is_change:
         auditor: Auditor = request.app.state.gate.auditor
         before_commit = partial(auditor.record, audited=request.state.audited)
-    db = resources.db.for_caller(caller, before_commit)
+        audit = partial(auditor.columns, request.state.audited)
+    db = resources.db.for_caller(caller, before_commit, audit)
     return RequestContext(replace(resources, db=db), caller)
 
 
@@ -67,10 +69,14 @@ class MutationContext(RequestContext):
     method: str
     path: str
 
-    def once(self, body: Mapping[str, Any]) -> Once | None:
-        """Bind the caller's request id, if any, to what is asked: method, path and `body`."""
+    def once(self, body: Mapping[str, Any] | Callable[[], Mapping[str, Any]]) -> Once | None:
+        """Bind the caller's request id, if any, to what is asked: method, path and `body`.
+
+        What takes long to make of a long body is only made where there is such an id.
+        """
         if self.request_id is None:
             return None
+        body = body() if callable(body) else body
         return Once(
             caller=self.caller.identity,
             request_id=self.request_id,

@@ -1,11 +1,14 @@
 """The router of every feature: callers are admitted, absent fields left out, errors documented."""
 
+import asyncio
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack
 from typing import Any
 
 import structlog
-from fastapi import APIRouter, Depends, Request, Response
+from fastapi import APIRouter, Request, Response
+from fastapi._compat import ModelField
+from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
 from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
@@ -13,8 +16,10 @@ from typing_extensions import override
 
 from app.core.failures import describe
 from app.web.admission import admitted
+from app.web.body import LONG_BYTES
 from app.web.demands import DEMANDS, Demand
 from app.web.errors import ERROR_RESPONSES
+from app.web.names import path_parameters
 from app.web.query import refuse_unknown
 
 log = structlog.get_logger()
@@ -43,17 +48,37 @@ class AdmittedRoute(APIRoute):
     @override
     def get_route_handler(self) -> _Handler:
         handle = super().get_route_handler()
-        method, demand = self.method, self.demand
+        method, demand, body = self.method, self.demand, self.body_field
 
         async def handle_admitted(request: Request) -> Response:
             async with AsyncExitStack() as stack:
                 await stack.enter_async_context(admitted(request, method, demand))
+                await refuse_unknown(request)
+                await _hand_over(request, body)
                 answer = await handle(request)
                 if isinstance(answer, StreamingResponse):
                     return _Streamed(answer, stack.pop_all())
                 return answer
 
         return handle_admitted
+
+
+async def _hand_over(request: Request, body: ModelField | None) -> None:
+    """Let the framework have the body that was read already; a long one also as what it means.
+
+    Raises:
+        RequestValidationError: a long one does not mean anything here.
+    """
+    read = getattr(request.state, "json", None)
+    if read is None:
+        return
+    if body is not None and len(await request.body()) > LONG_BYTES:
+        # Beside the event loop, which it would hold up for as long as it takes.
+        read, errors = await asyncio.to_thread(body.validate, read, loc=("body",))
+        if errors:
+            raise RequestValidationError(errors)
+    # Where the framework keeps what it has read.
+    request._json = read  # noqa: SLF001 - as above
 
 
 class _Streamed(Response):
@@ -82,7 +107,6 @@ class Router(APIRouter):
         super().__init__(
             tags=list(tags),
             responses=ERROR_RESPONSES,
-            dependencies=[Depends(refuse_unknown)],
             route_class=AdmittedRoute,
             include_in_schema=include_in_schema,
         )
@@ -90,6 +114,10 @@ class Router(APIRouter):
     @override
     def add_api_route(self, path: str, endpoint: Any, **options: Any) -> None:
         demand = DEMANDS[options["operation_id"]]
+        extra: dict[str, Any] = {**(options.get("openapi_extra") or {})}
+        if parameters := path_parameters(path):
+            extra["parameters"] = parameters
         if demand.permission is not None:
-            options["openapi_extra"] = {"x-permission": demand.permission.value}
+            extra["x-permission"] = demand.permission.value
+        options["openapi_extra"] = extra
         super().add_api_route(path, endpoint, **{**options, "response_model_exclude_none": True})

@@ -10,11 +10,12 @@ from app.core.names import EngineName
 from app.db.session import Database
 from app.llm.scripted import ScriptedEmbedder
 from app.memories import ledger
-from app.memories.ledger import CONTENT_FIELDS, Creation, Vector, Writing
+from app.memories.ledger import CONTENT_FIELDS, Creation, Writing
 from app.memories.schemas import DEFAULT_MEMORY_TYPE, scope_hash
+from app.memories.vectors import Vector
 from app.resources import Resources
-from app.retrieval import repository
-from app.retrieval.repository import ScopeQuery
+from app.retrieval import nearest
+from app.retrieval.nearest import ScopeQuery
 
 SCOPE = {"user_id": "many"}
 MANY = 400
@@ -63,11 +64,9 @@ async def test_each_vector_finds_what_it_finds_alone(
     vectors = list(await embedder.embed(["new", "Fact 9", "unlike all"]))
     model = embedder.model_id
     async with database.snapshot() as session:
-        alone = [
-            await repository.find_nearest(session, query, model, vector, 5) for vector in vectors
-        ]
+        alone = [await nearest.find_nearest(session, query, model, vector, 5) for vector in vectors]
     async with database.snapshot() as session:
-        found = await repository.find_nearest_to_each(session, query, model, vectors, 5)
+        found = await nearest.find_nearest_to_each(session, query, model, vectors, 5)
     assert [[(near.memory_id, near.distance) for near in one] for one in found] == [
         [(row.memory_id, distance) for row, distance in one] for one in alone
     ]
@@ -83,6 +82,21 @@ async def test_a_scope_without_statistics_is_read_once_for_each_vector(
     vectors = list(await embedder.embed(["a", "b", "c"]))
     async with database.snapshot() as session:
         before = (await session.execute(text(READ))).scalar_one()
-        await repository.find_nearest_to_each(session, query, embedder.model_id, vectors, 5)
+        await nearest.find_nearest_to_each(session, query, embedder.model_id, vectors, 5)
         read = (await session.execute(text(READ))).scalar_one() - before
     assert MANY <= read <= 2 * len(vectors) * MANY * 2
+
+
+@pytest.mark.parametrize("plan", ["force_custom_plan", "force_generic_plan"])
+async def test_a_search_reads_a_scope_without_statistics_once(
+    database: Database, query: ScopeQuery, embedder: ScriptedEmbedder, plan: str
+) -> None:
+    (vector,) = await embedder.embed(["a"])
+    async with database.snapshot() as session:
+        await session.execute(text(f"set local plan_cache_mode = {plan}"))
+        for _ in range(12):
+            before = (await session.execute(text(READ))).scalar_one()
+            found = await nearest.find_nearest(session, query, embedder.model_id, vector, 100)
+            read = (await session.execute(text(READ))).scalar_one() - before
+            assert len(found) == 100
+            assert 2 * MANY <= read <= 2 * MANY + 2 * len(found)

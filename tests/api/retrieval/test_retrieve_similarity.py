@@ -1,13 +1,19 @@
-"""Retrieval by similarity: wire specification, sections 7.1 and 7.2."""
+"""Retrieval by similarity alone, the ranking `vector`: wire specification, sections 7.1 and 7.2."""
 
 import httpx
 import pytest
 
 from app.llm.scripted import ScriptedEmbedder
+from app.settings import Ranking, Settings
 from tests.support.bank import Json, history, id_of, ok, retrieve, roll_back
 from tests.support.operations import USER, create_memory, path_of
 
 QUERY = "Where does the user sit?"
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(update={"ranking": Ranking.VECTOR})
 
 
 @pytest.fixture

@@ -1,0 +1,151 @@
+"""Texts as the model embeds them that serves an engine. Nothing here may run in a transaction.
+
+The model that serves is looked up before a request's transaction, and once more inside it: a
+request that finds another one there has embedded in vain. A search then embeds again; a write is
+kept, and its fact embedded a moment later.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from app.core.errors import (
+    DeadlineExceeded,
+    Reason,
+    ResourceExhausted,
+    ServiceError,
+    Unavailable,
+)
+from app.db.session import Database
+from app.engines import repository as engines
+from app.engines.repository import check_length
+from app.engines.tables import EngineRow
+from app.llm.embedders import Embedders
+from app.llm.ports import Vectors
+from app.memories.vectors import Vector
+from app.resources import Resources
+
+log = structlog.get_logger()
+
+AWAY = (Unavailable, DeadlineExceeded, ResourceExhausted)
+"""Failures of a model that pass: what is written is kept, and embedded later."""
+
+
+@dataclass(frozen=True)
+class EmbeddedQuery:
+    """A query as a model embeds it.
+
+    Attributes:
+        model_id: of the vectors that it compares with.
+        vector: of unit length; None: there is none, and `trouble` says why.
+        is_lexical_only: whether the vectors know words but no meaning.
+        trouble: why there is no vector; a search can still go by words.
+    """
+
+    model_id: str
+    vector: Vectors | None
+    is_lexical_only: bool = False
+    trouble: Reason | None = None
+
+
+@dataclass(frozen=True)
+class EngineEmbedding:
+    """Embeds for an engine, by the model that serves it."""
+
+    db: Database
+    embedders: Embedders
+    query_seconds: float
+    """How long a search may wait."""
+
+    @classmethod
+    def of(cls, resources: Resources) -> "EngineEmbedding":
+        """Build it from the process's resources."""
+        return cls(resources.db, resources.embedders, resources.settings.embedding_query_seconds)
+
+    async def fact(self, engine_id: int, fact: str | None) -> Vector | None:
+        """Return the vector of a fact, as `facts` does, if there is one."""
+        return None if fact is None else (await self.facts(engine_id, [fact])).get(fact)
+
+    async def facts(self, engine_id: int, facts: Sequence[str]) -> dict[str, Vector]:
+        """Return the vector of each fact; none at all while the model cannot be asked.
+
+        Raises:
+            FailedPrecondition: the model refuses, or its vectors have another length than before.
+            Internal: what it sends are no vectors.
+        """
+        if not facts:
+            return {}
+        model_id = await self._serving(engine_id)
+        try:
+            vectors = await self.embedded(model_id, facts)
+        except AWAY as error:
+            log.warning("embedding.put_off", model_id=model_id, reason=error.reason)
+            return {}
+        return {fact: Vector(row, model_id) for fact, row in zip(facts, vectors, strict=True)}
+
+    async def query(self, engine_id: int, text: str) -> EmbeddedQuery:
+        """Embed a query; whatever keeps the model from it, there is an answer.
+
+        The caller makes sure, when it has read the engine, that this model is `serving` it; else it
+        calls again.
+        """
+        model_id = await self._serving(engine_id)
+        embedder = self.embedders.find(model_id)
+        is_lexical = embedder is not None and embedder.lexical_only
+        try:
+            async with asyncio.timeout(self.query_seconds):
+                (vector,) = await self.embedded(model_id, [text])
+        except TimeoutError:
+            trouble = Reason.MODEL_TIMEOUT
+        except ServiceError as error:
+            trouble = error.reason
+        else:
+            return EmbeddedQuery(model_id, vector, is_lexical)
+        log.warning("embedding.query_failed", model_id=model_id, reason=trouble)
+        return EmbeddedQuery(model_id, None, is_lexical, trouble)
+
+    def serving(self, engine: EngineRow) -> str:
+        """Return the id of the model that serves an engine as it was just read, and remember it."""
+        return self.embedders.serving(engine.engine_id, engine.embedding_model)
+
+    async def embedded(self, model_id: str, texts: Sequence[str]) -> Vectors:
+        """Return one unit vector per text by a model, in order.
+
+        Raises:
+            Unavailable: the model is not open here, or away; `AWAY` has what else may pass.
+            FailedPrecondition: the model refuses, or its vectors have another length than before.
+            Internal: what it sends are no vectors.
+        """
+        embedder = self.embedders.find(model_id)
+        if embedder is None:
+            raise Unavailable(
+                f"The embedding model {model_id} is not open here.", Reason.MODEL_UNAVAILABLE
+            )
+        vectors = await embedder.embed(texts)
+        await self.check_length(model_id, embedder.dimensions)
+        return vectors
+
+    async def check_length(self, model_id: str, dimensions: int) -> None:
+        """Make sure that a model's vectors are as long as those that are stored, if there are any.
+
+        Raises:
+            FailedPrecondition: they are not.
+        """
+        known = self.embedders.length_of(model_id)
+        if known is None:
+            async with self.db.snapshot() as session:
+                known = await engines.find_length(session, model_id)
+            if known is not None:
+                self.embedders.note_length(model_id, known)
+        check_length(model_id, known, dimensions)
+
+    async def _serving(self, engine_id: int) -> str:
+        """Return the id of the model that serves an engine, as far as is known."""
+        seen = self.embedders.seen(engine_id)
+        if seen is not None:
+            return seen
+        async with self.db.snapshot() as session:
+            found = await engines.find_model(session, engine_id)
+        return self.embedders.serving(engine_id, found)

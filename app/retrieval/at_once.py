@@ -1,0 +1,62 @@
+"""One search inside a small scope, by the hot statements; see `hot.py`."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from app.db.session import Database
+from app.engines.tables import EngineRow
+from app.memories.embedding import EmbeddedQuery
+from app.memories.stored import StoredMemory
+from app.retrieval import hot
+from app.retrieval.asking import Asked
+from app.retrieval.candidates import Wanted
+from app.retrieval.nearest import ScopeQuery, Vector
+from app.retrieval.ranking import rank
+from app.retrieval.search import Found, found_by_everything, strangers_last
+from app.settings import Ranking
+
+
+@dataclass(frozen=True)
+class SearchAtOnce:
+    """As `Search`, outside a transaction, in an engine as it was read before.
+
+    Its methods return None where something has changed meanwhile, or nothing was found.
+    """
+
+    db: Database
+    engine: EngineRow
+    query: ScopeQuery
+    embedded: EmbeddedQuery
+    count: int
+
+    async def by_distance(self, vector: Vector) -> list[Found] | None:
+        """Return the nearest memories; those without a vector are left out."""
+        model_id = self.embedded.model_id
+        near = await hot.find_nearest(self.db, self.query, model_id, vector, self.count)
+        rows = await self._told(near)
+        if rows is None:
+            return None
+        return [
+            Found(rows[memory_id], distance, Ranking.VECTOR, vector_distance=distance)
+            for memory_id, distance in near.items()
+        ]
+
+    async def by_everything(self, text: str, asked: Asked) -> list[Found] | None:
+        """Return the best memories by meaning, words and signals: as many as there are."""
+        embedded = self.embedded
+        vector = None if embedded.is_lexical_only else embedded.vector
+        wanted = Wanted(text, asked.language, embedded.model_id, vector, self.count)
+        statistics, candidates = await hot.find_candidates(self.db, self.query, wanted)
+        ranked = strangers_last(candidates, rank(asked, statistics, candidates))[: self.count]
+        best = {one.candidate.memory_id: one for one in ranked}
+        rows = await self._told(best)
+        if rows is None:
+            return None
+        is_away = embedded.vector is None
+        return [
+            found_by_everything(rows[memory_id], one, is_away=is_away)
+            for memory_id, one in best.items()
+        ]
+
+    async def _told(self, found: Mapping[str, object]) -> dict[str, StoredMemory] | None:
+        return await hot.tell(self.db, self.engine, list(found), self.query.now)

@@ -1,0 +1,366 @@
+"""The candidates of a search, by meaning and by words, in one statement inside the scope.
+
+The statement reads the scope once: of each memory its distance to the query, and which of the
+query's terms it has. From that come what the scope says of the terms, the memories before and
+after each in its source, and the first by distance and by words. Of a large scope, which has
+indexes of its own, it reads what those find (`entered.py`). It takes part in the caller's
+transaction.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    DateTime,
+    FromClause,
+    Integer,
+    LargeBinary,
+    Row,
+    Select,
+    Text,
+    and_,
+    bindparam,
+    case,
+    cast,
+    false,
+    func,
+    literal,
+    null,
+    or_,
+    select,
+    true,
+)
+from sqlalchemy.dialects.postgresql import (
+    ARRAY,
+    DOUBLE_PRECISION,
+    aggregate_order_by,
+    array,
+)
+from sqlalchemy.sql.elements import False_, True_
+
+from app.db.columns import EMBEDDING
+from app.db.conditions import BY_SCOPE
+from app.db.session import Session
+from app.memories.tables import MemoryRow, MemoryVectorRow
+from app.retrieval.entered import LargeScope, of_large_scope
+from app.retrieval.nearest import ScopeIndex, ScopeQuery, Vector, plan_for
+from app.retrieval.ranking import Candidate, Neighbour, Statistics
+from app.retrieval.words import bits, folded, has_bit, is_matched, rarity, score, terms_of
+
+BY_DISTANCE = 100
+"""How many of the nearest are candidates; more bring nothing (design, retrieval)."""
+BY_WORDS = 100
+"""How many of those with the query's words are."""
+
+_ENGINE_ID = bindparam("engine_id", type_=BigInteger)
+_SCOPE_HASH = bindparam("scope_hash", type_=LargeBinary)
+_TYPES = bindparam("memory_types", type_=ARRAY(Text))
+_NOW = bindparam("now", type_=DateTime(timezone=True))
+_MODEL = bindparam("model_id", type_=Text)
+_VECTOR = bindparam("vector", type_=EMBEDDING)
+_TEXT = bindparam("text", type_=Text)
+_LANGUAGE = bindparam("language", type_=Text)
+_COUNT = bindparam("count", type_=Integer)
+
+
+_SIDES = {"before": func.lag, "after": func.lead}
+_TOLD = ("distance", "matched", "length", "is_question")
+_QUESTION = "is:question"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is looked for.
+
+    Attributes:
+        text: the query as it was sent.
+        language: the text-search configuration of the query.
+        model_id: of the vectors.
+        vector: of the query; None: words alone are looked for.
+        count: how many memories are to be found, whatever they say, if there are as many.
+    """
+
+    text: str
+    language: str
+    model_id: str
+    vector: Vector | None
+    count: int
+
+
+async def find_candidates(
+    session: Session, query: ScopeQuery, wanted: Wanted, index: ScopeIndex | None = None
+) -> tuple[Statistics, list[Candidate]]:
+    """Return what the scope says of the query's terms, and what may answer, newest first.
+
+    There are as many as exist, up to `count`: the newest of the scope make up for others.
+    """
+    rows: Sequence[Row[Any]] = ()
+    if isinstance(query.clause, False_):
+        # Not even to be looked for: how long that takes would tell how much there is.
+        return candidates_of(rows)
+    if index is not None:
+        await plan_for(session, index)
+        rows = (await session.execute(*_of_large_scope(query, wanted, index))).all()
+    if len(rows) < wanted.count:
+        rows = (await session.execute(*of_whole_scope(query, wanted))).all()
+    return candidates_of(rows)
+
+
+def _of_large_scope(
+    query: ScopeQuery, wanted: Wanted, index: ScopeIndex
+) -> tuple[Select[*tuple[Any, ...]], dict[str, Any]]:
+    """Return the statement that enters the scope by its indexes, and its values."""
+    most = (BY_DISTANCE, BY_WORDS)
+    if query.is_unfiltered:
+        values = query.values() | {
+            "model_id": wanted.model_id,
+            "text": folded(wanted.text),
+            "language": wanted.language,
+        }
+        with_vectors = wanted.vector is not None
+        if with_vectors:
+            values["vector"] = wanted.vector
+        return of_large_scope(index.dimensions, most, with_vectors=with_vectors), values
+    vector = None if wanted.vector is None else literal(wanted.vector, EMBEDDING)
+    large = LargeScope(query, wanted.model_id, vector, index)
+    text, language = literal(folded(wanted.text), Text), literal(wanted.language, Text)
+    return large.statement(text, language, most), {}
+
+
+def candidates_of(rows: Sequence[Any]) -> tuple[Statistics, list[Candidate]]:
+    """Return what the rows of a statement say."""
+    return _statistics(rows), [_candidate(row) for row in rows]
+
+
+def of_whole_scope(
+    query: ScopeQuery, wanted: Wanted
+) -> tuple[Select[*tuple[Any, ...]], dict[str, Any]]:
+    """Return the statement that reads all of the scope, and its values."""
+    values: dict[str, Any] = {
+        "engine_id": query.engine_id,
+        "scope_hash": query.scope_hash,
+        "memory_types": list(query.memory_types),
+        "now": query.now,
+        "text": folded(wanted.text),
+        "language": wanted.language,
+        "count": wanted.count,
+    }
+    with_vectors = wanted.vector is not None
+    if with_vectors:
+        values |= {"model_id": wanted.model_id, "vector": wanted.vector}
+    if isinstance(query.clause, True_):
+        return _unfiltered(with_vectors=with_vectors), values
+    return _statement(query.clause, with_vectors=with_vectors), values
+
+
+def _statistics(rows: Sequence[Any]) -> Statistics:
+    told = next((row[-1] for row in rows if row[-1] is not None), None)
+    if told is None:
+        return Statistics(0, (), 0.0)
+    memories, average_length, *holding = told
+    return Statistics(int(memories), [int(one) for one in holding], average_length)
+
+
+def _candidate(row: Sequence[Any]) -> Candidate:
+    # By their places: names would take longer than all else here.
+    memory_id, distance, matched, length, cues, source, position = row[:7]
+    before, after = _neighbour(row[7:11]), _neighbour(row[11:15])
+    return Candidate(
+        memory_id, distance, matched, length, cues or (), source, position, before, after
+    )
+
+
+def _neighbour(told: Sequence[Any]) -> Neighbour | None:
+    return None if told[1] is None else Neighbour(*told)
+
+
+@cache
+def _unfiltered(*, with_vectors: bool) -> Select[*tuple[Any, ...]]:
+    return _statement(true(), with_vectors=with_vectors)
+
+
+def _statement(clause: ColumnElement[bool], *, with_vectors: bool) -> Select[*tuple[Any, ...]]:
+    """Return the statement; of its filters, `clause` alone has its values in itself."""
+    scoped = _scoped(clause, with_vectors=with_vectors)
+    languages = select(scoped.c.language).distinct().cte("languages")
+    words = terms_of(languages, _TEXT, _LANGUAGE)
+    found = _found(scoped, words)
+    patterns = _patterns(found)
+    holding = _holding(words, patterns)
+    totals = _totals(found)
+    placed = _placed(found, _weights(patterns, holding, totals), totals)
+    order = (placed.c.create_time.desc(), placed.c.memory_id.desc())
+    is_chosen = or_(
+        and_(placed.c.distance.is_not(None), placed.c.by_distance <= BY_DISTANCE),
+        and_(placed.c.matched > 0, placed.c.by_words <= BY_WORDS),
+        placed.c.by_age <= _COUNT,
+    )
+    return (
+        select(
+            placed.c.memory_id,
+            placed.c.distance,
+            placed.c.matched,
+            placed.c.length,
+            placed.c.cues,
+            placed.c.source,
+            placed.c.position,
+            *(placed.c[f"{side}_{name}"] for side in _SIDES for name in _TOLD),
+            _told_once(order, totals, holding).label("statistics"),
+        )
+        .where(placed.c.fits, is_chosen)
+        .order_by(*order)
+        .execution_options(**BY_SCOPE)
+    )
+
+
+def _scoped(clause: ColumnElement[bool], *, with_vectors: bool) -> FromClause:
+    """Return the live memories of the scope that are in words, with what is needed of each.
+
+    Those that the filters leave out tell of the others: as neighbours, and of the terms. Both
+    sides of the full join are read once, whatever the statistics say (see `nearest.py`).
+    """
+    row = MemoryRow
+    memories = (
+        select(
+            row.memory_id,
+            row.create_time,
+            row.language,
+            row.terms,
+            func.length(row.terms).label("length"),
+            row.cues,
+            func.coalesce(literal(_QUESTION) == func.any(row.cues), false()).label("is_question"),
+            row.source,
+            row.position,
+            func.coalesce(clause, false()).label("fits"),
+        )
+        .where(
+            row.engine_id == _ENGINE_ID,
+            row.scope_hash == _SCOPE_HASH,
+            row.memory_type == func.any(_TYPES),
+            row.delete_time.is_(None),
+            or_(row.expire_time.is_(None), row.expire_time > _NOW),
+            row.fact.is_not(None),
+        )
+        .subquery("meeting")
+    )
+    if not with_vectors:
+        distance = cast(null(), DOUBLE_PRECISION).label("distance")
+        return select(memories, distance).cte("scoped")
+    having = _distances().subquery("having_vector")
+    is_same = memories.c.memory_id == having.c.memory_id
+    return (
+        select(memories, having.c.distance)
+        .join_from(memories, having, is_same, full=True)
+        .where(func.coalesce(memories.c.length, -1) >= 0)
+        .cte("scoped")
+    )
+
+
+def _distances() -> Select[*tuple[Any, ...]]:
+    row = MemoryVectorRow
+    return select(row.memory_id, row.vector.l2_distance(_VECTOR).label("distance")).where(
+        row.engine_id == _ENGINE_ID,
+        row.scope_hash == _SCOPE_HASH,
+        row.model_id == _MODEL,
+        or_(row.expire_time.is_(None), row.expire_time > _NOW),
+    )
+
+
+def _found(scoped: FromClause, words: FromClause) -> FromClause:
+    """Return the memories with the bits of the terms that they have."""
+    matched = (
+        select(bits(words))
+        .where(is_matched(words, scoped.c.language, scoped.c.terms))
+        .correlate(scoped)
+        .scalar_subquery()
+    )
+    kept = [one for one in scoped.c if one.name not in {"language", "terms"}]
+    return select(*kept, matched.label("matched")).cte("found")
+
+
+def _patterns(found: FromClause) -> FromClause:
+    """Return how many memories have just these terms."""
+    return (
+        select(found.c.matched, func.count().label("memories"))
+        .group_by(found.c.matched)
+        .cte("patterns")
+    )
+
+
+def _holding(words: FromClause, patterns: FromClause) -> FromClause:
+    """Return how many memories have each term."""
+    numbers = select(words.c.n).distinct().subquery("numbers")
+    return (
+        select(numbers.c.n, func.coalesce(func.sum(patterns.c.memories), 0).label("memories"))
+        .join_from(numbers, patterns, has_bit(patterns.c.matched, numbers.c.n), isouter=True)
+        .group_by(numbers.c.n)
+        .cte("holding")
+    )
+
+
+def _totals(found: FromClause) -> FromClause:
+    average = cast(func.coalesce(func.avg(found.c.length), 0), DOUBLE_PRECISION)
+    return (
+        select(func.count().label("memories"), average.label("average"))
+        .select_from(found)
+        .cte("totals")
+    )
+
+
+def _weights(patterns: FromClause, holding: FromClause, totals: FromClause) -> FromClause:
+    """Return what the terms of a pattern weigh together: those that few have weigh most."""
+    weight = func.sum(rarity(totals.c.memories, holding.c.memories))
+    return (
+        select(patterns.c.matched, weight.label("weight"))
+        .join_from(patterns, holding, has_bit(patterns.c.matched, holding.c.n))
+        .join(totals, true())
+        .group_by(patterns.c.matched)
+        .cte("weights")
+    )
+
+
+def _placed(found: FromClause, weights: FromClause, totals: FromClause) -> FromClause:
+    """Return the memories with their places, and what is told of those beside them in a source."""
+    weighed = (
+        select(found, weights.c.weight)
+        # As in `_scoped`.
+        .join_from(found, weights, found.c.matched == weights.c.matched, full=True)
+        .where(func.coalesce(found.c.length, -1) >= 0)
+        .subquery("weighed")
+    )
+    has_place = and_(weighed.c.source.is_not(None), weighed.c.position.is_not(None))
+    source, place = weighed.c.source, (weighed.c.position, weighed.c.memory_id)
+    beside = [
+        case(
+            (has_place, beside_of(weighed.c[name]).over(partition_by=source, order_by=place))
+        ).label(f"{side}_{name}")
+        for side, beside_of in _SIDES.items()
+        for name in _TOLD
+    ]
+    average = select(totals.c.average).scalar_subquery()
+    by_words = score(weighed.c.weight, weighed.c.length, average)
+    fits, memory_id = weighed.c.fits.desc(), weighed.c.memory_id
+    orders = {
+        "by_distance": (fits, weighed.c.distance, memory_id),
+        "by_words": (fits, by_words.desc().nulls_last(), memory_id),
+        "by_age": (fits, weighed.c.create_time.desc(), memory_id.desc()),
+    }
+    places = [func.row_number().over(order_by=order).label(name) for name, order in orders.items()]
+    kept = [one for one in weighed.c if one.name != "weight"]
+    return select(*kept, *beside, *places).subquery("placed")
+
+
+def _told_once(
+    order: Sequence[ColumnElement[Any]], totals: FromClause, holding: FromClause
+) -> ColumnElement[Any]:
+    """Return the totals and each term's, in the first row alone."""
+    of_terms = func.array_agg(aggregate_order_by(holding.c.memories, holding.c.n))
+    terms = select(cast(of_terms, ARRAY(DOUBLE_PRECISION))).scalar_subquery()
+    whole = select(
+        array([cast(totals.c.memories, DOUBLE_PRECISION), totals.c.average])
+    ).scalar_subquery()
+    return case((func.row_number().over(order_by=order) == 1, whole.op("||")(terms)))

@@ -1,0 +1,107 @@
+"""Searches of a small scope without filters, past the session: the hot ones.
+
+They send the statements that all others send (`candidates.py`, `nearest.py`), as texts. Since no
+transaction holds them together, what they have assumed of the engine is checked with their last
+statement; where that was wrong, or a memory has gone meanwhile, they find nothing, and the request
+goes the usual way.
+"""
+
+from collections.abc import Sequence
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    DateTime,
+    Integer,
+    LargeBinary,
+    Select,
+    Text,
+    bindparam,
+    select,
+    true,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from app.db.columns import EMBEDDING
+from app.db.session import Database
+from app.db.texts import prepared
+from app.engines.tables import EngineRow
+from app.memories.hot import COLUMNS
+from app.memories.stored import StoredMemory
+from app.retrieval.candidates import Wanted, candidates_of, of_whole_scope
+from app.retrieval.nearest import ScopeQuery, Vector, nearest
+from app.retrieval.ranking import Candidate, Statistics
+
+_TELL = f"""
+select {COLUMNS}
+from engines e
+join memories m
+    on m.engine_id = %(engine)s and m.memory_id = any(%(ids)s) and m.delete_time is null
+    and (m.expire_time is null or m.expire_time > %(now)s)
+where e.engine_id = %(engine)s and e.delete_time is null and e.version = %(version)s
+    and e.embedding_model = %(model)s
+"""  # noqa: S608 - of constants
+
+
+async def find_candidates(
+    db: Database, query: ScopeQuery, wanted: Wanted
+) -> tuple[Statistics, list[Candidate]]:
+    """Return what `candidates.find_candidates` does, of a query without filters."""
+    return candidates_of(await db.run(*prepared(*of_whole_scope(query, wanted))))
+
+
+async def find_nearest(
+    db: Database, query: ScopeQuery, model_id: str, vector: Vector, limit: int
+) -> dict[str, float]:
+    """Return the nearest memories with their distances, nearest first."""
+    values = {
+        "engine_id": query.engine_id,
+        "scope_hash": query.scope_hash,
+        "memory_types": list(query.memory_types),
+        "now": query.now,
+        "model_id": model_id,
+        "vector": vector,
+        "count": limit,
+    }
+    rows: Any = await db.run(*prepared(_nearest(), values))
+    return dict(rows)
+
+
+@cache
+def _nearest() -> Select[*tuple[Any, ...]]:
+    # Places for values, where the statement otherwise has these themselves.
+    given: Any = bindparam
+    query = ScopeQuery(
+        engine_id=given("engine_id", type_=BigInteger),
+        scope_hash=given("scope_hash", type_=LargeBinary),
+        memory_types=given("memory_types", type_=ARRAY(Text)),
+        clause=true(),
+        now=given("now", type_=DateTime(timezone=True)),
+    )
+    vector = bindparam("vector", type_=EMBEDDING)
+    model_id, limit = given("model_id", type_=Text), given("count", type_=Integer)
+    near = nearest(query, model_id, vector, limit).subquery("near")
+    # Without their places, of which the driver makes nothing.
+    return select(near.c.memory_id, near.c.distance).order_by(near.c.distance, near.c.memory_id)
+
+
+async def tell(
+    db: Database, engine: EngineRow, memory_ids: Sequence[str], now: datetime
+) -> dict[str, StoredMemory] | None:
+    """Return live memories by their ids; None if one is gone, or the engine is not as it was read.
+
+    For none at all, that cannot be told: None, too.
+    """
+    values = {
+        "engine": engine.engine_id,
+        "version": engine.version,
+        "model": engine.embedding_model,
+        "ids": list(memory_ids),
+        "now": now,
+    }
+    found = [StoredMemory(*row) for row in await db.run(_TELL.encode(), values)]
+    if not found or len(found) < len(memory_ids):
+        return None
+    return {one.memory_id: one for one in found}

@@ -1,0 +1,168 @@
+"""How fast the service answers: `python -m benchmarks.api`.
+
+For each of get, create and retrieve (3 of a scope), three routes of one process take turns, at 16
+connections: a trivial route, a bare one that sends the same statements over a pool of the driver
+and does nothing else, and the service's own. All three stand behind the same connections,
+middlewares and authentication. The client is a process of its own on the same machine, the
+database an embedded one, and the embedder hashes, so that the service is measured and no model.
+"""
+
+import argparse
+import shutil
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from statistics import median
+from time import sleep
+
+import httpx
+from pydantic import SecretStr
+
+from app.settings import EmbedderChoice, Settings
+from benchmarks.api.load import Asked, Loader, loader
+from benchmarks.api.server import server
+from benchmarks.processes import cpu_of
+
+_KEY = "benchmark-key"
+_ENGINE = "/v1beta1/projects/default/locations/local/reasoningEngines/1"
+_MEMORIES = f"{_ENGINE}/memories"
+_SCOPE = {"user_id": "42"}
+_CONNECTIONS = 16
+_BARE_BAR = 0.6
+_BARS = {"get": 0.20, "create": 0.10, "retrieve": 0.15}
+_ROUTES: dict[str, Asked] = {
+    "get": Asked("GET", f"{_MEMORIES}/known"),
+    "create": Asked(
+        "POST",
+        _MEMORIES,
+        {"fact": "I like green tea in the morning.", "scope": {"user_id": "written"}},
+    ),
+    "retrieve": Asked(
+        "POST",
+        f"{_MEMORIES}:retrieve",
+        {
+            "scope": _SCOPE,
+            "similaritySearchParams": {"searchQuery": "Which tea do I like?", "topK": 3},
+        },
+    ),
+}
+_FACTS = (
+    "I like {} tea in the morning.",
+    "My sister Anna moved to {} in 2021.",
+    "We watched a film about {} last Friday.",
+    "Work on the {} project is due in March.",
+)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Of one route in one round: requests a second, and milliseconds of CPU for each."""
+
+    per_second: float
+    service: float
+    database: float
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    # Short, since a Unix socket's path may have about 100 characters.
+    found = Path(tempfile.mkdtemp(prefix="omb-"))
+    found.chmod(0o755)
+    try:
+        yield found
+    finally:
+        shutil.rmtree(found, ignore_errors=True)
+
+
+def _fill(client: httpx.Client) -> None:
+    """Write a scope of a hundred memories."""
+    for number in range(100):
+        fact = _FACTS[number % len(_FACTS)].format(f"topic{number}")
+        params = {"memoryId": "known"} if number == 0 else {}
+        body = {"fact": fact, "scope": _SCOPE}
+        client.post(_MEMORIES, params=params, json=body).raise_for_status()
+
+
+def _record(client: httpx.Client, name: str, asked: Asked) -> None:
+    """Let the bare route learn the statements, of a request whose process has seen it before."""
+    for _ in range(10):
+        client.request(asked.method, asked.path, json=asked.body).raise_for_status()
+    sleep(1.1)
+    client.get(f"/v1/record/{name}").raise_for_status()
+    client.request(asked.method, asked.path, json=asked.body).raise_for_status()
+    sleep(1.1)
+
+
+def _measure(loading: Loader, pid: int, asked: Asked, seconds: float) -> Figure:
+    before = cpu_of(pid)
+    count, took = loading.per_second(asked, _CONNECTIONS, seconds)
+    after = cpu_of(pid)
+    service, database = (1_000 * (b - a) / count for a, b in zip(before, after, strict=True))
+    return Figure(count / took, service, database)
+
+
+def _rounds(
+    loading: Loader, pid: int, rounds: int, seconds: float
+) -> dict[tuple[str, str], list[Figure]]:
+    found: dict[tuple[str, str], list[Figure]] = defaultdict(list)
+    for turn in range(rounds):
+        for name, asked in _ROUTES.items():
+            routes = {
+                "trivial": Asked("GET", "/v1/trivial"),
+                "bare": Asked(asked.method, f"/v1/bare/{name}", asked.body),
+                "ours": asked,
+            }
+            order = list(routes)
+            # Each comes at each place.
+            for kind in order[turn % 3 :] + order[: turn % 3]:
+                found[name, kind].append(_measure(loading, pid, routes[kind], seconds))
+    return found
+
+
+def _print(found: dict[tuple[str, str], list[Figure]]) -> None:
+    head = ("route", "kind", "per second", "CPU ms service", "CPU ms database", "ours/it", "bar")
+    print(("{:<10}{:<9}" + "{:>17}" * 5).format(*head))
+    for (name, kind), figures in found.items():
+        ours = found[name, "ours"]
+        ratio = median(a.per_second / b.per_second for a, b in zip(ours, figures, strict=True))
+        bar = {"trivial": f">= {_BARS[name]:.2f}", "bare": f">= {_BARE_BAR:.2f}"}.get(kind, "")
+        per_second = median(one.per_second for one in figures)
+        service = median(one.service for one in figures)
+        database = median(one.database for one in figures)
+        print(
+            f"{name:<10}{kind:<9}{per_second:>17.0f}{service:>17.2f}{database:>17.2f}"
+            f"{ratio:>17.2f}{bar:>17}"
+        )
+
+
+def main() -> None:
+    """Measure as the command line says."""
+    parser = argparse.ArgumentParser(description="How fast the service answers.")
+    parser.add_argument("--rounds", type=int, default=6, help="rounds of all nine routes")
+    parser.add_argument("--seconds", type=float, default=3, help="length of one route's turn")
+    options = parser.parse_args()
+    with _folder() as folder:
+        settings = partial(
+            Settings,
+            data_dir=folder,
+            port=0,
+            admin_key=SecretStr(_KEY),
+            embedder=EmbedderChoice.HASH,
+            key_rate_units_per_second=0,
+            engine_rate_units_per_second=0,
+        )
+        with server(settings) as (port, pid), loader(port, _KEY) as loading:
+            base, headers = f"http://127.0.0.1:{port}", {"Authorization": f"Bearer {_KEY}"}
+            with httpx.Client(base_url=base, headers=headers) as client:
+                _fill(client)
+                for name, asked in _ROUTES.items():
+                    _record(client, name, asked)
+            _print(_rounds(loading, pid, options.rounds, options.seconds))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,87 @@
+"""The service in a process of its own, with a trivial route and bare ones beside its own."""
+
+import asyncio
+import multiprocessing
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, redirect_stderr
+from multiprocessing.connection import Connection as Pipe
+from pathlib import Path
+from typing import Any
+
+from fastapi import FastAPI
+from psycopg_pool import AsyncConnectionPool
+from starlette.requests import Request
+from starlette.responses import JSONResponse
+
+import app.serving
+from app.logs import configure_logs
+from app.main import create_app
+from app.resources import Resources
+from app.settings import Settings
+from benchmarks.api.statements import Recorded, recording, send
+
+_CONNECTIONS = 10
+"""As the service has them by default."""
+
+
+def _with_routes(resources: Resources) -> FastAPI:
+    """Return the application with routes that do less than its own. All need a key, as all do."""
+    found = create_app(resources)
+    pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
+        resources.database_url, min_size=_CONNECTIONS, max_size=_CONNECTIONS, open=False
+    )
+    kept: dict[str, Recorded] = {}
+
+    async def trivial(_: Request) -> JSONResponse:
+        return JSONResponse({"ok": True})
+
+    async def record(request: Request) -> JSONResponse:
+        """Note what the next requests send, until it is asked to stop."""
+        name = request.path_params["name"]
+        kept[name] = Recorded()
+        noting = recording(kept[name])
+        noting.__enter__()
+        asyncio.get_running_loop().call_later(1, noting.__exit__, None, None, None)
+        await pool.open()
+        return JSONResponse({})
+
+    async def bare(request: Request) -> JSONResponse:
+        rows = await send(pool, kept[request.path_params["name"]].again())
+        return JSONResponse({"rows": len(rows)})
+
+    found.add_route("/v1/trivial", trivial)
+    found.add_route("/v1/record/{name}", record)
+    found.add_route("/v1/bare/{name}", bare, methods=["GET", "POST"])
+    return found
+
+
+def _run(pipe: Pipe, settings: Settings) -> None:
+    async def serve() -> None:
+        app.serving.create_app = _with_routes  # type: ignore[attr-defined]  # in its place
+        async with (
+            app.serving.opened(settings) as process,
+            app.serving.serving(settings, process.resources) as listening,
+        ):
+            await process.resources.embedder.warm()
+            pipe.send((listening.port, os.getpid()))
+            await asyncio.get_running_loop().run_in_executor(None, pipe.recv)
+
+    # Lines are made as a server makes them, and read by nobody.
+    with Path(os.devnull).open("w") as nowhere, redirect_stderr(nowhere):
+        configure_logs(settings)
+        app.serving.run(serve)
+
+
+@contextmanager
+def server(settings: Callable[[], Settings]) -> Iterator[tuple[int, int]]:
+    """Serve beside the block; yield the port and the id of the process."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    process = context.Process(target=_run, args=(there, settings()))
+    process.start()
+    try:
+        yield here.recv()
+    finally:
+        here.send(None)
+        process.join()

@@ -1,0 +1,39 @@
+"""The CPU time of processes, read from the kernel."""
+
+import os
+from pathlib import Path
+
+_TICK_SECONDS = 1 / os.sysconf("SC_CLK_TCK")
+
+
+def _fields(pid: int) -> list[str]:
+    # The name, in parentheses, may hold blanks.
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+
+
+def cpu_seconds(pid: int) -> float:
+    """Return what a process has spent so far, and its children that have ended."""
+    user, system, of_children, of_children_system = map(int, _fields(pid)[11:15])
+    return (user + system + of_children + of_children_system) * _TICK_SECONDS
+
+
+def below(pid: int) -> list[int]:
+    """Return the processes below a process."""
+    parents: dict[int, list[int]] = {}
+    for folder in Path("/proc").iterdir():
+        if folder.name.isdigit():
+            try:
+                parents.setdefault(int(_fields(int(folder.name))[1]), []).append(int(folder.name))
+            except OSError:
+                continue
+    found, waiting = [], [pid]
+    while waiting:
+        children = parents.get(waiting.pop(), [])
+        found += children
+        waiting += children
+    return found
+
+
+def cpu_of(pid: int) -> tuple[float, float]:
+    """Return the seconds of a process, and those of all below it: of its database."""
+    return cpu_seconds(pid), sum(cpu_seconds(child) for child in below(pid))

@@ -1,0 +1,92 @@
+"""Searches past the session: what they find is what all others find."""
+
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import event
+
+from app.db.session import Database
+from tests.support.bank import configure, ok
+
+SCOPE = {"user_id": "42"}
+FACTS = (
+    "Anna moved to Paris in May 2024.",
+    "I like green tea in the morning.",
+    "My sister Anna has two dogs.",
+    "Do you like tea?",
+    "Work on the garden is due in March.",
+)
+QUERIES = ("Which tea do I like?", "When did Anna move?", "I like green tea in the morning", "😀")
+
+
+@pytest.fixture
+async def bank(client: httpx.AsyncClient) -> httpx.AsyncClient:
+    for position, fact in enumerate(FACTS):
+        metadata = {"source": {"stringValue": "chat"}, "position": {"doubleValue": position}}
+        body = {"fact": fact, "scope": SCOPE, "metadata": metadata}
+        ok(await client.post("memories", json=body))
+    return client
+
+
+@pytest.fixture
+def statements(database: Database) -> list[str]:
+    """What goes by way of the session."""
+    found: list[str] = []
+
+    @event.listens_for(database.engine.sync_engine, "before_cursor_execute")
+    def note(*arguments: Any) -> None:
+        found.append(arguments[2])
+
+    return found
+
+
+async def search(client: httpx.AsyncClient, query: str, **fields: Any) -> list[dict[str, Any]]:
+    params = {"searchQuery": query, "topK": 4}
+    body = {"scope": SCOPE, "similaritySearchParams": params, "explain": True, **fields}
+    found: list[dict[str, Any]] = ok(await client.post("/memories:retrieve", json=body))[
+        "retrievedMemories"
+    ]
+    return found
+
+
+@pytest.mark.parametrize("ranking", ["hybrid", "vector"])
+@pytest.mark.parametrize("query", QUERIES)
+async def test_it_finds_what_a_filtered_search_finds(
+    bank: httpx.AsyncClient, statements: list[str], ranking: str, query: str
+) -> None:
+    await configure(bank, similaritySearchConfig={"ranking": ranking})
+    filtered = await search(bank, query, filter='create_time>"2000-01-01T00:00:00Z"')
+    assert any("memory_vectors" in one for one in statements)
+    statements.clear()
+    assert await search(bank, query) == filtered
+    assert len(filtered) == 4
+    assert statements == []
+
+
+async def test_a_changed_configuration_counts_at_once(bank: httpx.AsyncClient) -> None:
+    (first, *_) = await search(bank, QUERIES[0])
+    assert first["explanation"]["ranking"] == "hybrid"
+    await configure(bank, similaritySearchConfig={"ranking": "vector"})
+    (first, *_) = await search(bank, QUERIES[0])
+    assert first["explanation"]["ranking"] == "vector"
+
+
+async def test_nothing_deleted_is_found(bank: httpx.AsyncClient) -> None:
+    for _ in range(2):
+        (first, *_) = await search(bank, QUERIES[0])
+        name = first["memory"]["name"].rpartition("/")[2]
+        ok(await bank.delete(f"memories/{name}"))
+        left = await search(bank, QUERIES[0])
+        assert name not in {one["memory"]["name"].rpartition("/")[2] for one in left}
+
+
+async def test_an_empty_scope_and_a_deleted_engine_are_told_apart(bank: httpx.AsyncClient) -> None:
+    await search(bank, QUERIES[0])
+    assert await search(bank, QUERIES[0], scope={"user_id": "nobody"}) == []
+    assert (await bank.delete(str(bank.base_url).rstrip("/") + "?force=true")).is_success
+    params = {"searchQuery": QUERIES[0]}
+    gone = await bank.post(
+        "/memories:retrieve", json={"scope": SCOPE, "similaritySearchParams": params}
+    )
+    assert gone.status_code == 404

@@ -1,0 +1,246 @@
+"""The indexes of large scopes: made and removed by a sweep, and no more than a shortcut."""
+
+import asyncio
+from collections.abc import AsyncIterator
+
+import psycopg
+import pytest
+from sqlalchemy import text, true
+
+from app.core.clock import FixedClock
+from app.llm.scripted import ScriptedEmbedder
+from app.memories.schemas import DEFAULT_MEMORY_TYPE, scope_hash
+from app.resources import Resources
+from app.retrieval import indexes
+from app.retrieval.indexes import Key
+from app.retrieval.jobs import IndexSweep
+from app.retrieval.lookups import ScopeIndexes
+from app.retrieval.nearest import ScopeIndex, ScopeQuery, find_nearest, find_nearest_to_each
+from app.settings import Settings
+from tests.support.scopes import MANY, Filled, fill
+
+COUNT = 120
+QUERY = "Where do I live?"
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(update={"scope_index_memories": 100})
+
+
+@pytest.fixture
+def embedder() -> ScriptedEmbedder:
+    return ScriptedEmbedder(16)
+
+
+@pytest.fixture
+async def resources(resources: Resources) -> AsyncIterator[Resources]:
+    yield resources
+    none = resources.settings.model_copy(update={"max_scope_indexes": 0})
+    await IndexSweep(changed(resources, none)).run()
+
+
+@pytest.fixture
+async def filled(
+    resources: Resources, database_url: str, clock: FixedClock, embedder: ScriptedEmbedder
+) -> Filled:
+    assert resources.embedder is embedder
+    return await fill(database_url, embedder, clock.now(), COUNT, [QUERY])
+
+
+@pytest.fixture
+def key(embedder: ScriptedEmbedder) -> Key:
+    return Key(1, scope_hash(MANY), embedder.model_id)
+
+
+@pytest.fixture
+def query(clock: FixedClock) -> ScopeQuery:
+    return ScopeQuery(1, scope_hash(MANY), [DEFAULT_MEMORY_TYPE], true(), clock.now())
+
+
+def changed(resources: Resources, settings: Settings) -> Resources:
+    url, embedder = resources.database_url, resources.embedder
+    return Resources(settings, resources.clock, resources.db, url, embedder)
+
+
+async def made(resources: Resources) -> dict[str, bool]:
+    async with resources.db.snapshot() as session:
+        return await indexes.list_made(session)
+
+
+async def sweep(resources: Resources) -> ScopeIndexes:
+    await IndexSweep(resources).run()
+    found = ScopeIndexes.of(resources)
+    await found.read()
+    return found
+
+
+def whole(key: Key) -> dict[str, bool]:
+    return {key.index_name: True, key.words_name: True}
+
+
+def remove(url: str, most: int) -> None:
+    with psycopg.connect(url) as connection:
+        connection.execute(b"delete from memories where memory_id >= %s", [f"m{most:05}"])
+
+
+@pytest.mark.usefixtures("filled")
+async def test_a_large_scope_gets_an_index(
+    resources: Resources, query: ScopeQuery, key: Key
+) -> None:
+    before = await ScopeIndexes.of(resources).find(query, key.model_id)
+    found = await sweep(resources)
+    assert before is None
+    assert await found.find(query, key.model_id) == ScopeIndex(16, 2 * COUNT)
+    assert await found.find(query, "another model") is None
+    assert await made(resources) == whole(key)
+
+
+@pytest.mark.usefixtures("filled")
+async def test_searches_use_it_also_by_prepared_statements(
+    resources: Resources, query: ScopeQuery, key: Key, embedder: ScriptedEmbedder
+) -> None:
+    await sweep(resources)
+    (vector,) = await embedder.embed([QUERY])
+    uses = text("select pg_stat_get_xact_numscans(cast(:name as regclass))")
+    async with resources.db.snapshot() as session:
+        await session.execute(text("set local plan_cache_mode = force_generic_plan"))
+        for number in range(12):
+            before = (await session.execute(uses, {"name": key.index_name})).scalar_one()
+            await find_nearest(session, query, key.model_id, vector, 3, index=ScopeIndex(16))
+            after = (await session.execute(uses, {"name": key.index_name})).scalar_one()
+            assert after == before + 1, number
+
+
+@pytest.mark.usefixtures("filled")
+async def test_several_searches_find_by_it_what_they_find_without(
+    resources: Resources, query: ScopeQuery, key: Key, embedder: ScriptedEmbedder
+) -> None:
+    await sweep(resources)
+    vectors = list(await embedder.embed([QUERY, "What do I like?"]))
+    async with resources.db.snapshot() as session:
+        exact = await find_nearest_to_each(session, query, key.model_id, vectors, 5)
+        found = await find_nearest_to_each(
+            session, query, key.model_id, vectors, 5, index=ScopeIndex(16)
+        )
+    assert found == exact
+
+
+@pytest.mark.usefixtures("filled")
+async def test_a_search_does_not_need_the_index_that_it_was_told_of(
+    resources: Resources, query: ScopeQuery, key: Key, filled: Filled, embedder: ScriptedEmbedder
+) -> None:
+    """Another process may have removed it since."""
+    (vector,) = await embedder.embed([QUERY])
+    async with resources.db.snapshot() as session:
+        found = await find_nearest(session, query, key.model_id, vector, 100, index=ScopeIndex(16))
+    assert len(found) == 100
+    at = {row.memory_id: place for place, (row, _) in enumerate(found)}
+    wanted = [one for one in filled.nearest(vector, None, COUNT) if one in at]
+    assert wanted == sorted(wanted, key=at.__getitem__)
+
+
+@pytest.mark.usefixtures("filled")
+async def test_a_scope_that_has_shrunk_well_below_loses_its_index(
+    resources: Resources, database_url: str, query: ScopeQuery, key: Key
+) -> None:
+    await sweep(resources)
+    remove(database_url, 60)
+    assert await (await sweep(resources)).find(query, key.model_id) == ScopeIndex(16, 60)
+    remove(database_url, 40)
+    assert await (await sweep(resources)).find(query, key.model_id) is None
+    assert await made(resources) == {}
+
+
+@pytest.mark.usefixtures("filled")
+async def test_what_was_left_of_a_crash_is_made_anew(
+    resources: Resources, database_url: str, query: ScopeQuery, key: Key
+) -> None:
+    await sweep(resources)
+    with psycopg.connect(database_url) as connection:
+        connection.execute(
+            b"update pg_index set indisvalid = false where indexrelid = %s::regclass",
+            [key.index_name],
+        )
+    assert await made(resources) == {**whole(key), key.index_name: False}
+    assert await (await sweep(resources)).find(query, key.model_id) is not None
+    assert await made(resources) == whole(key)
+
+
+@pytest.mark.usefixtures("filled")
+async def test_indexes_that_nobody_knows_are_removed(
+    resources: Resources, database_url: str, key: Key
+) -> None:
+    await sweep(resources)
+    assert await made(resources) == whole(key)
+    with psycopg.connect(database_url) as connection:
+        connection.execute(b"delete from scope_indexes")
+        connection.execute(b"delete from memories")
+    await sweep(resources)
+    assert await made(resources) == {}
+
+
+@pytest.mark.usefixtures("filled")
+async def test_of_several_sweeps_at_once_one_makes_the_index(
+    resources: Resources, query: ScopeQuery, key: Key
+) -> None:
+    await asyncio.gather(*(IndexSweep(resources).run() for _ in range(4)))
+    assert await made(resources) == whole(key)
+    assert await (await sweep(resources)).find(query, key.model_id) is not None
+
+
+@pytest.mark.usefixtures("filled")
+async def test_a_claimed_index_is_left_to_who_has_claimed_it(
+    resources: Resources, database_url: str, key: Key
+) -> None:
+    with psycopg.connect(database_url) as connection:
+        connection.execute(
+            b"insert into scope_indexes"
+            b" values (%s, %s, %s, 16, 0, false, now() + interval '1 hour')",
+            list(key),
+        )
+    await sweep(resources)
+    assert await made(resources) == {}
+    with psycopg.connect(database_url) as connection:
+        connection.execute(b"update scope_indexes set lease_until = now() - interval '1 second'")
+    await sweep(resources)
+    assert await made(resources) == whole(key)
+
+
+@pytest.mark.usefixtures("filled")
+async def test_there_are_no_more_indexes_than_the_settings_allow(
+    resources: Resources, query: ScopeQuery, key: Key
+) -> None:
+    await sweep(resources)
+    none = resources.settings.model_copy(update={"max_scope_indexes": 0})
+    found = await sweep(changed(resources, none))
+    assert await found.find(query, key.model_id) is None
+    assert await made(resources) == {}
+
+
+@pytest.mark.usefixtures("filled")
+async def test_an_index_that_cannot_be_made_waits(
+    resources: Resources, database_url: str, query: ScopeQuery, key: Key
+) -> None:
+    """Vectors of another length in one model would be such a case."""
+    with psycopg.connect(database_url) as connection:
+        connection.execute(
+            b"insert into scope_indexes values (%s, %s, %s, 17, 0, false, null)", list(key)
+        )
+    for _ in range(2):
+        assert await (await sweep(resources)).find(query, key.model_id) is None
+    with psycopg.connect(database_url) as connection:
+        (until,) = connection.execute(
+            b"select lease_until - now() > interval '50 minutes' from scope_indexes"
+        ).fetchone() or (None,)
+    assert until is True
+
+
+@pytest.mark.usefixtures("filled")
+async def test_each_slot_is_swept_by_one_process(resources: Resources, key: Key) -> None:
+    await IndexSweep(resources).run_due()
+    assert await made(resources) == whole(key)
+    with psycopg.connect(resources.database_url) as connection:
+        connection.execute(b"delete from scope_indexes")
+    await IndexSweep(resources).run_due()
+    assert await made(resources) == whole(key)

@@ -1,0 +1,148 @@
+"""Every search returns as many memories as there are, up to `top_k`, and the nearest.
+
+Whatever the size of the scope, its index, the filters, what has expired or was deleted, and
+whichever plan Postgres has for the statement. What is nearest is computed by the test itself.
+"""
+
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+from typing import Any
+
+import httpx
+import numpy as np
+import pytest
+from sqlalchemy import event
+
+from app.core.clock import FixedClock
+from app.db.engine import open_engine
+from app.db.session import Database
+from app.llm.scripted import ScriptedEmbedder
+from app.main import create_app
+from app.resources import Resources
+from app.retrieval.jobs import IndexSweep
+from app.retrieval.lookups import ScopeIndexes
+from app.settings import Ranking, Settings
+from tests.conftest import ADMIN_KEY
+from tests.support.bank import ok
+from tests.support.scopes import MANY, Filled, delete, fill
+
+LARGE, SMALL = 240, 30
+QUERIES = ["Where do I live?", "What do I like?"]
+PLANS = ["auto", "force_custom_plan", "force_generic_plan"]
+TOP_K = (3, 10, 100)
+TIMES = 2
+"""For each query and `top_k`, a dozen for each statement: after five the driver prepares it, and
+after five more Postgres may stop planning for its values."""
+KINDS = (None, "rare", "none")
+
+
+@pytest.fixture(params=[LARGE, SMALL], ids=["indexed", "small"])
+def count(request: pytest.FixtureRequest) -> int:
+    found: int = request.param
+    return found
+
+
+@pytest.fixture(params=list(Ranking))
+def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
+    # One connection, so that its statements come to be prepared.
+    changed = {"scope_index_memories": LARGE // 2, "ranking": request.param}
+    pool = {"database_pool_size": 1, "database_pool_overflow": 0}
+    return settings.model_copy(update={**changed, **pool})
+
+
+@pytest.fixture
+def embedder() -> ScriptedEmbedder:
+    return ScriptedEmbedder(32)
+
+
+@dataclass(frozen=True)
+class Bank:
+    """A scope of many memories behind an API."""
+
+    client: httpx.AsyncClient
+    filled: Filled
+    embedder: ScriptedEmbedder
+    settings: Settings
+
+    async def search(self, text: str, kind: str | None, top_k: int) -> list[tuple[str, float]]:
+        """Return ids and distances in the order of the answer."""
+        search = {"searchQuery": text, "topK": top_k}
+        body: dict[str, Any] = {"scope": MANY, "similaritySearchParams": search}
+        if kind is not None:
+            one = {"key": "kind", "value": {"stringValue": kind}, "op": "EQUAL"}
+            body["filterGroups"] = [{"filters": [one]}]
+        answer = ok(await self.client.post("/memories:retrieve", json=body))
+        return [
+            (one["memory"]["name"].rpartition("/")[2], one["distance"])
+            for one in answer["retrievedMemories"]
+        ]
+
+
+@pytest.fixture(params=PLANS)
+async def bank(
+    resources: Resources,
+    database_url: str,
+    clock: FixedClock,
+    count: int,
+    request: pytest.FixtureRequest,
+) -> AsyncIterator[Bank]:
+    """A scope whose index, if it is large, knows what was deleted afterwards."""
+    embedder = resources.embedder
+    assert isinstance(embedder, ScriptedEmbedder)
+    filled = await fill(database_url, embedder, clock.now(), count, QUERIES)
+    await IndexSweep(resources).run()
+    delete(database_url, clock.now(), filled)
+    engine = open_engine(database_url, resources.settings)
+
+    def plan(connection: Any, _: object) -> None:
+        connection.cursor().execute(f"set plan_cache_mode = {request.param}")
+        connection.commit()
+
+    event.listen(engine.sync_engine, "connect", plan)
+    database = Database(engine)
+    served = Resources(resources.settings, clock, database, database_url, embedder)
+    known = ScopeIndexes.of(served)
+    await known.read()
+    try:
+        async with httpx.AsyncClient(
+            transport=httpx.ASGITransport(app=create_app(served)),
+            base_url="http://test/v1beta1/projects/default/locations/local/reasoningEngines/1/",
+            headers={"Authorization": f"Bearer {ADMIN_KEY}"},
+        ) as client:
+            yield Bank(client, filled, embedder, resources.settings)
+    finally:
+        await database.close()
+        none = resources.settings.model_copy(update={"max_scope_indexes": 0})
+        await IndexSweep(Resources(none, clock, resources.db, database_url, embedder)).run()
+
+
+async def test_every_search_returns_as_many_as_there_are(bank: Bank, count: int) -> None:
+    for text in QUERIES:
+        (vector,) = await bank.embedder.embed([text])
+        for kind in KINDS:
+            for top_k in TOP_K:
+                wanted = bank.filled.nearest(vector, kind, top_k)
+                assert len(wanted) == min(
+                    top_k, {None: count, "rare": -(-count // 40)}.get(kind, 0)
+                )
+                for _ in range(TIMES):
+                    found = await bank.search(text, kind, top_k)
+                    _check(bank, found, wanted, vector, kind)
+
+
+def _check(
+    bank: Bank,
+    found: list[tuple[str, float]],
+    wanted: list[str],
+    vector: np.ndarray,
+    kind: str | None,
+) -> None:
+    ids = [one for one, _ in found]
+    assert len(ids) == len(set(ids)) == len(wanted)
+    assert set(ids) <= set(bank.filled.nearest(vector, kind, LARGE))
+    distances = [distance for _, distance in found]
+    assert distances == sorted(distances)
+    if bank.settings.ranking is Ranking.VECTOR:
+        assert ids == wanted
+        exact = [bank.filled.distance(vector, one) for one in ids]
+        assert distances == pytest.approx(exact, abs=1e-3)
