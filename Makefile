@@ -7,6 +7,15 @@ BIN := .venv/bin
 # Modules are compiled once, not at every start, whatever the caller's shell says.
 unexport PYTHONDONTWRITEBYTECODE
 
+define FIND_INDEX
+# uv does not read pip's settings: hand it the index that pip was told to use.
+if [ -z "$${UV_DEFAULT_INDEX:-}$${UV_INDEX_URL:-}" ]; then
+    index=$$(.venv/bin/python -m pip config list |
+        sed -n "s/^[^=]*\.index-url='\(.*\)'$$/\1/p" | tail -n 1)
+    [ -z "$$index" ] || export UV_INDEX_URL="$$index"
+fi
+endef
+
 # prepare LOCK...: make .venv agree with the last lock, unless it agrees with one of them already.
 define PREPARE
 installed=.venv/installed.txt
@@ -52,12 +61,7 @@ if ! [ -x .venv/bin/uv ]; then
         --requirement .venv/uv.txt
 fi
 
-# uv does not read pip's settings: hand it the index that pip was told to use.
-if [ -z "$${UV_DEFAULT_INDEX:-}$${UV_INDEX_URL:-}" ]; then
-    index=$$(.venv/bin/python -m pip config list |
-        sed -n "s/^[^=]*\.index-url='\(.*\)'$$/\1/p" | tail -n 1)
-    [ -z "$$index" ] || export UV_INDEX_URL="$$index"
-fi
+$(FIND_INDEX)
 
 python=.venv/bin/python
 .venv/bin/uv pip sync --quiet --python "$$python" "$$lock"
@@ -66,6 +70,15 @@ state "$$lock" > "$$installed"
 endef
 export PREPARE
 prepare = sh -euc "$$PREPARE" prepare
+
+# What benchmarks/peers compares with is installed apart, so that nothing of it can come in here.
+peers=benchmarks/peers/requirements
+define PREPARE_PEERS
+$(FIND_INDEX)
+[ -x .venv/peers/bin/python ] || .venv/bin/uv venv --quiet --python .venv/bin/python .venv/peers
+.venv/bin/uv pip sync --quiet --python .venv/peers/bin/python $(peers).lock
+endef
+export PREPARE_PEERS
 
 # Writes the difference between the tables and a database that has every migration so far.
 define NEW_MIGRATION
@@ -83,8 +96,8 @@ with tempfile.TemporaryDirectory() as folder:
 endef
 export NEW_MIGRATION
 
-compile = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header \
-    pyproject.toml --group build $(ARGS)
+compiled = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header
+compile = $(compiled) pyproject.toml --group build $(ARGS)
 
 # The tests run in two halves at a time, each with its own Postgres: the API, and the rest. Both end
 # with the judges of the statements that they have sent.
@@ -158,6 +171,10 @@ migration: setup ## Write a new migration from the changed tables: m="add x"
 	$(BIN)/python -c "$$NEW_MIGRATION"
 	$(BIN)/ruff format migrations/versions
 
+.PHONY: bench-bulk
+bench-bulk: setup ## Measure memories a second, created many at a time
+	$(BIN)/python -m benchmarks.bulk $(ARGS)
+
 .PHONY: openapi
 openapi: setup ## Rewrite openapi/openapi.json from the code
 	$(BIN)/memory-bank openapi > openapi/openapi.json.new
@@ -168,6 +185,20 @@ lock: setup ## Rewrite the lock files from pyproject.toml (newer versions: ARGS=
 	@# The tests' packages first: some of them do not take the newest of what the service uses.
 	$(compile) --group dev --output-file requirements-dev.lock
 	$(compile) --constraint requirements-dev.lock --output-file requirements.lock
+	$(compiled) $(peers).in --python-version 3.11 --output-file $(peers).lock $(ARGS)
+
+.PHONY: bench-peers
+bench-peers: setup ## Compare with mem0 and LangGraph, about ten minutes (shorter: ARGS=--quick)
+	@sh -euc "$$PREPARE_PEERS"
+	$(BIN)/python -m benchmarks.peers $(ARGS)
+
+.PHONY: bench-recall
+bench-recall: setup ## How good retrieval is: ARGS="LOCOMO_FILE --tools FOLDER" (see benchmarks/recall)
+	$(BIN)/python -m benchmarks.recall $(ARGS)
+
+.PHONY: bench-scale
+bench-scale: setup ## Latency by the size of the bank, about 15 minutes (shorter: ARGS=--quick)
+	$(BIN)/python -m benchmarks.scale $(ARGS)
 
 .PHONY: clean
 clean: ## Remove .venv, caches and builds; the data folder stays

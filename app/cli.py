@@ -75,6 +75,24 @@ def migrate_database() -> None:
 
 
 @app.command()
+def reembed(
+    *,
+    engine: Annotated[
+        list[int] | None, typer.Option(help="Engine, by its id; repeatable.", min=1)
+    ] = None,
+    all_engines: Annotated[bool, typer.Option("--all", help="Every engine.")] = False,
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of the embedded Postgres.")] = None,
+) -> None:
+    """Embed memories with the model of the settings; the former one serves until all is there."""
+    if bool(engine) == all_engines:
+        fail("Give at least one --engine, or --all.", MISUSED)
+    settings = read_settings(data_dir=data_dir)
+    from app import reembed_admin  # noqa: PLC0415 - as in _run
+
+    reembed_admin.run(settings, engine, typer.echo)
+
+
+@app.command()
 def demo() -> None:
     """Show the main job on a throw-away server, with the conversations that are shipped."""
     from app import demo as demonstration  # noqa: PLC0415 - as in _run

@@ -57,7 +57,7 @@ async def managed_keys(
     clock = SystemClock()
     is_creating = method == "createKey"
     async with AsyncExitStack() as stack:
-        url = await stack.enter_async_context(_database(settings, may_make=is_creating))
+        url = await stack.enter_async_context(database_of(settings, may_make=is_creating))
         whole = Database(open_engine(url, settings))
         stack.push_async_callback(whole.close)
         if is_creating:
@@ -74,7 +74,14 @@ async def _begin(db: Database, clock: Clock, settings: Settings) -> None:
 
 
 @asynccontextmanager
-async def _database(settings: Settings, *, may_make: bool) -> AsyncIterator[str]:
+async def database_of(settings: Settings, *, may_make: bool) -> AsyncIterator[str]:
+    """Open the database of the settings, be a server running on it or not; give its address.
+
+    Raises:
+        PostgresStartError: the embedded Postgres cannot start, or there is none and none may be
+            made.
+        SchemaError: the database is not ready for this release.
+    """
     if settings.database_url is not None:
         url = plain_url(settings.database_url.get_secret_value())
         await asyncio.to_thread(migrate.check, url, settings.database_connect_timeout_seconds)

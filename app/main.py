@@ -14,6 +14,8 @@ from app.access.service import AccessService
 from app.access.tokens import TokenService
 from app.audit.routes import router as audit
 from app.audit.service import AuditService
+from app.bulk.routes import router as bulk
+from app.bulk.service import BATCH_CREATE, BulkService
 from app.engines.directory import Directory
 from app.engines.routes import children as engine_children
 from app.engines.routes import router as engines
@@ -27,7 +29,9 @@ from app.memories.routes import router as memories
 from app.memories.service import MemoryService
 from app.operations import metrics as operation_metrics
 from app.operations.routes import router as operations
-from app.resources import Resources
+from app.reembedding import metrics as reembedding_metrics
+from app.reembedding.routes import router as reembedding
+from app.resources import Resources, ResponseReader
 from app.retention.routes import router as retention
 from app.retrieval.routes import router as retrieval
 from app.revisions.routes import router as revisions
@@ -39,12 +43,14 @@ from app.web import docs, errors, health, metrics
 from app.web.admission import Gate
 from app.web.auth import Authentication
 from app.web.body import JsonBody
+from app.web.dispatch import Dispatch
 from app.web.document import tidied
 from app.web.metrics import GaugeRefresh
 from app.web.middleware import Faults, RequestLog
 from app.web.origins import Origins
 from app.web.paths import CanonicalPath
 from app.web.query import QueryNames
+from app.web.routing import AdmittedRoute
 from app.web.unserved import router as unserved
 
 # Routes with a verb come before those whose last part is any id.
@@ -56,12 +62,14 @@ _ROUTERS = (
     audit,
     engine_children,
     usage,
+    reembedding,
     undo,
     operations,
     retrieval,
     generation,
     ingestion,
     retention,
+    bulk,
     revisions,
     memories,
     sessions,
@@ -113,17 +121,29 @@ def create_app(resources: Resources) -> FastAPI:
     tokens = TokenService.of(resources.settings, resources.clock)
     app.state.authenticator = AccessService(resources.db, resources.clock, tokens)
     app.state.gate = _gate(resources)
-    read_memory = MemoryService.of(resources).read_response
-    resources.response_readers.update(dict.fromkeys(_WITH_MEMORY, read_memory))
-    resources.response_readers["sessions.create"] = SessionService.of(resources).read_response
-    resources.response_readers[PREVIEW] = partial(read_preview, clock=resources.clock)
+    resources.response_readers.update(_readers(resources))
     errors.install(app)
     for router in _ROUTERS:
         app.include_router(router)
     app.mount(docs.ASSETS_PATH, docs.assets())
     app.state.routes = [route for router in _ROUTERS for route in router.routes]
+    dispatch = Dispatch(
+        (route for route in app.state.routes if isinstance(route, AdmittedRoute)),
+        app.router.middleware_stack,
+    )
+    app.router.middleware_stack = dispatch
     app.openapi = lambda: openapi(app)  # type: ignore[method-assign]  # as FastAPI's guide has it
     return app
+
+
+def _readers(resources: Resources) -> dict[str, ResponseReader]:
+    """Name what fills the answers of operations, by the kinds of those whose answers need it."""
+    return {
+        **dict.fromkeys(_WITH_MEMORY, MemoryService.of(resources).read_response),
+        BATCH_CREATE: BulkService.of(resources).read_response,
+        "sessions.create": SessionService.of(resources).read_response,
+        PREVIEW: partial(read_preview, clock=resources.clock),
+    }
 
 
 def _gate(resources: Resources) -> Gate:
@@ -141,6 +161,7 @@ def _gauges(resources: Resources) -> GaugeRefresh:
     refreshers = {
         "operations": operation_metrics.refresh,
         "ingestion": ingestion_metrics.refresh,
+        "embedding": reembedding_metrics.refresh,
     }
     bound = {source: partial(refresh, resources) for source, refresh in refreshers.items()}
     return GaugeRefresh(resources.clock, bound)

@@ -8,6 +8,7 @@ from app.ingestion import tables as ingestion
 from app.limits import tables as limits
 from app.memories import tables as memories
 from app.operations import tables as operations
+from app.retrieval import tables as retrieval
 from app.sessions import tables as sessions
 from app.usage import tables as usage
 
@@ -22,6 +23,7 @@ __all__ = [
     "memories",
     "metadata",
     "operations",
+    "retrieval",
     "sessions",
     "usage",
 ]

@@ -3,12 +3,13 @@
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from app.core.clock import Clock, SystemClock
 from app.db.engine import open_engine
 from app.db.session import Database, Session
-from app.llm.factory import open_embedder, open_models
+from app.llm.embedders import Embedders
+from app.llm.factory import embedders_with, open_embedders, open_models
 from app.llm.managed import ManagedEmbedder
 from app.llm.models import TextModels
 from app.settings import Settings
@@ -26,10 +27,20 @@ class Resources:
     db: Database
     database_url: str
     embedder: ManagedEmbedder
+    """That of the settings, which serves engines without vectors so far."""
     models: TextModels = field(default_factory=TextModels)
     """The text models; without any, the built-in rules write memories."""
     response_readers: dict[str, ResponseReader] = field(default_factory=dict)
     """By kind of operation; the features above the operations put theirs in at start."""
+    embedders: Embedders = field(default=cast("Embedders", None))
+    """All that are open, by model; left out, it is `embedder` alone."""
+    kept: dict[type[Any], Any] = field(default_factory=dict)
+    """What features keep for the life of the process, by its class."""
+
+    def __post_init__(self) -> None:
+        # None, or those of before where `replace` has put another one in its place.
+        if getattr(self.embedders, "current", None) is not self.embedder:
+            object.__setattr__(self, "embedders", embedders_with(self.embedder))
 
 
 @asynccontextmanager
@@ -42,11 +53,19 @@ async def open_resources(
         ModelSetupError: a model that the settings name cannot be opened.
     """
     models = open_models(settings)
-    embedder = open_embedder(settings)
+    embedders = open_embedders(settings)
     db = Database(open_engine(database_url, settings))
     try:
-        yield Resources(settings, clock or SystemClock(), db, database_url, embedder, models)
+        yield Resources(
+            settings,
+            clock or SystemClock(),
+            db,
+            database_url,
+            embedders.current,
+            models,
+            embedders=embedders,
+        )
     finally:
         await models.close()
-        await embedder.close()
+        await embedders.close()
         await db.close()

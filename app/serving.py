@@ -1,6 +1,7 @@
 """The processes: a server, alone or with its database and worker, and a worker."""
 
 import asyncio
+import gc
 import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
@@ -20,9 +21,10 @@ from app.db import migrate
 from app.db.engine import open_engine, plain_url
 from app.db.session import Database
 from app.engines.service import EngineService
+from app.lag import watched
 from app.llm.factory import open_embedder
-from app.llm.managed import ManagedEmbedder
 from app.main import create_app
+from app.memories.embedding import EngineEmbedding
 from app.operations import claims
 from app.postgres.embedded import embedded_postgres
 from app.resources import Resources, open_resources
@@ -34,6 +36,8 @@ log = structlog.get_logger()
 
 _BACKLOG = 2048
 """Connections that wait to be accepted; uvicorn's own default."""
+_GARBAGE = (10_000, 20, 20)
+"""Objects made between two collections of young garbage; those between two of older garbage."""
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
@@ -65,7 +69,7 @@ async def opened(settings: Settings, clock: Clock | None = None) -> AsyncIterato
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(_database(settings))
         resources = await stack.enter_async_context(open_resources(settings, url, clock))
-        warming = asyncio.create_task(_warm(resources.embedder))
+        warming = asyncio.create_task(_warm(resources))
         stack.push_async_callback(_stopped, warming)
         access = AccessService(resources.db, resources.clock)
         if not await access.has_keys():
@@ -92,12 +96,29 @@ def _admin_key(settings: Settings) -> str | None:
     return configured
 
 
-async def _warm(embedder: ManagedEmbedder) -> None:
-    """Load the model; where that fails, what needs no model is served nevertheless."""
+async def _warm(resources: Resources) -> None:
+    """Load the model, and see that its vectors are as long as before.
+
+    Where that fails, what needs no model is served nevertheless.
+    """
+    embedder = resources.embedder
     try:
         await embedder.warm()
+        embedding = EngineEmbedding.of(resources)
+        await embedding.check_length(embedder.model_id, embedder.dimensions)
+        _keep_what_is_there()
     except Exception as error:  # noqa: BLE001 - the next use tries again, and says so to its caller
         log.error("embedder.warm_failed", error=describe(error))  # noqa: TRY400 - as in describe
+
+
+def _keep_what_is_there() -> None:
+    """Let the collector of garbage look no more at what the start has made, which stays.
+
+    To look through all of it stops the process for a fifth of a second; what else there is, it
+    looks through less often than it would.
+    """
+    gc.freeze()
+    gc.set_threshold(*_GARBAGE)
 
 
 async def _stopped(task: asyncio.Task[None]) -> None:
@@ -154,6 +175,7 @@ async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Lis
     """
     server, worker = AsyncExitStack(), AsyncExitStack()
     try:
+        await worker.enter_async_context(watched())
         if settings.database_url is None:
             await worker.enter_async_context(working(resources))
         yield await server.enter_async_context(_listening(settings, resources))
@@ -165,6 +187,7 @@ async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Lis
 async def _listening(settings: Settings, resources: Resources) -> AsyncIterator[Listening]:
     with _socket(settings) as bound:
         server = _Server(_config(settings, resources))
+        _keep_what_is_there()
         task = asyncio.create_task(server.serve(sockets=[bound]))
         try:
             yield Listening(bound.getsockname()[1], task)
@@ -244,8 +267,8 @@ async def work(settings: Settings) -> None:
     """Work until SIGINT or SIGTERM; for processes beside servers on an external database."""
     async with _until_signalled() as stopping:
         url = await _checked(settings)
-        async with open_resources(settings, url) as resources, working(resources):
-            await resources.embedder.warm()
+        async with watched(), open_resources(settings, url) as resources, working(resources):
+            await _warm(resources)
             stopping.is_up = True
             await stopping.wait()
 

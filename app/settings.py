@@ -11,18 +11,21 @@ from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.connection_settings import ConnectionSettings
+from app.embedding_settings import EmbedderChoice, EmbeddingSettings
 from app.token_settings import TokenSettings
+
+__all__ = ["EmbedderChoice", "LogFormat", "ModelPrice", "OutputMode", "Ranking", "Settings"]
 
 _DAY_SECONDS = 86_400
 
 
-class EmbedderChoice(StrEnum):
-    """Which embedder turns texts into vectors."""
+class Ranking(StrEnum):
+    """By what searches order memories."""
 
-    AUTO = "auto"
-    MINILM = "minilm"
-    HTTP = "http"
-    HASH = "hash"
+    HYBRID = "hybrid"
+    """Meaning, words, and what a memory tells besides."""
+    VECTOR = "vector"
+    """The Euclidean distance of the embeddings alone."""
 
 
 class OutputMode(StrEnum):
@@ -50,7 +53,7 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
-class Settings(TokenSettings, ConnectionSettings, BaseSettings):
+class Settings(EmbeddingSettings, TokenSettings, ConnectionSettings, BaseSettings):
     """The configuration of one process. Immutable."""
 
     model_config = SettingsConfigDict(
@@ -93,8 +96,14 @@ class Settings(TokenSettings, ConnectionSettings, BaseSettings):
     listen_url: SecretStr | None = Field(
         None, description="Direct connection for LISTEN when `database_url` is a pooler."
     )
-    database_pool_size: int = Field(10, ge=1, description="Connections held open per process.")
-    database_pool_overflow: int = Field(10, ge=0, description="Further connections under load.")
+    database_pool_size: int = Field(
+        20,
+        ge=1,
+        description="Connections held open per process; the hot statements have up to ten more.",
+    )
+    database_pool_overflow: int = Field(
+        0, ge=0, description="Further connections under load, opened and closed each time."
+    )
     database_pool_timeout_seconds: float = Field(
         10, gt=0, description="How long a request waits for a connection before 503."
     )
@@ -116,22 +125,11 @@ class Settings(TokenSettings, ConnectionSettings, BaseSettings):
     )
 
     # Models
-    embedder: EmbedderChoice = Field(
-        EmbedderChoice.AUTO,
-        description="`minilm`, `http` (OpenAI-compatible), `hash` (lexical only), or `auto`: MiniLM"
-        " where it is installed.",
+    ranking: Ranking = Field(
+        Ranking.HYBRID,
+        description="Order of searches where the engine does not set it: `hybrid` (meaning, words"
+        " and signals) or `vector` (Euclidean distance alone).",
     )
-    embedder_threads: int = Field(
-        2, ge=1, description="Threads that compute embeddings in one process."
-    )
-    embedding_cache_entries: int = Field(
-        4_096, ge=0, description="Embeddings kept in memory by content hash."
-    )
-    embedding_model: str | None = Field(None, description="Model of the embedder `http`.")
-    embedding_base_url: str | None = Field(
-        None, description="Address of the embedder `http`, up to and with its `/v1`."
-    )
-    embedding_key: SecretStr | None = Field(None, description="API key of the embedder `http`.")
     model: str | None = Field(
         None,
         description="Text model that writes memories, such as `openai:gpt-5-mini`, `anthropic:...`,"
@@ -330,6 +328,18 @@ class Settings(TokenSettings, ConnectionSettings, BaseSettings):
         60, gt=0, description="Interval of every sweep (expiry, recovery end, old operations)."
     )
     sweep_batch_rows: int = Field(500, ge=1, description="Rows that a sweep removes at a time.")
+    scope_index_memories: int = Field(
+        20_000,
+        ge=1,
+        description="Memories of one scope from which it gets an index of its own for searches by"
+        " meaning, which are then approximate.",
+    )
+    max_scope_indexes: int = Field(
+        50, ge=0, description="Such indexes, over all engines; 0: none, every search is exact."
+    )
+    scope_index_interval_seconds: float = Field(
+        600, gt=0, description="Interval of the look for scopes that need one, or no longer do."
+    )
     operation_wait_max_seconds: float = Field(
         60, gt=0, description="Longest wait of `:wait` before it answers the running operation."
     )

@@ -17,9 +17,13 @@ from app.ingestion import jobs as ingestion
 from app.ingestion.service import INGEST, IngestionService
 from app.operations import repository as operations
 from app.operations.runner import JobFunction, Runner
+from app.reembedding import jobs as reembedding
+from app.reembedding.service import REEMBED, ReembeddingService
+from app.reembedding.work import Backlog
 from app.resources import Resources
 from app.retention import jobs as retention
 from app.retention.service import DELETE_ENGINE, RetentionService
+from app.retrieval.jobs import IndexSweep
 from app.undo import jobs as undo
 from app.undo.service import UNDO
 
@@ -38,6 +42,7 @@ def make_runner(resources: Resources) -> Runner:
         INGEST: partial(ingestion.ingest, resources=resources),
         DELETE_ENGINE: partial(retention.delete_engine, resources=resources),
         UNDO: partial(undo.undo, resources=resources),
+        REEMBED: partial(reembedding.reembed, resources=resources),
     }
     return Runner(resources.db, resources.clock, resources.settings, jobs)
 
@@ -88,6 +93,14 @@ def _listening(resources: Resources, wake: Callable[[], None]) -> list[asyncio.T
 def _scheduler(resources: Resources) -> AsyncIOScheduler:
     scheduler = AsyncIOScheduler(timezone="UTC")
     scheduler.add_job(
+        embed_once,
+        "interval",
+        args=[resources],
+        seconds=resources.settings.embedding_retry_seconds,
+        coalesce=True,
+        misfire_grace_time=None,
+    )
+    scheduler.add_job(
         sweep_once,
         "interval",
         args=[resources],
@@ -96,7 +109,22 @@ def _scheduler(resources: Resources) -> AsyncIOScheduler:
         coalesce=True,
         misfire_grace_time=None,
     )
+    scheduler.add_job(
+        IndexSweep(resources).run_due,
+        "interval",
+        seconds=resources.settings.scope_index_interval_seconds,
+        coalesce=True,
+        misfire_grace_time=None,
+    )
     return scheduler
+
+
+async def embed_once(resources: Resources) -> None:
+    """Embed what waits for its vector; of several processes, each takes other memories."""
+    try:
+        await Backlog(resources).run()
+    except ServiceError as error:
+        log.warning("embedding.failed", reason=error.reason)
 
 
 async def sweep_once(resources: Resources) -> None:
@@ -107,5 +135,6 @@ async def sweep_once(resources: Resources) -> None:
             return
         await IngestionService.of(resources).reopen()
         await retention_service.sweep()
+        await ReembeddingService.of(resources).remove_stale()
     except ServiceError as error:
         log.warning("sweep.failed", reason=error.reason)

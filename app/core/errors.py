@@ -113,6 +113,8 @@ class Reason(StrEnum):
     """The model's provider refuses the request or the key; its HTTP status is in the metadata."""
     MODEL_OUTPUT_INVALID = "MODEL_OUTPUT_INVALID"
     """The model's output did not have the asked structure, also when asked again."""
+    EMBEDDING_LENGTH_CHANGED = "EMBEDDING_LENGTH_CHANGED"
+    """The embedding model gives vectors of another length than those that are stored; both told."""
     TOKEN_BUDGET_EXHAUSTED = "TOKEN_BUDGET_EXHAUSTED"  # noqa: S105 - a reason, not a secret
     """The engine's models have used the tokens of the day; the budget is named."""
     DATABASE_UNAVAILABLE = "DATABASE_UNAVAILABLE"

@@ -17,7 +17,9 @@ from pydantic import (
     model_validator,
 )
 
+from app.core.languages import Language
 from app.core.names import MAX_ID_CHARS
+from app.settings import Ranking
 from app.wire.base import EXACTLY_ONE, WireModel
 from app.wire.content import Content
 from app.wire.json_schema import read_schema
@@ -190,9 +192,17 @@ class GenerationConfig(WireModel):
 
 
 class SimilaritySearchConfig(WireModel):
-    """The model of similarity search. Kept; searches use this service's own model."""
+    """How searches go. The model is kept; searches use this service's own."""
 
-    embedding_model: str = Field(max_length=512)
+    embedding_model: str | None = Field(None, max_length=512)
+    ranking: Annotated[Ranking, one_of(Ranking)] | None = Field(
+        None, description="`hybrid` or `vector`; absent: as the service is set."
+    )
+    language: Annotated[Language, one_of(Language)] | None = Field(
+        None,
+        description="Of memories written from now on, and of queries: a two-letter code, or"
+        " `simple` for words as they are; absent: what each text seems to be in.",
+    )
 
 
 def _check_ttl(length: timedelta) -> timedelta:
@@ -332,3 +342,9 @@ def customization_for(config: MemoryBankConfig, scope: Mapping[str, str]) -> Cus
         if set(one.scope_keys or []) <= scope.keys()
     ]
     return max(fitting, key=lambda one: len(one.scope_keys or []), default=CustomizationConfig())
+
+
+def search_language(config: MemoryBankConfig) -> str | None:
+    """Return the text-search configuration of an engine's memories; None: each text decides."""
+    search = config.similarity_search_config
+    return search.language.configuration if search and search.language else None

@@ -9,12 +9,14 @@ from sqlalchemy import ColumnElement, and_, delete, func, select, true, tuple_, 
 from sqlalchemy.dialects.postgresql import insert
 
 from app.core.auth import Reach
-from app.core.errors import AlreadyExists, NotFound, Reason
+from app.core.errors import AlreadyExists, FailedPrecondition, NotFound, Reason
 from app.core.names import WILDCARD, EngineName, LocationName
 from app.db.filter_fields import MapField, TextField, TimestampField
 from app.db.filters import Fields
 from app.db.session import Session
-from app.engines.tables import EngineRow
+from app.engines.config import search_language
+from app.engines.schemas import config_of
+from app.engines.tables import EmbeddingModelRow, EngineRow
 from app.operations.tables import OperationRow
 
 
@@ -127,6 +129,111 @@ async def mark_deleted(session: Session, engine_id: int, now: datetime) -> None:
 async def remove(session: Session, engine_id: int) -> None:
     """Remove an engine whose children are gone."""
     await session.execute(delete(EngineRow).where(EngineRow.engine_id == engine_id))
+
+
+async def find_language(session: Session, engine_id: int) -> str | None:
+    """Return the text-search configuration that an engine is set to, if it is."""
+    statement = select(EngineRow).where(EngineRow.engine_id == engine_id)
+    row = (await session.execute(statement)).scalar_one_or_none()
+    return None if row is None else search_language(config_of(row))
+
+
+async def find_model(session: Session, engine_id: int) -> str | None:
+    """Return the model that serves an engine, if it has one."""
+    statement = select(EngineRow.embedding_model).where(EngineRow.engine_id == engine_id)
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def adopt_model(session: Session, engine_id: int, model_id: str, dimensions: int) -> str:
+    """Let a model serve an engine that none serves; return the one that serves it then.
+
+    Another transaction that does the same at this moment is waited for.
+
+    Raises:
+        FailedPrecondition: the model's vectors had another length before.
+    """
+    await learn_model(session, model_id, dimensions)
+    statement = (
+        update(EngineRow)
+        .where(EngineRow.engine_id == engine_id, EngineRow.embedding_model.is_(None))
+        .values(embedding_model=model_id)
+        .returning(EngineRow.embedding_model)
+        .execution_options(synchronize_session=False)
+    )
+    adopted = (await session.execute(statement)).scalar_one_or_none()
+    return adopted or await find_model(session, engine_id) or model_id
+
+
+async def serve_model(session: Session, engine_id: int, model_id: str) -> None:
+    """Let a model serve an engine from the commit on; the caller has locked it (`Lock.UPDATE`)."""
+    await set_models(
+        session,
+        engine_id,
+        {"embedding_model": model_id, "embedding_target": None, "stale_vectors_xid": 0},
+    )
+
+
+async def set_models(session: Session, engine_id: int, values: dict[str, Any]) -> None:
+    """Note of an engine what is of no version: which models' vectors it has."""
+    await session.execute(
+        update(EngineRow)
+        .where(EngineRow.engine_id == engine_id)
+        .values(values)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def note_stale_vectors(
+    session: Session, engine_id: int, was: int, becomes: int | None
+) -> None:
+    """Go on in the removal of an engine's stale vectors, unless it has to begin anew meanwhile."""
+    await session.execute(
+        update(EngineRow)
+        .where(EngineRow.engine_id == engine_id, EngineRow.stale_vectors_xid == was)
+        .values(stale_vectors_xid=becomes)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def list_with_stale_vectors(session: Session, limit: int) -> Sequence[EngineRow]:
+    """Return engines that may have vectors of models that do not serve them; a sweep's."""
+    statement = select(EngineRow).where(
+        EngineRow.stale_vectors_xid.is_not(None), EngineRow.delete_time.is_(None)
+    )
+    return (await session.execute(statement.limit(limit))).scalars().all()
+
+
+async def find_length(session: Session, model_id: str) -> int | None:
+    """Return the length of a model's vectors, if there ever were any."""
+    statement = select(EmbeddingModelRow.dimensions).where(EmbeddingModelRow.model_id == model_id)
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def learn_model(session: Session, model_id: str, dimensions: int) -> None:
+    """Note how long the vectors of a model are, at its first use.
+
+    Raises:
+        FailedPrecondition: they had another length before.
+    """
+    new = insert(EmbeddingModelRow).values(model_id=model_id, dimensions=dimensions)
+    await session.execute(new.on_conflict_do_nothing())
+    check_length(model_id, await find_length(session, model_id), dimensions)
+
+
+def check_length(model_id: str, known: int | None, dimensions: int) -> None:
+    """Make sure that a model's vectors are as long as those that are stored.
+
+    Raises:
+        FailedPrecondition: they are not.
+    """
+    if known not in {None, dimensions}:
+        raise FailedPrecondition(
+            f"The embedding model {model_id} gives vectors of {dimensions} numbers, and those that"
+            f" are stored have {known}; let its server give the former ones again, or set"
+            " MEMORY_BANK_EMBEDDING_REVISION and re-embed.",
+            Reason.EMBEDDING_LENGTH_CHANGED,
+            metadata={"model": model_id, "stored": str(known), "given": str(dimensions)},
+        )
 
 
 FILTER_FIELDS: Fields = {

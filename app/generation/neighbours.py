@@ -4,21 +4,29 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from app.core.names import EngineName
+from app.engines import repository as engines
 from app.generation.profiles import StoredField, stored_fields
 from app.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrategy
 from app.generation.turns import metadata_column, stored_topics
 from app.memories import repository as memories
-from app.memories.ledger import Vector
+from app.memories.embedding import EngineEmbedding
 from app.memories.schemas import DEFAULT_MEMORY_TYPE, scope_hash
+from app.memories.tables import MemoryRow
+from app.memories.vectors import Vector
 from app.resources import Resources
+from app.retrieval import nearest as searches
 from app.retrieval import repository as retrieval
-from app.retrieval.repository import Near, ScopeQuery
+from app.retrieval.nearest import Near, ScopeQuery
 from app.revisions import repository as revisions
 from app.rules.facts import Candidate, Neighbour
 
 _CANDIDATES_PER_READ = 20
 """Candidates whose neighbours one statement finds; each compares with the whole scope."""
+_COMPARED_BY_WORDS = 1_000
+"""The newest memories of a scope, which are compared word by word while there are no vectors."""
 
 
 @dataclass(frozen=True)
@@ -29,31 +37,60 @@ class Neighbourhood:
     engine: EngineName
     request: GenerateMemoriesRequest
 
-    async def embedded(self, facts: Sequence[str]) -> dict[str, Vector]:
-        """Return the vector of each fact. Must not be called inside a transaction."""
-        embedded = await self.resources.embedder.embed(facts)
-        return {fact: Vector(row) for fact, row in zip(facts, embedded, strict=True)}
+    @property
+    def embedding(self) -> EngineEmbedding:
+        """What embeds for the engine."""
+        return EngineEmbedding.of(self.resources)
 
     async def near(self, candidates: Sequence[Candidate]) -> list[list[Neighbour]]:
         """Return the memories near each candidate, read a few candidates at a time.
 
         What changes between two reads is found when it is written: each memory has its version.
+        Where the engine's model is away or is being replaced, those that share words are near.
         Must not be called inside a transaction.
         """
-        vectors = await self.embedded([one.fact for one in candidates])
-        asked = [vectors[one.fact].values for one in candidates]
+        facts = [one.fact for one in candidates]
+        vectors = await self.embedding.facts(self.engine.engine, facts)
+        found = await self._near_by_vectors([vectors[one] for one in facts]) if vectors else None
+        return await self._near_by_words(facts) if found is None else found
+
+    async def _near_by_vectors(self, vectors: Sequence[Vector]) -> list[list[Neighbour]] | None:
+        """Return the nearest to each; None: the model of the vectors serves the engine no more."""
+        asked = [one.values for one in vectors]
         found: list[list[Neighbour]] = []
         for at in range(0, len(asked), _CANDIDATES_PER_READ):
             async with self.resources.db.snapshot() as session:
-                nearest = await retrieval.find_nearest_to_each(
+                serving = self.embedding.serving(await engines.get(session, self.engine))
+                if serving != vectors[at].model_id:
+                    return None
+                nearest = await searches.find_nearest_to_each(
                     session,
                     self._query(),
-                    self.resources.embedder.model_id,
+                    serving,
                     asked[at : at + _CANDIDATES_PER_READ],
-                    self.resources.settings.generation_neighbours,
+                    self._count,
                 )
             found += [[_neighbour(near) for near in one] for one in nearest]
         return found
+
+    async def _near_by_words(self, facts: Sequence[str]) -> list[list[Neighbour]]:
+        """Return those of the newest memories that share most words with each fact."""
+        if not facts:
+            return []
+        async with self.resources.db.snapshot() as session:
+            rows = await retrieval.find_newest(session, self._query(), _COMPARED_BY_WORDS, None)
+        by_words, limit = self.resources.embedders.by_words, self._count
+        stored = await by_words.embed([row.fact or "" for row in rows])
+        cosines = (await by_words.embed(facts)) @ stored.T
+        # Rounding may leave a little more than 1 of what is the same.
+        distances = np.sqrt(np.maximum(2 - 2 * cosines, 0))
+        return [
+            [
+                _neighbour(_near(rows[n], float(row[n])))
+                for n in np.argsort(row, kind="stable")[:limit]
+            ]
+            for row in distances
+        ]
 
     async def profile_fields(self) -> list[StoredField]:
         """Return the fields of the scope's profiles, those changed last at the end."""
@@ -82,6 +119,10 @@ class Neighbourhood:
                 session, self.engine.engine, memory_ids, shown, self.resources.clock.now()
             )
 
+    @property
+    def _count(self) -> int:
+        return self.resources.settings.generation_neighbours
+
     def _query(self) -> ScopeQuery:
         return ScopeQuery(
             engine_id=self.engine.engine,
@@ -97,6 +138,10 @@ class Neighbourhood:
         if strategy is not MetadataMergeStrategy.REQUIRE_EXACT_MATCH:
             return None
         return metadata_column(self.request)
+
+
+def _near(row: MemoryRow, distance: float) -> Near:
+    return Near(row.memory_id, row.version, row.fact, row.topics, distance)
 
 
 def _neighbour(near: Near) -> Neighbour:

@@ -22,4 +22,4 @@ async def generate_memories(
     Answers an operation; its response lists the memories that were created, updated or deleted.
     """
     service = GenerationService.of(context.resources)
-    return Operation.from_row(await service.start(engine, body, context.once(body.sent())))
+    return Operation.from_row(await service.start(engine, body, context.once(body.sent)))

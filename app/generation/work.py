@@ -33,8 +33,9 @@ from app.generation.turns import topics_of
 from app.generation.writer import Writer
 from app.llm.checked import CheckedTextModel
 from app.llm.ports import Meter
-from app.memories.ledger import Vector, Writing
+from app.memories.ledger import Writing
 from app.memories.service import MemoryService
+from app.memories.vectors import Vector
 from app.operations.schemas import type_url
 from app.resources import Resources
 from app.rules import merging
@@ -135,8 +136,9 @@ class Generation:
         for attempt in range(1, _MAX_PLANS + 1):
             planned = await self._planned(candidates, found, consolidation)
             planned = await self._with_fields(planned, extracted.values, found)
-            vectors = await self.scope.embedded(
-                [change.fact for change in planned.changes if change.fact is not None]
+            vectors = await self.scope.embedding.facts(
+                self.task.engine.engine,
+                [change.fact for change in planned.changes if change.fact is not None],
             )
             try:
                 await self._apply(planned, vectors, _Told.of(found, extracted, planned))

@@ -25,4 +25,4 @@ async def ingest_events(
     response then names the operation of that generation.
     """
     service = IngestionService.of(context.resources)
-    return Operation.from_row(await service.ingest(engine, body, context.once(body.sent())))
+    return Operation.from_row(await service.ingest(engine, body, context.once(body.sent)))

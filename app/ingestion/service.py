@@ -11,6 +11,7 @@ import structlog
 from app.core.errors import InvalidArgument
 from app.core.names import EngineName
 from app.core.once import Once
+from app.core.turns import each
 from app.db.filters import read_filter
 from app.db.session import Session, limited
 from app.engines import repository as engines
@@ -159,9 +160,10 @@ class IngestionService:
                 seen.add(event.event_id)
             new.append(event)
         now = self.memories.clock.now()
+        found = await each(new, lambda event: _columns(event, model, now))
         rows = [
-            {**key.columns(), "seq": seq, **_columns(event, model, now)}
-            for seq, event in enumerate(new, stream.next_seq)
+            {**key.columns(), "seq": seq, **columns}
+            for seq, columns in enumerate(found, stream.next_seq)
         ]
         if rows:
             self._check_room(stream, rows)

@@ -8,10 +8,11 @@ Source: https://platform.openai.com/docs/api-reference/embeddings/create.
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import httpx2
 import numpy as np
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, SecretStr, ValidationError
 from typing_extensions import override
 
 from app.core.errors import Internal, Reason
@@ -41,32 +42,59 @@ class _Reply(BaseModel):
     data: list[_Row]
 
 
+@dataclass(frozen=True)
+class EmbeddingServer:
+    """What is asked, and where.
+
+    Attributes:
+        base_url: the address, up to and with its `/v1`.
+        model: the name by which the server knows the model.
+        key: the API key, where it takes one.
+        revision: tells apart what the server gives under the same name at different times.
+    """
+
+    base_url: str
+    model: str
+    key: SecretStr | None = None
+    revision: str | None = None
+
+    @property
+    def model_id(self) -> str:
+        """The id of the model in this service."""
+        return f"http:{self.model}" + (f"@{self.revision}" if self.revision else "")
+
+
 class HttpEmbedder(ManagedEmbedder):
     """Asks a server, a batch at a time; `dimensions` are known once it has answered."""
 
     lexical_only = False
 
-    def __init__(self, settings: Settings, base_url: str, model: str) -> None:
-        self.model_id = f"http:{model}"
+    def __init__(self, settings: Settings, server: EmbeddingServer) -> None:
+        self.model_id = server.model_id
         self.dimensions = 0
-        self._model = model
-        self._url = base_url.rstrip("/") + "/embeddings"
+        self._was_warmed = False
+        self._model = server.model
+        self._url = server.base_url.rstrip("/") + "/embeddings"
         self._timeout_seconds = settings.model_timeout_seconds
         self._provider = Provider(settings, _PATIENCE_SECONDS)
         self._client = open_client(settings.model_timeout_seconds, settings.model_max_reply_bytes)
-        if settings.embedding_key is not None:
-            key = settings.embedding_key.get_secret_value()
+        if server.key is not None:
+            key = server.key.get_secret_value()
             self._client.headers["Authorization"] = f"Bearer {key}"
 
     @property
     @override
     def ready(self) -> bool:
-        return self.dimensions > 0
+        # There is nothing to load: a server that is away keeps nobody from what needs none.
+        return self._was_warmed
 
     @override
     async def warm(self) -> None:
-        if not self.ready:
-            await self.embed(["warm"])
+        try:
+            if not self.dimensions:
+                await self.embed(["warm"])
+        finally:
+            self._was_warmed = True
 
     @override
     async def close(self) -> None:

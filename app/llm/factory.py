@@ -5,8 +5,9 @@ import structlog
 
 from app.llm.cache import CachedEmbedder
 from app.llm.embed_hash import HashEmbedder
-from app.llm.embed_http import HttpEmbedder
+from app.llm.embed_http import EmbeddingServer, HttpEmbedder
 from app.llm.embed_minilm import MiniLmEmbedder, missing_packages
+from app.llm.embedders import Embedders
 from app.llm.http import open_client
 from app.llm.managed import ManagedEmbedder
 from app.llm.models import TextModels
@@ -29,7 +30,34 @@ def open_embedder(settings: Settings) -> ManagedEmbedder:
         ModelSetupError: MiniLM is asked for by name and is not installed, or the embedder `http`
             has no address or no model.
     """
-    inner = _choose(settings)
+    return _opened(_choose(settings), settings)
+
+
+def open_embedders(settings: Settings) -> Embedders:
+    """Open that of the settings, and those that engines may still be served by, behind caches.
+
+    What computes in this process can always be opened; it takes no room until it is used.
+
+    Raises:
+        ModelSetupError: as `open_embedder`; or the former embedder `http` has no address.
+    """
+    current = open_embedder(settings)
+    others: list[ManagedEmbedder] = [HashEmbedder(settings.embedder_threads)]
+    if not missing_packages():
+        others.append(MiniLmEmbedder(settings.embedder_threads))
+    if settings.embedding_previous_model is not None:
+        others.append(_open_previous(settings, settings.embedding_previous_model))
+    cached = [CachedEmbedder(one, settings.embedding_cache_entries) for one in others]
+    return Embedders(current, [one for one in cached if one.model_id != current.model_id])
+
+
+def embedders_with(current: ManagedEmbedder) -> Embedders:
+    """Return an embedder with no other model but what is always there."""
+    others = [] if current.lexical_only else [HashEmbedder(1)]
+    return Embedders(current, others)
+
+
+def _opened(inner: ManagedEmbedder, settings: Settings) -> ManagedEmbedder:
     if inner.lexical_only:
         _log.warning(
             "embedder.lexical_only",
@@ -63,7 +91,27 @@ def _open_http(settings: Settings) -> ManagedEmbedder:
             " MEMORY_BANK_EMBEDDING_MODEL, such as http://localhost:8080/v1 and bge-m3."
         )
     _check_address(settings.embedding_base_url, "MEMORY_BANK_EMBEDDING_BASE_URL")
-    return HttpEmbedder(settings, settings.embedding_base_url, settings.embedding_model)
+    server = EmbeddingServer(
+        settings.embedding_base_url,
+        settings.embedding_model,
+        settings.embedding_key,
+        settings.embedding_revision,
+    )
+    return HttpEmbedder(settings, server)
+
+
+def _open_previous(settings: Settings, model: str) -> ManagedEmbedder:
+    url, key = settings.embedding_previous_base_url, settings.embedding_previous_key
+    if url is None:
+        # At the same address, the same key will do; any other's must not learn it.
+        url, key = settings.embedding_base_url, key or settings.embedding_key
+    if url is None:
+        raise ModelSetupError(
+            "MEMORY_BANK_EMBEDDING_PREVIOUS_MODEL needs MEMORY_BANK_EMBEDDING_PREVIOUS_BASE_URL."
+        )
+    _check_address(url, "MEMORY_BANK_EMBEDDING_PREVIOUS_BASE_URL")
+    server = EmbeddingServer(url, model, key, settings.embedding_previous_revision)
+    return HttpEmbedder(settings, server)
 
 
 def open_models(settings: Settings) -> TextModels:

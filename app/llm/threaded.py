@@ -2,7 +2,7 @@
 
 import asyncio
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -14,6 +14,8 @@ from app.llm.ports import Vectors
 
 _PORTION = 8
 """Texts per piece of work. Small, so that a query waits briefly behind a long ingest."""
+_PORTION_CHARS = 1_000
+"""Characters after which a piece of work takes no further text, for the same reason."""
 _MAX_CHARS = 16_384
 """Characters of a text that are read, so that no single text keeps a thread busy for long."""
 
@@ -46,7 +48,7 @@ class ThreadedEmbedder(ManagedEmbedder):
     async def embed(self, texts: Sequence[str]) -> Vectors:
         refuse_inside_transaction("Embedding")
         cut = [text[:_MAX_CHARS] for text in texts]
-        portions = [cut[at : at + _PORTION] for at in range(0, len(cut), _PORTION)]
+        portions = list(_portions(cut))
         found: list[Vectors] = [np.empty((0, self.dimensions), np.float32)]
         for at in range(0, len(portions), self._threads):
             found += await self._compute_side_by_side(portions[at : at + self._threads])
@@ -64,3 +66,17 @@ class ThreadedEmbedder(ManagedEmbedder):
     @abstractmethod
     def _compute(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text. Runs in a thread, several at once."""
+
+
+def _portions(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Yield texts in pieces of work, in their order."""
+    portion: list[str] = []
+    chars = 0
+    for text in texts:
+        portion.append(text)
+        chars += len(text)
+        if len(portion) == _PORTION or chars >= _PORTION_CHARS:
+            yield portion
+            portion, chars = [], 0
+    if portion:
+        yield portion

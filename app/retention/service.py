@@ -193,6 +193,7 @@ class RetentionService:
             ("engines", self._remove_deleted_engines),
             ("totals of gone engines", repository.remove_gone_totals),
             ("totals", totals.add_up),
+            ("memories without traits", _learn_traits),
         ):
             # One that fails must not keep the others from freeing their space.
             try:
@@ -201,7 +202,7 @@ class RetentionService:
                 log.warning("sweep.failed", what=name, reason=error.reason)
                 continue
             if removed:
-                log.info("sweep.removed", what=name, rows=removed)
+                log.info("sweep.done", what=name, rows=removed)
 
     async def take_tick(self, name: str) -> bool:
         """Take the present slot of a periodic task for this process."""
@@ -238,6 +239,12 @@ class RetentionService:
             erased = await ledger.erase_gone(session, engine_id, ids, now)
             count += erased.memories
         return count
+
+
+async def _learn_traits(session: Session, now: datetime, limit: int) -> int:
+    """Learn what searches ask of memories that were written before they did."""
+    del now
+    return await ledger.learn_traits(session, limit)
 
 
 async def _has_children(session: Session, engine_id: int, now: datetime) -> bool:

@@ -17,7 +17,7 @@ from app.memories import repository as memories
 from app.memories.ledger import CONTENT_FIELDS, Action, Change
 from app.memories.policy import Cause, ahead, memory_expiry
 from app.memories.schemas import RevisionFields, RollbackMemoryRequest
-from app.memories.service import MemoryService, embed_fact, finish_with_memory
+from app.memories.service import MemoryService, finish_with_memory
 from app.memories.tables import RevisionRow
 from app.operations import repeats
 from app.operations.tables import OperationRow
@@ -102,7 +102,8 @@ class RevisionService:
         now = service.clock.now()
         target = RevisionName(name, _revision_id(name, str(request.target_revision_id)))
         # The revision cannot change, so its fact may be embedded before the transaction.
-        vector = await embed_fact(service.embedder, await self._fact(target, now))
+        fact = await self._fact(target, now)
+        vector = await service.embedding.fact(name.engine.engine, fact)
         async with service.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             new = service.operation(engine, "memories.rollback", "RollbackMemory", now)

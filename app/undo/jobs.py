@@ -17,9 +17,10 @@ from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.engines.schemas import config_of
 from app.memories import repository as memories
-from app.memories.ledger import Vector, Writing
+from app.memories.ledger import Writing
 from app.memories.schemas import RevisionFields
 from app.memories.service import MemoryService
+from app.memories.vectors import Vector
 from app.operations.runner import Job
 from app.resources import Resources
 from app.undo import repository
@@ -82,8 +83,7 @@ class _Undo:
         vectors: dict[str, Vector] = {}
         for at in range(0, len(facts), _EMBEDDED_AT_A_TIME):
             batch = facts[at : at + _EMBEDDED_AT_A_TIME]
-            embedded = await self.service.embedder.embed(batch)
-            vectors |= {fact: Vector(row) for fact, row in zip(batch, embedded, strict=True)}
+            vectors |= await self.service.embedding.facts(self.engine.engine, batch)
             await self.job.step()
         return vectors
 
@@ -140,7 +140,9 @@ def _named(response: Mapping[str, Any]) -> list[str]:
     entries = [
         one for key in ("generatedMemories", "undoneMemories") for one in response.get(key, [])
     ]
-    return [one["memory"]["name"].rpartition("/")[2] for one in entries]
+    names = [one["memory"]["name"] for one in entries]
+    names += [one["name"] for one in response.get("memories", [])]
+    return [name.rpartition("/")[2] for name in names]
 
 
 def _revisions_note(writing: Writing) -> dict[str, Any]:

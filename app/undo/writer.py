@@ -9,7 +9,8 @@ from app.core.names import EngineName, MemoryName, RevisionName
 from app.db.session import Session
 from app.engines.config import MemoryBankConfig
 from app.memories import ledger
-from app.memories.ledger import CONTENT_FIELDS, Action, Change, Deletion, Vector, Writing
+from app.memories.ledger import CONTENT_FIELDS, Action, Change, Deletion, Writing
+from app.memories.vectors import Vector
 from app.operations.schemas import type_url
 from app.undo.plan import Before, Present, Skipped, Trace, Undone, expiry, verdict
 from app.undo.repository import Target
@@ -58,7 +59,7 @@ def fact_to_embed(target: Target, found: Undone | Skipped | None) -> str | None:
 class Writer:
     """Writes verdicts through the ledger, inside the caller's transaction.
 
-    `vectors` has that of each fact that `fact_to_embed` tells.
+    `vectors` has those of facts that `fact_to_embed` tells; a fact without is embedded later.
     """
 
     session: Session
@@ -91,7 +92,7 @@ class Writer:
             expire_time=expiry(
                 self.config, before.memory_expire_time, row.expire_time, self.writing.now
             ),
-            vector=None if fact is None else self.vectors[fact],
+            vector=None if fact is None else self.vectors.get(fact),
             restores=before.revision_id,
         )
 

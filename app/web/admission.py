@@ -22,8 +22,8 @@ from app.core.names import WILDCARD, EngineName, LocationName, parse_engine_id
 from app.core.permissions import WHOLE_ENGINE, Permission
 from app.web.address import address_of
 from app.web.demands import Demand
-from app.web.errors import invalid_fields
 from app.web.names import resource_named_by
+from app.wire.violations import invalid_fields
 
 
 @dataclass(frozen=True)
@@ -165,5 +165,5 @@ def _as_service_error(error: Exception) -> ServiceError:
     if isinstance(error, ServiceError):
         return error
     if isinstance(error, RequestValidationError):
-        return invalid_fields(error.errors())
+        return invalid_fields(error.errors(), skipped=1)
     return Internal("The service failed.", Reason.INTERNAL)

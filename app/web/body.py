@@ -1,11 +1,13 @@
 """Reads JSON bodies: bounded, in time, declared as JSON, an object, of what can be stored only."""
 
 import asyncio
-import json
+import re
+from collections.abc import AsyncIterator
 from math import ceil
 from typing import Any, NoReturn
 
 from starlette.datastructures import MutableHeaders
+from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.core.errors import (
@@ -18,13 +20,16 @@ from app.core.errors import (
 from app.core.limits import MAX_COST, Limits
 from app.web.errors import render
 from app.web.headers import header
+from app.wire.reading import read_object
 
-_MAX_DEPTH = 100
-"""As protocol buffers have it."""
-_MAX_VALUES = 100_000
-"""Keys and values, at any depth: what a request costs to check grows with them, not with bytes."""
+_STREAMED = re.compile(r".*/reasoningEngines/[^/]+/memories:import")
+"""The paths whose routes read their bodies themselves, piece by piece."""
+_PIECE_BYTES = 64 * 1024
+_BROKEN_OFF = "The body was broken off."
+LONG_BYTES = 32 * 1024
+"""A longer body is read, and checked, beside the event loop."""
 _LARGE_BYTES = 256 * 1024
-"""A longer body is checked beside the event loop."""
+"""A longer one costs something, too, and not many are read at a time."""
 _CHECKED_AT_ONCE = 2
 _UNIT_BYTES = 512 * 1024
 """What a unit of the key's rate pays for, of such a body."""
@@ -42,13 +47,14 @@ class JsonBody:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a bad body; pass a good one on."""
-        if scope["type"] != "http":
+        if scope["type"] != "http" or _STREAMED.fullmatch(scope["path"]):
             await self._app(scope, receive, send)
             return
         try:
             body = await self._read_in_time(scope, receive)
             if body:
-                await self._check(scope, body)
+                # Read once: the route takes it from here.
+                scope.setdefault("state", {})["json"] = await self._check(scope, body)
         except ServiceError as error:
             await render(await _charged(scope, error))(scope, receive, send)
             return
@@ -57,16 +63,17 @@ class JsonBody:
             MutableHeaders(scope=scope)["content-type"] = "application/json"
         await self._app(scope, _replay(body, receive), send)
 
-    async def _check(self, scope: Scope, body: bytes) -> None:
+    async def _check(self, scope: Scope, body: bytes) -> dict[str, Any]:
         declared = header(scope, b"content-type")
         content_type = None if declared is None else declared.decode("latin-1")
+        if len(body) <= LONG_BYTES:
+            return read_json(body, content_type)
         if len(body) <= _LARGE_BYTES:
-            check_json(body, content_type)
-            return
+            return await asyncio.to_thread(read_json, body, content_type)
         # Before it costs anything; a request that is admitted pays for its method as well.
         await _charge(scope, min(MAX_COST, ceil(len(body) / _UNIT_BYTES)))
         async with self._checking:
-            await asyncio.to_thread(check_json, body, content_type)
+            return await asyncio.to_thread(read_json, body, content_type)
 
     async def _read_in_time(self, scope: Scope, receive: Receive) -> bytes:
         declared = header(scope, b"content-length") or b"0"
@@ -80,8 +87,7 @@ class JsonBody:
             async with asyncio.timeout(self._seconds):
                 return await self._read(receive)
         except TimeoutError:
-            message = f"The body took longer than {self._seconds:g} seconds."
-            raise DeadlineExceeded(message, Reason.REQUEST_TOO_SLOW, http=408) from None
+            raise too_slow(self._seconds) from None
 
     async def _read(self, receive: Receive) -> bytes:
         body = bytearray()
@@ -89,7 +95,7 @@ class JsonBody:
             message = await receive()
             if message["type"] == "http.disconnect":
                 # What came is not what was asked; nobody is there to read the answer.
-                _refuse("was broken off.")
+                raise InvalidArgument(_BROKEN_OFF, Reason.BODY_NOT_JSON)
             body += message.get("body", b"")
             if len(body) > self._max_bytes:
                 self._refuse_length()
@@ -136,78 +142,56 @@ async def _charged(scope: Scope, error: ServiceError) -> ServiceError:
     return error
 
 
-def check_json(body: bytes, content_type: str | None) -> None:
-    """Make sure that a body, if there is one, is a JSON object that can be stored.
+def read_json(body: bytes, content_type: str | None) -> dict[str, Any]:
+    """Return the JSON object that a body is, of what can be stored.
 
     Raises:
-        InvalidArgument: it is not; with status 415 where it is declared as something else.
+        InvalidArgument: it is none; with status 415 where it is declared as something else.
     """
-    if not body:
-        return
-    media = (content_type or "application/json").partition(";")[0].strip().lower()
+    media = media_type(content_type)
     if media != "application/json" and not media.endswith("+json"):
         raise InvalidArgument(
             "Content-Type: must be application/json.", Reason.CONTENT_TYPE_NOT_JSON, http=415
         )
-    value = _parse(body)
-    if not isinstance(value, dict):
-        _refuse("must be a JSON object.")
-    _check_values(value)
+    return read_object(body, "body")
 
 
-def _parse(body: bytes) -> Any:  # noqa: ANN401 - any JSON value
-    try:
-        return json.loads(body.decode("utf-8"), parse_constant=_refuse_constant)
-    except UnicodeDecodeError:
-        _refuse("must be UTF-8.")
-    except json.JSONDecodeError as error:
-        _refuse(f"is not JSON: {error.msg} at line {error.lineno}, column {error.colno}.")
-    except RecursionError:
-        _refuse(f"must not be nested deeper than {_MAX_DEPTH}.")
-    except ValueError:
-        # Python refuses to read a number of thousands of digits.
-        _refuse("holds a number that is too long.")
+def media_type(content_type: str | None) -> str:
+    """Return as what a body is declared, without parameters; undeclared, it is JSON."""
+    return (content_type or "application/json").partition(";")[0].strip().lower()
 
 
-def _refuse_constant(name: str) -> NoReturn:
-    _refuse(f"holds {name}, which is not JSON.")
+async def pieces(request: Request, seconds: float) -> AsyncIterator[bytes]:
+    """Yield a body as it comes, for a route whose path `_STREAMED` has.
 
+    Nothing bounds how long it is, but how slowly it may come: each 64 KiB, or what is left of it,
+    within `seconds`. What whoever takes the pieces does between them does not count.
 
-def _check_values(value: object) -> None:
-    level: list[object] = [value]
-    count = 0
-    for _ in range(_MAX_DEPTH):
-        count += len(level)
-        if count > _MAX_VALUES:
-            _refuse(f"must not hold more than {_MAX_VALUES} keys and values.")
-        level = [below for item in level for below in _checked(item)]
-        if not level:
+    Raises:
+        DeadlineExceeded: it comes too slowly.
+        InvalidArgument: it was broken off.
+    """
+    stream = request.stream()
+    left, read = seconds, 0
+    loop = asyncio.get_running_loop()
+    while True:
+        began = loop.time()
+        try:
+            async with asyncio.timeout(left):
+                piece = await anext(stream, b"")
+        except TimeoutError:
+            raise too_slow(seconds) from None
+        except ClientDisconnect:
+            raise InvalidArgument(_BROKEN_OFF, Reason.BODY_NOT_JSON) from None
+        if not piece:
             return
-    _refuse(f"must not be nested deeper than {_MAX_DEPTH}.")
+        left, read = left - (loop.time() - began), read + len(piece)
+        if read >= _PIECE_BYTES:
+            left, read = seconds, 0
+        yield piece
 
 
-def _checked(item: object) -> list[object]:
-    """Refuse what cannot be stored; return the keys and values right inside the item."""
-    if isinstance(item, dict):
-        return [*item.keys(), *item.values()]
-    if isinstance(item, list):
-        return item
-    if isinstance(item, str):
-        _check_text(item)
-    elif isinstance(item, float) and item in _INFINITIES:
-        _refuse("holds a number that is out of range.")
-    return []
-
-
-_INFINITIES = frozenset({float("inf"), float("-inf")})
-
-
-def _check_text(text: str) -> None:
-    if "\x00" in text:
-        _refuse("holds the character U+0000, which cannot be stored.")
-    if not text.isascii() and any("\ud800" <= character <= "\udfff" for character in text):
-        _refuse("holds half of a surrogate pair, which is not text.")
-
-
-def _refuse(description: str) -> NoReturn:
-    raise InvalidArgument(f"The body {description}", Reason.BODY_NOT_JSON)
+def too_slow(seconds: float) -> DeadlineExceeded:
+    """Return what says that a body did not come in time."""
+    message = f"The body took longer than {seconds:g} seconds."
+    return DeadlineExceeded(message, Reason.REQUEST_TOO_SLOW, http=408)

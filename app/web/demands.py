@@ -67,6 +67,7 @@ DEMANDS: Mapping[str, Demand] = {
     "listReasoningEngines": Demand(Permission.ENGINES_LIST, _LIST),
     "getReasoningEngine": Demand(Permission.ENGINES_GET),
     "updateReasoningEngine": _change(Permission.ENGINES_UPDATE),
+    "reembedReasoningEngine": _change(Permission.ENGINES_UPDATE, _WORK),
     "deleteReasoningEngine": _change(Permission.ENGINES_DELETE),
     "getUsage": Demand(Permission.USAGE_GET, _LIST),
     # Operations
@@ -78,6 +79,13 @@ DEMANDS: Mapping[str, Demand] = {
     "undoOperation": _change(Permission.OPERATIONS_UNDO, _WORK, adds=(Counted.BYTES,)),
     # Memories and their revisions
     "createMemory": _change(Permission.MEMORIES_CREATE, adds=(Counted.MEMORIES,)),
+    "batchCreateMemories": _change(
+        Permission.MEMORIES_CREATE, _WORK, adds=(Counted.MEMORIES,), is_costly=True
+    ),
+    # So much again for each further chunk.
+    "importMemories": _change(
+        Permission.MEMORIES_CREATE, _WORK, adds=(Counted.MEMORIES,), is_costly=True
+    ),
     "listMemories": Demand(Permission.MEMORIES_LIST, _LIST),
     "getMemory": Demand(Permission.MEMORIES_GET),
     "updateMemory": _change(Permission.MEMORIES_UPDATE, adds=(Counted.BYTES,)),

@@ -11,7 +11,8 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
-from app.core.errors import FieldViolation, InvalidArgument, NotFound, Reason, ServiceError
+from app.core.errors import InvalidArgument, NotFound, Reason, ServiceError
+from app.wire.violations import invalid_fields
 
 
 class ErrorStatus(BaseModel):
@@ -88,7 +89,8 @@ async def _service_error(_: Request, error: Exception) -> JSONResponse:
 
 async def _validation_error(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    return render(invalid_fields(error.errors()))
+    # Behind the name of the part of the request.
+    return render(invalid_fields(error.errors(), skipped=1))
 
 
 async def _http_exception(request: Request, error: Exception) -> JSONResponse:
@@ -112,41 +114,3 @@ def _method_not_allowed(request: Request) -> JSONResponse:
     answer = render(InvalidArgument(message, Reason.METHOD_NOT_ALLOWED, http=405))
     answer.headers["Allow"] = allowed
     return answer
-
-
-# An answer must not grow with a request that is wrong all over.
-MAX_VIOLATIONS = 20
-_MAX_NAME_CHARS = 80
-
-
-def invalid_fields(found: Sequence[Any]) -> InvalidArgument:
-    """Name the fields that a model refused, in wire spelling, never with their values."""
-    named = found[:MAX_VIOLATIONS]
-    violations = [FieldViolation(_path(item["loc"]), _description(item)) for item in named]
-    listed = "; ".join(f"{v.field}: {v.description}" for v in violations[:3])
-    return InvalidArgument(listed, Reason.FIELD_INVALID, violations=violations)
-
-
-def _path(location: Sequence[str | int]) -> str:
-    """Write `("body", "events", 0, "content")` as `events[0].content`."""
-    path = ""
-    for part in location[1:]:
-        if isinstance(part, int):
-            path += f"[{part}]"
-        else:
-            # A name that is not one of ours may be of any length.
-            path += f".{part[:_MAX_NAME_CHARS]}" if path else part[:_MAX_NAME_CHARS]
-    return path or "body"
-
-
-def _description(item: Any) -> str:  # noqa: ANN401 - the shape is pydantic's
-    match item["type"]:
-        case "extra_forbidden":
-            return "is not a field of this message."
-        case "missing":
-            return "is required."
-        case "value_error":
-            return str(item["msg"]).removeprefix("Value error, ")
-        case _:
-            text = str(item["msg"])
-            return text[:1].lower() + text[1:] + ("" if text.endswith(".") else ".")

@@ -1,6 +1,7 @@
 """The base of every wire model: camelCase out, both spellings in, unknown fields refused."""
 
 import re
+from functools import cache
 from typing import Any, ClassVar
 
 from pydantic import BaseModel, ConfigDict, model_validator
@@ -42,13 +43,15 @@ class WireModel(BaseModel):
     def _read_both_spellings(cls, data: Any) -> Any:  # noqa: ANN401 - pydantic hands over anything
         if not isinstance(data, dict):
             return data
-        dropped = cls.ignored | {to_camel(name) for name in cls.ignored}
+        dropped, aliases = _spellings(cls)
+        if dropped.isdisjoint(data) and aliases.keys().isdisjoint(data):
+            return data
         kept = {key: value for key, value in data.items() if key not in dropped}
-        for name, field in cls.model_fields.items():
+        for name, alias in aliases.items():
             # Errors name the alias only if the value came under it. A field given in both
             # spellings is left alone: the second is then refused as unknown.
-            if field.alias and field.alias != name and name in kept and field.alias not in kept:
-                kept[field.alias] = kept.pop(name)
+            if name in kept and alias not in kept:
+                kept[alias] = kept.pop(name)
         return kept
 
     def wire(self) -> dict[str, Any]:
@@ -58,6 +61,16 @@ class WireModel(BaseModel):
     def sent(self) -> dict[str, Any]:
         """Return the JSON form of what was sent: nulls, too, which in an update clear a field."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
+
+
+@cache
+def _spellings(model: type[WireModel]) -> tuple[frozenset[str], dict[str, str]]:
+    """Return the names that a model drops, and the aliases of those that have another one."""
+    dropped = model.ignored | {to_camel(name) for name in model.ignored}
+    fields = model.model_fields.items()
+    return dropped, {
+        name: field.alias for name, field in fields if field.alias and field.alias != name
+    }
 
 
 class Empty(WireModel):

@@ -15,9 +15,10 @@ from app.generation.service import GENERATE
 from app.llm.models import TextModels
 from app.main import create_app
 from app.memories import ledger
-from app.memories.ledger import CONTENT_FIELDS, Creation, Vector
+from app.memories.ledger import CONTENT_FIELDS, Creation
 from app.memories.schemas import DEFAULT_MEMORY_TYPE, RevisionFields
 from app.memories.service import MemoryService
+from app.memories.vectors import Vector
 from app.operations.runner import Job, Runner
 from app.operations.schemas import type_url
 from app.resources import Resources
@@ -50,7 +51,7 @@ class Bank:
     async def fill(self, scope: dict[str, str], facts: Sequence[str]) -> None:
         """Store the facts as memories of the scope."""
         service = MemoryService.of(self.resources)
-        vectors = await service.embedder.embed(facts)
+        vectors = await self.resources.embedder.embed(facts)
         now = self.resources.clock.now()
         empty: Json = {**dict.fromkeys(CONTENT_FIELDS), "topics": [], "user_metadata": {}}
         async with self.resources.db.transaction() as session:

@@ -231,6 +231,22 @@ def _created(own: Names, victim: Victim) -> Iterator[Json]:
         yield {"fact": "I like tea.", "scope": scope}
 
 
+def _created_at_once(own: Names, victim: Victim) -> Iterator[Json]:
+    for memory in _created(own, victim):
+        for memory_id in (victim.names.memory, "mine"):
+            requests = [{"memory": memory, "memoryId": memory_id}, {"memory": _own(own)}]
+            yield {"requests": requests, "atomic": False}
+
+
+def _imported(own: Names, victim: Victim) -> Iterator[Json]:
+    for memory in [*_created(own, victim), _own(own)]:
+        yield {**memory, "memoryId": victim.names.memory}
+
+
+def _own(own: Names) -> Json:
+    return {"fact": "I like tea.", "scope": dict(own.scope)}
+
+
 def _made(own: Names, victim: Victim) -> Iterator[Json]:
     del own
     yield {"userId": victim.names.user}
@@ -259,6 +275,8 @@ _SMUGGLERS: dict[str, Callable[[Names, Victim], Iterator[Json]]] = {
     "ingestEvents": _ingested,
     "rollback": _rolled_back,
     "memories": _created,
+    "batchCreate": _created_at_once,
+    "import": _imported,
     "sessions": _made,
     "keys": _granted,
 }

@@ -113,6 +113,10 @@ def _memory(names: Names) -> Json:
     return {"fact": "I like tea.", **_scope(names)}
 
 
+def _batch(names: Names) -> Json:
+    return {"requests": [{"memory": _memory(names)}]}
+
+
 def _said(names: Names) -> Json:
     return {"directContentsSource": {"events": [event("I like tea.")]}, **_scope(names)}
 
@@ -182,6 +186,16 @@ _VIEWER = [
 _user = partial(Route, role="user", scope=Told.GONE)
 _USER = [
     _user("POST", _MEMORIES, ("memories.create",), body=_memory),
+    _user("POST", _MEMORIES + ":batchCreate", ("memories.create",), body=_batch),
+    # A line for itself is told that its scope is not there.
+    Route(
+        "POST",
+        _MEMORIES + ":import",
+        ("memories.create",),
+        "user",
+        Told.NOTHING,
+        body=_memory,
+    ),
     _user("POST", _MEMORIES + ":generate", ("memories.generate",), body=_said),
     _user("POST", _MEMORIES + ":ingestEvents", ("memories.ingest",), body=_said),
     _user("POST", ENGINE + ":ingestEvents", ("memories.ingest",), body=_said),
@@ -235,6 +249,7 @@ _ADMIN = [
     _admin("GET", ENGINE + "/auditEvents", ("audit.list",), make=with_memory),
     _admin("GET", ENGINE + "/auditEvents:export", ("audit.list",), make=with_memory),
     _admin("PATCH", ENGINE, ("engines.update",), body=_displayed),
+    _admin("POST", ENGINE + ":reembed", ("engines.update",)),
     # The projects that a key is bound to are its own to fill.
     _admin("POST", ENGINES, ("engines.create",), engine=Told.DENIED, body=_displayed),
     Route(

@@ -32,7 +32,8 @@ def inserted(statement: str, values: Mapping[str, Any]) -> Iterator[tuple[str, R
 def _rows(query: exp.Expr, values: Mapping[str, Any]) -> Iterator[list[Any]]:
     if (given := given_list(query)) is not None:
         for one in values[given]:
-            yield [one[column.name] for column in query.expressions]
+            # What is made from several values says nothing of whose the row is.
+            yield [one[c.name] if isinstance(c, exp.Column) else None for c in query.expressions]
     elif isinstance(query, exp.Values):
         for row in query.expressions:
             yield [values.get(parameter(bare(one)) or "") for one in row.expressions]

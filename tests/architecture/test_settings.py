@@ -27,6 +27,8 @@ COUNTED = {
     "units",
     "requests",
     "connections",
+    "memories",
+    "indexes",
 }
 """What the number of a setting without a unit counts."""
 

@@ -37,7 +37,7 @@ def parameter(node: exp.Expr) -> str | None:
 
 
 def given_list(query: exp.Expr) -> str | None:
-    """Return the parameter with a list of objects that a query selects just as they are."""
+    """Return the parameter with a list of objects of which alone a query selects."""
     if not isinstance(query, exp.Select):
         return None
     if {name for name, value in query.args.items() if value} != {"expressions", "from_"}:
@@ -46,8 +46,9 @@ def given_list(query: exp.Expr) -> str | None:
     call = table.this
     if not isinstance(call, exp.Anonymous) or call.name != "jsonb_to_recordset":
         return None
-    columns = [one for one in query.expressions if isinstance(one, exp.Column)]
-    if len(columns) < len(query.expressions) or {one.table for one in columns} != {table.alias}:
+    columns = [one for selected in query.expressions for one in selected.find_all(exp.Column)]
+    is_other = [one.find(exp.Query) or not one.find(exp.Column) for one in query.expressions]
+    if any(is_other) or {one.table for one in columns} != {table.alias}:
         return None
     return parameter(bare(call.expressions[0]))
 

@@ -132,6 +132,17 @@ def test_granular_lives_and_disabled_revisions_are_kept(vertex: Client) -> None:
     assert read.model_dump(exclude_none=True) == sent
 
 
+def test_settings_that_the_client_does_not_know_do_not_keep_it_from_reading(
+    vertex: Client, http: httpx.Client
+) -> None:
+    made = _create(vertex, {"similarity_search_config": {"embedding_model": "any"}})
+    search = {"embeddingModel": "any", "ranking": "vector", "language": "de"}
+    body = {"contextSpec": {"memoryBankConfig": {"similaritySearchConfig": search}}}
+    assert http.patch(made.name, json=body).status_code == 200
+    read = _config(vertex.agent_engines.get(name=made.name).api_resource)
+    assert read.similarity_search_config.embedding_model == "any"
+
+
 def test_an_empty_list_of_examples_memories_is_meaningful(http: httpx.Client, full: Any) -> None:
     example = {"conversationSource": {"events": []}, "generatedMemories": []}
     config = {"customizationConfigs": [{"generateMemoriesExamples": [example]}]}

@@ -20,6 +20,7 @@ from typing_extensions import override
 from app import serving
 from app.core.clock import FixedClock
 from app.db.session import Database
+from app.llm.factory import embedders_with
 from app.llm.ports import Vectors
 from app.llm.scripted import ScriptedEmbedder
 from app.postgres.files import open_private, try_lock
@@ -119,7 +120,7 @@ def external(database: Database, database_url: str, settings: Settings) -> Setti
 async def test_a_model_that_does_not_load_is_told_at_once_and_the_rest_is_served(
     external: Settings, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.resources.open_embedder", lambda _: _Unloadable())
+    monkeypatch.setattr("app.resources.open_embedders", lambda _: embedders_with(_Unloadable()))
     with capture_logs() as lines:
         async with opened(external, clock):
             await asyncio.sleep(0)

@@ -137,7 +137,7 @@ CASES: dict[str, tuple[tuple[str, str, dict[str, Any]], set[str], int]] = {
     "similarity": (
         ("POST", "/memories:retrieve", SIMILAR),
         {"ix_memory_vectors_scope", "ix_memories_scope"},
-        600,
+        320,
     ),
     "newest": (("POST", "/memories:retrieve", {"scope": SCOPE}), {"ix_memories_scope"}, 150),
     "list": (("GET", "/memories", {"pageSize": "50"}), {"ix_memories_create_time"}, 150),
@@ -190,7 +190,7 @@ PARTS, OF_SCOPE = "ix_memories_scope_parts", "ix_memories_scope"
 OF_MEMORY = "uq_memory_revisions_engine_id_memory_id_version"
 # Of each user there are as many memories in every other engine.
 BOUND_CASES: dict[str, tuple[tuple[str, str, dict[str, Any]], set[str], int]] = {
-    "similarity": (CASES["similarity"][0], {OF_SCOPE}, 700),
+    "similarity": (CASES["similarity"][0], {OF_SCOPE}, 320),
     "newest": (CASES["newest"][0], {OF_SCOPE}, 200),
     "list": (("GET", "/memories", {"pageSize": "100"}), {PARTS}, 1_200),
     "list of nothing": (("GET", "/memories", {"filter": 'fact="none"'}), {PARTS}, 1_200),

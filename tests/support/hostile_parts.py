@@ -296,6 +296,7 @@ _KEY = {
 _M, _O, _R = "/memories/known", "/operations/1", "/memories/known/revisions/1"
 _S = "/sessions/known"
 _PAGES = ["pageSize", "pageToken"]
+_BATCH: Json = {"requests": [{"memory": _MEMORY, "memoryId": "b"}, {"memory": _MEMORY}]}
 TEMPLATES: list[tuple[str, str, Json, list[str]]] = [
     ("POST", "", _ENGINE, ["requestId"]),
     ("GET", "", None, ["filter", *_PAGES]),
@@ -303,6 +304,8 @@ TEMPLATES: list[tuple[str, str, Json, list[str]]] = [
     ("PATCH", "/1", _ENGINE, ["updateMask"]),
     ("DELETE", "/2", {"force": True}, ["force"]),
     ("POST", "/1/memories", _MEMORY, ["memoryId", "requestId"]),
+    ("POST", "/1/memories:batchCreate", _BATCH, ["requestId"]),
+    ("POST", "/1/memories:import", {**_MEMORY, "memoryId": "known"}, []),
     ("GET", "/1/memories", None, ["filter", "orderBy", *_PAGES]),
     ("GET", "/1" + _M, None, []),
     ("PATCH", "/1" + _M, {**_MEMORY, "etag": "1"}, ["updateMask", "memoryId"]),

@@ -5,6 +5,10 @@ from typing import Any
 import httpx
 import pytest
 
+from app.core.errors import Reason, Unavailable
+from app.llm.scripted import ScriptedEmbedder
+from app.reembedding.work import Backlog
+from app.resources import Resources
 from tests.support.bank import GONE, Json, history, id_of, listed, ok, refusal, roll_back
 from tests.support.bound import SCOPES, Bound, assert_alike, facts
 from tests.support.operations import create_memory
@@ -197,3 +201,13 @@ async def test_a_change_is_made_where_the_key_sees_the_memory(
     ok(await bound.client.delete(path, params={"permanent": "true"}))
     assert refusal(await bank.get(f"{path}/revisions")) == GONE
     assert await facts(bank) == [one for one in SCOPES if one != "mine-app"]
+
+
+async def test_what_the_key_writes_while_the_model_is_away_is_kept(
+    mine: httpx.AsyncClient, embedder: ScriptedEmbedder, resources: Resources
+) -> None:
+    embedder.failure = Unavailable("Away.", Reason.MODEL_UNAVAILABLE)
+    await create_memory(mine, "New.", SCOPES["mine"])
+    ok(await mine.patch("/memories/mine", json={"fact": "Changed."}))
+    embedder.failure = None
+    assert await Backlog(resources).run() == 2

@@ -208,7 +208,11 @@ _BAD_CONFIGS: list[tuple[dict[str, Any], str, str]] = [
     (_rule(overlapEventCount=1), _RULE, "overlapEventCount needs another rule"),
     (_rule(eventCount=3, overlapEventCount=3), _RULE, "overlapEventCount must be less than"),
     (_rule(eventCount=3, overlap_event_count=0), f"{_RULE}.overlapEventCount", "greater than"),
-    ({"similaritySearchConfig": {}}, "similaritySearchConfig.embeddingModel", "is required."),
+    (
+        {"similaritySearchConfig": {"language": "xx"}},
+        "similaritySearchConfig.language",
+        "must be one of simple, ar, ",
+    ),
     (_schema(id=""), f"{_SCHEMA}.id", "at least 1 character"),
     (_schema(id="a" * 64), f"{_SCHEMA}.id", "at most 63 characters"),
     (_schema(id="Profile"), f"{_SCHEMA}.id", "should match pattern"),

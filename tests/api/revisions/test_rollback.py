@@ -106,8 +106,8 @@ async def test_a_deleted_memory_comes_back_inside_the_window(
     assert await listed(client) == await retrieved(client) == ["x"]
     # Its vector is there again, and is the right one.
     embedder.place("q", near="x", distance=0.25)
-    (near,) = await retrieve(client, similaritySearchParams={"searchQuery": "q"})
-    assert round(near["distance"], 2) == 0.25
+    (near,) = await retrieve(client, explain=True, similaritySearchParams={"searchQuery": "q"})
+    assert round(near["explanation"]["vectorDistance"], 2) == 0.25
     # The window is that of the deletion: it does not end the memory that came back.
     clock.advance(timedelta(days=30))
     assert await listed(client) == ["x"]
@@ -119,12 +119,12 @@ async def test_a_rollback_of_a_tombstone_to_an_older_fact_has_that_fact_s_vector
     embedder.place("q", near="old", distance=0.5)
     path = path_of((await create_memory(client, "old"))["name"])
     ok(await client.patch(path, json={"fact": "new"}))
-    (far,) = await retrieve(client, similaritySearchParams={"searchQuery": "q"})
+    (far,) = await retrieve(client, explain=True, similaritySearchParams={"searchQuery": "q"})
     ok(await client.delete(path))
     ok(await roll_back(client, path, id_of((await history(client, path))[-1])))
-    (near,) = await retrieve(client, similaritySearchParams={"searchQuery": "q"})
-    assert (near["memory"]["fact"], round(near["distance"], 2)) == ("old", 0.5)
-    assert far["distance"] > 1
+    (near,) = await retrieve(client, explain=True, similaritySearchParams={"searchQuery": "q"})
+    assert (near["memory"]["fact"], round(near["explanation"]["vectorDistance"], 2)) == ("old", 0.5)
+    assert far["explanation"]["vectorDistance"] > 1
 
 
 async def test_after_the_window_nothing_is_left(

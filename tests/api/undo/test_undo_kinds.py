@@ -124,8 +124,11 @@ async def test_an_updated_fact_has_its_vector_of_before(
     path = await _made(client, "tea")
     updated = ok(await client.patch(path, json={"fact": "coffee"}))
     await undo(client, runner, updated["name"])
-    (near,) = await retrieve(client, similaritySearchParams={"searchQuery": "q"})
-    assert (near["memory"]["fact"], round(near["distance"], 2)) == ("tea", 0.25)
+    (near,) = await retrieve(client, explain=True, similaritySearchParams={"searchQuery": "q"})
+    assert (near["memory"]["fact"], round(near["explanation"]["vectorDistance"], 2)) == (
+        "tea",
+        0.25,
+    )
 
 
 async def test_an_unchanged_fact_is_not_embedded_again(
@@ -152,8 +155,8 @@ async def test_what_was_deleted_is_there_again_and_is_found(
     assert list(undone(done).values()) == ["RESTORED"]
     found = ok(await client.get(path))
     assert found == {**before, "etag": "3", "updateTime": after(clock, seconds=0)}
-    (near,) = await retrieve(client, similaritySearchParams={"searchQuery": "q"})
-    assert round(near["distance"], 2) == 0.25
+    (near,) = await retrieve(client, explain=True, similaritySearchParams={"searchQuery": "q"})
+    assert round(near["explanation"]["vectorDistance"], 2) == 0.25
     # The window was the deletion's: it does not end the memory that came back.
     clock.advance(timedelta(days=3))
     assert await listed(client) == ["tea"]

@@ -10,7 +10,7 @@ from sqlalchemy import update
 from typing_extensions import override
 
 from app.core.clock import FixedClock
-from app.core.errors import Aborted, Reason, Unavailable
+from app.core.errors import Aborted, FailedPrecondition, Reason
 from app.db.session import Database
 from app.llm.ports import Vectors
 from app.llm.scripted import ScriptedEmbedder
@@ -115,15 +115,15 @@ async def test_cancelled_while_it_embeds_it_writes_nothing(
     assert sorted(await retrieved(client)) == ["milk", "tea"]
 
 
-async def test_a_model_that_is_away_leaves_everything_as_it_was(
+async def test_a_model_that_refuses_leaves_everything_as_it_was(
     client: httpx.AsyncClient, runner: Runner, embedder: MeddlingEmbedder
 ) -> None:
     _, _, purge = await _purged(client)
     queued = ok(await ask(client, purge["name"]))
-    embedder.failure = Unavailable("The model is away.", Reason.MODEL_UNAVAILABLE)
+    embedder.failure = FailedPrecondition("The model refuses.", Reason.MODEL_REFUSED)
     await runner.run_pending()
     failed = ok(await client.get(path_of(queued["name"])))
-    assert failed["error"]["details"][0]["reason"] == Reason.MODEL_UNAVAILABLE
+    assert failed["error"]["details"][0]["reason"] == Reason.MODEL_REFUSED
     assert await listed(client) == []
     embedder.failure = None
     assert len(undone(await undo(client, runner, purge["name"]))) == 2

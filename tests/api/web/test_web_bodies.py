@@ -9,8 +9,9 @@ from fastapi import FastAPI
 
 from app.core.errors import Reason
 from app.settings import Settings
-from app.web.body import check_json
+from app.web.body import read_json
 from tests.support.asgi import ADMIN, Answer, Sent, call
+from tests.support.bank import Json
 from tests.support.engines import COLLECTION, FIRST
 from tests.support.errors import BAD_FIELD, refusal, violations
 from tests.support.operations import create_memory, path_of
@@ -169,15 +170,31 @@ async def test_a_long_body_is_checked_beside_the_event_loop(
 ) -> None:
     threads: list[bool] = []
 
-    def noting(body: bytes, content_type: str | None) -> None:
+    def noting(body: bytes, content_type: str | None) -> Json:
         threads.append(threading.current_thread() is threading.main_thread())
-        check_json(body, content_type)
+        return read_json(body, content_type)
 
-    monkeypatch.setattr("app.web.body.check_json", noting)
+    monkeypatch.setattr("app.web.body.read_json", noting)
     assert (await _post(client, _MEMORY)).status_code == 200
     assert (await _post(client, _MEMORY + b" " * 300_000)).status_code == 200
     assert refusal(await _post(client, b"{" + b" " * 300_000)) == _NOT_JSON
     assert threads == [True, False, False]
+
+
+async def test_a_long_body_is_taken_and_refused_as_any(client: httpx.AsyncClient) -> None:
+    memory: Json = {"fact": "s3cret", "scope": {"user_id": "42"}, "context": "é" * 9_000}
+    long: Json = {**memory, "display_name": "d", "description": "x" * 4_000, "metadata": {}}
+    for number in range(10):
+        long["metadata"][str(number)] = {"stringValue": "v" * 4_000}
+    body = json.dumps(long).encode()
+    assert len(body) > 90_000
+    created = (await _post(client, body)).json()["response"]
+    assert (created["displayName"], created["metadata"]) == ("d", long["metadata"])
+    for wrong, field in (({"factt": 1}, "factt"), ({"ttl": "x"}, "ttl"), ({"scope": {}}, "scope")):
+        answer = await _post(client, json.dumps({**long, **wrong}).encode())
+        assert refusal(answer) == BAD_FIELD
+        assert list(violations(answer)) == [field]
+        assert "s3cret" not in answer.text
 
 
 async def _declared(app: FastAPI, length: bytes, body: bytes = _MEMORY) -> Answer:

@@ -1,0 +1,1 @@
+"""Many memories at once: batches, and imports of any length."""

@@ -1,0 +1,78 @@
+"""The languages of texts, and what Postgres calls their text-search configurations."""
+
+from enum import StrEnum
+
+
+class Language(StrEnum):
+    """A language whose words can be reduced to their stems, by its ISO 639-1 code."""
+
+    SIMPLE = "simple"
+    """Any other: words as they are written."""
+    AR = "ar"
+    CA = "ca"
+    DA = "da"
+    DE = "de"
+    EL = "el"
+    EN = "en"
+    ES = "es"
+    ET = "et"
+    EU = "eu"
+    FI = "fi"
+    FR = "fr"
+    GA = "ga"
+    HI = "hi"
+    HU = "hu"
+    HY = "hy"
+    ID = "id"
+    IT = "it"
+    LT = "lt"
+    NE = "ne"
+    NL = "nl"
+    NO = "no"
+    PT = "pt"
+    RO = "ro"
+    RU = "ru"
+    SR = "sr"
+    SV = "sv"
+    TA = "ta"
+    TR = "tr"
+    YI = "yi"
+
+    @property
+    def configuration(self) -> str:
+        """The name of the text-search configuration; each is in Postgres 15."""
+        return _CONFIGURATIONS[self]
+
+
+_CONFIGURATIONS = {
+    Language.SIMPLE: "simple",
+    Language.AR: "arabic",
+    Language.CA: "catalan",
+    Language.DA: "danish",
+    Language.DE: "german",
+    Language.EL: "greek",
+    Language.EN: "english",
+    Language.ES: "spanish",
+    Language.ET: "estonian",
+    Language.EU: "basque",
+    Language.FI: "finnish",
+    Language.FR: "french",
+    Language.GA: "irish",
+    Language.HI: "hindi",
+    Language.HU: "hungarian",
+    Language.HY: "armenian",
+    Language.ID: "indonesian",
+    Language.IT: "italian",
+    Language.LT: "lithuanian",
+    Language.NE: "nepali",
+    Language.NL: "dutch",
+    Language.NO: "norwegian",
+    Language.PT: "portuguese",
+    Language.RO: "romanian",
+    Language.RU: "russian",
+    Language.SR: "serbian",
+    Language.SV: "swedish",
+    Language.TA: "tamil",
+    Language.TR: "turkish",
+    Language.YI: "yiddish",
+}

@@ -1,0 +1,66 @@
+"""The settings of embedding models; a part of `Settings`, which reads them."""
+
+from enum import StrEnum
+
+from pydantic import BaseModel, Field, SecretStr
+
+
+class EmbedderChoice(StrEnum):
+    """Which embedder turns texts into vectors."""
+
+    AUTO = "auto"
+    MINILM = "minilm"
+    HTTP = "http"
+    HASH = "hash"
+
+
+class EmbeddingSettings(BaseModel):
+    """Which models turn texts into vectors, and how what lacks its vectors is caught up with."""
+
+    embedder: EmbedderChoice = Field(
+        EmbedderChoice.AUTO,
+        description="`minilm`, `http` (OpenAI-compatible), `hash` (lexical only), or `auto`: MiniLM"
+        " where it is installed.",
+    )
+    embedder_threads: int = Field(
+        2, ge=1, description="Threads that compute embeddings in one process."
+    )
+    embedding_cache_entries: int = Field(
+        4_096, ge=0, description="Embeddings kept in memory by content hash."
+    )
+    embedding_model: str | None = Field(None, description="Model of the embedder `http`.")
+    embedding_base_url: str | None = Field(
+        None, description="Address of the embedder `http`, up to and with its `/v1`."
+    )
+    embedding_key: SecretStr | None = Field(None, description="API key of the embedder `http`.")
+    embedding_revision: str | None = Field(
+        None,
+        description="Mark of what the embedder `http` serves under its model's name; another one"
+        " makes another model of it, for when the same name gives other vectors.",
+    )
+    embedding_previous_model: str | None = Field(
+        None,
+        description="Model of the embedder `http` that engines are still served by until they are"
+        " re-embedded.",
+    )
+    embedding_previous_base_url: str | None = Field(
+        None, description="Its address; absent: that of `embedding_base_url`, with its key."
+    )
+    embedding_previous_key: SecretStr | None = Field(
+        None, description="Its API key, for an address of its own."
+    )
+    embedding_previous_revision: str | None = Field(
+        None, description="Its `embedding_revision`, where it had one."
+    )
+    embedding_query_seconds: float = Field(
+        10, gt=0, description="How long a search waits for its embedding before it goes by words."
+    )
+    embedding_retry_seconds: float = Field(
+        5, gt=0, description="Pause between attempts at memories that wait for their vectors."
+    )
+    reembed_batch_rows: int = Field(
+        64, ge=1, le=1_000, description="Memories that a re-embedding takes at a time."
+    )
+    reembed_pause_seconds: float = Field(
+        0.1, ge=0, description="Its pause after each, so that others get at the model, too."
+    )

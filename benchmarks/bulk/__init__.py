@@ -1,0 +1,1 @@
+"""How fast memories are created many at a time."""

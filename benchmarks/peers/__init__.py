@@ -1,0 +1,1 @@
+"""The same work by this service and by what users would pick instead."""

@@ -1,0 +1,187 @@
+"""This service beside what users would pick instead: `make bench-peers`.
+
+One Postgres, the embedded one, has a database for each system. Each system runs in a process of
+its own, and does the same work: a search for the 3 memories of a user nearest to a text, where the
+user has 100, and the write of one memory, of users who are not searched for. All use the same
+vectors, which a function makes in hundredths of a millisecond (`texts.py`); the line of the loop
+alone has that, and the callers' own loop, and nothing else.
+
+- The floor: one statement for each operation, on one table, by psycopg.
+- LangGraph's AsyncPostgresStore, a library: its callers are coroutines in its process.
+- mem0, a library (`Memory`, with `infer=False` and pgvector): its callers are threads in its
+  process. The embedding model that it makes by its configuration is replaced by an object that
+  knows the vectors. Only its own package is installed: with spaCy, which is an extra, it would
+  lemmatise and look for entities, too.
+- Ours over HTTP: the server with its worker, one process; the callers are another. `by vector` is
+  with `MEMORY_BANK_RANKING=vector`, which is what the peers do; else the ranking is hybrid.
+
+CPU time is that of the server, or of the program with the library and the callers in it, and that
+of Postgres: the connections of that database, and whatever serves all of them. Nothing is
+subtracted. What the callers of a server take is told beside it. Systems take turns in every round,
+and the table has the medians of the rounds. Autovacuum is off; after the load, which is not
+measured, each database is vacuumed and analysed.
+
+Services are not here: mem0's server and Honcho are run from images or from their repositories, and
+Hindsight needs a text model for what it stores, so that none could be given this work.
+"""
+
+import argparse
+import shutil
+import tempfile
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, fields
+from pathlib import Path
+from statistics import median
+
+from benchmarks.peers.contender import (
+    CALLERS,
+    PEERS,
+    Cell,
+    Contender,
+    Entry,
+    contending,
+    quiet_postgres,
+    settle,
+)
+from benchmarks.peers.texts import PER_USER
+
+FLOOR = "raw SQL"
+LANGGRAPH = "LangGraph, in process"
+MEM0 = "mem0, in process"
+HYBRID = "ours, over HTTP"
+BY_VECTOR = "ours, by vector"
+ENTRIES = (
+    Entry("the loop alone", "nothing", "floor"),
+    Entry(FLOOR, "floor", "floor"),
+    Entry(LANGGRAPH, "langgraph", "langgraph", python=PEERS),
+    Entry(MEM0, "mem0", "mem0", python=PEERS),
+    Entry(HYBRID, "ours", "ours", setting={}),
+    Entry(BY_VECTOR, "ours", "ours", ("search",), {"MEMORY_BANK_RANKING": "vector"}),
+)
+KINDS = ("search", "write")
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How much is measured."""
+
+    banks: Sequence[int]
+    """Memories of each."""
+    rounds: int
+    operations: int
+    """Of one kind and system in a round, for each number of callers."""
+
+
+FULL = Plan((1_000, 10_000), 5, 240)
+QUICK = Plan((1_000,), 3, 80)
+
+Key = tuple[str, int, str]
+"""Kind, callers, title."""
+
+
+def measure(contenders: Sequence[Contender], plan: Plan) -> dict[Key, Cell]:
+    """Run the rounds; first all searches, so that their bank is as large as it is said to be."""
+    found: dict[Key, list[Cell]] = defaultdict(list)
+    for kind in KINDS:
+        able = [one for one in contenders if kind in one.entry.kinds]
+        for one in able:
+            one.measure(kind, max(CALLERS), plan.operations // 2)
+        for turn in range(plan.rounds):
+            # Each comes at each place.
+            at = turn % len(able)
+            for one in able[at:] + able[:at]:
+                for callers in CALLERS:
+                    cell = one.measure(kind, callers, plan.operations)
+                    found[kind, callers, one.entry.title].append(cell)
+    return {key: _middle(cells) for key, cells in found.items()}
+
+
+def _middle(cells: Sequence[Cell]) -> Cell:
+    names = [one.name for one in fields(Cell)]
+    return Cell(**{name: median(getattr(cell, name) for cell in cells) for name in names})
+
+
+@contextmanager
+def _folder() -> Iterator[Path]:
+    # Short, since a Unix socket's path may have about 100 characters.
+    found = Path(tempfile.mkdtemp(prefix="omb-"))
+    found.chmod(0o755)
+    try:
+        yield found
+    finally:
+        shutil.rmtree(found, ignore_errors=True)
+
+
+def run_bank(memories: int, plan: Plan, entries: Sequence[Entry] = ENTRIES) -> dict[Key, Cell]:
+    """Load and measure banks of so many memories, one for each system."""
+    with _folder() as folder, quiet_postgres(folder) as postgres, ExitStack() as stack:
+        users = memories // PER_USER
+        contenders = [
+            stack.enter_context(contending(entry, postgres, folder, users)) for entry in entries
+        ]
+        for one in contenders:
+            if "write" in one.entry.kinds:
+                one.load()
+        settle(postgres, {entry.database for entry in entries})
+        return measure(contenders, plan)
+
+
+def report(memories: int, cells: dict[Key, Cell]) -> None:
+    """Print the table of one size."""
+    for kind in KINDS:
+        for callers in CALLERS:
+            print(f"\n{kind}, bank of {memories:,}, {callers} at once")
+            print(
+                f"  {'':<24}{'p50 ms':>8}{'p99 ms':>8}{'a second':>10}"
+                f"{'CPU ms':>9}{'process':>9}{'Postgres':>9}{'x raw SQL':>11}"
+            )
+            floor = cells[kind, callers, FLOOR]
+            for (its_kind, its_callers, title), cell in cells.items():
+                if (its_kind, its_callers) == (kind, callers):
+                    print(_line(title, cell, floor))
+
+
+def _line(title: str, cell: Cell, floor: Cell) -> str:
+    line = (
+        f"  {title:<24}{cell.p50:>8.2f}{cell.p99:>8.2f}{cell.per_second:>10.0f}"
+        f"{cell.cpu:>9.2f}{cell.process:>9.2f}{cell.postgres:>9.2f}{cell.cpu / floor.cpu:>11.1f}"
+    )
+    if cell.callers:
+        line += f"   (its callers {cell.callers:.2f})"
+    if cell.short:
+        line += f"   ({cell.short:.0%} of the searches found too few)"
+    return line
+
+
+def judge(memories: int, cells: dict[Key, Cell]) -> None:
+    """Print how ours stands to LangGraph in CPU time."""
+    for kind in KINDS:
+        for callers in CALLERS:
+            peer = cells[kind, callers, LANGGRAPH].cpu
+            for title in (HYBRID, BY_VECTOR):
+                if (own := cells.get((kind, callers, title))) is not None:
+                    print(
+                        f"{title}, {kind}, bank of {memories:,}, {callers} at once:"
+                        f" {own.cpu / peer:.2f} of LangGraph's CPU time (bar: below 1)"
+                    )
+
+
+def main() -> None:
+    """Measure as the command line says."""
+    parser = argparse.ArgumentParser(description="This service beside its peers.")
+    parser.add_argument("--quick", action="store_true", help="a small bank and few operations")
+    plan = QUICK if parser.parse_args().quick else FULL
+    if not Path(PEERS).exists():
+        parser.error("The peers are not installed; run: make bench-peers")
+    found = {memories: run_bank(memories, plan) for memories in plan.banks}
+    for memories, cells in found.items():
+        report(memories, cells)
+    print()
+    for memories, cells in found.items():
+        judge(memories, cells)
+
+
+if __name__ == "__main__":
+    main()

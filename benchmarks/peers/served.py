@@ -1,0 +1,61 @@
+"""Our server, whole, with the vectors of `texts` in place of a model's.
+
+It is opened as `memory-bank serve` opens it, with its worker beside it. Only the embedder is put
+in its place, so that all systems are given the same vectors at the same cost.
+"""
+
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import replace
+
+import numpy as np
+from typing_extensions import override
+
+from app.llm.managed import ManagedEmbedder
+from app.llm.ports import Vectors
+from app.logs import configure_logs
+from app.serving import opened, run, serving
+from app.settings import Settings
+from app.worker import working
+from benchmarks.peers.texts import DIMENSIONS, vector_of
+
+
+class TableEmbedder(ManagedEmbedder):
+    """Knows the vector of every text."""
+
+    model_id = "peers/1"
+    dimensions = DIMENSIONS
+    lexical_only = False
+
+    @property
+    @override
+    def ready(self) -> bool:
+        return True
+
+    @override
+    async def warm(self) -> None:
+        pass
+
+    @override
+    async def close(self) -> None:
+        pass
+
+    @override
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        return np.stack([vector_of(text) for text in texts])
+
+
+async def _serve() -> None:
+    settings = Settings()
+    configure_logs(settings)
+    async with opened(settings) as process:
+        resources = replace(process.resources, embedder=TableEmbedder())
+        async with working(resources), serving(settings, resources) as listening:
+            sys.stdout.write(json.dumps({"port": listening.port}) + "\n")
+            sys.stdout.flush()
+            await listening.task
+
+
+if __name__ == "__main__":
+    run(_serve)

@@ -1,0 +1,1 @@
+"""Whether searches and writes stay as quick in a bank of a million memories."""

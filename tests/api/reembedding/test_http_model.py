@@ -1,0 +1,131 @@
+"""A bank whose embedding model is behind HTTP: away at the start, back, and of another length."""
+
+import asyncio
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+
+import httpx
+import pytest
+from structlog.testing import capture_logs
+
+from app.core.errors import Reason, ServiceError
+from app.main import create_app
+from app.reembedding.work import Backlog
+from app.resources import Resources
+from app.serving import opened
+from app.settings import Settings
+from app.worker import make_runner
+from tests.conftest import ADMIN_KEY
+from tests.support.bank import ENGINE_URL, Json, ok, refusal
+from tests.support.keys import client_with
+from tests.support.model_server import ModelServer, model_server, slow, status
+
+TEA: Json = {"fact": "I like tea.", "scope": {"user_id": "42"}}
+QUERY: Json = {
+    "scope": {"user_id": "42"},
+    "similaritySearchParams": {"searchQuery": "I like tea."},
+}
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with model_server() as found:
+        yield found
+
+
+@asynccontextmanager
+async def started(
+    url: str, folder: Path, server: ModelServer, **given: object
+) -> AsyncIterator[tuple[Resources, httpx.AsyncClient]]:
+    """Open a process as it starts, with its model behind HTTP, and wait until it has been asked."""
+    values = {
+        "data_dir": folder,
+        "database_url": url,
+        "admin_key": ADMIN_KEY,
+        "embedder": "http",
+        "embedding_base_url": server.url,
+        "embedding_model": "small",
+        "embedding_retry_seconds": 0.01,
+        "model_max_attempts": 1,
+        "model_breaker_failures": 100,
+    }
+    async with opened(Settings.model_validate(values | given)) as found:
+        with suppress(ServiceError):
+            await found.resources.embedder.warm()
+        async with client_with(create_app(found.resources), ADMIN_KEY) as client:
+            yield found.resources, client
+
+
+async def found_by(client: httpx.AsyncClient, text: str = "I like tea.") -> Json:
+    body = {**QUERY, "similaritySearchParams": {"searchQuery": text}}
+    (found,) = ok(await client.post("/memories:retrieve", json=body))["retrievedMemories"]
+    assert found["memory"]["fact"] == "I like tea."
+    return dict(found)
+
+
+@pytest.mark.usefixtures("database")
+async def test_a_server_that_is_away_at_the_start_keeps_nobody_waiting(
+    database_url: str, tmp_path: Path, server: ModelServer
+) -> None:
+    server.always(status(503))
+    async with started(database_url, tmp_path, server) as (resources, client):
+        assert (await client.get("http://test/readyz")).status_code == 200
+        ok(await client.post("/memories", json=TEA))
+        await found_by(client)
+        assert await Backlog(resources).run() == 0
+        server.reset()
+        await asyncio.sleep(0.05)
+        assert await Backlog(resources).run() == 1
+        assert await found_by(client)
+
+
+@pytest.mark.usefixtures("database")
+async def test_a_search_waits_for_a_slow_server_no_longer_than_it_may(
+    database_url: str, tmp_path: Path, server: ModelServer
+) -> None:
+    quick = started(database_url, tmp_path, server, embedding_query_seconds=0.2)
+    async with quick as (_, client):
+        ok(await client.post("/memories", json=TEA))
+        server.always(slow(60, {}))
+        async with asyncio.timeout(30):
+            await found_by(client, "Do I like tea?")
+
+
+@pytest.mark.usefixtures("database")
+async def test_vectors_of_another_length_are_told_at_the_start_and_refused(
+    database_url: str, tmp_path: Path, server: ModelServer
+) -> None:
+    async with started(database_url, tmp_path, server) as (_, client):
+        ok(await client.post("/memories", json=TEA))
+    server.dimensions = 12
+    with capture_logs() as logs:
+        async with started(database_url, tmp_path, server) as (_, client):
+            for _ in range(100):
+                if not logs:
+                    await asyncio.sleep(0.05)
+            answer = await client.post("/memories", json={**TEA, "fact": "New."})
+            assert refusal(answer) == (400, "FAILED_PRECONDITION")
+            detail = answer.json()["error"]["details"][0]
+            assert detail["reason"] == Reason.EMBEDDING_LENGTH_CHANGED
+            assert detail["metadata"] == {"model": "http:small", "stored": "8", "given": "12"}
+            await found_by(client)
+    assert logs[0]["event"] == "embedder.warm_failed"
+
+
+@pytest.mark.usefixtures("database")
+async def test_with_a_revision_it_is_another_model_that_a_reembedding_brings(
+    database_url: str, tmp_path: Path, server: ModelServer
+) -> None:
+    async with started(database_url, tmp_path, server) as (_, client):
+        ok(await client.post("/memories", json=TEA))
+    server.dimensions = 12
+    again = started(database_url, tmp_path, server, embedding_revision="2")
+    async with again as (resources, client):
+        name = ok(await client.post(f"{ENGINE_URL}:reembed"))["name"]
+        await make_runner(resources).run_pending()
+        done = ok(await client.get(f"/operations/{name.rpartition('/')[2]}"))
+        assert done["response"]["embeddingModel"] == "http:small@2"
+        ok(await client.post("/memories", json={**TEA, "fact": "New."}))
+        found = ok(await client.post("/memories:retrieve", json=QUERY))["retrievedMemories"]
+        assert found[0]["memory"]["fact"] == "I like tea."

@@ -1,0 +1,139 @@
+"""A write that began under the former model and ends under the next is embedded all the same."""
+
+import asyncio
+from contextvars import Context
+
+import httpx
+import pytest
+
+from app.core.names import EngineName
+from app.engines import repository as engines
+from app.engines.repository import Lock
+from app.llm.scripted import ScriptedEmbedder
+from app.memories import ledger
+from app.memories.ledger import CONTENT_FIELDS, Creation
+from app.memories.schemas import DEFAULT_MEMORY_TYPE, RevisionFields
+from app.memories.service import MemoryService
+from app.memories.vectors import Vector
+from app.reembedding import jobs
+from app.reembedding.service import ReembeddingService
+from app.reembedding.work import Backlog
+from app.resources import Resources
+from tests.support.bank import Json
+from tests.support.embedding import NEW, OLD, Changed, NewEmbedder, changed, stored_vectors
+from tests.support.operations import USER, create_memory
+
+FIRST = EngineName("default", "local", 1)
+
+
+@pytest.fixture
+async def now(
+    client: httpx.AsyncClient, resources: Resources, embedder: ScriptedEmbedder
+) -> Changed:
+    await create_memory(client, "I like tea.")
+    return changed(resources, NewEmbedder(), embedder)
+
+
+class SlowWriter:
+    """A write by the former model that reads its engine, and ends when it is told to."""
+
+    def __init__(self, resources: Resources, embedder: ScriptedEmbedder) -> None:
+        self._resources = resources
+        self._embedder = embedder
+        self._has_read = asyncio.Event()
+        self._may_end = asyncio.Event()
+        # In a context of its own: what runs beside it is in no transaction.
+        self._task = asyncio.create_task(self._write(), context=Context())
+
+    async def begin(self) -> None:
+        await self._has_read.wait()
+
+    async def end(self) -> None:
+        self._may_end.set()
+        await self._task
+
+    async def _write(self) -> None:
+        service = MemoryService.of(self._resources)
+        (values,) = await self._embedder.embed(["I am slow."])
+        empty: Json = {**dict.fromkeys(CONTENT_FIELDS), "topics": [], "user_metadata": {}}
+        content = {**empty, "fact": "I am slow."}
+        vector = Vector(values, OLD)
+        async with self._resources.db.transaction() as session:
+            engine = await engines.get(session, FIRST, Lock.SHARED)
+            request = RevisionFields()
+            writing = service.writing_for(engine, "17", service.clock.now(), request)
+            self._has_read.set()
+            await self._may_end.wait()
+            new = Creation(None, USER, DEFAULT_MEMORY_TYPE, content, None, vector)
+            await ledger.create(session, writing, new)
+
+
+async def until_it_serves(resources: Resources) -> None:
+    while True:
+        async with resources.db.snapshot() as session:
+            if await engines.find_model(session, 1) == NEW:
+                return
+        await asyncio.sleep(0.01)
+
+
+async def test_soon_after_the_end_of_the_write(
+    resources: Resources, now: Changed, embedder: ScriptedEmbedder
+) -> None:
+    writer = SlowWriter(resources, embedder)
+    await writer.begin()
+    name = (await now.reembed())["name"]
+    working = asyncio.create_task(now.runner.run_pending())
+    await until_it_serves(resources)
+    # The end of the operation did not wait for the write.
+    assert (await now.operation(name))["done"]
+    await writer.end()
+    await working
+    assert (await stored_vectors(resources))["I am slow."] == [OLD]
+
+    assert await Backlog(now.resources).run() == 1
+
+    assert (await stored_vectors(resources))["I am slow."] == [OLD, NEW]
+
+
+async def test_with_the_sweep_where_the_worker_was_gone_by_then(
+    resources: Resources,
+    now: Changed,
+    embedder: ScriptedEmbedder,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(jobs, "_SETTLE_SECONDS", 0)
+    service, backlog = ReembeddingService.of(now.resources), Backlog(now.resources)
+    writer = SlowWriter(resources, embedder)
+    await writer.begin()
+    await now.reembedded()
+    await service.remove_stale()
+    await service.remove_stale()
+    assert await backlog.run() == 0
+    await writer.end()
+    assert await stored_vectors(resources) == {"I like tea.": [NEW], "I am slow.": [OLD]}
+
+    await service.remove_stale()
+    assert await backlog.run() == 1
+    await service.remove_stale()
+
+    assert await stored_vectors(resources) == {"I like tea.": [NEW], "I am slow.": [NEW]}
+    async with resources.db.snapshot() as session:
+        assert await engines.list_with_stale_vectors(session, 10) == []
+
+
+async def test_a_vector_that_came_too_late_is_not_kept(resources: Resources, now: Changed) -> None:
+    service = MemoryService.of(now.resources)
+    vector = await service.embedding.fact(1, "I am late.")
+    assert vector is not None
+    assert vector.model_id == OLD
+    await now.reembedded()
+    empty: Json = {**dict.fromkeys(CONTENT_FIELDS), "topics": [], "user_metadata": {}}
+    content = {**empty, "fact": "I am late."}
+    async with resources.db.transaction() as session:
+        engine = await engines.get(session, FIRST, Lock.SHARED)
+        writing = service.writing_for(engine, "17", service.clock.now(), RevisionFields())
+        new = Creation(None, USER, DEFAULT_MEMORY_TYPE, content, None, vector)
+        await ledger.create(session, writing, new)
+    assert (await stored_vectors(resources))["I am late."] == []
+    assert await Backlog(now.resources).run() == 1
+    assert (await stored_vectors(resources))["I am late."] == [NEW]

@@ -1,0 +1,167 @@
+"""A re-embedding whose worker is killed with -9: its successor goes on, and asks for little again.
+
+The model's server counts what it was asked for.
+"""
+
+import asyncio
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from sqlalchemy import text
+
+from app.db import migrate
+from app.main import create_app
+from app.postgres.embedded import EmbeddedPostgres
+from app.serving import opened
+from app.settings import Settings
+from tests.support.bank import Json, ok
+from tests.support.model_server import ModelServer, model_server, slow
+
+_KEY = "reembed-key"
+_MEMORIES = 600
+_BATCH = 16
+_LEASE_SECONDS = 1
+_SOON_SECONDS = 90
+_ENGINE = "http://test/v1beta1/reasoningEngines/1"
+
+
+@pytest.fixture
+def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A database of its own: the workers of two processes sweep and claim all there is."""
+    folder = tmp_path_factory.mktemp("reembed")
+    for parent in (folder, *folder.parents[:2]):
+        parent.chmod(0o755)
+    with EmbeddedPostgres(Settings(data_dir=folder)) as postgres:
+        migrate.upgrade(postgres.url)
+        yield postgres.url
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with model_server() as found:
+        found.always(slow(0.05, {}))
+        yield found
+
+
+@contextmanager
+def worker(url: str, model_url: str) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a worker as operators do, with the next model in its settings."""
+    variables = {
+        **os.environ,
+        "MEMORY_BANK_DATABASE_URL": url,
+        "MEMORY_BANK_EMBEDDER": "http",
+        "MEMORY_BANK_EMBEDDING_BASE_URL": model_url,
+        "MEMORY_BANK_EMBEDDING_MODEL": "next",
+        "MEMORY_BANK_REEMBED_BATCH_ROWS": str(_BATCH),
+        "MEMORY_BANK_REEMBED_PAUSE_SECONDS": "0",
+        "MEMORY_BANK_EMBEDDING_RETRY_SECONDS": "0.2",
+        "MEMORY_BANK_WORKER_LEASE_SECONDS": str(_LEASE_SECONDS),
+        "MEMORY_BANK_LOG_LEVEL": "WARNING",
+    }
+    process = subprocess.Popen([sys.executable, "-m", "app.cli", "worker"], env=variables)
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.fixture
+async def client(database: str, server: ModelServer, tmp_path: Path) -> AsyncIterator[Any]:
+    """A client of a server that has the next model in its settings; the former is the hashing."""
+    former = Settings(data_dir=tmp_path, database_url=database, admin_key=_KEY, embedder="hash")
+    async with opened(former) as found, _client(found.resources) as old:
+        await fill(old)
+    now = Settings(
+        data_dir=tmp_path,
+        database_url=database,
+        admin_key=_KEY,
+        embedder="http",
+        embedding_base_url=server.url,
+        embedding_model="next",
+    )
+    async with opened(now) as found, _client(found.resources) as new:
+        yield new, found.resources
+
+
+def _client(resources: Any) -> httpx.AsyncClient:
+    return httpx.AsyncClient(
+        transport=httpx.ASGITransport(create_app(resources)),
+        base_url=f"{_ENGINE}/",
+        headers={"Authorization": f"Bearer {_KEY}"},
+    )
+
+
+def fact(number: int) -> str:
+    return f"I own the red bicycle with the number {number}."
+
+
+async def fill(client: httpx.AsyncClient) -> None:
+    for number in range(_MEMORIES):
+        body = {"fact": fact(number), "scope": {"user_id": str(number % 7)}}
+        ok(await client.post("/memories", json=body))
+
+
+async def until(client: httpx.AsyncClient, name: str, is_it: Any) -> Json:
+    """Return the operation once it is as wanted."""
+    deadline = time.monotonic() + _SOON_SECONDS
+    while True:
+        found = ok(await client.get(f"http://test/v1beta1/{name}"))
+        if is_it(found):
+            return found
+        assert time.monotonic() < deadline, found
+        await asyncio.sleep(0.05)
+
+
+async def test_nothing_is_lost_and_at_most_one_batch_is_embedded_again(
+    client: tuple[httpx.AsyncClient, Any], database: str, server: ModelServer
+) -> None:
+    http, resources = client
+    name = ok(await http.post(f"{_ENGINE}:reembed"))["name"]
+    with worker(database, server.url) as victim:
+        await until(http, name, lambda one: one["metadata"].get("embeddedCount", 0) >= 200)
+        victim.kill()
+        victim.wait()
+    found = ok(await http.get(f"http://test/v1beta1/{name}"))
+    assert not found["done"]
+    # Meanwhile the former model serves, for what is written, too.
+    late = ok(await http.post("/memories", json={"fact": "Late.", "scope": {"user_id": "0"}}))
+    body = {"scope": {"user_id": "0"}, "similaritySearchParams": {"searchQuery": fact(0)}}
+    nearest = ok(await http.post("/memories:retrieve", json=body))["retrievedMemories"][0]
+    assert nearest["memory"]["fact"] == fact(0)
+    with worker(database, server.url):
+        done = await until(http, name, lambda one: one["done"])
+        await settled(resources)
+    assert done["response"]["embeddingModel"] == "http:next"
+    assert done["metadata"]["percent"] == 100
+    asked = Counter(one for seen in server.seen for one in seen.body["input"])
+    facts = {fact(number) for number in range(_MEMORIES)} | {"Late."}
+    assert facts <= asked.keys()
+    again = sum(asked[one] - 1 for one in facts)
+    assert again <= _BATCH, again
+    assert late["response"]["fact"] == "Late."
+    assert await models(resources) == [("http:next", len(facts))]
+
+
+async def settled(resources: Any) -> None:
+    """Wait until the worker's sweep would have nothing to remove; do its work here."""
+    from app.reembedding.service import ReembeddingService  # noqa: PLC0415 - for this alone
+
+    for _ in range(2):
+        await ReembeddingService.of(resources).remove_stale()
+
+
+async def models(resources: Any) -> list[tuple[str, int]]:
+    """Return how many vectors there are of each model."""
+    statement = "select model_id, count(*) from memory_vectors group by model_id order by 1"
+    async with resources.db.snapshot() as session:
+        return [tuple(row) for row in await session.execute(text(statement))]

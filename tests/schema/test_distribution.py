@@ -1,0 +1,42 @@
+"""The schema stays ready for engines that are spread over databases, or distributed by engine.
+
+Then whatever must be unique can only be so within one engine, what refers to something must lie
+with it, and what is looked for must say of which engine it is (`tests/architecture/test_tenancy`).
+"""
+
+import pytest
+from sqlalchemy import Table, UniqueConstraint
+
+from app.metadata import metadata
+
+COLUMN = "engine_id"
+TABLES = [table for table in metadata.sorted_tables if COLUMN in table.columns]
+BY_NAME = {table.name: table for table in TABLES}
+
+
+def uniques(table: Table) -> list[list[str]]:
+    """Return the columns of all that must be unique, in their order."""
+    constraints = [one.columns for one in table.constraints if isinstance(one, UniqueConstraint)]
+    indexes = [index.columns for index in table.indexes if index.unique]
+    return [[column.name for column in columns] for columns in [*constraints, *indexes]]
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_what_is_unique_is_so_within_an_engine(name: str) -> None:
+    table = BY_NAME[name]
+    keys = [[column.name for column in table.primary_key], *uniques(table)]
+    assert [key[0] for key in keys] == [COLUMN] * len(keys)
+
+
+@pytest.mark.parametrize("name", BY_NAME)
+def test_what_is_referred_to_is_of_the_same_engine(name: str) -> None:
+    for key in BY_NAME[name].foreign_key_constraints:
+        assert key.elements[0].parent.name == key.elements[0].column.name == COLUMN
+
+
+def test_nothing_of_the_service_refers_to_an_engine_or_what_is_below() -> None:
+    others = [table for table in metadata.sorted_tables if COLUMN not in table.columns]
+    referred = {
+        key.referred_table.name for table in others for key in table.foreign_key_constraints
+    }
+    assert not referred & BY_NAME.keys()
