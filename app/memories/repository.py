@@ -24,7 +24,7 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.dialects.postgresql import JSONB, insert
-from sqlalchemy.orm.attributes import set_committed_value
+from sqlalchemy.orm.attributes import manager_of_class, set_committed_value
 
 from app.core.errors import NotFound
 from app.core.filtering.metadata import MetadataFilter
@@ -200,7 +200,14 @@ async def insert_memories(
     # In one order everywhere, so that two who choose the same ids cannot lock each other out.
     ordered = sorted(rows, key=itemgetter("memory_id"))
     inserted = await insert_free(MemoryRow, session, ordered, "memory_id")
-    return [MemoryRow(**row) if row["memory_id"] in inserted else None for row in rows]
+    return [_as_stored(row) if row["memory_id"] in inserted else None for row in rows]
+
+
+def _as_stored(values: Mapping[str, Any]) -> MemoryRow:
+    """Return a row as if it was read: its constructor would notice each value as a change."""
+    row: MemoryRow = manager_of_class(MemoryRow).new_instance()
+    vars(row).update(values)
+    return row
 
 
 async def update_memories(

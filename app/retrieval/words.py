@@ -26,10 +26,10 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import ARRAY, REGCONFIG, TSQUERY, array
 
+from app.rules.bm25 import LENGTH_SHARE, SATURATION
+
 MAX_TERMS = 48
 """Terms of a query that are looked for: the first. Each is a bit of an integer of 64."""
-# Of BM25, in which a term counts once; they only choose the candidates.
-_SATURATION, _LENGTH_SHARE = 1.2, 0.75
 _ACCENTS = re.compile("[\u0300-\u036f]")
 
 
@@ -103,5 +103,5 @@ def score(
     weight: ColumnElement[Any], length: ColumnElement[Any], average: ColumnElement[Any]
 ) -> ColumnElement[Any]:
     """Return BM25 of a memory, of the weight of its terms and its length."""
-    share = 1 - _LENGTH_SHARE + _LENGTH_SHARE * length / func.nullif(average, 0)
-    return weight / (1 + _SATURATION * share)
+    share = 1 - LENGTH_SHARE + LENGTH_SHARE * length / func.nullif(average, 0)
+    return weight / (1 + SATURATION * share)
