@@ -171,6 +171,10 @@ migration: setup ## Write a new migration from the changed tables: m="add x"
 	$(BIN)/python -c "$$NEW_MIGRATION"
 	$(BIN)/ruff format migrations/versions
 
+.PHONY: bench-api
+bench-api: setup ## Get, create and retrieve beside a bare and a trivial route
+	$(BIN)/python -m benchmarks.api $(ARGS)
+
 .PHONY: bench-bulk
 bench-bulk: setup ## Measure memories a second, created many at a time
 	$(BIN)/python -m benchmarks.bulk $(ARGS)

@@ -24,7 +24,7 @@ from app.engines.tables import EngineRow
 from app.limits.quotas import check_room
 from app.memories import ledger
 from app.memories import repository as memories
-from app.memories.ledger import Creation, Writing
+from app.memories.changes import Creation, Writing
 from app.memories.policy import Cause, Life, memory_expiry
 from app.memories.schemas import Memory, RevisionFields, stored_type
 from app.memories.service import MemoryService, noting_revisions

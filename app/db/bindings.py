@@ -1,11 +1,11 @@
 """How the rows of tables belong to scopes: what each table says of itself as `conditioned_by`."""
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
 
+from psycopg.types.json import Jsonb
 from sqlalchemy import ColumnElement, Index, Table, Text, and_, any_, false, literal, select
 from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 
@@ -45,7 +45,7 @@ class ByScope:
         parts, values = ["true"], {}
         for number, (key, some) in enumerate(sorted(conditions.items())):
             parts.append(f"{alias}.{self.column} @> any(%(reach_{number})s::jsonb[])")
-            values[f"reach_{number}"] = [json.dumps({key: value}) for value in sorted(some)]
+            values[f"reach_{number}"] = [Jsonb({key: value}) for value in sorted(some)]
         return " and ".join(parts), values
 
 

@@ -33,7 +33,7 @@ from app.generation.turns import topics_of
 from app.generation.writer import Writer
 from app.llm.checked import CheckedTextModel
 from app.llm.ports import Meter
-from app.memories.ledger import Writing
+from app.memories.changes import Writing
 from app.memories.service import MemoryService
 from app.memories.vectors import Vector
 from app.operations.schemas import type_url

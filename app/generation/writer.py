@@ -17,7 +17,7 @@ from app.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrateg
 from app.generation.turns import metadata_column, topic_columns
 from app.memories import ledger
 from app.memories import repository as memories
-from app.memories.ledger import CONTENT_FIELDS, Change, Creation, Deletion, Writing
+from app.memories.changes import CONTENT_FIELDS, Change, Creation, Deletion, Writing
 from app.memories.policy import Cause, memory_expiry
 from app.memories.schemas import DEFAULT_MEMORY_TYPE, PROFILE_TYPE
 from app.memories.tables import MemoryRow

@@ -23,11 +23,14 @@ m.memory_id, m.version, m.scope, m.fact, m.display_name, m.description, m.topics
 m.memory_type, m.structured_content, m.context, m.create_time, m.update_time, m.expire_time"""
 """Of `StoredMemory`, in its order."""
 _GET = f"""
-select e.project, e.location, {COLUMNS}
+select e.project, e.location, m.*
 from engines e
-left join memories m
-    on m.engine_id = %(engine)s and m.memory_id = %(memory)s and m.delete_time is null
-    and (m.expire_time is null or m.expire_time > %(now)s) and {{reach}}
+left join lateral (
+    select {COLUMNS}
+    from memories m
+    where m.engine_id = %(engine)s and m.memory_id = %(memory)s and m.delete_time is null
+        and (m.expire_time is null or m.expire_time > %(now)s) and {{reach}}
+) m on true
 where e.engine_id = %(engine)s and e.delete_time is null
     and %(project)s in (e.project, '-') and %(location)s in (e.location, '-')
 """  # noqa: S608 - of constants

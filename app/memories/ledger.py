@@ -5,19 +5,27 @@ nothing is.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import datetime, timedelta
-from enum import StrEnum
+from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from app.core.errors import Aborted, AlreadyExists, Reason
 from app.core.ids import new_id
-from app.core.names import EngineName, MemoryName
+from app.core.names import MemoryName
 from app.core.turns import each
 from app.db.session import Database, Session, note
 from app.engines import repository as engines
 from app.engines.tables import EngineRow
 from app.memories import erasure, hot, repository, vectors
+from app.memories.changes import (
+    CONTENT_FIELDS,
+    Action,
+    Change,
+    Creation,
+    Deletion,
+    Writing,
+    Written,
+)
 from app.memories.erasure import Erased
 from app.memories.schemas import scope_hash
 from app.memories.tables import MemoryRow
@@ -27,98 +35,6 @@ from app.operations import erasure as stored
 from app.operations.repository import NewOperation
 from app.operations.schemas import State, type_url
 from app.wire.scalars import format_timestamp
-
-CONTENT_FIELDS = (
-    "fact",
-    "display_name",
-    "description",
-    "topics",
-    "user_metadata",
-    "structured_content",
-    "context",
-)
-"""The columns that every revision keeps and a rollback restores."""
-
-
-class Action(StrEnum):
-    """What a revision records."""
-
-    CREATED = "CREATED"
-    UPDATED = "UPDATED"
-    DELETED = "DELETED"
-    ROLLED_BACK = "ROLLED_BACK"
-
-
-@dataclass(frozen=True)
-class Writing:
-    """What all changes of one request share."""
-
-    engine: EngineName
-    """The stored full name."""
-    now: datetime
-    operation_id: str
-    model_id: str
-    """Of the model that serves the engine."""
-    recovery: timedelta
-    revision_expire_time: datetime
-    labels: Mapping[str, str] = field(default_factory=dict)
-    keeps_revisions: bool = True
-    language: str | None = None
-    """Of the facts, as a text-search configuration; None: what each seems to be in."""
-    author: str | None = None
-    """The engine or model that wrote the facts, where one did."""
-    prompt_version: str | None = None
-    """Of the prompts that a model was given."""
-    adopts_model: bool = False
-    """Whether no model serves the engine yet; this one does from the first vector on."""
-
-
-@dataclass(frozen=True)
-class Creation:
-    """A new memory. `content` has a value for each of `CONTENT_FIELDS`.
-
-    A fact without a `vector`, or with one of a model that does not serve the engine any more, is
-    embedded later.
-    """
-
-    memory_id: str | None
-    scope: Mapping[str, str]
-    memory_type: str
-    content: Mapping[str, Any]
-    expire_time: datetime | None
-    vector: Vector | None
-    extracted: Sequence[Mapping[str, Any]] = ()
-
-
-@dataclass(frozen=True)
-class Change:
-    """New content for a memory as it was read: an update, or with `restores` a rollback.
-
-    `vector` may be left out where the fact stays as it is; else that is as for a `Creation`.
-    """
-
-    row: MemoryRow
-    content: Mapping[str, Any]
-    expire_time: datetime | None
-    vector: Vector | None
-    restores: int | None = None
-    extracted: Sequence[Mapping[str, Any]] = ()
-
-
-@dataclass(frozen=True)
-class Deletion:
-    """The deletion of a live memory as it was read; it can be recovered for a while."""
-
-    row: MemoryRow
-    extracted: Sequence[Mapping[str, Any]] = ()
-
-
-@dataclass(frozen=True)
-class Written:
-    """A memory as a change left it, and the id of its revision, where one was kept."""
-
-    row: MemoryRow
-    revision_id: int | None
 
 
 @dataclass(frozen=True)

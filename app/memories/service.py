@@ -24,8 +24,9 @@ from app.engines.schemas import config_of, name_of
 from app.engines.tables import EngineRow
 from app.limits.sizes import check_metadata_size, check_scope_size
 from app.memories import ledger, repository
+from app.memories.changes import CONTENT_FIELDS, Change, Creation, Writing
 from app.memories.embedding import EngineEmbedding
-from app.memories.ledger import CONTENT_FIELDS, Change, Creation, Writing, response_of
+from app.memories.ledger import response_of
 from app.memories.policy import Cause, Life, memory_expiry, revision_expiry
 from app.memories.schemas import (
     CreateMemoryRequest,

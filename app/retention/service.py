@@ -24,8 +24,8 @@ from app.limits import claims
 from app.limits import repository as totals
 from app.memories import ledger
 from app.memories import repository as memories
+from app.memories.changes import Writing
 from app.memories.erasure import NOTHING_ERASED, Erased
-from app.memories.ledger import Writing
 from app.memories.schemas import RevisionFields, metadata_filters
 from app.memories.service import MemoryService, noting_revisions
 from app.memories.tables import MemoryRow

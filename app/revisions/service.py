@@ -14,7 +14,7 @@ from app.engines.repository import Lock
 from app.engines.schemas import config_of, name_of
 from app.memories import ledger
 from app.memories import repository as memories
-from app.memories.ledger import CONTENT_FIELDS, Action, Change
+from app.memories.changes import CONTENT_FIELDS, Action, Change
 from app.memories.policy import Cause, ahead, memory_expiry
 from app.memories.schemas import RevisionFields, RollbackMemoryRequest
 from app.memories.service import MemoryService, finish_with_memory

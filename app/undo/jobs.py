@@ -17,7 +17,7 @@ from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.engines.schemas import config_of
 from app.memories import repository as memories
-from app.memories.ledger import Writing
+from app.memories.changes import Writing
 from app.memories.schemas import RevisionFields
 from app.memories.service import MemoryService
 from app.memories.vectors import Vector

@@ -9,7 +9,7 @@ from app.core.names import EngineName, MemoryName, RevisionName
 from app.db.session import Session
 from app.engines.config import MemoryBankConfig
 from app.memories import ledger
-from app.memories.ledger import CONTENT_FIELDS, Action, Change, Deletion, Writing
+from app.memories.changes import CONTENT_FIELDS, Action, Change, Deletion, Writing
 from app.memories.vectors import Vector
 from app.operations.schemas import type_url
 from app.undo.plan import Before, Present, Skipped, Trace, Undone, expiry, verdict

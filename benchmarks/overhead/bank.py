@@ -15,7 +15,7 @@ from app.generation.service import GENERATE
 from app.llm.models import TextModels
 from app.main import create_app
 from app.memories import ledger
-from app.memories.ledger import CONTENT_FIELDS, Creation
+from app.memories.changes import CONTENT_FIELDS, Creation
 from app.memories.schemas import DEFAULT_MEMORY_TYPE, RevisionFields
 from app.memories.service import MemoryService
 from app.memories.vectors import Vector

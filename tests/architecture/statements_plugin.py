@@ -36,7 +36,8 @@ _LAST = (
     Path(__file__).with_name("test_statements.py"),
     Path(__file__).with_name("test_conditions.py"),
 )
-_MESSENGERS = {"app.db.bulk"}
+_MESSENGERS = {"app.db.bulk", "app.db.direct"}
+_PASSES_ON = {"app.db.session.Database.run"}
 _INSERTS = re.compile(r"\binsert\s+into\b", re.IGNORECASE)
 
 
@@ -160,6 +161,8 @@ def _sender(frame: FrameType | None) -> str | None:
             return None
         if file.startswith(_APP) and frame.f_globals["__name__"] not in _MESSENGERS:
             function = frame.f_code.co_qualname.partition(".<locals>")[0]
-            return f"{frame.f_globals['__name__']}.{function}"
+            found = f"{frame.f_globals['__name__']}.{function}"
+            if found not in _PASSES_ON:
+                return found
         frame = frame.f_back
     return None

@@ -13,7 +13,7 @@ from app.core.ids import new_id
 from app.core.names import EngineName
 from app.db.session import Database
 from app.memories import ledger
-from app.memories.ledger import CONTENT_FIELDS, Change, Creation, Deletion, Writing, Written
+from app.memories.changes import CONTENT_FIELDS, Change, Creation, Deletion, Writing, Written
 from app.memories.schemas import DEFAULT_MEMORY_TYPE, PROFILE_TYPE, scope_hash
 from app.memories.tables import MemoryRow, MemoryVectorRow, RevisionLabelRow, RevisionRow
 from app.memories.vectors import Vector

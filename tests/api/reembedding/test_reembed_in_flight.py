@@ -11,7 +11,7 @@ from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.llm.scripted import ScriptedEmbedder
 from app.memories import ledger
-from app.memories.ledger import CONTENT_FIELDS, Creation
+from app.memories.changes import CONTENT_FIELDS, Creation
 from app.memories.schemas import DEFAULT_MEMORY_TYPE, RevisionFields
 from app.memories.service import MemoryService
 from app.memories.vectors import Vector

@@ -127,6 +127,5 @@ async def test_a_bound_caller_finds_what_is_theirs(
         seen = filled.for_caller(Caller("a-key", frozenset(), reach))
         async with seen.snapshot() as bound:
             whole, large = await _both(bound, query, wanted)
-        assert len(whole[1]) == (80 if user == "42" else 0)
+        assert bool(whole[1]) == (user == "42")
         assert bool(large[1]) == bool(whole[1])
-        assert large[1].keys() <= whole[1].keys()

@@ -10,7 +10,7 @@ from app.core.names import EngineName
 from app.db.session import Database
 from app.llm.scripted import ScriptedEmbedder
 from app.memories import ledger
-from app.memories.ledger import CONTENT_FIELDS, Creation, Writing
+from app.memories.changes import CONTENT_FIELDS, Creation, Writing
 from app.memories.schemas import DEFAULT_MEMORY_TYPE, scope_hash
 from app.memories.vectors import Vector
 from app.resources import Resources

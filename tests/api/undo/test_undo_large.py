@@ -12,7 +12,7 @@ from app.core.names import EngineName
 from app.db.session import Database
 from app.llm.scripted import ScriptedEmbedder
 from app.memories import ledger
-from app.memories.ledger import CONTENT_FIELDS, Creation, Writing
+from app.memories.changes import CONTENT_FIELDS, Creation, Writing
 from app.memories.schemas import DEFAULT_MEMORY_TYPE
 from app.memories.vectors import Vector
 from app.operations.runner import Runner
