@@ -10,7 +10,7 @@ import pytest
 from typing_extensions import override
 
 from app.core.clock import FixedClock
-from app.core.errors import InvalidArgument, Reason, Unavailable
+from app.core.errors import Aborted, InvalidArgument, Reason, Unavailable
 from app.db.session import Database
 from app.ingestion.service import IngestionService
 from app.ingestion.tables import StreamEventRow
@@ -41,7 +41,8 @@ from tests.support.undo import undo
 from tests.support.usage import record
 
 BROKEN = InvalidArgument("The model is not there.", Reason.FIELD_INVALID)
-AWAY = Unavailable("The model is away.", Reason.DATABASE_UNAVAILABLE)
+CLASH = Aborted("Another won.", Reason.CONCURRENT_CHANGE)
+AWAY = Unavailable("The model is away.", Reason.MODEL_UNAVAILABLE)
 
 
 class MeddlingEmbedder(ScriptedEmbedder):
@@ -252,7 +253,7 @@ async def test_what_may_pass_is_retried_in_the_same_operation(
     client: httpx.AsyncClient, runner: Runner, clock: FixedClock, embedder: MeddlingEmbedder
 ) -> None:
     first = await ingest(client, TEA)
-    embedder.failure = AWAY
+    embedder.failure = CLASH
     assert await runner.run_pending() == 1
     assert (await read(client, first))["done"] is False
     # A request does not hurry the retry on.
@@ -266,6 +267,14 @@ async def test_what_may_pass_is_retried_in_the_same_operation(
     clock.advance(timedelta(seconds=1))
     await ended(client, runner, first)
     assert len(await listed(client)) == 2
+
+
+async def test_an_embedding_model_that_is_away_holds_nothing_up(
+    client: httpx.AsyncClient, runner: Runner, embedder: MeddlingEmbedder
+) -> None:
+    embedder.failure = AWAY
+    await ended(client, runner, await ingest(client, TEA))
+    assert await listed(client) == [TEA]
 
 
 async def test_a_cancelled_operation_keeps_the_events_for_the_next(
