@@ -1,13 +1,17 @@
 """Requests over several connections at once, from a process of its own."""
 
 import asyncio
+import itertools
 import json
 import multiprocessing
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from multiprocessing.connection import Connection as Pipe
-from time import perf_counter
+from time import perf_counter, time_ns
+
+COUNTED = "00000000"
+"""What stands for the number of a request, in those that shall differ."""
 
 
 @dataclass(frozen=True)
@@ -78,15 +82,16 @@ def _serve(pipe: Pipe, port: int, secret: str) -> None:
 async def _load(port: int, raw: bytes, connections: int, seconds: float) -> tuple[int, float]:
     began = perf_counter()
     until = began + seconds
-    counts = await asyncio.gather(*(_ask(port, raw, until) for _ in range(connections)))
+    numbers = itertools.count(time_ns() % 10_000_000)
+    counts = await asyncio.gather(*(_ask(port, raw, until, numbers) for _ in range(connections)))
     return sum(counts), perf_counter() - began
 
 
-async def _ask(port: int, raw: bytes, until: float) -> int:
+async def _ask(port: int, raw: bytes, until: float, numbers: Iterator[int]) -> int:
     reader, writer = await asyncio.open_connection("127.0.0.1", port)
     count = 0
     while perf_counter() < until:
-        writer.write(raw)
+        writer.write(raw.replace(COUNTED.encode(), b"%08d" % next(numbers)))
         head = (await reader.readuntil(b"\r\n\r\n")).lower()
         length = int(head.partition(b"content-length:")[2].split(None, 1)[0])
         answer = await reader.readexactly(length)
