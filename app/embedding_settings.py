@@ -53,7 +53,10 @@ class EmbeddingSettings(BaseModel):
         None, description="Its `embedding_revision`, where it had one."
     )
     embedding_query_seconds: float = Field(
-        10, gt=0, description="How long a search waits for its embedding before it goes by words."
+        10,
+        gt=0,
+        description="How long a search, and the write of one memory, wait for an embedding: then the"
+        " search goes by words, and the memory is embedded later.",
     )
     embedding_retry_seconds: float = Field(
         5, gt=0, description="Pause between attempts at memories that wait for their vectors."

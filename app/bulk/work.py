@@ -8,6 +8,7 @@ under its id and with its content, is passed over, the whole can be sent again.
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any
 
 from app.bulk import repository
@@ -35,6 +36,7 @@ from app.operations.tables import OperationRow
 IMPORT = "memories.import"
 """The kind of the operation that stands for an import."""
 _RETRY_SECONDS = 1.0
+_LONG_BYTES = 32 * 1024
 
 Charge = Callable[[], Awaitable[None]]
 """Takes the cost of a chunk from the rates, or raises what says when there will be enough."""
@@ -137,7 +139,13 @@ class Import:
     async def _ready(self, lines: Sequence[Line]) -> _Chunk:
         """Read lines, pass over what is there already, and embed the others."""
         settings = self._service.memories.settings
-        read = await each(lines, lambda line: read_line(settings, line))
+        # A long line cannot be cut into turns, so that it is read beside the event loop.
+        is_long = any(len(line.text or b"") > _LONG_BYTES for line in lines)
+        reading = partial(read_line, settings)
+        if is_long:
+            read = await asyncio.to_thread(lambda: [reading(line) for line in lines])
+        else:
+            read = await each(lines, reading)
         failed = {
             line.number: one
             for line, one in zip(lines, read, strict=True)

@@ -66,10 +66,17 @@ class EngineEmbedding:
 
     async def fact(self, engine_id: int, fact: str | None) -> Vector | None:
         """Return the vector of a fact, as `facts` does, if there is one."""
-        return None if fact is None else (await self.facts(engine_id, [fact])).get(fact)
+        if fact is None:
+            return None
+        # A request waits for it: before its client gives up, the fact is put off.
+        return (await self.facts(engine_id, [fact], self.query_seconds)).get(fact)
 
-    async def facts(self, engine_id: int, facts: Sequence[str]) -> dict[str, Vector]:
+    async def facts(
+        self, engine_id: int, facts: Sequence[str], seconds: float | None = None
+    ) -> dict[str, Vector]:
         """Return the vector of each fact; none at all while the model cannot be asked.
+
+        `seconds` is how long it may take, where that is not for the model's own settings to say.
 
         Raises:
             FailedPrecondition: the model refuses, or its vectors have another length than before.
@@ -79,7 +86,11 @@ class EngineEmbedding:
             return {}
         model_id = await self._serving(engine_id)
         try:
-            vectors = await self.embedded(model_id, facts)
+            async with asyncio.timeout(seconds):
+                vectors = await self.embedded(model_id, facts)
+        except TimeoutError:
+            log.warning("embedding.put_off", model_id=model_id, reason=Reason.MODEL_TIMEOUT)
+            return {}
         except AWAY as error:
             log.warning("embedding.put_off", model_id=model_id, reason=error.reason)
             return {}

@@ -25,6 +25,9 @@ _TERMS = (
     " regexp_replace(normalize(coalesce(fact, ''), NFD), '[\\u0300-\\u036f]', '', 'g'))"
 )
 
+# Of any length, it would be too long for an index.
+_SOURCE = "\"left\"(metadata #>> '{source,stringValue}', 200)"
+
 
 class MemoryRow(Base):
     """A memory, live or a tombstone (`delete_time` set) that can be recovered for a while.
@@ -90,7 +93,7 @@ class MemoryRow(Base):
     terms: Mapped[str] = mapped_column(TSVECTOR, Computed(_TERMS, persisted=True), deferred=True)
     cues: Mapped[list[str] | None] = mapped_column(ARRAY(Text), deferred=True)
     source: Mapped[str | None] = mapped_column(
-        Text, Computed("metadata #>> '{source,stringValue}'", persisted=True), deferred=True
+        Text, Computed(_SOURCE, persisted=True), deferred=True
     )
     position: Mapped[float | None] = mapped_column(
         Double,

@@ -12,7 +12,7 @@ from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.memories import repository as memories
 from app.memories import vectors as written
-from app.memories.embedding import EngineEmbedding
+from app.memories.embedding import AWAY, EngineEmbedding
 from app.memories.vectors import Vector
 from app.reembedding import repository
 from app.resources import Resources
@@ -66,8 +66,21 @@ class Backlog:
             # Deleted: they go with their engine.
             return None
         except ServiceError as error:
+            if len(memory_ids) > 1 and not isinstance(error, AWAY):
+                # It may be one of them that the model refuses: the others are not to wait for it.
+                return await self._tried_in_halves(engine_id, memory_ids)
             log.warning("embedding.still_waiting", engine_id=engine_id, reason=error.reason)
             return None
+
+    async def _tried_in_halves(self, engine_id: int, memory_ids: Sequence[str]) -> int | None:
+        middle, total = len(memory_ids) // 2, None
+        for half in (memory_ids[:middle], memory_ids[middle:]):
+            done = await self._tried(engine_id, half)
+            if done is None:
+                await self._put_back(engine_id, half)
+            else:
+                total = done + (total or 0)
+        return total
 
     async def _embed(self, name: EngineName, memory_ids: Sequence[str]) -> int | None:
         embedding = EngineEmbedding.of(self.resources)

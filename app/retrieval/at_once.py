@@ -59,4 +59,4 @@ class SearchAtOnce:
         ]
 
     async def _told(self, found: Mapping[str, object]) -> dict[str, StoredMemory] | None:
-        return await hot.tell(self.db, self.engine, list(found), self.query.now)
+        return await hot.tell(self.db, self.engine, self.query, list(found))

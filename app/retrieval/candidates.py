@@ -114,7 +114,7 @@ def _of_large_scope(
     query: ScopeQuery, wanted: Wanted, index: ScopeIndex
 ) -> tuple[Select[*tuple[Any, ...]], dict[str, Any]]:
     """Return the statement that enters the scope by its indexes, and its values."""
-    most = (BY_DISTANCE, BY_WORDS)
+    most = (max(BY_DISTANCE, wanted.count), BY_WORDS)
     if query.is_unfiltered:
         values = query.values() | {
             "model_id": wanted.model_id,

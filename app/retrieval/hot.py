@@ -7,7 +7,6 @@ goes the usual way.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 from functools import cache
 from typing import Any
 
@@ -39,7 +38,7 @@ select {COLUMNS}
 from engines e
 join memories m
     on m.engine_id = %(engine)s and m.memory_id = any(%(ids)s) and m.delete_time is null
-    and (m.expire_time is null or m.expire_time > %(now)s)
+    and (m.expire_time is null or m.expire_time > %(now)s) and m.scope_hash = %(scope)s
 where e.engine_id = %(engine)s and e.delete_time is null and e.version = %(version)s
     and e.embedding_model = %(model)s
 """  # noqa: S608 - of constants
@@ -88,18 +87,19 @@ def _nearest() -> Select[*tuple[Any, ...]]:
 
 
 async def tell(
-    db: Database, engine: EngineRow, memory_ids: Sequence[str], now: datetime
+    db: Database, engine: EngineRow, query: ScopeQuery, memory_ids: Sequence[str]
 ) -> dict[str, StoredMemory] | None:
-    """Return live memories by their ids; None if one is gone, or the engine is not as it was read.
+    """Return live memories of the scope by their ids.
 
-    For none at all, that cannot be told: None, too.
+    None if one is gone, or the engine is not as it was read; for none at all, that cannot be told.
     """
     values = {
         "engine": engine.engine_id,
         "version": engine.version,
         "model": engine.embedding_model,
         "ids": list(memory_ids),
-        "now": now,
+        "scope": query.scope_hash,
+        "now": query.now,
     }
     found = [StoredMemory(*row) for row in await db.run(_TELL.encode(), values)]
     if not found or len(found) < len(memory_ids):

@@ -16,7 +16,7 @@ from app.engines.known import KnownEngines
 from app.engines.schemas import config_of, name_of
 from app.engines.tables import EngineRow
 from app.memories import repository as memories
-from app.memories.embedding import EngineEmbedding
+from app.memories.embedding import EmbeddedQuery, EngineEmbedding
 from app.memories.schemas import (
     DEFAULT_MEMORY_TYPE,
     metadata_filters,
@@ -126,23 +126,24 @@ class RetrievalService:
         query: ScopeQuery,
         seconds: float | None,
     ) -> Retrieved:
+        embedded = await self.embedding.query(name.engine, params.search_query)
         known = self.known.find(name)
         if known is not None and self.db.sees_all and query.is_unfiltered:
-            at_once = await self._at_once(known, request, params, query)
+            at_once = await self._at_once(known, request, params, query, embedded)
             if at_once is not None:
                 return at_once
         while True:
-            embedded = await self.embedding.query(name.engine, params.search_query)
             index = await self.indexes.find(query, embedded.model_id)
             async with self.db.snapshot(statement_seconds=seconds) as session:
                 row = await engines.get(session, name)
-                if self.embedding.serving(row) != embedded.model_id:
-                    continue
-                search = Search(session, query, embedded, index, self._count(params.top_k))
-                found = await self._search(search, config_of(row), params.search_query)
-            self.known.note(row)
-            response = _response(name_of(row), request, found or ())
-            return Retrieved(response, is_without_vectors=embedded.vector is None)
+                is_serving = self.embedding.serving(row) == embedded.model_id
+                if is_serving:
+                    search = Search(session, query, embedded, index, self._count(params.top_k))
+                    found = await self._search(search, config_of(row), params.search_query)
+                    self.known.note(row)
+                    response = _response(name_of(row), request, found or ())
+                    return Retrieved(response, is_without_vectors=embedded.vector is None)
+            embedded = await self.embedding.query(name.engine, params.search_query)
 
     async def _at_once(
         self,
@@ -150,9 +151,9 @@ class RetrievalService:
         request: RetrieveMemoriesRequest,
         params: SimilaritySearchParams,
         query: ScopeQuery,
+        embedded: EmbeddedQuery,
     ) -> Retrieved | None:
         """Search by the hot statements; None where they cannot, or have found nothing."""
-        embedded = await self.embedding.query(engine.engine_id, params.search_query)
         index = await self.indexes.find(query, embedded.model_id)
         if index is not None or embedded.model_id != engine.embedding_model:
             return None

@@ -27,7 +27,7 @@ class Dispatch:
         if scope["type"] == "http":
             path = scope["path"]
             for route in self._routes.get((scope["method"], path.count("/")), ()):
-                found = route.path_regex.match(path)
+                found = route.path_regex.fullmatch(path)
                 if found is not None:
                     scope["route"] = route
                     scope["endpoint"] = route.endpoint

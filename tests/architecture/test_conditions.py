@@ -26,12 +26,16 @@ from tests.architecture.tenancy import TENANT_TABLES
 from tests.architecture.trees import is_judged
 
 UNREACHED = {
+    "app.memories.hot.insert": "is for callers who see all; see `Database.audit`",
+    "app.retrieval.hot.find_candidates": "is for callers who see all; see `Database.sees_all`",
+    "app.retrieval.hot.find_nearest": "is for callers who see all",
+    "app.retrieval.hot.tell": "is for callers who see all",
     "app.ingestion.repository.exists_pending": "deletes an engine",
     "app.memories.repository.exists_any": "deletes an engine",
     "app.operations.repository.fail_waiting": "deletes an engine",
     "app.sessions.repository.exists_any": "deletes an engine",
 }
-"""What no caller can reach who is bound to scopes, and why: it concerns the whole engine."""
+"""What no caller can reach who is bound to scopes, and why."""
 WHOLE_ENGINE = {
     "app.operations.claims.check_queue": "counts what waits, and tells only that it is too much",
 }

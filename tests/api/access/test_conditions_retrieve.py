@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from tests.support.bank import Json, id_of, ok
+from tests.support.bank import Json, configure, id_of, ok
 from tests.support.bound import SCOPES, Bound
 
 SIMILAR: Json = {"similaritySearchParams": {"searchQuery": "About whom?", "topK": 9}}
@@ -28,6 +28,13 @@ async def test_a_search_finds_what_the_key_sees(bound: Bound, way: str) -> None:
         else:
             # As in a scope in which nothing is.
             assert answer == nothing == {"retrievedMemories": []}
+
+
+async def test_a_search_by_distance_alone_finds_what_the_key_sees(
+    bank: httpx.AsyncClient, bound: Bound
+) -> None:
+    await configure(bank, similaritySearchConfig={"ranking": "vector"})
+    await test_a_search_finds_what_the_key_sees(bound, "similarity")
 
 
 @pytest.mark.parametrize("way", [SIMILAR, {}])

@@ -141,6 +141,15 @@ async def test_the_id_of_an_expired_memory_is_free(
 
 
 @pytest.mark.usefixtures("known")
+@pytest.mark.parametrize("params", [{}, {"requestId": "by several"}])
+async def test_a_source_may_be_long(client: httpx.AsyncClient, params: dict[str, str]) -> None:
+    letters = "".join(chr(0x4E00 + n * 7919 % 20_000) for n in range(4_096))
+    metadata = {"source": {"stringValue": letters}, "position": {"doubleValue": 1e300}}
+    done = await create(client, {**SMALL, "metadata": metadata}, **params)
+    assert done["response"]["metadata"] == metadata
+
+
+@pytest.mark.usefixtures("known")
 async def test_many_at_once_all_come_through(client: httpx.AsyncClient) -> None:
     done = await asyncio.gather(*(create(client, SMALL) for _ in range(40)))
     names = {one["response"]["name"].rpartition("/")[2] for one in done}
