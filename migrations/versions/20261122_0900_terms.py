@@ -30,7 +30,9 @@ def upgrade() -> None:
         ),
         sa.Column("cues", pg.ARRAY(sa.Text()), nullable=True),
         sa.Column(
-            "source", sa.Text(), sa.Computed("left(metadata #>> '{source,stringValue}', 200)", persisted=True)
+            "source",
+            sa.Text(),
+            sa.Computed("left(metadata #>> '{source,stringValue}', 200)", persisted=True),
         ),
         sa.Column(
             "position",

@@ -1,10 +1,12 @@
 """While the embedding model is away, writes are kept, and embedded when it is back."""
 
 import asyncio
+from collections.abc import AsyncIterator, Sequence
 from datetime import timedelta
 
 import httpx
 import pytest
+from typing_extensions import override
 
 from app.core.clock import FixedClock
 from app.core.errors import (
@@ -15,6 +17,7 @@ from app.core.errors import (
     ServiceError,
     Unavailable,
 )
+from app.llm.ports import Vectors
 from app.llm.scripted import ScriptedEmbedder
 from app.memories.tables import MemoryVectorRow, UnembeddedRow
 from app.operations.runner import Runner
@@ -38,6 +41,25 @@ from tests.support.undo import undo
 
 AWAY = Unavailable("Away.", Reason.MODEL_UNAVAILABLE)
 QUERY = {"similaritySearchParams": {"searchQuery": "I like tea."}}
+
+
+class PickyEmbedder(ScriptedEmbedder):
+    """Refuses whatever holds a text."""
+
+    refused = "\x00"
+
+    @override
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        if any(self.refused in text for text in texts):
+            raise FailedPrecondition("No.", Reason.MODEL_REFUSED)
+        return await super().embed(texts)
+
+
+@pytest.fixture
+async def embedder() -> AsyncIterator[ScriptedEmbedder]:
+    picky = PickyEmbedder()
+    yield picky
+    await picky.close()
 
 
 @pytest.fixture
@@ -89,6 +111,19 @@ async def test_what_the_model_refuses_is_not_kept(
     answer = await client.post("/memories", json={"fact": "a", "scope": {"user_id": "42"}})
     assert refusal(answer) == (400, "FAILED_PRECONDITION")
     assert await listed(client) == []
+
+
+async def test_a_fact_that_the_model_refuses_holds_up_no_others(
+    client: httpx.AsyncClient, resources: Resources, backlog: Backlog, embedder: ScriptedEmbedder
+) -> None:
+    assert isinstance(embedder, PickyEmbedder)
+    embedder.failure = AWAY
+    for number in range(9):
+        await create_memory(client, f"Fact number {number}.")
+    embedder.failure = None
+    embedder.refused = "number 3"
+    assert await backlog.run() == 8
+    assert await waiting(resources) == 1
 
 
 async def test_an_updated_fact_keeps_no_vector_of_the_former_one(
