@@ -55,8 +55,8 @@ class EmbeddingSettings(BaseModel):
     embedding_query_seconds: float = Field(
         10,
         gt=0,
-        description="How long a search, and the write of one memory, wait for an embedding: then the"
-        " search goes by words, and the memory is embedded later.",
+        description="How long a search, and the write of one memory, wait for an embedding: then"
+        " the search goes by words, and the memory is embedded later.",
     )
     embedding_retry_seconds: float = Field(
         5, gt=0, description="Pause between attempts at memories that wait for their vectors."
