@@ -192,13 +192,15 @@ def _statement(clause: ColumnElement[bool], *, with_vectors: bool) -> Select[*tu
     patterns = _patterns(found)
     holding = _holding(words, patterns)
     totals = _totals(found)
-    placed = _placed(found, _weights(patterns, holding, totals), totals)
+    weights = _weights(patterns, holding, totals)
+    placed = _placed(found, weights, totals, with_vectors=with_vectors)
     order = (placed.c.create_time.desc(), placed.c.memory_id.desc())
     is_chosen = or_(
-        and_(placed.c.distance.is_not(None), placed.c.by_distance <= BY_DISTANCE),
-        and_(placed.c.nearby_words > 0, placed.c.by_words <= BY_WORDS),
-        placed.c.by_age <= _COUNT,
+        and_(placed.c.nearby_words > 0, placed.c.by_words <= BY_WORDS), placed.c.by_age <= _COUNT
     )
+    if with_vectors:
+        is_near = and_(placed.c.distance.is_not(None), placed.c.by_distance <= BY_DISTANCE)
+        is_chosen = or_(is_chosen, is_near)
     return (
         select(
             placed.c.memory_id,
@@ -209,7 +211,7 @@ def _statement(clause: ColumnElement[bool], *, with_vectors: bool) -> Select[*tu
             placed.c.source,
             placed.c.position,
             *(placed.c[f"{side}_{name}"] for side in _SIDES for name in _TOLD),
-            _told_once(order, totals, holding).label("statistics"),
+            _told_once(placed.c.by_age == 1, totals, holding).label("statistics"),
         )
         .where(placed.c.fits, is_chosen)
         .order_by(*order)
@@ -323,7 +325,9 @@ def _weights(patterns: FromClause, holding: FromClause, totals: FromClause) -> F
     )
 
 
-def _placed(found: FromClause, weights: FromClause, totals: FromClause) -> FromClause:
+def _placed(
+    found: FromClause, weights: FromClause, totals: FromClause, *, with_vectors: bool
+) -> FromClause:
     """Return the memories with their places, and what is told of those beside them in a source."""
     average = select(totals.c.average).scalar_subquery()
     of_words = func.coalesce(score(weights.c.weight, found.c.length, average), 0)
@@ -348,22 +352,23 @@ def _placed(found: FromClause, weights: FromClause, totals: FromClause) -> FromC
     around = (beside.c[f"{side}_of_words"] for side in _SIDES)
     nearby = sum((func.coalesce(one, 0) for one in around), beside.c.of_words)
     fits, memory_id = beside.c.fits.desc(), beside.c.memory_id
-    orders = {
-        "by_distance": (fits, beside.c.distance, memory_id),
+    orders: dict[str, tuple[ColumnElement[Any], ...]] = {
         "by_words": (fits, nearby.desc(), memory_id),
         "by_age": (fits, beside.c.create_time.desc(), memory_id.desc()),
     }
+    if with_vectors:
+        orders["by_distance"] = (fits, beside.c.distance, memory_id)
     places = [func.row_number().over(order_by=order).label(name) for name, order in orders.items()]
     return select(beside, nearby.label("nearby_words"), *places).subquery("placed")
 
 
 def _told_once(
-    order: Sequence[ColumnElement[Any]], totals: FromClause, holding: FromClause
+    is_first: ColumnElement[bool], totals: FromClause, holding: FromClause
 ) -> ColumnElement[Any]:
-    """Return the totals and each term's, in the first row alone."""
+    """Return the totals and each term's, in the first row alone: the newest, always chosen."""
     of_terms = func.array_agg(aggregate_order_by(holding.c.memories, holding.c.n))
     terms = select(cast(of_terms, ARRAY(DOUBLE_PRECISION))).scalar_subquery()
     whole = select(
         array([cast(totals.c.memories, DOUBLE_PRECISION), totals.c.average])
     ).scalar_subquery()
-    return case((func.row_number().over(order_by=order) == 1, whole.op("||")(terms)))
+    return case((is_first, whole.op("||")(terms)))

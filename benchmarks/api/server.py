@@ -28,8 +28,14 @@ _CONNECTIONS = 10
 def _with_routes(resources: Resources) -> FastAPI:
     """Return the application with routes that do less than its own. All need a key, as all do."""
     found = create_app(resources)
+    # Plans as the service has them for these statements.
+    options = {"options": "-c plan_cache_mode=force_generic_plan"}
     pool: AsyncConnectionPool[Any] = AsyncConnectionPool(
-        resources.database_url, min_size=_CONNECTIONS, max_size=_CONNECTIONS, open=False
+        resources.database_url,
+        min_size=_CONNECTIONS,
+        max_size=_CONNECTIONS,
+        kwargs=options,
+        open=False,
     )
     kept: dict[str, Recorded] = {}
 
