@@ -25,7 +25,13 @@ _PORT = "5432"  # names the socket; nothing listens on a network
 _CONNECT_SECONDS = 5
 
 # Bounds for an operator to change in the cluster's postgresql.conf.
-_TUNABLE = {"max_connections": "100", "max_wal_size": "512MB", "shared_buffers": "128MB"}
+_TUNABLE = {
+    "max_connections": "100",
+    "max_wal_size": "512MB",
+    "shared_buffers": "128MB",
+    # The pages of a scope lie in the system's cache: to have a worker read them takes longer.
+    "io_method": "sync",
+}
 # Given at every start, so that neither an old file nor ALTER SYSTEM weakens them. An acknowledged
 # row is on the disk. A failed statement, and every message or detail that may quote a value, stays
 # out of the log: there, `log` ranks above `error`.
