@@ -11,8 +11,6 @@ from datetime import datetime
 from functools import cache
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
 from psycopg.types.json import Jsonb
 from sqlalchemy import (
     Column,
@@ -162,17 +160,3 @@ def _insertion(row: type[Base], conflict: Conflict | None, *names: str) -> Inser
         return statement.on_conflict_do_nothing(index_elements=conflict.key or None)
     updated = {name: found.excluded[name] for name in conflict.updates}
     return statement.on_conflict_do_update(index_elements=conflict.key, set_=updated)
-
-
-@cache
-def _halves() -> list[str]:
-    """Return every number of half precision as text, by its bits."""
-    bits = np.arange(1 << 16, dtype=np.uint16)
-    return [f"{value:g}" for value in bits.view(np.float16).tolist()]
-
-
-def half_precision(vector: NDArray[np.float32]) -> str:
-    """Return one vector as Postgres reads it, in the precision in which it is stored."""
-    found = _halves()
-    bits = vector.astype(np.float16).view(np.uint16).tolist()
-    return f"[{','.join([found[one] for one in bits])}]"
