@@ -2,6 +2,7 @@
 
 from app.access import tables as access
 from app.audit import tables as audit
+from app.contexts import tables as contexts
 from app.db.base import Base
 from app.engines import tables as engines
 from app.ingestion import tables as ingestion
@@ -17,6 +18,7 @@ metadata = Base.metadata
 __all__ = [
     "access",
     "audit",
+    "contexts",
     "engines",
     "ingestion",
     "limits",

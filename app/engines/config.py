@@ -23,6 +23,7 @@ from app.settings import Ranking
 from app.wire.base import EXACTLY_ONE, WireModel
 from app.wire.content import Content
 from app.wire.json_schema import read_schema
+from app.wire.memory_policy import MemoryPolicy
 from app.wire.objects import BoundedObject
 from app.wire.scalars import PositiveDuration, one_of
 
@@ -320,6 +321,10 @@ class MemoryBankConfig(WireModel):
     customization_configs: list[CustomizationConfig] | None = Field(None, max_length=_MAX_ENTRIES)
     structured_memory_configs: list[StructuredMemoryConfig] | None = Field(
         None, max_length=_MAX_ENTRIES
+    )
+
+    memory_policy: MemoryPolicy | None = Field(
+        None, description="The policy of contexts of sessions that have none of their own."
     )
 
     @model_validator(mode="after")

@@ -32,6 +32,7 @@ from app.db.filter_fields import MapField, TextField, TimestampField
 from app.db.filters import Fields
 from app.db.pages import Slice, sliced
 from app.db.session import Session
+from app.sessions.spoken import Said, speaker_of, text_of
 from app.sessions.tables import SessionEventRow, SessionRow
 
 _R = TypeVar("_R")
@@ -183,6 +184,33 @@ async def list_events(
         return rows, 0
     counted = select(func.count()).select_from(SessionEventRow).where(*wanted)
     return rows, (await session.execute(counted)).scalar_one() - len(rows)
+
+
+async def list_said(
+    session: Session, name: SessionName, between: tuple[int, int], limit: int, *, newest: bool
+) -> list[Said]:
+    """Return up to `limit` events with numbers from the one to the other, in their order.
+
+    Where there are more, the newest of them, or the oldest; erased ones are left out.
+    """
+    row = SessionEventRow
+    order = row.seq.desc() if newest else row.seq
+    statement = (
+        select(row.seq, row.event_id, row.exchange, row.author, row.content, row.token_count)
+        .where(
+            row.engine_id == name.engine.engine,
+            row.session_id == name.session,
+            row.seq.between(*between),
+            row.delete_time.is_(None),
+        )
+        .order_by(order)
+        .limit(limit)
+    )
+    found = [
+        Said(seq, event_id, exchange, speaker_of(author, content), content, text_of(content), count)
+        for seq, event_id, exchange, author, content, count in await session.execute(statement)
+    ]
+    return found[::-1] if newest else found
 
 
 def is_unexpired(now: datetime) -> ColumnElement[bool]:

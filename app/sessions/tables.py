@@ -32,6 +32,15 @@ class SessionRow(Base):
     session_state: Mapped[JsonObject] = mapped_column(server_default=text("'{}'"))
     last_seq: Mapped[int] = mapped_column(server_default=text("0"))
     """The number of the session's last event."""
+    exchanges: Mapped[int] = mapped_column(server_default=text("0"))
+    """The number of the exchange that the last event belongs to; 0 before a user's first event."""
+    is_answered: Mapped[bool] = mapped_column(server_default=text("false"))
+    """Whether that exchange is complete: the agent has said something."""
+    cleared_seq: Mapped[int] = mapped_column(server_default=text("0"))
+    """Events up to this one are in no context any more."""
+    cleared_exchange: Mapped[int] = mapped_column(server_default=text("0"))
+    memory_policy: Mapped[JsonObject | None]
+    """What was given of the policy of its contexts; null: the engine's is taken."""
     version: Mapped[int]
     create_time: Mapped[datetime]
     update_time: Mapped[datetime]
@@ -39,7 +48,7 @@ class SessionRow(Base):
 
 
 class SessionEventRow(Base):
-    """An event of a session, as it was sent. It never changes."""
+    """An event of a session, as it was sent. It never changes, but may be erased to its number."""
 
     __tablename__ = "session_events"
     conditioned_by = ByParent("sessions", ("engine_id", "session_id"))
@@ -68,6 +77,11 @@ class SessionEventRow(Base):
     error_message: Mapped[str | None] = mapped_column(Text)
     event_metadata: Mapped[JsonObject | None] = mapped_column(_AS_SENT)
     raw_event: Mapped[JsonObject | None] = mapped_column(_AS_SENT)
+    exchange: Mapped[int] = mapped_column(server_default=text("0"))
+    """The number of its exchange: a user's events, and all that follow up to the next user's."""
+    token_count: Mapped[int | None]
+    """What its sender says that it takes of a prompt."""
+    delete_time: Mapped[datetime | None]
     size_bytes: Mapped[int]
     """The length of the event as JSON, by which pages are bounded."""
     create_time: Mapped[datetime]

@@ -1,0 +1,1 @@
+"""What strategies cost in tokens and money, sound and as once published (pure)."""

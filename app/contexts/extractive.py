@@ -1,0 +1,1 @@
+"""Summaries without a model: the weightiest sentences within a limit (pure)."""

@@ -1,0 +1,1 @@
+"""The text that summarisers are given (pure)."""

@@ -1,0 +1,1 @@
+"""What a context looks like to a model: messages, the shapes of providers, or one text (pure)."""
