@@ -144,7 +144,10 @@ def _state(operation: Operation) -> str:
     if operation.error is not None:
         return str(operation.error["message"])
     if operation.response is not None:
-        return f"{told['embeddedCount']} memories; {operation.response['embeddingModel']} serves."
+        serves = f"{told['embeddedCount']} memories; {operation.response['embeddingModel']} serves."
+        refused = operation.response.get("refusedCount", 0)
+        # Their names are in the operation.
+        return f"{serves} It refuses {refused} more, found by words alone." if refused else serves
     if "postponedUntil" in told:
         return f"the model is away; next attempt at {told['postponedUntil']}."
     if "totalCount" not in told:

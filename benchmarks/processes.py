@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+import psycopg
+
 _TICK_SECONDS = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -37,3 +39,12 @@ def below(pid: int) -> list[int]:
 def cpu_of(pid: int) -> tuple[float, float]:
     """Return the seconds of a process, and those of all below it: of its database."""
     return cpu_seconds(pid), sum(cpu_seconds(child) for child in below(pid))
+
+
+def connections_seconds(url: str) -> float:
+    """Return what Postgres has spent on the connections that the service has open there."""
+    with psycopg.connect(url) as connection:
+        statement = b"select pid from pg_stat_activity where application_name = 'open-memory-bank'"
+        pids = [pid for (pid,) in connection.execute(statement)]
+    spent = (Path(f"/proc/{pid}/schedstat").read_text().split()[0] for pid in pids)
+    return sum(map(int, spent)) / 1e9

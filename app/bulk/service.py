@@ -11,6 +11,7 @@ from app.bulk.plan import Item, Read, memory_prefix, placed, read_new, repeated
 from app.bulk.schemas import BatchCreateMemoriesRequest
 from app.core.auth import Scopes
 from app.core.errors import AlreadyExists, InvalidArgument, NotFound, Reason, ServiceError
+from app.core.limits import Counted
 from app.core.names import EngineName, MemoryName
 from app.core.once import Once
 from app.core.turns import each
@@ -160,7 +161,8 @@ class Creating:
             ResourceExhausted: there is no room for all of them in the engine.
         """
         engine_id = self.engine.engine_id
-        await check_room(self.session, self.memories.settings, engine_id, len(items))
+        room = (engine_id, Counted.MEMORIES, len(items))
+        await check_room(self.session, self.memories.settings, *room)
         made = await each(items, lambda item: self._made(item, place(item)))
         wanted = [one for one in made if not isinstance(one, ServiceError)]
         writing = self.memories.writing(self.engine, self.new, RevisionFields())

@@ -96,6 +96,7 @@ class Import:
         self._name = name
         self._charge = charge
         self._counts = _Counts()
+        self._has_begun = False
         self._new: NewOperation | None = None
         self._operation: OperationRow | None = None
         self._writing: asyncio.Task[None] | None = None
@@ -109,8 +110,9 @@ class Import:
         """
         try:
             async for lines in chunked(pieces):
-                if lines[0].number > 1:
+                if self._has_begun:
                     await self._pay()
+                self._has_begun = True
                 chunk = await self._ready(lines)
                 await self._written()
                 self._writing = asyncio.create_task(self._write(chunk))
@@ -218,8 +220,9 @@ class Import:
             ServiceError: it was not written.
         """
         if self._writing is not None:
+            await asyncio.wait({self._writing})
+            # Until it has ended, whoever cancels this must find it, and wait for it.
             writing, self._writing = self._writing, None
-            await asyncio.wait({writing})
             writing.result()
 
     async def _settled(self) -> None:

@@ -19,12 +19,13 @@ from app.memories.vectors import Vector
 from app.resources import Resources
 from app.retrieval import nearest as searches
 from app.retrieval import repository as retrieval
+from app.retrieval.lookups import ScopeIndexes
 from app.retrieval.nearest import Near, ScopeQuery
 from app.revisions import repository as revisions
 from app.rules.facts import Candidate, Neighbour
 
 _CANDIDATES_PER_READ = 20
-"""Candidates whose neighbours one statement finds; each compares with the whole scope."""
+"""Candidates whose neighbours one statement finds; without an index, each compares the scope."""
 _COMPARED_BY_WORDS = 1_000
 """The newest memories of a scope, which are compared word by word while there are no vectors."""
 
@@ -57,18 +58,23 @@ class Neighbourhood:
     async def _near_by_vectors(self, vectors: Sequence[Vector]) -> list[list[Neighbour]] | None:
         """Return the nearest to each; None: the model of the vectors serves the engine no more."""
         asked = [one.values for one in vectors]
+        query = self._query()
+        model_id = vectors[0].model_id
+        assert model_id is not None
+        index = await ScopeIndexes.of(self.resources).find(query, model_id)
         found: list[list[Neighbour]] = []
         for at in range(0, len(asked), _CANDIDATES_PER_READ):
             async with self.resources.db.snapshot() as session:
                 serving = self.embedding.serving(await engines.get(session, self.engine))
-                if serving != vectors[at].model_id:
+                if serving != model_id:
                     return None
                 nearest = await searches.find_nearest_to_each(
                     session,
-                    self._query(),
+                    query,
                     serving,
                     asked[at : at + _CANDIDATES_PER_READ],
                     self._count,
+                    index=index,
                 )
             found += [[_neighbour(near) for near in one] for one in nearest]
         return found

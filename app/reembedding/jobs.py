@@ -5,27 +5,29 @@ model, and stored where the fact is still the same. So whoever goes on after a w
 killed does at most one batch once more. A change of a fact removes its vectors of every model, and
 leaves no old one of the new model behind.
 
-When nothing lacks a vector, one transaction lets the new model serve and ends the operation.
+When nothing lacks a vector, one transaction lets the new model serve and ends the operation. What
+the new model refuses has none then: it waits like whatever else lacks one, and the operation names
+it.
 """
 
 import asyncio
-from collections.abc import AsyncIterator
-from dataclasses import dataclass, field, replace
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
 from app.core.errors import ServiceError
-from app.core.names import EngineName
+from app.core.names import EngineName, MemoryName
 from app.db.session import Session
 from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.engines.tables import EngineRow
 from app.memories import vectors as written
 from app.memories.embedding import AWAY, EngineEmbedding
-from app.memories.vectors import Vector
 from app.operations.runner import Job, Postponed
 from app.operations.schemas import type_url
 from app.reembedding import repository
+from app.reembedding.embedding import FactEmbedding, Refused
 from app.reembedding.repository import Facts, Span
 from app.reembedding.schemas import QueuedReembedding
 from app.resources import Resources
@@ -36,6 +38,8 @@ _OVERLAP = timedelta(minutes=5)
 """How far back changes are looked for again: the longest write, and the difference of clocks."""
 _TRIES = 20
 """How often what was written meanwhile is caught up with; what then still lacks a vector waits."""
+_MOST_NAMED = 100
+"""Memories that the operation names of those that the model refuses; all are counted."""
 _NOT_HERE = timedelta(seconds=10)
 """When a worker that has the model may be there."""
 _SETTLE_SECONDS = 5.0
@@ -47,6 +51,7 @@ async def reembed(job: Job, resources: Resources) -> None:
 
     Raises:
         Postponed: the model is away, or not open in this process; or too much is written.
+        FailedPrecondition: the model refuses everything, or too much.
     """
     request = QueuedReembedding.model_validate(job.claim.request)
     name = EngineName.parse(job.claim.engine_name)
@@ -59,13 +64,16 @@ class _Progress:
 
     embedded: int = 0
     total: int = 0
+    refused: int = 0
 
     def details(self) -> dict[str, Any]:
         """Return what the operation's metadata tell."""
-        share = self.embedded / self.total if self.total else 1
+        tried = self.embedded + self.refused
+        share = tried / self.total if self.total else 1
         return {
             "embeddedCount": self.embedded,
-            "totalCount": max(self.total, self.embedded),
+            "refusedCount": self.refused or None,
+            "totalCount": max(self.total, tried),
             "percent": min(int(100 * share), 100),
             "postponedUntil": None,
         }
@@ -80,6 +88,7 @@ class _Reembedding:
     engine: EngineName
     model: str
     progress: _Progress = field(default_factory=_Progress)
+    refused: Refused = field(default_factory=Refused)
 
     async def run(self) -> None:
         """Embed all memories, catch up with what was written meanwhile, and cut over."""
@@ -128,14 +137,15 @@ class _Reembedding:
         limit = self.resources.settings.reembed_batch_rows
         while True:
             async with self.job.db.snapshot() as session:
-                facts = await self._lacking(session, span, limit)
+                page = await self._lacking(session, span, limit)
+            facts = self.refused.others(page)
             if facts:
                 await self._embed(facts)
                 await asyncio.sleep(self.resources.settings.reembed_pause_seconds)
             await self.job.step()
-            if len(facts) < limit:
+            if len(page) < limit:
                 return
-            span = replace(span, after=max(facts))
+            span = span.beyond(page)
 
     async def _lacking(self, session: Session, span: Span, limit: int) -> Facts:
         page = (self._now(), limit)
@@ -143,20 +153,18 @@ class _Reembedding:
 
     async def _embed(self, facts: Facts) -> None:
         """Embed facts, and store the vectors of those that are still the same."""
-        embedding = EngineEmbedding.of(self.resources)
+        embedding = FactEmbedding(EngineEmbedding.of(self.resources), self.model)
         try:
-            embedded = await embedding.embedded(self.model, list(facts.values()))
+            found = await embedding.embedded(facts)
         except AWAY as error:
             raise self._later(error) from error
-        vectors = {
-            memory_id: (fact, Vector(row, self.model))
-            for (memory_id, fact), row in zip(facts.items(), embedded, strict=True)
-        }
+        self.refused.add(found.refused)
         engine_id, now = self.engine.engine, self._now()
         async with self.job.db.transaction() as session:
             await engines.get(session, self.engine, Lock.SHARED)
-            done = await written.embed(session, engine_id, self.model, vectors, now)
+            done = await written.embed(session, engine_id, self.model, found.vectors, now)
             self.progress.embedded += len(done)
+            self.progress.refused = len(self.refused)
             await self.job.note(session, self.progress.details())
 
     async def _cut_over(self, span: Span, *, is_last: bool) -> bool:
@@ -167,20 +175,43 @@ class _Reembedding:
         engine_id = self.engine.engine
         async with self.job.db.transaction() as session:
             await engines.get(session, self.engine, Lock.UPDATE)
-            limit = self.resources.settings.sweep_batch_rows
-            lacking = await self._lacking(session, span, limit)
-            if lacking and (not is_last or len(lacking) == limit):
+            lacking = await self._lacking_lately(session, span)
+            if lacking and (not is_last or len(lacking) >= self._most_waiting):
                 return False
-            await written.put_off(session, engine_id, list(lacking), self._now())
+            # Not those that have another fact by now.
+            refused = [one for one in await self._still_refused(session) if one not in lacking]
+            await written.put_off(session, engine_id, [*lacking, *refused], self._now())
             await engines.serve_model(session, engine_id, self.model)
-            self.progress.total = self.progress.embedded
-            response = {
-                "@type": type_url("ReembedReasoningEngineResponse"),
-                "embeddingModel": self.model,
-            }
-            await self.job.finish(session, response, self.progress.details())
+            self.progress.refused = len(refused)
+            self.progress.total = self.progress.embedded + len(refused)
+            await self.job.finish(session, self._response(refused), self.progress.details())
         self.resources.embedders.serving(engine_id, self.model)
         return True
+
+    async def _lacking_lately(self, session: Session, span: Span) -> list[str]:
+        """Return what lacks a vector in a span, and was not refused: at least some of it."""
+        # Those that were refused may come first.
+        limit = self._most_waiting + len(self.refused)
+        return list(self.refused.others(await self._lacking(session, span, limit)))
+
+    async def _still_refused(self, session: Session) -> list[str]:
+        """Return the memories that were refused and have no vector by now, either."""
+        ids = self.refused.memory_ids
+        if not ids:
+            return []
+        engine_id = self.engine.engine
+        return await repository.list_lacking_of(session, engine_id, self.model, ids, self._now())
+
+    def _response(self, refused: Sequence[str]) -> dict[str, Any]:
+        response: dict[str, Any] = {
+            "@type": type_url("ReembedReasoningEngineResponse"),
+            "embeddingModel": self.model,
+        }
+        if refused:
+            named = sorted(refused)[:_MOST_NAMED]
+            response["refusedCount"] = len(refused)
+            response["refusedMemories"] = [str(MemoryName(self.engine, one)) for one in named]
+        return response
 
     async def _settle(self, span: Span) -> None:
         """Find what was being written by the former model at the moment, and let it be embedded.
@@ -197,9 +228,13 @@ class _Reembedding:
             await asyncio.sleep(_SETTLE_PAUSE_SECONDS if oldest < wanted else 0)
         async with self.job.db.transaction() as session:
             await engines.get(session, self.engine, Lock.SHARED)
-            limit = self.resources.settings.sweep_batch_rows
-            lacking = await self._lacking(session, span, limit)
-            await written.put_off(session, engine_id, list(lacking), self._now())
+            lacking = await self._lacking_lately(session, span)
+            await written.put_off(session, engine_id, lacking, self._now())
+
+    @property
+    def _most_waiting(self) -> int:
+        """How many memories may wait for their vectors that were written lately."""
+        return self.resources.settings.sweep_batch_rows
 
     def _now(self) -> datetime:
         return self.job.clock.now()

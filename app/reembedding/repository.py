@@ -4,7 +4,7 @@ All functions take part in the caller's transaction.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from sqlalchemy import (
@@ -38,6 +38,10 @@ class Span:
     after: str = ""
     last: str | None = None
     since: datetime | None = None
+
+    def beyond(self, page: Facts) -> "Span":
+        """Return what is left of it after a page, which is in the database's order of ids."""
+        return replace(self, after=next(reversed(page)))
 
 
 async def end_of_span(session: Session, engine_id: int, after: str, size: int) -> str | None:

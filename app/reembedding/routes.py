@@ -17,8 +17,9 @@ async def reembed_engine(context: Mutation, name: EnginePath) -> Operation:
     """Embed the facts of an engine's memories with the model of the service's settings.
 
     Meanwhile the former model serves searches and writes; when everything is there, the new one
-    does. The operation's metadata tell how far it is. Cancelled, it leaves what it has embedded to
-    the next one.
+    does. The operation's metadata tell how far it is. Memories that the new model refuses have no
+    vector then, and are found by words: the response has their `refusedCount`, and the names of the
+    first as `refusedMemories`. Cancelled, it leaves what it has embedded to the next one.
     """
     once = context.once({})
     return Operation.from_row(await ReembeddingService.of(context.resources).start(name, once))

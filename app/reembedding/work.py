@@ -12,13 +12,15 @@ from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.memories import repository as memories
 from app.memories import vectors as written
-from app.memories.embedding import AWAY, EngineEmbedding
-from app.memories.vectors import Vector
+from app.memories.embedding import EngineEmbedding
 from app.reembedding import repository
+from app.reembedding.embedding import FactEmbedding
 from app.resources import Resources
 
 log = structlog.get_logger()
 
+_REFUSED_PAUSE = timedelta(hours=1)
+"""Until a fact is tried again that the model refuses, while it embeds others."""
 _MOST_FAILURES = 20
 """Batches that one run tries in vain; of a long queue, the rest waits for the next run."""
 
@@ -30,7 +32,11 @@ class Backlog:
     resources: Resources
 
     async def run(self) -> int:
-        """Embed what is due, and return how much; what fails is due again after a pause."""
+        """Embed what is due, and return how much; what fails is due again after a pause.
+
+        That is longer for facts that the model refuses, since asking for them again tells nothing
+        new, most of the time.
+        """
         total = failures = 0
         away: set[int] = set()
         while failures < _MOST_FAILURES and (taken := await self._taken()):
@@ -66,21 +72,8 @@ class Backlog:
             # Deleted: they go with their engine.
             return None
         except ServiceError as error:
-            if len(memory_ids) > 1 and not isinstance(error, AWAY):
-                # It may be one of them that the model refuses: the others are not to wait for it.
-                return await self._tried_in_halves(engine_id, memory_ids)
             log.warning("embedding.still_waiting", engine_id=engine_id, reason=error.reason)
             return None
-
-    async def _tried_in_halves(self, engine_id: int, memory_ids: Sequence[str]) -> int | None:
-        middle, total = len(memory_ids) // 2, None
-        for half in (memory_ids[:middle], memory_ids[middle:]):
-            done = await self._tried(engine_id, half)
-            if done is None:
-                await self._put_back(engine_id, half)
-            else:
-                total = done + (total or 0)
-        return total
 
     async def _embed(self, name: EngineName, memory_ids: Sequence[str]) -> int | None:
         embedding = EngineEmbedding.of(self.resources)
@@ -88,20 +81,20 @@ class Backlog:
         async with db.snapshot() as session:
             model_id = embedding.serving(await engines.get(session, name))
             facts = await repository.list_facts(session, name.engine, memory_ids, now)
-        embedded = await embedding.embedded(model_id, list(facts.values()))
-        vectors = {
-            memory_id: (fact, Vector(row, model_id))
-            for (memory_id, fact), row in zip(facts.items(), embedded, strict=True)
-        }
+        found = await FactEmbedding(embedding, model_id).embedded(facts)
         async with db.transaction() as session:
             serving = embedding.serving(engine := await engines.get(session, name, Lock.SHARED))
-            if engine.embedding_model is None and facts:
-                length = embedded.shape[1]
+            if engine.embedding_model is None and found.vectors:
+                _, vector = next(iter(found.vectors.values()))
+                length = len(vector.values)
                 serving = await engines.adopt_model(session, name.engine, model_id, length)
             if serving != model_id:
                 return None
             # All at once, as whoever locks several does.
             await memories.lock(session, name.engine, memory_ids, memories.everything())
-            done = await written.embed(session, name.engine, model_id, vectors, now)
+            done = await written.embed(session, name.engine, model_id, found.vectors, now)
             await written.end_waits(session, name.engine, memory_ids, done, now)
+            await repository.put_back(session, name.engine, list(found.refused), _REFUSED_PAUSE)
+        if found.refused:
+            log.warning("embedding.refused", engine_id=name.engine, memories=len(found.refused))
         return len(done)

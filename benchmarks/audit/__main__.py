@@ -9,28 +9,24 @@ audit log is a part of it and cannot be left out.
 
 import argparse
 import json
-import os
-import shutil
-import tempfile
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import redirect_stderr
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median, quantiles
 from typing import Any
 
-import psycopg
 from fastapi import FastAPI
 from typing_extensions import override
 
 from app.core.audit import Audited, Auditor
 from app.core.errors import ServiceError
 from app.llm.scripted import ScriptedEmbedder
-from app.logs import configure_logs
 from app.main import create_app
 from app.serving import opened, run
 from app.settings import EmbedderChoice, Settings
+from benchmarks.processes import connections_seconds
+from benchmarks.surroundings import data_folder, unread_logs
 from tests.support.asgi import Sent, call
 
 _KEY = "audit-admin-key"
@@ -67,23 +63,14 @@ async def _block(app: FastAPI, requests: int, url: str, name: str) -> _Spent:
         json.dumps({"fact": f"Fact {n} of {name}.", "scope": {"user_id": name}}).encode()
         for n in range(requests)
     ]
-    began = time.process_time(), _postgres_seconds(url)
+    began = time.process_time(), connections_seconds(url)
     for n, one in enumerate(body):
         query = f"requestId={name.replace(' ', '-')}-{n}".encode()
         answer = await call(app, Sent("POST", _PATH, query, headers=_HEADERS, body=one))
         assert answer.status == 200, answer.body
-    ended = time.process_time(), _postgres_seconds(url)
+    ended = time.process_time(), connections_seconds(url)
     process, postgres = (1_000 * (b - a) / requests for a, b in zip(began, ended, strict=True))
     return _Spent(process, postgres)
-
-
-def _postgres_seconds(url: str) -> float:
-    """Return what the service's connections have spent."""
-    with psycopg.connect(url) as connection:
-        statement = b"select pid from pg_stat_activity where application_name = 'open-memory-bank'"
-        pids = [pid for (pid,) in connection.execute(statement)]
-    spent = (Path(f"/proc/{pid}/schedstat").read_text().split()[0] for pid in pids)
-    return sum(map(int, spent)) / 1e9
 
 
 async def _measure(folder: Path, blocks: int, requests: int) -> None:
@@ -118,15 +105,8 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, default=40, help="pairs of blocks")
     parser.add_argument("--requests", type=int, default=50, help="requests of a block")
     asked = parser.parse_args()
-    with Path(os.devnull).open("w") as nowhere, redirect_stderr(nowhere):
-        configure_logs(Settings())
-        # Short, since a Unix socket's path may have about 100 characters.
-        folder = Path(tempfile.mkdtemp(prefix="omb-"))
-        folder.chmod(0o755)
-        try:
-            run(lambda: _measure(folder, asked.blocks, asked.requests))
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    with unread_logs(), data_folder() as folder:
+        run(lambda: _measure(folder, asked.blocks, asked.requests))
 
 
 if __name__ == "__main__":

@@ -8,24 +8,17 @@ nobody beside them, and beside 200 bad keys a second that come whether they are 
 
 import argparse
 import asyncio
-import os
-import shutil
-import tempfile
 from collections import defaultdict
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr
-from pathlib import Path
 from statistics import median
 from time import perf_counter
 
 import httpx
 
-from app.logs import configure_logs
 from app.serving import run
-from app.settings import Settings
 from benchmarks.authentication.client import Connection
 from benchmarks.authentication.cpu import measure_cpu
 from benchmarks.authentication.flood import KINDS, PER_SECOND, Flooder, flooder
+from benchmarks.surroundings import data_folder, unread_logs
 from tests.support.live import KEY, LiveServer, live_server
 
 _CPU_BAR = 0.15
@@ -35,27 +28,14 @@ _ENGINE = "/v1beta1/projects/default/locations/local/reasoningEngines/1"
 _PATH = f"{_ENGINE}/memories/known"
 
 
-@contextmanager
-def _folder() -> Iterator[Path]:
-    # Short, since a Unix socket's path may have about 100 characters.
-    found = Path(tempfile.mkdtemp(prefix="omb-"))
-    found.chmod(0o755)
-    try:
-        yield found
-    finally:
-        shutil.rmtree(found, ignore_errors=True)
-
-
 def _measure_cpu(rounds: int) -> None:
     found: dict[str, float] = {}
 
     async def measure() -> None:
-        with _folder() as folder:
+        with data_folder() as folder:
             found.update(await measure_cpu(folder, rounds))
 
-    # Lines are made as a server makes them, and read by nobody.
-    with Path(os.devnull).open("w") as nowhere, redirect_stderr(nowhere):
-        configure_logs(Settings())
+    with unread_logs():
         run(measure)
     print(f"milliseconds of CPU per request, authentication alone (bar {_CPU_BAR}):")
     for title, milliseconds in found.items():
@@ -96,7 +76,7 @@ def _round(server: LiveServer, flooding: Flooder, beside: str, seconds: float) -
 def _measure_flood(rounds: int, seconds: float) -> None:
     medians: dict[str, list[float]] = defaultdict(list)
     with (
-        _folder() as folder,
+        data_folder() as folder,
         live_server(folder, MEMORY_BANK_EMBEDDER="hash") as server,
         flooder(server.port, _PATH) as flooding,
     ):

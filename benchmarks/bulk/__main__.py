@@ -8,12 +8,8 @@ no embedding is measured, and neither is the sending over a socket.
 
 import argparse
 import json
-import os
-import shutil
-import tempfile
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import redirect_stderr
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import median
@@ -29,10 +25,11 @@ from app.bulk.schemas import MAX_BATCH
 from app.llm.embedders import Embedders
 from app.llm.ports import Vectors
 from app.llm.scripted import ScriptedEmbedder
-from app.logs import configure_logs
 from app.main import create_app
 from app.serving import opened, run
 from app.settings import EmbedderChoice, Settings
+from benchmarks.processes import connections_seconds
+from benchmarks.surroundings import data_folder, unread_logs
 
 _KEY = "bulk-admin-key"
 _HEADERS = [(b"authorization", f"Bearer {_KEY}".encode()), (b"content-type", b"application/json")]
@@ -122,9 +119,9 @@ class _Bench:
     url: str
 
     async def measure(self, work: Callable[[], Awaitable[None]]) -> _Took:
-        began = time.perf_counter(), time.process_time(), self._postgres_seconds()
+        began = time.perf_counter(), time.process_time(), connections_seconds(self.url)
         await work()
-        ended = time.perf_counter(), time.process_time(), self._postgres_seconds()
+        ended = time.perf_counter(), time.process_time(), connections_seconds(self.url)
         return _Took(*(b - a for a, b in zip(began, ended, strict=True)))
 
     async def import_all(self, body: bytes, count: int) -> None:
@@ -159,15 +156,6 @@ class _Bench:
         with psycopg.connect(self.url, autocommit=True) as connection:
             connection.execute(b"truncate memories, operations cascade")
             connection.execute(b"checkpoint")
-
-    def _postgres_seconds(self) -> float:
-        with psycopg.connect(self.url) as connection:
-            statement = (
-                b"select pid from pg_stat_activity where application_name = 'open-memory-bank'"
-            )
-            pids = [pid for (pid,) in connection.execute(statement)]
-        spent = (Path(f"/proc/{pid}/schedstat").read_text().split()[0] for pid in pids)
-        return sum(map(int, spent)) / 1e9
 
 
 def _copy(connection: psycopg.Connection, table: str, verb: str) -> sql.Composed:
@@ -230,15 +218,8 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5, help="rounds, after one that warms up")
     parser.add_argument("--memories", type=int, default=10_000, help="memories of a round")
     asked = parser.parse_args()
-    with Path(os.devnull).open("w") as nowhere, redirect_stderr(nowhere):
-        configure_logs(Settings())
-        # Short, since a Unix socket's path may have about 100 characters.
-        folder = Path(tempfile.mkdtemp(prefix="omb-"))
-        folder.chmod(0o755)
-        try:
-            run(lambda: _measure(folder, asked.rounds, asked.memories))
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    with unread_logs(), data_folder() as folder:
+        run(lambda: _measure(folder, asked.rounds, asked.memories))
 
 
 if __name__ == "__main__":

@@ -8,21 +8,15 @@ prompts of one generation take is counted with a WordPiece vocabulary, schemas i
 
 import argparse
 import asyncio
-import os
-import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 
-from app.logs import configure_logs
-from app.settings import Settings
 from benchmarks.hygiene.bank import Bank, open_bank
 from benchmarks.hygiene.cases import Case, load
 from benchmarks.hygiene.prompts import measure_prompts
 from benchmarks.hygiene.score import Wrongs, changed, judged
 from benchmarks.hygiene.scripted import Script
+from benchmarks.surroundings import data_folder, unread_logs
 from tests.support.model_server import model_server
 
 _SHOWN_CASES = 8
@@ -72,23 +66,12 @@ async def _outcome(folder: Path, cases: list[Case], model_url: str | None = None
 
 async def _measure() -> dict[str, Outcome]:
     cases = list(load())
-    with _folder() as folder:
+    with data_folder() as folder:
         rules = await _outcome(folder, cases)
-    with _folder() as folder, model_server() as server:
+    with data_folder() as folder, model_server() as server:
         server.always(Script(cases).answer)
         scripted = await _outcome(folder, cases, server.url)
     return {"built-in rules": rules, "scripted model": scripted}
-
-
-@contextmanager
-def _folder() -> Iterator[Path]:
-    # Short, since a Unix socket's path may have about 100 characters.
-    folder = Path(tempfile.mkdtemp(prefix="omb-"))
-    folder.chmod(0o755)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _report(outcomes: dict[str, Outcome], *, show: bool) -> None:
@@ -111,10 +94,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="How clean memories stay.")
     parser.add_argument("--show", action="store_true", help="print the texts, too")
     show = parser.parse_args().show
-    with Path(os.devnull).open("w") as nowhere, redirect_stderr(nowhere):
-        configure_logs(Settings())
+    with unread_logs():
         outcomes = asyncio.run(_measure())
-        with _folder() as folder:
+        with data_folder() as folder:
             prompts = asyncio.run(measure_prompts(folder))
     _report(outcomes, show=show)
     print(f"prompt tokens of a generation of six messages, five memories near: {prompts}")

@@ -11,23 +11,18 @@ does without, as the first generation over a scope does.
 """
 
 import argparse
-import os
-import shutil
-import tempfile
 from collections.abc import Callable
-from contextlib import redirect_stderr
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
 
 from app.generation.schemas import MAX_DIRECT_MEMORIES
-from app.logs import configure_logs
 from app.rules.relations import read
 from app.serving import run
-from app.settings import Settings
 from benchmarks.overhead.bank import Bank, Json, open_bank
 from benchmarks.overhead.talk import known, said
 from benchmarks.overhead.timeline import Spent
+from benchmarks.surroundings import data_folder, unread_logs
 
 MEMORIES = 1_000
 _WARM_UP = 10
@@ -116,16 +111,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description="CPU time of a generation beyond its models.")
     parser.add_argument("--rounds", type=int, default=40, help="generations measured per variant")
     rounds = parser.parse_args().rounds
-    # Lines are made as a server makes them, and read by nobody.
-    with Path(os.devnull).open("w") as nowhere, redirect_stderr(nowhere):
-        configure_logs(Settings())
-        # Short, since a Unix socket's path may have about 100 characters.
-        folder = Path(tempfile.mkdtemp(prefix="omb-"))
-        folder.chmod(0o755)
-        try:
-            run(lambda: _measure(folder, rounds))
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    with unread_logs(), data_folder() as folder:
+        run(lambda: _measure(folder, rounds))
 
 
 if __name__ == "__main__":

@@ -26,11 +26,9 @@ Hindsight needs a text model for what it stores, so that none could be given thi
 """
 
 import argparse
-import shutil
-import tempfile
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import median
@@ -46,6 +44,7 @@ from benchmarks.peers.contender import (
     settle,
 )
 from benchmarks.peers.texts import PER_USER
+from benchmarks.surroundings import data_folder
 
 FLOOR = "raw SQL"
 LANGGRAPH = "LangGraph, in process"
@@ -103,20 +102,9 @@ def _middle(cells: Sequence[Cell]) -> Cell:
     return Cell(**{name: median(getattr(cell, name) for cell in cells) for name in names})
 
 
-@contextmanager
-def _folder() -> Iterator[Path]:
-    # Short, since a Unix socket's path may have about 100 characters.
-    found = Path(tempfile.mkdtemp(prefix="omb-"))
-    found.chmod(0o755)
-    try:
-        yield found
-    finally:
-        shutil.rmtree(found, ignore_errors=True)
-
-
 def run_bank(memories: int, plan: Plan, entries: Sequence[Entry] = ENTRIES) -> dict[Key, Cell]:
     """Load and measure banks of so many memories, one for each system."""
-    with _folder() as folder, quiet_postgres(folder) as postgres, ExitStack() as stack:
+    with data_folder() as folder, quiet_postgres(folder) as postgres, ExitStack() as stack:
         users = memories // PER_USER
         contenders = [
             stack.enter_context(contending(entry, postgres, folder, users)) for entry in entries

@@ -25,6 +25,7 @@ ROOT = Path(__file__).parents[2]
 PEERS = str(ROOT / ".venv/peers/bin/python")
 """Where the peers are installed."""
 CALLERS = (1, 16)
+_MAX_CONNECTIONS = 200
 
 
 @dataclass(frozen=True)
@@ -201,11 +202,19 @@ def _database(url: str, name: str) -> str:
 
 @contextmanager
 def quiet_postgres(folder: Path) -> Iterator[EmbeddedPostgres]:
-    """Start a Postgres in which nothing is cleared up for one system while another is measured."""
-    with EmbeddedPostgres(Settings(data_dir=folder)) as postgres:
-        with closing(psycopg.connect(postgres.url, autocommit=True)) as connection:
-            connection.execute("alter system set autovacuum = off")
-            connection.execute("select pg_reload_conf()")
+    """Start a Postgres in which nothing is cleared up for one system while another is measured.
+
+    It has connections for all of them at once, which are more than one server ever opens.
+    """
+    settings = Settings(data_dir=folder)
+    with (
+        EmbeddedPostgres(settings) as postgres,
+        closing(psycopg.connect(postgres.url, autocommit=True)) as connection,
+    ):
+        connection.execute("alter system set autovacuum = off")
+        connection.execute(f"alter system set max_connections = {_MAX_CONNECTIONS}")
+    # What was set holds from the next start on.
+    with EmbeddedPostgres(settings) as postgres:
         yield postgres
 
 

@@ -8,12 +8,9 @@ subspace of 24 dimensions, with 10 % of noise, facts are of words as common as i
 """
 
 import argparse
-import os
-import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
-from contextlib import AsyncExitStack, contextmanager, redirect_stderr
+from contextlib import AsyncExitStack
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +20,6 @@ from psycopg import sql
 from sqlalchemy import true
 
 from app.db import migrate
-from app.logs import configure_logs
 from app.memories.schemas import DEFAULT_MEMORY_TYPE, scope_hash
 from app.postgres.embedded import EmbeddedPostgres
 from app.retrieval.jobs import IndexSweep
@@ -34,6 +30,7 @@ from app.settings import EmbedderChoice, Ranking, Settings
 from benchmarks.scale.bank import LARGE, Bank, fill, sizes
 from benchmarks.scale.served import Served, serving
 from benchmarks.scale.words import Floats, SubspaceEmbedder, vectors
+from benchmarks.surroundings import data_folder, unread_logs
 
 _SIZES = (10_000, 100_000, 1_000_000)
 _QUICK_SIZES = (10_000, 30_000)
@@ -175,17 +172,6 @@ def _fill(url: str, asked: Asked) -> Iterator[tuple[str, Bank]]:
         yield own, bank
 
 
-@contextmanager
-def _folder() -> Iterator[Path]:
-    # Short, since a Unix socket's path may have about 100 characters.
-    folder = Path(tempfile.mkdtemp(prefix="omb-"))
-    folder.chmod(0o755)
-    try:
-        yield folder
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
 def _asked() -> Asked:
     parser = argparse.ArgumentParser(description="Latency by the size of the bank.")
     parser.add_argument("--quick", action="store_true", help="small sizes, in two minutes")
@@ -206,10 +192,9 @@ def _asked() -> Asked:
 def main() -> None:
     """Measure as the command line says."""
     asked = _asked()
-    with Path(os.devnull).open("w") as nowhere, redirect_stderr(nowhere), _folder() as folder:
+    with data_folder() as folder:
         settings = Settings(data_dir=folder, embedder=EmbedderChoice.HASH, log_level="ERROR")
-        configure_logs(settings)
-        with EmbeddedPostgres(settings) as postgres:
+        with unread_logs(settings), EmbeddedPostgres(settings) as postgres:
             urls = list(_fill(postgres.url, asked))
             run(lambda: _measure(settings, urls, asked))
 

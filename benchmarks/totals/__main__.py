@@ -7,12 +7,8 @@ Computing embeddings and parsing HTTP from a socket are not part of it.
 
 import argparse
 import json
-import os
-import shutil
-import tempfile
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import redirect_stderr
 from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
@@ -23,10 +19,11 @@ from fastapi import FastAPI
 from psycopg import sql
 
 from app.llm.scripted import ScriptedEmbedder
-from app.logs import configure_logs
 from app.main import create_app
 from app.serving import opened, run
 from app.settings import EmbedderChoice, Settings
+from benchmarks.processes import connections_seconds
+from benchmarks.surroundings import data_folder, unread_logs
 from tests.support.asgi import Sent, call
 
 _KEY = "totals-admin-key"
@@ -68,12 +65,12 @@ class _Bench:
     async def block(self, what: str, requests: int) -> _Spent:
         """Send requests, one after another."""
         took = []
-        began = time.process_time(), self._postgres_seconds()
+        began = time.process_time(), connections_seconds(self.url)
         for _ in range(requests):
             at = time.perf_counter()
             await self.send(*_request(what, next(self.numbers)))
             took.append(time.perf_counter() - at)
-        ended = time.process_time(), self._postgres_seconds()
+        ended = time.process_time(), connections_seconds(self.url)
         cpu = (1_000 * (b - a) / requests for a, b in zip(began, ended, strict=True))
         return _Spent(1_000 * median(took), *cpu)
 
@@ -83,15 +80,6 @@ class _Bench:
         sent = Sent("POST", (_ENGINE + path).encode(), query, _HEADERS, text)
         answer = await call(self.app, sent)
         assert answer.status == 200, answer.body
-
-    def _postgres_seconds(self) -> float:
-        with psycopg.connect(self.url) as connection:
-            statement = (
-                b"select pid from pg_stat_activity where application_name = 'open-memory-bank'"
-            )
-            pids = [pid for (pid,) in connection.execute(statement)]
-        spent = (Path(f"/proc/{pid}/schedstat").read_text().split()[0] for pid in pids)
-        return sum(map(int, spent)) / 1e9
 
 
 def _request(what: str, number: int) -> tuple[str, Mapping[str, object]]:
@@ -157,15 +145,8 @@ def main() -> None:
     parser.add_argument("--blocks", type=int, default=40, help="pairs of blocks")
     parser.add_argument("--requests", type=int, default=50, help="requests of a block")
     asked = parser.parse_args()
-    with Path(os.devnull).open("w") as nowhere, redirect_stderr(nowhere):
-        configure_logs(Settings())
-        # Short, since a Unix socket's path may have about 100 characters.
-        folder = Path(tempfile.mkdtemp(prefix="omb-"))
-        folder.chmod(0o755)
-        try:
-            run(lambda: _measure(folder, asked.blocks, asked.requests))
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
+    with unread_logs(), data_folder() as folder:
+        run(lambda: _measure(folder, asked.blocks, asked.requests))
 
 
 if __name__ == "__main__":

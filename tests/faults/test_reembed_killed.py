@@ -4,13 +4,11 @@ The model's server counts what it was asked for.
 """
 
 import asyncio
-import os
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +16,12 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from app.db import migrate
 from app.main import create_app
-from app.postgres.embedded import EmbeddedPostgres
 from app.serving import opened
 from app.settings import Settings
 from tests.support.bank import Json, ok
 from tests.support.model_server import ModelServer, model_server, slow
+from tests.support.workers import own_database, worker
 
 _KEY = "reembed-key"
 _MEMORIES = 600
@@ -36,13 +33,8 @@ _ENGINE = "http://test/v1beta1/reasoningEngines/1"
 
 @pytest.fixture
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A database of its own: the workers of two processes sweep and claim all there is."""
-    folder = tmp_path_factory.mktemp("reembed")
-    for parent in (folder, *folder.parents[:2]):
-        parent.chmod(0o755)
-    with EmbeddedPostgres(Settings(data_dir=folder)) as postgres:
-        migrate.upgrade(postgres.url)
-        yield postgres.url
+    with own_database(tmp_path_factory.mktemp("reembed")) as url:
+        yield url
 
 
 @pytest.fixture
@@ -52,27 +44,18 @@ def server() -> Iterator[ModelServer]:
         yield found
 
 
-@contextmanager
-def worker(url: str, model_url: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a worker as operators do, with the next model in its settings."""
-    variables = {
-        **os.environ,
-        "MEMORY_BANK_DATABASE_URL": url,
-        "MEMORY_BANK_EMBEDDER": "http",
-        "MEMORY_BANK_EMBEDDING_BASE_URL": model_url,
-        "MEMORY_BANK_EMBEDDING_MODEL": "next",
-        "MEMORY_BANK_REEMBED_BATCH_ROWS": str(_BATCH),
-        "MEMORY_BANK_REEMBED_PAUSE_SECONDS": "0",
-        "MEMORY_BANK_EMBEDDING_RETRY_SECONDS": "0.2",
-        "MEMORY_BANK_WORKER_LEASE_SECONDS": str(_LEASE_SECONDS),
-        "MEMORY_BANK_LOG_LEVEL": "WARNING",
-    }
-    process = subprocess.Popen([sys.executable, "-m", "app.cli", "worker"], env=variables)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
+def next_worker(url: str, server: ModelServer) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    """Run a worker with the next model in its settings."""
+    return worker(
+        url,
+        embedder="http",
+        embedding_base_url=server.url,
+        embedding_model="next",
+        reembed_batch_rows=_BATCH,
+        reembed_pause_seconds=0,
+        embedding_retry_seconds=0.2,
+        worker_lease_seconds=_LEASE_SECONDS,
+    )
 
 
 @pytest.fixture
@@ -127,7 +110,7 @@ async def test_nothing_is_lost_and_at_most_one_batch_is_embedded_again(
 ) -> None:
     http, resources = client
     name = ok(await http.post(f"{_ENGINE}:reembed"))["name"]
-    with worker(database, server.url) as victim:
+    with next_worker(database, server) as victim:
         await until(http, name, lambda one: one["metadata"].get("embeddedCount", 0) >= 200)
         victim.kill()
         victim.wait()
@@ -138,7 +121,7 @@ async def test_nothing_is_lost_and_at_most_one_batch_is_embedded_again(
     body = {"scope": {"user_id": "0"}, "similaritySearchParams": {"searchQuery": fact(0)}}
     nearest = ok(await http.post("/memories:retrieve", json=body))["retrievedMemories"][0]
     assert nearest["memory"]["fact"] == fact(0)
-    with worker(database, server.url):
+    with next_worker(database, server):
         done = await until(http, name, lambda one: one["done"])
         await settled(resources)
     assert done["response"]["embeddingModel"] == "http:next"

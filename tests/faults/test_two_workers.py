@@ -1,27 +1,24 @@
 """Many generations at once, two worker processes, one of them killed with -9 in the middle."""
 
 import asyncio
-import os
 import re
 import subprocess
-import sys
 import time
 from collections import Counter
 from collections.abc import AsyncIterator, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
 import httpx
 import pytest
 
-from app.db import migrate
 from app.main import create_app
-from app.postgres.embedded import EmbeddedPostgres
 from app.serving import opened
 from app.settings import Settings
 from tests.support.bank import Json
 from tests.support.model_server import ModelServer, model_server, slow
+from tests.support.workers import own_database, worker
 
 _KEY = "two-workers-key"
 _GENERATIONS = 50
@@ -34,13 +31,8 @@ _LINE = re.compile(r"^(\d+) U[^:]*: (.*)$", re.MULTILINE)
 
 @pytest.fixture
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """A database of its own: the workers of two processes sweep and claim all there is."""
-    folder = tmp_path_factory.mktemp("workers")
-    for parent in (folder, *folder.parents[:2]):
-        parent.chmod(0o755)
-    with EmbeddedPostgres(Settings(data_dir=folder)) as postgres:
-        migrate.upgrade(postgres.url)
-        yield postgres.url
+    with own_database(tmp_path_factory.mktemp("workers")) as url:
+        yield url
 
 
 def answer(request: Mapping[str, Any]) -> Json:
@@ -62,24 +54,17 @@ def server() -> Iterator[ModelServer]:
         yield found
 
 
-@contextmanager
-def worker(url: str, model_url: str) -> Iterator[subprocess.Popen[bytes]]:
-    """Run a worker as operators do, for the length of the block."""
-    variables = {
-        **os.environ,
-        "MEMORY_BANK_DATABASE_URL": url,
-        "MEMORY_BANK_MODEL": "openai:scripted",
-        "MEMORY_BANK_MODEL_BASE_URL": model_url,
-        "MEMORY_BANK_EMBEDDER": "hash",
-        "MEMORY_BANK_WORKER_LEASE_SECONDS": str(_LEASE_SECONDS),
-        "MEMORY_BANK_LOG_LEVEL": "WARNING",
-    }
-    process = subprocess.Popen([sys.executable, "-m", "app.cli", "worker"], env=variables)
-    try:
-        yield process
-    finally:
-        process.kill()
-        process.wait()
+def writing_worker(
+    url: str, server: ModelServer
+) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    """Run a worker that generates with the scripted model."""
+    return worker(
+        url,
+        model="openai:scripted",
+        model_base_url=server.url,
+        embedder="hash",
+        worker_lease_seconds=_LEASE_SECONDS,
+    )
 
 
 @pytest.fixture
@@ -133,7 +118,7 @@ async def test_nothing_is_lost_or_done_twice(
     client: httpx.AsyncClient, database: str, server: ModelServer
 ) -> None:
     numbers = range(_GENERATIONS)
-    with worker(database, server.url), worker(database, server.url) as victim:
+    with writing_worker(database, server), writing_worker(database, server) as victim:
         await asyncio.gather(
             *(generate(client, "shared", number) for number in numbers),
             *(generate(client, f"user-{number}", number) for number in numbers),

@@ -11,13 +11,14 @@ from structlog.testing import capture_logs
 
 from app.core.errors import Reason, ServiceError
 from app.main import create_app
+from app.memories.tables import UnembeddedRow
 from app.reembedding.work import Backlog
 from app.resources import Resources
 from app.serving import opened
 from app.settings import Settings
 from app.worker import make_runner
 from tests.conftest import ADMIN_KEY
-from tests.support.bank import ENGINE_URL, Json, ok, refusal
+from tests.support.bank import ENGINE_URL, Json, count, ok, refusal
 from tests.support.keys import client_with
 from tests.support.model_server import ModelServer, model_server, slow, status
 
@@ -129,3 +130,39 @@ async def test_with_a_revision_it_is_another_model_that_a_reembedding_brings(
         ok(await client.post("/memories", json={**TEA, "fact": "New."}))
         found = ok(await client.post("/memories:retrieve", json=QUERY))["retrievedMemories"]
         assert found[0]["memory"]["fact"] == "I like tea."
+
+
+@pytest.mark.usefixtures("database")
+async def test_a_fact_that_the_server_refuses_is_passed_over(
+    database_url: str, tmp_path: Path, server: ModelServer
+) -> None:
+    async with started(database_url, tmp_path, server) as (_, client):
+        name = ok(await client.post("/memories", json=TEA))["response"]["name"]
+    again = started(database_url, tmp_path, server, embedding_revision="2")
+    async with again as (resources, client):
+        queued = ok(await client.post(f"{ENGINE_URL}:reembed"))["name"]
+        server.will(status(400))
+        await make_runner(resources).run_pending()
+        done = ok(await client.get(f"/operations/{queued.rpartition('/')[2]}"))
+        assert done["response"]["refusedMemories"] == [name]
+        await found_by(client)
+        # It was asked whether it takes any other text.
+        (probe,) = server.seen[-2].body["input"]
+        assert probe.startswith("Hello ")
+
+
+@pytest.mark.parametrize("code", [401, 404])
+@pytest.mark.usefixtures("database")
+async def test_a_server_that_takes_no_request_refuses_no_fact(
+    database_url: str, tmp_path: Path, server: ModelServer, code: int
+) -> None:
+    async with started(database_url, tmp_path, server) as (_, client):
+        ok(await client.post("/memories", json=TEA))
+    again = started(database_url, tmp_path, server, embedding_revision="2")
+    async with again as (resources, client):
+        queued = ok(await client.post(f"{ENGINE_URL}:reembed"))["name"]
+        server.always(status(code))
+        await make_runner(resources).run_pending()
+        done = ok(await client.get(f"/operations/{queued.rpartition('/')[2]}"))
+        assert done["error"]["details"][0]["reason"] == Reason.MODEL_REFUSED
+        assert await count(resources.db, UnembeddedRow) == (0,)

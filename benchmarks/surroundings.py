@@ -1,0 +1,31 @@
+"""What a benchmark of the whole service needs around it: a folder, and logs that nobody reads."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr
+from pathlib import Path
+
+from app.logs import configure_logs
+from app.settings import Settings
+
+
+@contextmanager
+def data_folder() -> Iterator[Path]:
+    """Make a folder for a Postgres, and remove it after the block."""
+    # Short, since a Unix socket's path may have about 100 characters.
+    found = Path(tempfile.mkdtemp(prefix="omb-"))
+    found.chmod(0o755)
+    try:
+        yield found
+    finally:
+        shutil.rmtree(found, ignore_errors=True)
+
+
+@contextmanager
+def unread_logs(settings: Settings | None = None) -> Iterator[None]:
+    """Make log lines as a server makes them; nobody reads them."""
+    with Path(os.devnull).open("w") as nowhere, redirect_stderr(nowhere):
+        configure_logs(settings or Settings())
+        yield

@@ -1,0 +1,36 @@
+"""Worker processes, run as operators run them, on a database that nothing else uses."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from app.db import migrate
+from app.postgres.embedded import EmbeddedPostgres
+from app.settings import Settings
+
+
+@contextmanager
+def own_database(folder: Path) -> Iterator[str]:
+    """Make a database of its own: the workers of two processes sweep and claim all there is."""
+    for parent in (folder, *folder.parents[:2]):
+        parent.chmod(0o755)
+    with EmbeddedPostgres(Settings(data_dir=folder)) as postgres:
+        migrate.upgrade(postgres.url)
+        yield postgres.url
+
+
+@contextmanager
+def worker(url: str, **settings: object) -> Iterator[subprocess.Popen[bytes]]:
+    """Run a worker for the length of the block, with settings by their names in `Settings`."""
+    given = {"database_url": url, "log_level": "WARNING", **settings}
+    variables = {f"MEMORY_BANK_{name.upper()}": str(value) for name, value in given.items()}
+    command = [sys.executable, "-m", "app.cli", "worker"]
+    process = subprocess.Popen(command, env={**os.environ, **variables})
+    try:
+        yield process
+    finally:
+        process.kill()
+        process.wait()
