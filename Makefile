@@ -141,6 +141,10 @@ else
 	@$(in_halves)
 endif
 
+.PHONY: test-nightly
+test-nightly: setup ## Run the property tests of contexts with ten times as many sessions
+	$(BIN)/pytest tests/properties/test_contexts.py --hypothesis-profile=nightly $(ARGS)
+
 .PHONY: check
 check: lint ## The loop: lint, unit and property tests
 	$(BIN)/pytest tests/unit tests/properties $(ARGS)
@@ -172,7 +176,7 @@ migration: setup ## Write a new migration from the changed tables: m="add x"
 	$(BIN)/ruff format migrations/versions
 
 .PHONY: bench-api
-bench-api: setup ## Get, create and retrieve beside a bare and a trivial route
+bench-api: setup ## Get, create, retrieve and search beside a bare and a trivial route
 	$(BIN)/python -m benchmarks.api $(ARGS)
 
 .PHONY: bench-bulk
@@ -187,7 +191,7 @@ openapi: setup ## Rewrite openapi/openapi.json from the code
 .PHONY: lock
 lock: setup ## Rewrite the lock files from pyproject.toml (newer versions: ARGS=--upgrade)
 	@# The tests' packages first: some of them do not take the newest of what the service uses.
-	$(compile) --group dev --output-file requirements-dev.lock
+	$(compile) --group dev --extra tokens --output-file requirements-dev.lock
 	$(compile) --constraint requirements-dev.lock --output-file requirements.lock
 	$(compiled) $(peers).in --python-version 3.11 --output-file $(peers).lock $(ARGS)
 

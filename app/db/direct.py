@@ -38,7 +38,8 @@ class DirectConnections:
     ) -> Sequence[Row]:
         """Send a statement that returns rows, and commit it; return them.
 
-        Its values have names, as `%(name)s`, or numbers, as `$1`.
+        Its values have names, as `%(name)s`, or numbers, as `$1`; with numbers, the rows come in
+        binary, which both sides are quicker with.
 
         Raises:
             psycopg.Error: as the driver has it.
@@ -51,7 +52,7 @@ class DirectConnections:
             try:
                 has_names = isinstance(values, Mapping)
                 cursor = connection.cursor() if has_names else AsyncRawCursor(connection)
-                await cursor.execute(statement, values)
+                await cursor.execute(statement, values, binary=not has_names)
                 return await cursor.fetchall()
             finally:
                 await self._keep(connection)

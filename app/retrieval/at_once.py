@@ -10,8 +10,9 @@ from app.memories.stored import StoredMemory
 from app.retrieval import hot
 from app.retrieval.asking import Asked
 from app.retrieval.candidates import Wanted
+from app.retrieval.lookups import LargerScopes
 from app.retrieval.nearest import ScopeQuery, Vector
-from app.retrieval.ranking import rank
+from app.retrieval.ranking import Candidate, Statistics, rank
 from app.retrieval.search import Found, found_by_everything, strangers_last
 from app.settings import Ranking
 
@@ -28,6 +29,7 @@ class SearchAtOnce:
     query: ScopeQuery
     embedded: EmbeddedQuery
     count: int
+    larger: LargerScopes
 
     async def by_distance(self, vector: Vector) -> list[Found] | None:
         """Return the nearest memories; those without a vector are left out."""
@@ -46,7 +48,7 @@ class SearchAtOnce:
         embedded = self.embedded
         vector = None if embedded.is_lexical_only else embedded.vector
         wanted = Wanted(text, asked.language, embedded.model_id, vector, self.count)
-        statistics, candidates = await hot.find_candidates(self.db, self.query, wanted)
+        statistics, candidates = await self._candidates(wanted)
         ranked = strangers_last(candidates, rank(asked, statistics, candidates))[: self.count]
         best = {one.candidate.memory_id: one for one in ranked}
         rows = await self._told(best)
@@ -57,6 +59,14 @@ class SearchAtOnce:
             found_by_everything(rows[memory_id], one, is_away=is_away)
             for memory_id, one in best.items()
         ]
+
+    async def _candidates(self, wanted: Wanted) -> tuple[Statistics, list[Candidate]]:
+        if not self.larger.has(self.query):
+            found = await hot.find_if_small(self.db, self.query, wanted)
+            if found is not None:
+                return found
+            self.larger.note(self.query)
+        return await hot.find_candidates(self.db, self.query, wanted)
 
     async def _told(self, found: Mapping[str, object]) -> dict[str, StoredMemory] | None:
         return await hot.tell(self.db, self.engine, self.query, list(found))

@@ -26,6 +26,7 @@ from sqlalchemy import (
     bindparam,
     case,
     cast,
+    collate,
     false,
     func,
     literal,
@@ -55,6 +56,11 @@ BY_DISTANCE = 50
 """How many of the nearest are candidates; a hundred of each bring 0.002 more recall."""
 BY_WORDS = 50
 """How many of those with the query's words are, in them or in the memories beside them."""
+
+TOLD_APART = 1e9
+"""Scores of words are told apart to nine places; beyond, how they were added up would decide."""
+_BYTE_ORDER = "C"
+"""As `small.py` orders ids, whatever the database's own collation is."""
 
 _ENGINE_ID = bindparam("engine_id", type_=BigInteger)
 _SCOPE_HASH = bindparam("scope_hash", type_=LargeBinary)
@@ -185,10 +191,7 @@ def _unfiltered(*, with_vectors: bool) -> Select[*tuple[Any, ...]]:
 
 def _statement(clause: ColumnElement[bool], *, with_vectors: bool) -> Select[*tuple[Any, ...]]:
     """Return the statement; of its filters, `clause` alone has its values in itself."""
-    scoped = _scoped(clause, with_vectors=with_vectors)
-    languages = select(scoped.c.language).distinct().cte("languages")
-    words = terms_of(languages, _TEXT, _LANGUAGE)
-    found = _found(scoped, words)
+    found, words = read_scope(clause, with_vectors=with_vectors)
     patterns = _patterns(found)
     holding = _holding(words, patterns)
     totals = _totals(found)
@@ -219,7 +222,20 @@ def _statement(clause: ColumnElement[bool], *, with_vectors: bool) -> Select[*tu
     )
 
 
-def _scoped(clause: ColumnElement[bool], *, with_vectors: bool) -> FromClause:
+def read_scope(
+    clause: ColumnElement[bool], *, with_vectors: bool, most: int | None = None
+) -> tuple[FromClause, FromClause]:
+    """Return the memories of the scope, up to `most`, and the terms of the query.
+
+    Each memory with its distance and the bits of the terms that it has (`matched`).
+    """
+    scoped = _scoped(clause, with_vectors=with_vectors, most=most)
+    languages = select(scoped.c.language).distinct().cte("languages")
+    words = terms_of(languages, _TEXT, _LANGUAGE)
+    return _found(scoped, words), words
+
+
+def _scoped(clause: ColumnElement[bool], *, with_vectors: bool, most: int | None) -> FromClause:
     """Return the live memories of the scope that are in words, with what is needed of each.
 
     Those that the filters leave out tell of the others: as neighbours, and of the terms. Both
@@ -247,6 +263,7 @@ def _scoped(clause: ColumnElement[bool], *, with_vectors: bool) -> FromClause:
             or_(row.expire_time.is_(None), row.expire_time > _NOW),
             row.fact.is_not(None),
         )
+        .limit(most)
         .subquery("meeting")
     )
     if not with_vectors:
@@ -305,9 +322,10 @@ def _holding(words: FromClause, patterns: FromClause) -> FromClause:
 
 
 def _totals(found: FromClause) -> FromClause:
-    average = cast(func.coalesce(func.avg(found.c.length), 0), DOUBLE_PRECISION)
+    # Not `avg`, which rounds in its own way: `small.py` must come to the same.
+    average = cast(func.sum(found.c.length), DOUBLE_PRECISION) / func.count()
     return (
-        select(func.count().label("memories"), average.label("average"))
+        select(func.count().label("memories"), func.coalesce(average, 0).label("average"))
         .select_from(found)
         .cte("totals")
     )
@@ -351,9 +369,10 @@ def _placed(
     # What its neighbours say is part of what it says: see `benchmarks/recall`.
     around = (beside.c[f"{side}_of_words"] for side in _SIDES)
     nearby = sum((func.coalesce(one, 0) for one in around), beside.c.of_words)
-    fits, memory_id = beside.c.fits.desc(), beside.c.memory_id
+    fits, memory_id = beside.c.fits.desc(), collate(beside.c.memory_id, _BYTE_ORDER)
+    told_apart = func.trunc(nearby * TOLD_APART)
     orders: dict[str, tuple[ColumnElement[Any], ...]] = {
-        "by_words": (fits, nearby.desc(), memory_id),
+        "by_words": (fits, told_apart.desc(), memory_id),
         "by_age": (fits, beside.c.create_time.desc(), memory_id.desc()),
     }
     if with_vectors:

@@ -32,16 +32,28 @@ from app.memories.stored import StoredMemory
 from app.retrieval.candidates import Wanted, candidates_of, of_whole_scope
 from app.retrieval.nearest import ScopeQuery, Vector, nearest
 from app.retrieval.ranking import Candidate, Statistics
+from app.retrieval.small import MOST, Read, candidates_among, of_small_scope
 
+_LIVE = """\
+m.engine_id = $1 and m.delete_time is null and (m.expire_time is null or m.expire_time > $4)
+    and m.scope_hash = $5"""
+_AS_READ = (
+    "e.engine_id = $1 and e.delete_time is null and e.version = $2 and e.embedding_model = $3"
+)
 _TELL = f"""
 select {COLUMNS}
 from engines e
-join memories m
-    on m.engine_id = %(engine)s and m.memory_id = any(%(ids)s) and m.delete_time is null
-    and (m.expire_time is null or m.expire_time > %(now)s) and m.scope_hash = %(scope)s
-where e.engine_id = %(engine)s and e.delete_time is null and e.version = %(version)s
-    and e.embedding_model = %(model)s
-"""  # noqa: S608 - of constants
+join memories m on {_LIVE} and m.memory_id = any($6)
+where {_AS_READ}
+""".encode()  # noqa: S608 - of constants
+_NEWEST = f"""
+select {COLUMNS}
+from engines e
+join memories m on {_LIVE} and m.memory_type = any($6)
+where {_AS_READ}
+order by m.create_time desc, m.memory_id desc
+limit $7
+""".encode()  # noqa: S608 - of constants
 
 
 async def find_candidates(
@@ -49,6 +61,18 @@ async def find_candidates(
 ) -> tuple[Statistics, list[Candidate]]:
     """Return what `candidates.find_candidates` does, of a query without filters."""
     return candidates_of(await db.run(*prepared(*of_whole_scope(query, wanted))))
+
+
+async def find_if_small(
+    db: Database, query: ScopeQuery, wanted: Wanted
+) -> tuple[Statistics, list[Candidate]] | None:
+    """Return what `find_candidates` does, for less; None if the scope is larger than `MOST`."""
+    _, values = of_whole_scope(query, wanted)
+    statement = of_small_scope(with_vectors=wanted.vector is not None)
+    read = await db.run(*prepared(statement, values))
+    if len(read) > MOST:
+        return None
+    return candidates_among([Read(*row) for row in read], wanted.count)
 
 
 async def find_nearest(
@@ -93,15 +117,25 @@ async def tell(
 
     None if one is gone, or the engine is not as it was read; for none at all, that cannot be told.
     """
-    values = {
-        "engine": engine.engine_id,
-        "version": engine.version,
-        "model": engine.embedding_model,
-        "ids": list(memory_ids),
-        "scope": query.scope_hash,
-        "now": query.now,
-    }
-    found = [StoredMemory(*row) for row in await db.run(_TELL.encode(), values)]
+    found = await _stored(db, _TELL, engine, query, list(memory_ids))
     if not found or len(found) < len(memory_ids):
         return None
     return {one.memory_id: one for one in found}
+
+
+async def find_newest(
+    db: Database, engine: EngineRow, query: ScopeQuery, limit: int
+) -> list[StoredMemory]:
+    """Return memories of the scope, newest first, as `repository.find_newest`.
+
+    None are returned also where the engine is not as it was read.
+    """
+    return await _stored(db, _NEWEST, engine, query, list(query.memory_types), limit)
+
+
+async def _stored(
+    db: Database, statement: bytes, engine: EngineRow, query: ScopeQuery, *values: object
+) -> list[StoredMemory]:
+    of_engine = (engine.engine_id, engine.version, engine.embedding_model)
+    rows = await db.run(statement, [*of_engine, query.now, query.scope_hash, *values])
+    return [StoredMemory(*row) for row in rows]

@@ -1,6 +1,7 @@
-"""The indexes of large scopes, as this process knows them."""
+"""What this process knows of scopes: the indexes of large ones, and which are not small."""
 
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Mapping
 
 from app.core.errors import ServiceError
@@ -11,6 +12,7 @@ from app.retrieval.indexes import Key
 from app.retrieval.nearest import ScopeIndex, ScopeQuery
 
 _LIFE_SECONDS = 30.0
+_MAX_LARGER = 10_000
 
 
 class ScopeIndexes:
@@ -54,3 +56,29 @@ class ScopeIndexes:
                 self._known = await indexes.list_ready(session)
         except ServiceError:
             return
+
+
+class LargerScopes:
+    """The scopes that one process has found too large for a small one's statement lately.
+
+    So that it is not tried in vain each time. One that has shrunk is found, for what it took.
+    """
+
+    def __init__(self) -> None:
+        self._known: OrderedDict[tuple[int, bytes], None] = OrderedDict()
+
+    @classmethod
+    def of(cls, resources: Resources) -> "LargerScopes":
+        """Return those of the process."""
+        found: LargerScopes = resources.kept.setdefault(cls, cls())
+        return found
+
+    def has(self, query: ScopeQuery) -> bool:
+        """Say whether the scope of a query is one of them."""
+        return (query.engine_id, query.scope_hash) in self._known
+
+    def note(self, query: ScopeQuery) -> None:
+        """Remember the scope of a query."""
+        self._known[query.engine_id, query.scope_hash] = None
+        if len(self._known) > _MAX_LARGER:
+            self._known.popitem(last=False)

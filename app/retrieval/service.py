@@ -1,6 +1,6 @@
 """Retrieval: the memories of a scope, nearest to a query or newest first, and its profiles."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -23,12 +23,13 @@ from app.memories.schemas import (
     scope_hash,
     stored_type,
 )
+from app.memories.stored import StoredMemory
 from app.memories.tables import MemoryRow
 from app.resources import Resources
-from app.retrieval import repository
+from app.retrieval import hot, repository
 from app.retrieval.asking import read
 from app.retrieval.at_once import SearchAtOnce
-from app.retrieval.lookups import ScopeIndexes
+from app.retrieval.lookups import LargerScopes, ScopeIndexes
 from app.retrieval.nearest import ScopeQuery, all_of, nothing
 from app.retrieval.schemas import (
     MemoryProfile,
@@ -66,6 +67,7 @@ class RetrievalService:
     clock: Clock
     embedding: EngineEmbedding
     indexes: ScopeIndexes
+    larger: LargerScopes
     known: KnownEngines
     settings: Settings
 
@@ -77,6 +79,7 @@ class RetrievalService:
             resources.clock,
             EngineEmbedding.of(resources),
             ScopeIndexes.of(resources),
+            LargerScopes.of(resources),
             KnownEngines.of(resources),
             resources.settings,
         )
@@ -127,8 +130,8 @@ class RetrievalService:
         seconds: float | None,
     ) -> Retrieved:
         embedded = await self.embedding.query(name.engine, params.search_query)
-        known = self.known.find(name)
-        if known is not None and self.db.sees_all and query.is_unfiltered:
+        known = self._known(name, query)
+        if known is not None:
             at_once = await self._at_once(known, request, params, query, embedded)
             if at_once is not None:
                 return at_once
@@ -157,7 +160,8 @@ class RetrievalService:
         index = await self.indexes.find(query, embedded.model_id)
         if index is not None or embedded.model_id != engine.embedding_model:
             return None
-        search = SearchAtOnce(self.db, engine, query, embedded, self._count(params.top_k))
+        count = self._count(params.top_k)
+        search = SearchAtOnce(self.db, engine, query, embedded, count, self.larger)
         found = await self._search(search, config_of(engine), params.search_query)
         if not found:
             return None
@@ -191,21 +195,35 @@ class RetrievalService:
         params = request.simple_retrieval_params
         pages = params is not None and bool(params.page_size or params.page_token)
         limit = self._page_size(params)
-        bound = {
-            "list": "retrieve",
-            "engine": name.engine,
-            "request": request.model_copy(update={"simple_retrieval_params": None}).wire(),
-        }
         token = params.page_token if params is not None else None
-        after = typed_key(decode_token(token, bound), datetime, str) if token else None
-        async with self.db.snapshot(statement_seconds=seconds) as session:
-            engine = name_of(await engines.get(session, name))
-            rows = await repository.find_newest(session, query, limit + 1, after)
+        after = (
+            typed_key(decode_token(token, _bound(name, request)), datetime, str) if token else None
+        )
+        found = None if after else await self._newest_at_once(name, query, limit + 1)
+        if found is None:
+            async with self.db.snapshot(statement_seconds=seconds) as session:
+                row = await engines.get(session, name)
+                found = row, await repository.find_newest(session, query, limit + 1, after)
+                self.known.note(row)
+        engine, rows = found
         last = rows[limit - 1] if pages and len(rows) > limit else None
-        response = _response(engine, request, [Found(row) for row in rows[:limit]])
+        response = _response(name_of(engine), request, [Found(row) for row in rows[:limit]])
         if last is not None:
+            bound = _bound(name, request)
             response["nextPageToken"] = encode_token(bound, [last.create_time, last.memory_id])
         return response
+
+    async def _newest_at_once(
+        self, name: EngineName, query: ScopeQuery, limit: int
+    ) -> tuple[EngineRow, Sequence[MemoryRow | StoredMemory]] | None:
+        """Read the newest by the hot statement; None where it cannot, or has found nothing."""
+        known = self._known(name, query)
+        rows = None if known is None else await hot.find_newest(self.db, known, query, limit)
+        return (known, rows) if known is not None and rows else None
+
+    def _known(self, name: EngineName, query: ScopeQuery) -> EngineRow | None:
+        """Return the engine, as it was read last, if a hot statement can do for the query."""
+        return self.known.find(name) if self.db.sees_all and query.is_unfiltered else None
 
     def _page_size(self, params: SimpleRetrievalParams | None) -> int:
         """Without parameters the whole scope is meant, as far as one answer goes."""
@@ -219,6 +237,15 @@ class RetrievalService:
     @property
     def _max_count(self) -> int:
         return min(MAX_COUNT, self.settings.max_page_size)
+
+
+def _bound(name: EngineName, request: RetrieveMemoriesRequest) -> dict[str, Any]:
+    """Return what a token for the next page is good for."""
+    return {
+        "list": "retrieve",
+        "engine": name.engine,
+        "request": request.model_copy(update={"simple_retrieval_params": None}).wire(),
+    }
 
 
 def _response(

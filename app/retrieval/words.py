@@ -24,9 +24,9 @@ from sqlalchemy import (
     select,
     true,
 )
-from sqlalchemy.dialects.postgresql import ARRAY, REGCONFIG, TSQUERY, array
+from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, REGCONFIG, TSQUERY, array
 
-from app.rules.bm25 import LENGTH_SHARE, SATURATION
+from app.rules.bm25 import BASE, SLOPE
 
 MAX_TERMS = 48
 """Terms of a query that are looked for: the first. Each is a bit of an integer of 64."""
@@ -102,6 +102,11 @@ def rarity(memories: ColumnElement[Any], holding: ColumnElement[Any]) -> ColumnE
 def score(
     weight: ColumnElement[Any], length: ColumnElement[Any], average: ColumnElement[Any]
 ) -> ColumnElement[Any]:
-    """Return BM25 of a memory, of the weight of its terms and its length."""
-    share = 1 - LENGTH_SHARE + LENGTH_SHARE * length / func.nullif(average, 0)
-    return weight / (1 + SATURATION * share)
+    """Return BM25 of a memory, of the weight of its terms and its length, as `rules.bm25` does."""
+    slope = _double(SLOPE) / func.greatest(average, _double(1))
+    return weight / (_double(BASE) + slope * length)
+
+
+def _double(value: float) -> ColumnElement[float]:
+    # Postgres takes a fraction for a decimal one, which takes ten times as long to reckon with.
+    return literal(value, DOUBLE_PRECISION)

@@ -5,6 +5,9 @@ from collections.abc import Sequence
 
 SATURATION, LENGTH_SHARE = 0.9, 0.4
 """The `k1` and `b` of the formula; usual for short texts."""
+BASE = (1 + SATURATION * (1 - LENGTH_SHARE)) / (SATURATION + 1)
+SLOPE = SATURATION * LENGTH_SHARE / (SATURATION + 1)
+"""What a text's weight is divided by: `BASE`, and `SLOPE` for each time the average length."""
 
 
 class Bm25:
@@ -20,8 +23,7 @@ class Bm25:
         self._rarity = [math.log1p((max(size, n) - n + 0.5) / (n + 0.5)) for n in holding]
         self._most = sum(self._rarity)
         self._sums: dict[int, float] = {}
-        self._base = (1 + SATURATION * (1 - LENGTH_SHARE)) / (SATURATION + 1)
-        self._slope = SATURATION * LENGTH_SHARE / (SATURATION + 1) / max(average_length, 1.0)
+        self._slope = SLOPE / max(average_length, 1.0)
 
     def score(self, matched: int, length: float) -> float:
         """Return the score of a text that has the terms whose bits are set."""
@@ -31,7 +33,7 @@ class Bm25:
         found = self._sums.get(matched)
         if found is None:
             found = self._sums[matched] = self._sum(matched)
-        return found / (self._base + self._slope * length)
+        return found / (BASE + self._slope * length)
 
     def share(self, matched: int) -> float | None:
         """Return which share of all that the terms weigh the bits have; None without terms."""

@@ -1,10 +1,11 @@
 """How fast the service answers: `python -m benchmarks.api`.
 
-For each of get, create and retrieve (3 of a scope), three routes of one process take turns, at 16
-connections: a trivial route, a bare one that sends the same statements over a pool of the driver
-and does nothing else, and the service's own. All three stand behind the same connections,
-middlewares and authentication. The client is a process of its own on the same machine, the
-database an embedded one, and the embedder hashes, so that the service is measured and no model.
+For each of get, create, retrieve by scope (the 3 memories that it has) and search (the best 3 of a
+scope of a hundred), three routes of one process take turns, at 16 connections: a trivial route, a
+bare one that sends the same statements over a pool of the driver and does nothing else, and the
+service's own. All three stand behind the same connections, middlewares and authentication. The
+client is a process of its own on the same machine, the database an embedded one, and the embedder
+hashes, so that the service is measured and no model.
 
 Then, with MiniLM, searches that are all different: what they cost the service, beside what it costs
 to embed the same number of such texts and do nothing else.
@@ -12,16 +13,14 @@ to embed the same number of such texts and do nothing else.
 
 import argparse
 import asyncio
-import shutil
-import tempfile
 from collections import defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
-from pathlib import Path
 from statistics import median
 from time import process_time, sleep
+from urllib.parse import quote
 
 import httpx
 from pydantic import SecretStr
@@ -31,6 +30,7 @@ from app.settings import EmbedderChoice, Settings
 from benchmarks.api.load import COUNTED, Asked, Loader, loader
 from benchmarks.api.server import server
 from benchmarks.processes import cpu_of
+from benchmarks.surroundings import data_folder
 
 _KEY = "benchmark-key"
 _ENGINE = "/v1beta1/projects/default/locations/local/reasoningEngines/1"
@@ -40,7 +40,8 @@ _CONNECTIONS = 16
 _BARE_BAR = 0.6
 _BEYOND_BAR = 4.0
 _EMBEDDED = 300
-_BARS = {"get": 0.20, "create": 0.10, "retrieve": 0.15}
+_FEW = {"user_id": "few"}
+_BARS = {"get": 0.20, "create": 0.10, "retrieve by scope": 0.15, "search": 0.15}
 _ROUTES: dict[str, Asked] = {
     "get": Asked("GET", f"{_MEMORIES}/known"),
     "create": Asked(
@@ -48,7 +49,12 @@ _ROUTES: dict[str, Asked] = {
         _MEMORIES,
         {"fact": "I like green tea in the morning.", "scope": {"user_id": "written"}},
     ),
-    "retrieve": Asked(
+    "retrieve by scope": Asked(
+        "POST",
+        f"{_MEMORIES}:retrieve",
+        {"scope": _FEW, "simpleRetrievalParams": {"pageSize": 3}},
+    ),
+    "search": Asked(
         "POST",
         f"{_MEMORIES}:retrieve",
         {
@@ -74,24 +80,15 @@ class Figure:
     database: float
 
 
-@contextmanager
-def _folder() -> Iterator[Path]:
-    # Short, since a Unix socket's path may have about 100 characters.
-    found = Path(tempfile.mkdtemp(prefix="omb-"))
-    found.chmod(0o755)
-    try:
-        yield found
-    finally:
-        shutil.rmtree(found, ignore_errors=True)
-
-
 def _fill(client: httpx.Client) -> None:
-    """Write a scope of a hundred memories."""
+    """Write a scope of a hundred memories, and one of three."""
     for number in range(100):
         fact = _FACTS[number % len(_FACTS)].format(f"topic{number}")
         params = {"memoryId": "known"} if number == 0 else {}
         body = {"fact": fact, "scope": _SCOPE}
         client.post(_MEMORIES, params=params, json=body).raise_for_status()
+    for fact in _FACTS[:3]:
+        client.post(_MEMORIES, json={"fact": fact, "scope": _FEW}).raise_for_status()
 
 
 def _record(client: httpx.Client, name: str, asked: Asked) -> None:
@@ -99,7 +96,7 @@ def _record(client: httpx.Client, name: str, asked: Asked) -> None:
     for _ in range(10):
         client.request(asked.method, asked.path, json=asked.body).raise_for_status()
     sleep(1.1)
-    client.get(f"/v1/record/{name}").raise_for_status()
+    client.get(f"/v1/record/{quote(name)}").raise_for_status()
     client.request(asked.method, asked.path, json=asked.body).raise_for_status()
     sleep(1.1)
 
@@ -120,7 +117,7 @@ def _rounds(
         for name, asked in _ROUTES.items():
             routes = {
                 "trivial": Asked("GET", "/v1/trivial"),
-                "bare": Asked(asked.method, f"/v1/bare/{name}", asked.body),
+                "bare": Asked(asked.method, f"/v1/bare/{quote(name)}", asked.body),
                 "ours": asked,
             }
             order = list(routes)
@@ -132,7 +129,7 @@ def _rounds(
 
 def _print(found: dict[tuple[str, str], list[Figure]]) -> None:
     head = ("route", "kind", "per second", "CPU ms service", "CPU ms database", "ours/it", "bar")
-    print(("{:<10}{:<9}" + "{:>17}" * 5).format(*head))
+    print(("{:<18}{:<9}" + "{:>17}" * 5).format(*head))
     for (name, kind), figures in found.items():
         ours = found[name, "ours"]
         ratio = median(a.per_second / b.per_second for a, b in zip(ours, figures, strict=True))
@@ -141,13 +138,13 @@ def _print(found: dict[tuple[str, str], list[Figure]]) -> None:
         service = median(one.service for one in figures)
         database = median(one.database for one in figures)
         print(
-            f"{name:<10}{kind:<9}{per_second:>17.0f}{service:>17.2f}{database:>17.2f}"
+            f"{name:<18}{kind:<9}{per_second:>17.0f}{service:>17.2f}{database:>17.2f}"
             f"{ratio:>17.2f}{bar:>17}"
         )
 
 
 def _measure_minilm(rounds: int, seconds: float) -> None:
-    asked = _ROUTES["retrieve"]
+    asked = _ROUTES["search"]
     query = {"searchQuery": f"Which tea do I like, number {COUNTED}?", "topK": 3}
     different = Asked("POST", asked.path, {"scope": _SCOPE, "similaritySearchParams": query})
     with _serving(EmbedderChoice.MINILM) as (port, pid), loader(port, _KEY) as loading:
@@ -181,7 +178,7 @@ async def _embedding(mark: str) -> float:
 @contextmanager
 def _serving(embedder: EmbedderChoice) -> Iterator[tuple[int, int]]:
     """Serve beside the block; yield the port and the id of the process."""
-    with _folder() as folder:
+    with data_folder() as folder:
         settings = partial(
             Settings,
             data_dir=folder,
@@ -203,7 +200,7 @@ def _client(port: int) -> httpx.Client:
 def main() -> None:
     """Measure as the command line says."""
     parser = argparse.ArgumentParser(description="How fast the service answers.")
-    parser.add_argument("--rounds", type=int, default=6, help="rounds of all nine routes")
+    parser.add_argument("--rounds", type=int, default=6, help="rounds of all twelve routes")
     parser.add_argument("--seconds", type=float, default=3, help="length of one route's turn")
     options = parser.parse_args()
     with _serving(EmbedderChoice.HASH) as (port, pid), loader(port, _KEY) as loading:

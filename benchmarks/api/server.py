@@ -4,7 +4,7 @@ import asyncio
 import multiprocessing
 import os
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, redirect_stderr
+from contextlib import contextmanager, redirect_stderr, suppress
 from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
 from typing import Any
@@ -81,13 +81,25 @@ def _run(pipe: Pipe, settings: Settings) -> None:
 
 @contextmanager
 def server(settings: Callable[[], Settings]) -> Iterator[tuple[int, int]]:
-    """Serve beside the block; yield the port and the id of the process."""
+    """Serve beside the block; yield the port and the id of the process.
+
+    Raises:
+        RuntimeError: it has ended before it served; it has said why.
+    """
     context = multiprocessing.get_context("spawn")
     here, there = context.Pipe()
     process = context.Process(target=_run, args=(there, settings()))
     process.start()
+    # That end is the process's alone, so that the pipe ends with it.
+    there.close()
     try:
-        yield here.recv()
+        listening = here.recv()
+    except EOFError:
+        process.join()
+        raise RuntimeError("The server has ended.") from None
+    try:
+        yield listening
     finally:
-        here.send(None)
+        with suppress(BrokenPipeError):
+            here.send(None)
         process.join()

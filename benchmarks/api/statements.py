@@ -89,7 +89,7 @@ async def send(pool: AsyncConnectionPool[Any], statements: list[Statement]) -> l
         for one in statements:
             has_numbers = isinstance(one.values, list)
             cursor = AsyncRawCursor(connection) if has_numbers else connection.cursor()
-            await cursor.execute(one.query, one.values)
+            await cursor.execute(one.query, one.values, binary=has_numbers)
             if cursor.description is not None:
                 rows = await cursor.fetchall()
     return rows

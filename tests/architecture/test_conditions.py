@@ -28,7 +28,9 @@ from tests.architecture.trees import is_judged
 UNREACHED = {
     "app.memories.hot.insert": "is for callers who see all; see `Database.audit`",
     "app.retrieval.hot.find_candidates": "is for callers who see all; see `Database.sees_all`",
+    "app.retrieval.hot.find_if_small": "is for callers who see all",
     "app.retrieval.hot.find_nearest": "is for callers who see all",
+    "app.retrieval.hot.find_newest": "is for callers who see all",
     "app.retrieval.hot.tell": "is for callers who see all",
     "app.ingestion.repository.exists_pending": "deletes an engine",
     "app.memories.repository.exists_any": "deletes an engine",

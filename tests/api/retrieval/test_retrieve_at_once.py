@@ -90,3 +90,38 @@ async def test_an_empty_scope_and_a_deleted_engine_are_told_apart(bank: httpx.As
         "/memories:retrieve", json={"scope": SCOPE, "similaritySearchParams": params}
     )
     assert gone.status_code == 404
+
+
+async def newest(client: httpx.AsyncClient, **fields: Any) -> dict[str, Any]:
+    return ok(await client.post("/memories:retrieve", json={"scope": SCOPE, **fields}))
+
+
+async def test_the_newest_and_their_pages_are_those_of_a_filtered_retrieval(
+    bank: httpx.AsyncClient, statements: list[str]
+) -> None:
+    params = {"simpleRetrievalParams": {"pageSize": 2}}
+    filtered = await newest(bank, filter='create_time>"2000-01-01T00:00:00Z"', **params)
+    assert any("memories" in one for one in statements)
+    statements.clear()
+    page = await newest(bank, **params)
+    assert statements == []
+    assert page["retrievedMemories"] == filtered["retrievedMemories"]
+    whole = await newest(bank)
+    assert statements == []
+    assert "nextPageToken" not in whole
+    following = {"pageSize": 4, "pageToken": page["nextPageToken"]}
+    rest = await newest(bank, simpleRetrievalParams=following)
+    assert "nextPageToken" not in rest
+    assert page["retrievedMemories"] + rest["retrievedMemories"] == whole["retrievedMemories"]
+    assert len(whole["retrievedMemories"]) == len(FACTS)
+
+
+async def test_a_scope_without_memories_and_a_deleted_engine_have_no_newest(
+    bank: httpx.AsyncClient,
+) -> None:
+    for one in (await newest(bank))["retrievedMemories"]:
+        ok(await bank.delete("memories/" + one["memory"]["name"].rpartition("/")[2]))
+    assert await newest(bank) == {"retrievedMemories": []}
+    assert (await bank.delete(str(bank.base_url).rstrip("/") + "?force=true")).is_success
+    gone = await bank.post("/memories:retrieve", json={"scope": SCOPE})
+    assert gone.status_code == 404
