@@ -183,6 +183,10 @@ bench-api: setup ## Get, create, retrieve and search beside a bare and a trivial
 bench-bulk: setup ## Measure memories a second, created many at a time
 	$(BIN)/python -m benchmarks.bulk $(ARGS)
 
+.PHONY: bench-artifacts
+bench-artifacts: setup ## Measure uploads and downloads of artifacts, and the memory they take
+	$(BIN)/python -m benchmarks.artifacts $(ARGS)
+
 .PHONY: openapi
 openapi: setup ## Rewrite openapi/openapi.json from the code
 	$(BIN)/memory-bank openapi > openapi/openapi.json.new

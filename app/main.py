@@ -37,6 +37,7 @@ from app.retrieval.routes import router as retrieval
 from app.revisions.routes import router as revisions
 from app.sessions.routes import router as sessions
 from app.sessions.service import SessionService
+from app.tasks.routes import router as tasks
 from app.undo.routes import router as undo
 from app.usage.routes import router as usage
 from app.web import docs, errors, health, metrics
@@ -73,6 +74,7 @@ _ROUTERS = (
     revisions,
     memories,
     sessions,
+    tasks,
     engines,
     unserved,
 )

@@ -11,6 +11,7 @@ from app.memories import tables as memories
 from app.operations import tables as operations
 from app.retrieval import tables as retrieval
 from app.sessions import tables as sessions
+from app.tasks import tables as tasks
 from app.usage import tables as usage
 
 metadata = Base.metadata
@@ -27,5 +28,6 @@ __all__ = [
     "operations",
     "retrieval",
     "sessions",
+    "tasks",
     "usage",
 ]

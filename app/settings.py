@@ -12,9 +12,18 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.connection_settings import ConnectionSettings
 from app.embedding_settings import EmbedderChoice, EmbeddingSettings
+from app.task_settings import ReaderModel, TaskSettings
 from app.token_settings import TokenSettings
 
-__all__ = ["EmbedderChoice", "LogFormat", "ModelPrice", "OutputMode", "Ranking", "Settings"]
+__all__ = [
+    "EmbedderChoice",
+    "LogFormat",
+    "ModelPrice",
+    "OutputMode",
+    "Ranking",
+    "ReaderModel",
+    "Settings",
+]
 
 _DAY_SECONDS = 86_400
 
@@ -53,7 +62,7 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
-class Settings(EmbeddingSettings, TokenSettings, ConnectionSettings, BaseSettings):
+class Settings(TaskSettings, EmbeddingSettings, TokenSettings, ConnectionSettings, BaseSettings):
     """The configuration of one process. Immutable."""
 
     model_config = SettingsConfigDict(

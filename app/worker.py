@@ -24,6 +24,8 @@ from app.resources import Resources
 from app.retention import jobs as retention
 from app.retention.service import DELETE_ENGINE, RetentionService
 from app.retrieval.jobs import IndexSweep
+from app.tasks import jobs as tasks
+from app.tasks.indexing import INDEX
 from app.undo import jobs as undo
 from app.undo.service import UNDO
 
@@ -43,6 +45,7 @@ def make_runner(resources: Resources) -> Runner:
         DELETE_ENGINE: partial(retention.delete_engine, resources=resources),
         UNDO: partial(undo.undo, resources=resources),
         REEMBED: partial(reembedding.reembed, resources=resources),
+        INDEX: partial(tasks.index, resources=resources),
     }
     return Runner(resources.db, resources.clock, resources.settings, jobs)
 

@@ -17,6 +17,7 @@ class Counted(StrEnum):
     SESSIONS = "sessions"
     EVENTS = "events"
     BYTES = "bytes"
+    ARTIFACT_BYTES = "artifact_bytes"
 
 
 class Limits(Protocol):

@@ -77,6 +77,7 @@ _ADDED: Mapping[Role, Iterable[Permission]] = {
         Permission.OPERATIONS_GET,
         Permission.OPERATIONS_LIST,
         Permission.USAGE_GET,
+        Permission.ARTIFACTS_REFERENCE,
     ),
     Role.USER: (
         Permission.MEMORIES_CREATE,
@@ -87,6 +88,8 @@ _ADDED: Mapping[Role, Iterable[Permission]] = {
         Permission.SESSIONS_DELETE,
         Permission.EVENTS_APPEND,
         Permission.OPERATIONS_CANCEL,
+        Permission.ARTIFACTS_WRITE,
+        Permission.ARTIFACTS_DERIVE,
     ),
     Role.EDITOR: (
         Permission.MEMORIES_UPDATE,

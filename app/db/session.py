@@ -94,6 +94,15 @@ class Database:
         found._view = View(caller.reach.conditions, caller.key_id, before_commit, audit)  # noqa: SLF001 - its own class
         return found
 
+    def in_parts(self) -> "Database":
+        """Return the database as the same caller sees it, for the parts of a change.
+
+        The log is told of the change by the transaction that ends it, of the service's own view.
+        """
+        found = copy(self)
+        found._view = View(self._view.conditions, self._view.caller)  # noqa: SLF001 - its own class
+        return found
+
     def reaches(self, scope: Mapping[str, str]) -> bool:
         """Say whether there can be anything of a scope to be seen.
 

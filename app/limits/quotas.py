@@ -49,7 +49,9 @@ class Quotas:
         Raises:
             ResourceExhausted: it may not; names the quota.
         """
-        limits = bounds(self.settings, added, Counted.BYTES)
+        # What artifacts hold is not what memories, sessions and events say.
+        beside = () if added is Counted.ARTIFACT_BYTES else (Counted.BYTES,)
+        limits = bounds(self.settings, added, *beside)
         if not limits:
             return
         reading = self._readings.get(engine_id)
@@ -98,6 +100,8 @@ class Quotas:
             case Counted.BYTES:
                 # In the memory and in its revision.
                 return 2 * self.settings.max_body_bytes
+            case Counted.ARTIFACT_BYTES:
+                return self.settings.task_max_artifact_bytes
 
 
 def bounds(settings: Settings, *quotas: Counted) -> dict[Counted, int]:
@@ -107,26 +111,45 @@ def bounds(settings: Settings, *quotas: Counted) -> dict[Counted, int]:
         Counted.SESSIONS: settings.engine_max_sessions,
         Counted.EVENTS: settings.engine_max_events,
         Counted.BYTES: settings.engine_max_bytes,
+        Counted.ARTIFACT_BYTES: settings.engine_max_artifact_bytes,
     }
     return {quota: limit for quota in quotas if (limit := limits[quota]) is not None}
 
 
-async def check_room(session: Session, settings: Settings, engine_id: int, memories: int) -> None:
-    """Make sure that so many memories still fit into an engine, and that it may have more bytes.
+async def check_room(
+    session: Session, settings: Settings, engine_id: int, counted: Counted, count: int
+) -> None:
+    """Make sure that so many of what is counted still fit into an engine, and any more bytes.
 
     Raises:
         ResourceExhausted: they do not; names the quota.
     """
-    limits = bounds(settings, Counted.MEMORIES, Counted.BYTES)
+    limits = bounds(settings, counted, Counted.BYTES)
     if not limits:
         return
     totals = await repository.read_totals(session, engine_id)
     for quota, limit in limits.items():
-        added = memories if quota is Counted.MEMORIES else 1
+        added = count if quota is counted else 1
         if totals[quota] + added > limit:
             # Not how many there is room for: the caller may be bound to a part of the engine.
             message = f"reasoningEngines/{engine_id} has no room for all of these {quota}"
             raise exhausted(f"{message}: it may have {limit}.", quota, limit=limit)
+
+
+async def check_held(session: Session, settings: Settings, engine_id: int, quota: Counted) -> None:
+    """Make sure that what an engine holds by now, with what is not committed yet, is not too much.
+
+    Raises:
+        ResourceExhausted: it is; names the quota.
+    """
+    limits = bounds(settings, quota)
+    if not limits:
+        return
+    totals = await repository.read_totals(session, engine_id)
+    if totals[quota] > limits[quota]:
+        # Not how much it has: as above.
+        message = f"reasoningEngines/{engine_id} has no room for as many {quota} more"
+        raise exhausted(f"{message}: it may have {limits[quota]}.", quota, limit=limits[quota])
 
 
 async def is_full(session: Session, settings: Settings, engine_id: int, quota: Counted) -> bool:

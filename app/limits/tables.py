@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import Double, Text
+from sqlalchemy import Double, Text, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.base import Base
@@ -44,3 +44,5 @@ class EngineTotalsRow(Base):
     """Of sessions, and of streams as long as they hold what was said."""
     bytes: Mapped[int]
     """The length of what all of them say, with revisions and the states of sessions."""
+    artifact_bytes: Mapped[int] = mapped_column(server_default=text("0"))
+    """The length of the artifacts of task memory, with those that are coming."""

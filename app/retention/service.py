@@ -38,6 +38,8 @@ from app.resources import Resources
 from app.retention import repository
 from app.retention.schemas import PurgeMemoriesRequest
 from app.sessions import repository as sessions
+from app.tasks import erasure as artifacts
+from app.tasks import repository as tasks
 from app.usage import repository as usage
 
 log = structlog.get_logger()
@@ -151,8 +153,8 @@ class RetentionService:
 
         Raises:
             Aborted: the etag is stale.
-            FailedPrecondition: it has memories, sessions or buffered events, and `force` is not
-                set.
+            FailedPrecondition: it has memories, sessions, buffered events or artifacts, and
+                `force` is not set.
         """
         service = self.memories
         now = service.clock.now()
@@ -166,8 +168,8 @@ class RetentionService:
             check_etag(engine.version, etag)
             if not force and await _has_children(session, engine.engine_id, now):
                 raise FailedPrecondition(
-                    f"{name} has memories, sessions or ingested events that wait; set force to"
-                    " delete them too.",
+                    f"{name} has memories, sessions, ingested events that wait, or artifacts; set"
+                    " force to delete them too.",
                     Reason.ENGINE_NOT_EMPTY,
                 )
             await engines.mark_deleted(session, engine.engine_id, now)
@@ -185,6 +187,8 @@ class RetentionService:
             ("memories", self._remove_gone),
             ("revisions", repository.remove_expired_revisions),
             ("sessions", sessions.remove_expired),
+            ("artifacts", artifacts.remove_expired),
+            ("namespaces", artifacts.remove_expired_namespaces),
             ("event ids", self.ingestion.forget_old_ids),
             ("streams", self.ingestion.forget_old_streams),
             ("operations", stored.remove_old),
@@ -253,6 +257,7 @@ async def _has_children(session: Session, engine_id: int, now: datetime) -> bool
         await memories.exists_any(session, engine_id, now)
         or await sessions.exists_any(session, engine_id, now)
         or await streams.exists_pending(session, engine_id)
+        or await tasks.exists_any(session, engine_id, now)
     )
 
 
@@ -267,6 +272,7 @@ _CHILDREN: tuple[Callable[[Session, int, int], Awaitable[int]], ...] = (
     _remove_memories,
     sessions.remove_of_engine,
     ingested.remove_of_engine,
+    artifacts.remove_of_engine,
     usage.remove_of_engine,
 )
 """What removes up to a number of rows below an engine, and says how many went."""

@@ -91,6 +91,7 @@ class EngineQuotas(WireModel):
     sessions: QuotaUse
     events: QuotaUse = Field(description="Of sessions, and ingested ones that wait.")
     bytes: QuotaUse = Field(description="What all of them say, with revisions and states.")
+    artifact_bytes: QuotaUse = Field(description="Of task memory.")
 
 
 class EngineUsage(WireModel):

@@ -22,8 +22,11 @@ from app.web.errors import render
 from app.web.headers import header
 from app.wire.reading import read_object
 
-_STREAMED = re.compile(r".*/reasoningEngines/[^/]+/memories:import")
-"""The paths whose routes read their bodies themselves, piece by piece."""
+_STREAMED = re.compile(
+    r"POST .*/reasoningEngines/[^/]+/memories:import"
+    r"|PUT .*/reasoningEngines/[^/]+/taskMemories/[^/]+/namespaces/[^/]+/artifacts/[^/]+"
+)
+"""The methods and paths whose routes read their bodies themselves, piece by piece."""
 _PIECE_BYTES = 64 * 1024
 _BROKEN_OFF = "The body was broken off."
 LONG_BYTES = 32 * 1024
@@ -47,7 +50,7 @@ class JsonBody:
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a bad body; pass a good one on."""
-        if scope["type"] != "http" or _STREAMED.fullmatch(scope["path"]):
+        if scope["type"] != "http" or _STREAMED.fullmatch(f"{scope['method']} {scope['path']}"):
             await self._app(scope, receive, send)
             return
         try:

@@ -116,5 +116,30 @@ DEMANDS: Mapping[str, Demand] = {
     "appendEvent": _change(Permission.EVENTS_APPEND, adds=(Counted.EVENTS,)),
     "listEvents": Demand(Permission.EVENTS_LIST, _LIST),
     "compactSession": _change(Permission.SESSIONS_UPDATE, _WORK, is_costly=True),
+    # Task memory
+    "listTaskMemories": Demand(Permission.ARTIFACTS_REFERENCE, _LIST),
+    "getTaskMemory": Demand(Permission.ARTIFACTS_REFERENCE, _LIST),
+    "deleteTaskMemory": _change(Permission.ARTIFACTS_WRITE, _WORK),
+    "processOutput": _change(Permission.ARTIFACTS_WRITE, adds=(Counted.ARTIFACT_BYTES,)),
+    "listToolPolicies": Demand(Permission.ARTIFACTS_REFERENCE, _LIST),
+    "getToolPolicy": Demand(Permission.ARTIFACTS_REFERENCE),
+    "updateToolPolicy": _change(Permission.ENGINES_UPDATE),
+    "deleteToolPolicy": _change(Permission.ENGINES_UPDATE),
+    "listNamespaces": Demand(Permission.ARTIFACTS_REFERENCE, _LIST),
+    "getNamespace": Demand(Permission.ARTIFACTS_REFERENCE),
+    "updateNamespace": _change(Permission.ARTIFACTS_WRITE),
+    "deleteNamespace": _change(Permission.ARTIFACTS_WRITE),
+    "storeArtifacts": _change(
+        Permission.ARTIFACTS_WRITE, adds=(Counted.ARTIFACT_BYTES,), is_costly=True
+    ),
+    "exportNamespace": _change(Permission.ARTIFACTS_DERIVE, _WORK, is_costly=True),
+    "getToolSpecs": Demand(Permission.ARTIFACTS_REFERENCE),
+    "listArtifacts": Demand(Permission.ARTIFACTS_REFERENCE, _LIST),
+    "getArtifact": Demand(Permission.ARTIFACTS_REFERENCE),
+    "uploadArtifact": _change(
+        Permission.ARTIFACTS_WRITE, _WORK, adds=(Counted.ARTIFACT_BYTES,), is_costly=True
+    ),
+    "downloadArtifact": Demand(Permission.ARTIFACTS_CONTENT, _LIST, is_costly=True),
+    "deleteArtifact": _change(Permission.ARTIFACTS_WRITE),
 }
 """By operation id."""

@@ -10,13 +10,19 @@ from app.core.names import (
     INT64_ID,
     SESSION_ID,
     STORED_ID,
+    TASK_ID,
+    ArtifactName,
     EngineName,
     LocationName,
     MemoryName,
+    NamespaceName,
     OperationName,
     SessionName,
+    TaskMemoryName,
+    ToolPolicyName,
     parse_engine_id,
     parse_session_id,
+    parse_task_id,
     parse_text_id,
 )
 
@@ -25,12 +31,17 @@ _PARENT_SCHEMA: dict[str, Any] = {"pattern": r"^[^/\u0000-\u001f\u007f]{1,256}$"
 _INT64_SCHEMA: dict[str, Any] = {"pattern": f"^{INT64_ID}$"}
 _TEXT_SCHEMA: dict[str, Any] = {"pattern": f"^{STORED_ID}$"}
 _SESSION_SCHEMA: dict[str, Any] = {"pattern": f"^{SESSION_ID}$"}
+_TASK_SCHEMA: dict[str, Any] = {"pattern": f"^{TASK_ID}$"}
 _DOCUMENTED: dict[str, dict[str, Any]] = {
     "project": {"description": "Project; any text.", "example": "default"},
     "location": {"description": "Location; any text.", "example": "local"},
     "engine": {"description": "Id of the engine.", "example": "1"},
     "memory": {"description": "Id of the memory."},
     "session": {"description": "Id of the session."},
+    "task_memory": {"description": "Name of the task memory.", "example": "TaskMemory"},
+    "tool": {"description": "Name of the tool.", "example": "web"},
+    "namespace": {"description": "Name of the namespace."},
+    "artifact": {"description": "Name of the artifact."},
     "operation": {"description": "Id of the operation."},
     "revision": {"description": "Id of the revision."},
     "key": {"description": "Id of the key."},
@@ -62,6 +73,26 @@ async def _session(request: Request) -> SessionName:
     return SessionName(await _engine(request), parse_session_id(session))
 
 
+async def _task_memory(request: Request) -> TaskMemoryName:
+    memory = request.path_params["task_memory"]
+    return TaskMemoryName(await _engine(request), parse_task_id("taskMemories", memory))
+
+
+async def _tool_policy(request: Request) -> ToolPolicyName:
+    tool = request.path_params["tool"]
+    return ToolPolicyName(await _task_memory(request), parse_task_id("toolPolicies", tool))
+
+
+async def _namespace(request: Request) -> NamespaceName:
+    namespace = request.path_params["namespace"]
+    return NamespaceName(await _task_memory(request), parse_task_id("namespaces", namespace))
+
+
+async def _artifact(request: Request) -> ArtifactName:
+    artifact = request.path_params["artifact"]
+    return ArtifactName(await _namespace(request), parse_task_id("artifacts", artifact))
+
+
 async def _operation(request: Request) -> OperationName:
     operation = request.path_params["operation"]
     return OperationName(await _engine(request), parse_text_id("operations", operation))
@@ -80,6 +111,10 @@ LocationPath = Annotated[LocationName, Depends(_location)]
 EnginePath = Annotated[EngineName, Depends(_engine)]
 MemoryPath = Annotated[MemoryName, Depends(_memory)]
 SessionPath = Annotated[SessionName, Depends(_session)]
+TaskMemoryPath = Annotated[TaskMemoryName, Depends(_task_memory)]
+ToolPolicyPath = Annotated[ToolPolicyName, Depends(_tool_policy)]
+NamespacePath = Annotated[NamespaceName, Depends(_namespace)]
+ArtifactPath = Annotated[ArtifactName, Depends(_artifact)]
 OperationPath = Annotated[OperationName, Depends(_operation)]
 RevisionPart = Annotated[str, Depends(_revision)]
 KeyPath = Annotated[str, Depends(_key)]
@@ -93,6 +128,10 @@ _COLLECTIONS = (
     ("memory", "memories", _TEXT_SCHEMA),
     ("revision", "revisions", _INT64_SCHEMA),
     ("session", "sessions", _SESSION_SCHEMA),
+    ("task_memory", "taskMemories", _TASK_SCHEMA),
+    ("tool", "toolPolicies", _TASK_SCHEMA),
+    ("namespace", "namespaces", _TASK_SCHEMA),
+    ("artifact", "artifacts", _TASK_SCHEMA),
     ("operation", "operations", _TEXT_SCHEMA),
     ("key", "keys", _TEXT_SCHEMA),
 )

@@ -30,7 +30,7 @@ _LISTED: dict[str, Sequence[str]] = {
     _ENGINES: ["display_name", "labels.k"],
 }
 """The lists, with the texts that their filters may name."""
-_CHANGED = ("PATCH", "DELETE", "POST")
+_CHANGED = ("PATCH", "DELETE", "POST", "PUT")
 _AGES_AGO, _FAR_AHEAD = "2000-01-01T00:00:00Z", "2100-01-01T00:00:00Z"
 
 
@@ -97,7 +97,8 @@ def _respelt(asked: Asked, names: Names) -> Iterator[Asked]:
 
 def _mixtures(route: Route, own: Names, theirs: Names) -> Iterator[Names]:
     """Return the attacker's names with one of the tenant's in each."""
-    named = [name for name in ("memory", "revision", "session") if f"{{{name}}}" in route.template]
+    kinds = ("memory", "revision", "session", "task_memory", "namespace", "artifact")
+    named = [name for name in kinds if f"{{{name}}}" in route.template]
     for name in (*named, "user", "scope"):
         yield replace(own, **{name: getattr(theirs, name)})
 

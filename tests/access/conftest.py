@@ -10,6 +10,7 @@ from app.db.session import Database
 from app.operations.runner import Runner
 from app.resources import Resources
 from tests.access.clients import Inside
+from tests.access.routes import EXPORTS
 from tests.access.service import TOKEN_KEY, Service
 from tests.conftest import ADMIN_KEY
 from tests.support.tokens import publish, token_app
@@ -18,7 +19,9 @@ from tests.support.tokens import publish, token_app
 @pytest.fixture
 def app(resources: Resources, tmp_path: Path) -> FastAPI:
     """The application, which takes tokens, too."""
-    return token_app(resources, publish(tmp_path / "jwks.json", TOKEN_KEY))
+    sinks = {EXPORTS: tmp_path}
+    keys = publish(tmp_path / "jwks.json", TOKEN_KEY)
+    return token_app(resources, keys, task_export_sinks=sinks)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ import httpx
 
 from tests.access import attacks
 from tests.access.canaries import Canaries, found_in
-from tests.access.names import ENGINES, Names, last_part, with_revision, with_session
+from tests.access.names import ENGINES, Names, last_part, with_artifact, with_revision, with_session
 from tests.access.routes import ROUTES, Route
 from tests.access.service import Asked, Service
 from tests.access.victim import Victim
@@ -73,6 +73,7 @@ class Hunt:
 
     async def _own(self, attacker: Attacker) -> Names:
         own = await with_session(self.service, attacker.place)
+        own = await with_artifact(self.service, own)
         return await with_revision(self.service, own)
 
     async def _send_all(self, attacker: Attacker, requests: Iterable[Asked]) -> None:

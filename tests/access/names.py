@@ -29,6 +29,10 @@ class Names:
     revision: str = _absent("4")
     session: str = "absent-session"
     stream: str = "absent-stream"
+    task_memory: str = "absent-task-memory"
+    tool: str = "absent-tool"
+    namespace: str = "absent-namespace"
+    artifact: str = "absent-artifact"
     operation: str = _absent("5")
     key: str = _absent("6")
 
@@ -80,6 +84,27 @@ async def with_session(service: Service, place: Names) -> Names:
     path = place.path(ENGINE + "/sessions")
     await service.done(Asked("POST", path, {"sessionId": session}, body))
     return replace(place, session=session)
+
+
+async def with_artifact(service: Service, place: Names) -> Names:
+    """Store an artifact in a namespace of its own, which is the user's."""
+    found = replace(
+        place,
+        task_memory="M" + secrets.token_hex(8),
+        namespace="n" + secrets.token_hex(8),
+        artifact="a" + secrets.token_hex(8),
+    )
+    output = {"kind": "text", "text": f"I like {found.artifact}.", "name": found.artifact}
+    path = found.path(ENGINE + "/taskMemories/{task_memory}/namespaces/{namespace}:store")
+    await service.done(Asked("POST", path, body={"artifacts": [output], "userId": place.user}))
+    return found
+
+
+async def with_tool_policy(service: Service, place: Names) -> Names:
+    found = replace(place, task_memory="M" + secrets.token_hex(8), tool="web")
+    path = found.path(ENGINE + "/taskMemories/{task_memory}/toolPolicies/{tool}")
+    await service.done(Asked("PUT", path, body={"offPrompt": "auto"}))
+    return found
 
 
 async def with_waiting_operation(service: Service, place: Names) -> Names:

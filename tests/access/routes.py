@@ -20,11 +20,13 @@ from tests.access.names import (
     ENGINES,
     Names,
     event,
+    with_artifact,
     with_engine,
     with_key,
     with_memory,
     with_revision,
     with_session,
+    with_tool_policy,
     with_waiting_operation,
 )
 from tests.access.service import Asked, Json, Service
@@ -103,6 +105,13 @@ _SESSIONS = ENGINE + "/sessions"
 _SESSION = _SESSIONS + "/{session}"
 _OPERATION = ENGINE + "/operations/{operation}"
 _KEY = "/v1/keys/{key}"
+EXPORTS = "exports"
+"""The sink that the service has."""
+_TASK_MEMORIES = ENGINE + "/taskMemories"
+_TASK_MEMORY = _TASK_MEMORIES + "/{task_memory}"
+_TOOL_POLICY = _TASK_MEMORY + "/toolPolicies/{tool}"
+_NAMESPACE = _TASK_MEMORY + "/namespaces/{namespace}"
+_ARTIFACT = _NAMESPACE + "/artifacts/{artifact}"
 
 
 def _scope(names: Names) -> Json:
@@ -132,6 +141,19 @@ def _purged(names: Names) -> Json:
 
 def _made(_: Names) -> Json:
     return {"displayName": "k", "roles": ["viewer"]}
+
+
+def _output(_: Names) -> Json:
+    return {"kind": "text", "text": "I like tea."}
+
+
+def _processed(names: Names) -> Json:
+    said = {"tool": "web", "activity": "fetch", "offPrompt": True}
+    return {**said, "output": _output(names), "userId": names.user}
+
+
+def _stored(names: Names) -> Json:
+    return {"artifacts": [_output(names)], "userId": names.user}
 
 
 def _displayed(_: Names) -> Json:
@@ -181,6 +203,23 @@ _VIEWER = [
     _list(_SESSIONS, ("sessions.list",), make=with_session),
     _get(_SESSION, ("sessions.get",), make=with_session),
     _get(_SESSION + "/events", ("events.list",), make=with_session),
+    _list(_TASK_MEMORIES, ("artifacts.reference",), make=with_artifact),
+    _get(_TASK_MEMORY, ("artifacts.reference",), make=with_artifact),
+    # What holds for tools is the engine's.
+    Route(
+        "GET",
+        _TASK_MEMORY + "/toolPolicies",
+        ("artifacts.reference",),
+        "viewer",
+        Told.ALL,
+        make=with_tool_policy,
+    ),
+    Route("GET", _TOOL_POLICY, ("artifacts.reference",), "viewer", Told.ALL, make=with_tool_policy),
+    _list(_TASK_MEMORY + "/namespaces", ("artifacts.reference",), make=with_artifact),
+    _get(_NAMESPACE, ("artifacts.reference",), make=with_artifact),
+    _get(_NAMESPACE + "/artifacts", ("artifacts.reference",), make=with_artifact),
+    _get(_ARTIFACT, ("artifacts.reference",), make=with_artifact),
+    Route("GET", ENGINE + "/toolSpecs", ("artifacts.reference",), "viewer", Told.ALL),
 ]
 
 _user = partial(Route, role="user", scope=Told.GONE)
@@ -213,6 +252,32 @@ _USER = [
         status=501,
     ),
     _user("DELETE", _SESSION, ("sessions.delete",), make=with_session),
+    _user("POST", _TASK_MEMORY + ":processOutput", ("artifacts.write",), body=_processed),
+    _user(
+        "POST",
+        _NAMESPACE + ":export",
+        ("artifacts.derive",),
+        make=with_artifact,
+        body=lambda _: {"sink": EXPORTS},
+    ),
+    _user("POST", _NAMESPACE + ":store", ("artifacts.write",), make=with_artifact, body=_stored),
+    _user(
+        "PUT",
+        _ARTIFACT,
+        ("artifacts.write",),
+        params=lambda names: {"userId": names.user},
+        body=_output,
+    ),
+    _user(
+        "PATCH",
+        _NAMESPACE,
+        ("artifacts.write",),
+        make=with_artifact,
+        body=lambda _: {"sensitive": True},
+    ),
+    _user("DELETE", _ARTIFACT, ("artifacts.write",), make=with_artifact),
+    _user("DELETE", _NAMESPACE, ("artifacts.write",), make=with_artifact),
+    _user("DELETE", _TASK_MEMORY, ("artifacts.write",), make=with_artifact),
     # Who may start work may stop it.
     _user("POST", _OPERATION + ":cancel", ("operations.cancel",), make=with_waiting_operation),
 ]
@@ -250,6 +315,16 @@ _ADMIN = [
     _admin("GET", ENGINE + "/auditEvents:export", ("audit.list",), make=with_memory),
     _admin("PATCH", ENGINE, ("engines.update",), body=_displayed),
     _admin("POST", ENGINE + ":reembed", ("engines.update",)),
+    _admin("PUT", _TOOL_POLICY, ("engines.update",), body=lambda _: {"offPrompt": "auto"}),
+    _admin("DELETE", _TOOL_POLICY, ("engines.update",), make=with_tool_policy),
+    Route(
+        "GET",
+        _ARTIFACT + "/content",
+        ("artifacts.content",),
+        "admin",
+        Told.GONE,
+        make=with_artifact,
+    ),
     # The projects that a key is bound to are its own to fill.
     _admin("POST", ENGINES, ("engines.create",), engine=Told.DENIED, body=_displayed),
     Route(

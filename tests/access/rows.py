@@ -51,9 +51,20 @@ _WHOSE = {
     "revision_labels": "revision_id",
     "session_events": "session_id",
     "stream_events": "scope_hash",
+    "task_namespaces": "user_id",
+    "task_artifacts": "memory namespace",
+    "task_pages": "memory namespace",
+    "task_chunks": "memory namespace",
 }
-"""By table, the column that tells whose a row is."""
-_NOBODYS = {"engines", "api_keys", "api_key_secrets", "request_ids", "model_usage"}
+"""By table, the column that tells whose a row is, or the columns that do so together."""
+_NOBODYS = {
+    "engines",
+    "api_keys",
+    "api_key_secrets",
+    "request_ids",
+    "model_usage",
+    "tool_policies",
+}
 """Of these, others may add rows of their own."""
 
 
@@ -65,20 +76,24 @@ def intruding(before: Sequence[Row], after: Sequence[Row], engine: int, user: st
     known = Counter(map(_text, before))
     gone = known - Counter(map(_text, after))
     theirs: dict[str, set[str]] = {
-        column: {json.dumps(row[column]) for _, row in before if column in row}
-        for column in _WHOSE.values()
+        columns: {_values(row, columns) for _, row in before if columns.split()[-1] in row}
+        for columns in _WHOSE.values()
     }
-    theirs["scope"] = {json.dumps({"user_id": user})}
-    theirs["scopes"] = {json.dumps({"user_id": [user]})}
+    theirs["scope"] = {json.dumps([{"user_id": user}])}
+    theirs["scopes"] = {json.dumps([{"user_id": [user]}])}
     added = [
         _text((table, row))
         for table, row in after
         if _text((table, row)) not in known
         and table not in _NOBODYS
         and row["engine_id"] == engine
-        and json.dumps(row[_WHOSE[table]]) in theirs[_WHOSE[table]]
+        and _values(row, _WHOSE[table]) in theirs[_WHOSE[table]]
     ]
     return [f"gone: {one}" for one in gone] + [f"added: {one}" for one in added]
+
+
+def _values(row: Mapping[str, Any], columns: str) -> str:
+    return json.dumps([row[column] for column in columns.split()])
 
 
 def _text(row: Row) -> str:

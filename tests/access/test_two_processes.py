@@ -1,6 +1,7 @@
 """The same through two processes on one database, asked in turn, with a worker beside them."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -25,6 +26,7 @@ from tests.access.canaries import Canaries, found_in
 from tests.access.clients import Remote
 from tests.access.hunt import Hunt, attackers
 from tests.access.names import ENGINE, Names
+from tests.access.routes import EXPORTS
 from tests.access.rows import intruding, rows
 from tests.access.service import TOKEN_KEY, Asked, Service
 from tests.access.sweep import Sweep
@@ -69,6 +71,7 @@ def _two(folder: Path, url: str, **environment: str) -> Iterator[list[live.LiveS
         "MEMORY_BANK_JWT_ISSUER": ISSUER,
         "MEMORY_BANK_JWT_AUDIENCE": AUDIENCE,
         "MEMORY_BANK_JWT_JWKS": str(publish(folder / "jwks.json", TOKEN_KEY)),
+        "MEMORY_BANK_TASK_EXPORT_SINKS": json.dumps({EXPORTS: str(folder)}),
         **environment,
     }
     homes = [folder / f"api-{number}" for number in range(2)]

@@ -145,6 +145,23 @@ class _Filling:
             "rawEvent": {self.content(f"raw key {what}"): self.content(f"raw {what}")},
         }
 
+    async def artifacts(self) -> Names:
+        """Store outputs of tools: texts, files, and one that is kept in the prompt."""
+        memory, namespace = self.canaries.name("task memory"), self.canaries.name("namespace")
+        name = self.canaries.name("artifact")
+        user = {"userId": self.names.user}
+        path = f"/taskMemories/{memory}/namespaces/{namespace}"
+        said = {"kind": "text", "text": self.content("text of an artifact"), "name": name}
+        rows = {"kind": "json", "json": {self.content("key of a row"): self.content("row")}}
+        await self.do("POST", f"{path}:store", {"artifacts": [said, rows], **user})
+        output = {"kind": "text", "text": self.content("output of a tool")}
+        called = {"tool": self.canaries.name("tool"), "activity": self.canaries.name("activity")}
+        body = {**called, "offPrompt": True, "output": output, **user}
+        await self.do("POST", f"/taskMemories/{memory}:processOutput", body)
+        uploaded: Json = {self.content("key of a file"): self.content("file")}
+        await self.do("PUT", f"{path}/artifacts/{name}-2", uploaded, userId=self.names.user)
+        return replace(self.names, task_memory=memory, namespace=namespace, artifact=name)
+
     async def streams(self) -> str:
         """Ingest what waits, what became memories, and what was cancelled."""
         scope = dict(self.names.scope)
@@ -211,7 +228,11 @@ async def fill(service: Service, canaries: Canaries) -> Victim:
     session = await filling.session()
     stream = await filling.streams()
     await filling.generations(session)
+    kept = await filling.artifacts()
     names = replace(names, session=session, stream=stream, operation=filling.operations[0])
+    names = replace(
+        names, task_memory=kept.task_memory, namespace=kept.namespace, artifact=kept.artifact
+    )
     tokens = await _page_tokens(service, secret, names)
     return Victim(
         canaries, names, filling.request_ids, tokens, filling.operations, filling.event_ids

@@ -36,6 +36,7 @@ UNREACHED = {
     "app.memories.repository.exists_any": "deletes an engine",
     "app.operations.repository.fail_waiting": "deletes an engine",
     "app.sessions.repository.exists_any": "deletes an engine",
+    "app.tasks.repository.exists_any": "deletes an engine",
 }
 """What no caller can reach who is bound to scopes, and why."""
 WHOLE_ENGINE = {
@@ -59,6 +60,7 @@ UNSCOPED = {
     "engines": "not below itself",
     "model_usage": "of an engine, shown to who reaches all of it",
     "request_ids": "of a key, and found by nobody else",
+    "tool_policies": "of an engine: what holds for its tools, whoever uses them",
     "scope_indexes": "of the service, which alone reads it: digests of large scopes",
 }
 """The tables of engines whose rows belong to no scope, and what they belong to."""

@@ -9,6 +9,7 @@ from tests.architecture.code import modules
 
 UNITS = {"seconds", "bytes", "chars", "rows"}
 COUNTED = {
+    "artifacts",
     "port",
     "size",
     "overflow",

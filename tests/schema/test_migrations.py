@@ -60,6 +60,15 @@ def test_vectors_are_stored_plain(database_url: str) -> None:
         assert connection.execute(statement).fetchall() == [("p",)]
 
 
+def test_pages_are_stored_as_they_are(database_url: str) -> None:
+    statement = b"""
+        select attstorage from pg_attribute
+        where attrelid = 'task_pages'::regclass and attname = 'data'
+    """
+    with psycopg.connect(database_url) as connection:
+        assert connection.execute(statement).fetchall() == [("e",)]
+
+
 def test_processes_that_start_together_migrate_once(empty_database_url: str) -> None:
     command = ["env", f"MEMORY_BANK_DATABASE_URL={empty_database_url}"]
     command += [sys.executable, "-m", "app.cli", "migrate"]

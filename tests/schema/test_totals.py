@@ -30,6 +30,9 @@ TRIGGERS = {
     ("stream_events", "INSERT", _STATEMENT),
     ("stream_events", "UPDATE", _STATEMENT),
     ("stream_events", "DELETE", _STATEMENT),
+    ("task_artifacts", "INSERT", _STATEMENT),
+    ("task_artifacts", "UPDATE", _STATEMENT),
+    ("task_artifacts", "DELETE", _STATEMENT),
 }
 _ROWS = (
     """

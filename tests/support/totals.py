@@ -23,20 +23,24 @@ _CONTENT = (
 )
 _SUMMED = "select engine_id, {} from engine_totals group by engine_id"
 _RECOUNT = f"""
-    select engine_id, sum(memories), sum(sessions), sum(events), sum(bytes) from (
+    select engine_id, sum(memories), sum(sessions), sum(events), sum(bytes), sum(artifact_bytes)
+    from (
         select engine_id, case when delete_time is null then 1 else 0 end as memories,
-               0 as sessions, 0 as events, {_length("scope", *_CONTENT)} as bytes
+               0 as sessions, 0 as events, {_length("scope", *_CONTENT)} as bytes,
+               0 as artifact_bytes
         from memories
         union all
-        select engine_id, 0, 0, 0, {_length(*_CONTENT, "labels", "extracted_memories")}
+        select engine_id, 0, 0, 0, {_length(*_CONTENT, "labels", "extracted_memories")}, 0
         from memory_revisions
         union all
-        select engine_id, 0, 1, 0, {_length("display_name", "labels", "session_state")}
+        select engine_id, 0, 1, 0, {_length("display_name", "labels", "session_state")}, 0
         from sessions
         union all
-        select engine_id, 0, 0, 1, size_bytes from session_events
+        select engine_id, 0, 0, 1, size_bytes, 0 from session_events
         union all
-        select engine_id, 0, 0, 1, content_bytes from stream_events where content is not null
+        select engine_id, 0, 0, 1, content_bytes, 0 from stream_events where content is not null
+        union all
+        select engine_id, 0, 0, 0, 0, size_bytes from task_artifacts
     ) as counted
     group by engine_id
 """

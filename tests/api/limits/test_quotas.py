@@ -230,7 +230,8 @@ async def test_requests_that_add_nothing_are_not_refused(client: httpx.AsyncClie
 class _Unbounded:
     @pytest.fixture
     def settings(self, settings: Settings) -> Settings:
-        return settings.model_copy(update=dict.fromkeys(_SMALL))
+        bounds = [*_SMALL, "engine_max_artifact_bytes"]
+        return settings.model_copy(update=dict.fromkeys(bounds))
 
 
 class TestWithoutBounds(_Unbounded):

@@ -4,27 +4,36 @@ import pytest
 
 from app.core.errors import InvalidArgument, NotFound
 from app.core.names import (
+    ArtifactName,
     EngineName,
     EventName,
     LocationName,
     MemoryName,
+    NamespaceName,
     OperationName,
     RevisionName,
     SessionName,
+    TaskMemoryName,
+    ToolPolicyName,
     check_chosen_id,
     check_session_id,
+    check_task_id,
     parse_engine_id,
     parse_revision_id,
     parse_session_id,
+    parse_task_id,
     parse_text_id,
 )
 
 ENGINE = EngineName("my-project", "us-central1", 7)
 MEMORY = MemoryName(ENGINE, "likes-tea")
 SESSION = SessionName(ENGINE, "My_Session-1")
+TASKS = TaskMemoryName(ENGINE, "TaskMemory")
+NAMESPACE = NamespaceName(TASKS, "a.b_c-1")
 ENGINE_TEXT = "projects/my-project/locations/us-central1/reasoningEngines/7"
 MEMORY_TEXT = f"{ENGINE_TEXT}/memories/likes-tea"
 SESSION_TEXT = f"{ENGINE_TEXT}/sessions/My_Session-1"
+_TASK_NAMES = TaskMemoryName | NamespaceName | ArtifactName
 
 
 @pytest.mark.parametrize(
@@ -37,6 +46,13 @@ SESSION_TEXT = f"{ENGINE_TEXT}/sessions/My_Session-1"
         (OperationName(ENGINE, "123"), f"{ENGINE_TEXT}/operations/123"),
         (SESSION, SESSION_TEXT),
         (EventName(SESSION, "5"), f"{SESSION_TEXT}/events/5"),
+        (TASKS, f"{ENGINE_TEXT}/taskMemories/TaskMemory"),
+        (ToolPolicyName(TASKS, "web"), f"{ENGINE_TEXT}/taskMemories/TaskMemory/toolPolicies/web"),
+        (NAMESPACE, f"{ENGINE_TEXT}/taskMemories/TaskMemory/namespaces/a.b_c-1"),
+        (
+            ArtifactName(NAMESPACE, "1"),
+            f"{ENGINE_TEXT}/taskMemories/TaskMemory/namespaces/a.b_c-1/artifacts/1",
+        ),
     ],
 )
 def test_names_read_what_they_write(
@@ -44,7 +60,7 @@ def test_names_read_what_they_write(
     text: str,
 ) -> None:
     assert str(name) == text
-    if isinstance(name, LocationName | EngineName | MemoryName | SessionName):
+    if isinstance(name, LocationName | EngineName | MemoryName | SessionName | _TASK_NAMES):
         assert type(name).parse(text) == name
 
 
@@ -76,10 +92,12 @@ def test_a_malformed_location_is_refused(text: str) -> None:
     assert refused.value.violations[0].field == "parent"
 
 
-@pytest.mark.parametrize("kind", [EngineName, MemoryName, SessionName])
+@pytest.mark.parametrize(
+    "kind", [EngineName, MemoryName, SessionName, TaskMemoryName, NamespaceName, ArtifactName]
+)
 @pytest.mark.parametrize("text", ["", "7", f"{ENGINE_TEXT}/memories/", f"{MEMORY_TEXT}/things/1"])
 def test_a_malformed_name_is_refused_and_its_form_given(
-    kind: type[EngineName | MemoryName | SessionName], text: str
+    kind: type[EngineName | MemoryName | SessionName | _TASK_NAMES], text: str
 ) -> None:
     with pytest.raises(InvalidArgument, match="must have the form projects/") as refused:
         kind.parse(text, "targetName")
@@ -151,3 +169,17 @@ def test_a_bad_session_id_is_not_found_and_cannot_be_chosen(text: str) -> None:
         parse_session_id(text)
     with pytest.raises(InvalidArgument, match="sessionId: must be 1 to 63 characters of A-Z"):
         check_session_id("sessionId", text)
+
+
+@pytest.mark.parametrize("text", ["", ".", "..", "a/b", "a b", "\u00e9", "x" * 129, "a\n", "a\x00"])
+def test_what_task_memory_cannot_be_called_is_refused_or_not_found(text: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        check_task_id("namespace", text)
+    assert refused.value.violations[0].field == "namespace"
+    with pytest.raises(NotFound):
+        parse_task_id("namespaces", text)
+
+
+@pytest.mark.parametrize("text", ["a", "...", "A.b_c-9", "x" * 128, "-", "_", "0"])
+def test_tools_and_frameworks_choose_what_is_in_task_memory(text: str) -> None:
+    assert check_task_id("namespace", text) == parse_task_id("namespaces", text) == text

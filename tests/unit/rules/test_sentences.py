@@ -45,3 +45,15 @@ def test_blocks_are_blanked_in_place() -> None:
 def test_a_long_text_takes_no_time() -> None:
     for text in ("\n" * 300_000, " " * 300_000, "```" * 50_000, "<system " * 50_000, '"' * 200_000):
         list(sentences(own_words(text)))
+
+
+def test_a_long_run_of_marks_is_one_end_and_takes_no_time() -> None:
+    # Were it looked at from each mark again, this would not come back.
+    for mark in ("!", ".", "?!", "\u2026"):
+        text = f"Well{mark * 200_000}x and more. The end."
+        assert [one.text for one in sentences(text)][-1] == "The end."
+    assert [one.text for one in sentences('What?!... "Yes!" No!!x')] == [
+        "What?!...",
+        '"Yes!"',
+        "No!!x",
+    ]

@@ -1,0 +1,90 @@
+"""The settings of task memory; a part of `Settings`, which reads them."""
+
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, model_validator
+from pydantic_core import PydanticCustomError
+
+StorableKind = Literal["text", "json", "blob"]
+_MIB = 1024**2
+
+
+class ReaderModel(BaseModel):
+    """A model that reads what is kept off the prompt."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    model: str = Field(min_length=1)
+    locality: Literal["local", "remote"]
+    base_url: str | None = None
+    key: SecretStr | None = None
+    max_input_tokens: int = Field(8_192, ge=1_000)
+
+
+class TaskSettings(BaseModel):
+    """What task memory stores, how much and for how long, and what may read it."""
+
+    task_storable: list[StorableKind] = Field(
+        ["text", "json", "blob"],
+        description="JSON array: the kinds of tools' outputs that task memory stores.",
+    )
+    task_max_inline_tokens: int = Field(
+        1_000,
+        ge=0,
+        description="Tokens up to which an output stays in the prompt under `offPrompt: auto`.",
+    )
+    task_max_passthrough_bytes: int = Field(
+        4_096, ge=1, description="Longest `info` or `error` output, which is never stored."
+    )
+    task_chunk_tokens: int = Field(
+        400, ge=50, le=8_000, description="Longest piece of a text that readers are given."
+    )
+    task_chunk_overlap_tokens: int = Field(
+        50, ge=0, description="What a piece repeats of the one before it."
+    )
+    task_max_inline_bytes: int = Field(
+        _MIB, ge=1, description="What the artifacts of one JSON request may hold."
+    )
+    task_index_at_once_bytes: int = Field(
+        _MIB, ge=0, description="Longest text that is cut into pieces before the upload's answer."
+    )
+    task_max_artifact_bytes: int = Field(64 * _MIB, ge=1, description="Longest artifact.")
+    task_max_namespace_bytes: int = Field(
+        512 * _MIB, ge=1, description="What the artifacts of one namespace may hold."
+    )
+    task_max_namespace_artifacts: int = Field(
+        1_000, ge=1, le=10_000, description="Artifacts of one namespace, and elements of a list."
+    )
+    engine_max_artifact_bytes: int | None = Field(
+        100 * 1024**3,
+        ge=0,
+        description="What the artifacts of one engine may hold, in all; `none`: no bound.",
+    )
+    task_ttl_seconds: float = Field(
+        86_400, gt=0, description="Life of an artifact when nothing else sets it."
+    )
+    task_upload_seconds: float = Field(
+        3_600, gt=0, description="After how long an upload that did not end is swept."
+    )
+    task_export_sinks: dict[str, Path] = Field(
+        default_factory=dict,
+        description='JSON object: names of places to export to, to their folders, such as `{"out":'
+        ' "/srv/out"}`.',
+    )
+    task_readers: dict[str, ReaderModel] = Field(
+        default_factory=dict,
+        description="JSON object: names of reader models to `{model, locality, base_url, key,"
+        " max_input_tokens}`, `locality` being `local` or `remote`.",
+    )
+
+    @model_validator(mode="after")
+    def _check_chunks(self) -> Self:
+        """Refuse pieces that would repeat more than they bring."""
+        if self.task_chunk_overlap_tokens * 2 > self.task_chunk_tokens:
+            raise PydanticCustomError(
+                "overlap",
+                "MEMORY_BANK_TASK_CHUNK_OVERLAP_TOKENS may be half of"
+                " MEMORY_BANK_TASK_CHUNK_TOKENS at most.",
+            )
+        return self

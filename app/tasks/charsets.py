@@ -1,0 +1,112 @@
+"""Bytes as text: which characters they are, told by the sender, a mark, or a guess (pure).
+
+Nothing is refused: what is no character is shown as one that says so.
+"""
+
+import codecs
+import io
+import re
+from collections.abc import Iterable, Iterator
+from itertools import chain
+
+HEAD_BYTES = 4_096
+"""How much of the beginning tells whether bytes are a text, and may say of which characters."""
+_GUESSED_BYTES = 64 * 1024
+"""How much of the beginning tells of which characters it is, where nothing else does."""
+_MARKS = (
+    (codecs.BOM_UTF8, "utf-8-sig"),
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_FALLBACK = "cp1252"
+_TAKEN = frozenset(
+    {"utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be"}
+    | {f"iso8859-{number}" for number in range(1, 17)}
+    | {f"cp{number}" for number in (437, 850, 852, 866, 874, 932, 949, 950, *range(1250, 1259))}
+    | {"koi8-r", "koi8-u", "mac-roman", "big5", "gb2312", "gbk", "gb18030"}
+    | {"euc_jp", "euc_kr", "shift_jis", "iso2022_jp", "johab"}
+)
+"""Other codecs of the language are no charsets, or take long."""
+_MEANT = {"ascii": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
+"""What is meant by charsets that leave it to a mark, if there is none, or to what is sent."""
+_META = re.compile(
+    rb"<meta[^>]{0,200}charset\s{0,9}=\s{0,9}[\"']?([a-z0-9._:-]{1,40})", re.IGNORECASE
+)
+_STRANGE = bytes(set(range(32)) - set(b"\t\n\r\f\v\b\x1b"))
+_MOST_STRANGE = 50
+"""Of so many bytes, one may be of those that texts lack."""
+_NUL = {0: "\ufffd"}
+"""The one character that the database does not hold."""
+
+
+def text_of(pages: Iterable[bytes], charset: str = "", *, is_html: bool = False) -> Iterator[str]:
+    r"""Yield the text that bytes are, with `\n` for every kind of line break.
+
+    Args:
+        pages: of any size.
+        charset: what is declared; a byte order mark goes before it.
+        is_html: whether the text itself may say so.
+    """
+    rest = iter(pages)
+    head = b""
+    for page in rest:
+        head += page
+        if len(head) >= _GUESSED_BYTES:
+            break
+    name = _charset(head, charset, is_html=is_html)
+    decode = io.IncrementalNewlineDecoder(
+        codecs.getincrementaldecoder(name)(errors="replace"), translate=True
+    ).decode
+    for page in chain([head], rest):
+        yield _storable(decode(page))
+    yield _storable(decode(b"", final=True))
+
+
+def is_text(head: bytes) -> bool:
+    """Tell whether bytes look like a text: a mark says so, or they have none that texts lack."""
+    if any(head.startswith(mark) for mark, _ in _MARKS):
+        return True
+    strange = len(head) - len(head.translate(None, _STRANGE))
+    # A few of them do not make a text of a terminal something else.
+    is_much = strange * _MOST_STRANGE > len(head) or b"\0" in head
+    return strange == 0 or (not is_much and _is_utf8(head))
+
+
+def is_wide(charset: str) -> bool:
+    """Tell whether texts in a charset have bytes that others lack."""
+    return (_known(charset) or "").startswith(("utf-16", "utf-32"))
+
+
+def _charset(head: bytes, declared: str, *, is_html: bool) -> str:
+    for mark, name in _MARKS:
+        if head.startswith(mark):
+            return name
+    found = _known(declared)
+    if found is None and is_html and (meta := _META.search(head, 0, HEAD_BYTES)):
+        found = _known(meta.group(1).decode("ascii"))
+        # The declaration was read, so it is not in one of these.
+        found = None if found is None or is_wide(found) else found
+    return found or ("utf-8" if _is_utf8(head[:_GUESSED_BYTES]) else _FALLBACK)
+
+
+def _known(charset: str) -> str | None:
+    try:
+        name = codecs.lookup(charset).name if charset.isascii() else ""
+    except (LookupError, ValueError):
+        return None
+    name = _MEANT.get(name, name)
+    return name if name in _TAKEN else None
+
+
+def _is_utf8(head: bytes) -> bool:
+    try:
+        codecs.getincrementaldecoder("utf-8")().decode(head)
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _storable(text: str) -> str:
+    return text.translate(_NUL) if "\0" in text else text

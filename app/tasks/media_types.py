@@ -1,0 +1,92 @@
+"""Media types as callers declare them: checked, short, and without what nobody needs (pure).
+
+Source: RFC 9110, section 8.3; RFC 6838, section 4.2.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Self
+
+from typing_extensions import override
+
+TEXT, JSON, BYTES = "text/plain", "application/json", "application/octet-stream"
+MAX_CHARS = 200
+_NAME = r"[a-z0-9][a-z0-9!#$&^_.+-]{0,62}"
+_ESSENCE = re.compile(rf"{_NAME}/{_NAME}")
+_CHARSET = re.compile(r"[a-z0-9][a-z0-9._:+-]{0,39}")
+_FORM = 'must be a media type such as "text/csv" or "text/plain; charset=latin-1"'
+
+
+@dataclass(frozen=True)
+class MediaType:
+    """A media type; of its parameters only the charset is kept, in lower case like the rest."""
+
+    essence: str
+    charset: str = ""
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """Read a declared media type.
+
+        Raises:
+            ValueError: it is none; the message does not repeat it.
+        """
+        essence, _, parameters = text[: MAX_CHARS + 1].partition(";")
+        essence = essence.strip().lower()
+        if len(text) > MAX_CHARS or _ESSENCE.fullmatch(essence) is None:
+            raise ValueError(_FORM)
+        return cls(essence, _charset(parameters))
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.essence}; charset={self.charset}" if self.charset else self.essence
+
+
+def _charset(parameters: str) -> str:
+    for parameter in parameters.split(";"):
+        name, _, value = parameter.partition("=")
+        if name.strip().lower() == "charset":
+            value = value.strip().strip('"').lower()
+            if _CHARSET.fullmatch(value) is None:
+                raise ValueError(_FORM)
+            return value
+    return ""
+
+
+class Format(StrEnum):
+    """How the text of a file is read."""
+
+    PLAIN = "plain"
+    JSON = "json"
+    CSV = "csv"
+    HTML = "html"
+
+
+_FORMATS = {
+    "application/json": Format.JSON,
+    "text/json": Format.JSON,
+    "text/csv": Format.CSV,
+    "application/csv": Format.CSV,
+    "text/tab-separated-values": Format.CSV,
+    "text/html": Format.HTML,
+    "application/xhtml+xml": Format.HTML,
+}
+_PLAIN = frozenset(
+    {f"application/{name}" for name in ("javascript", "ecmascript", "sql", "graphql", "toml")}
+    | {f"application/{name}" for name in ("xml", "xml-dtd", "yaml", "jsonl", "ndjson", "json-seq")}
+    | {f"application/x-{name}" for name in ("javascript", "yaml", "ndjson", "sh", "httpd-php")}
+)
+_IMAGES = frozenset({"image/svg+xml"})
+"""Texts that say nothing to readers."""
+
+
+def format_of(essence: str) -> Format | None:
+    """Return how files of a media type are read; None: they have no text that is read here."""
+    known = _FORMATS.get(essence)
+    if known is not None:
+        return known
+    if essence.endswith("+json"):
+        return Format.JSON
+    is_plain = essence.startswith("text/") or essence.endswith("+xml") or essence in _PLAIN
+    return Format.PLAIN if is_plain and essence not in _IMAGES else None

@@ -1,0 +1,148 @@
+"""The text of HTML, without scripts and styles (pure).
+
+A tree is never built: what comes is read and forgotten, however deep it is nested.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+
+from lxml import etree
+
+_SILENT = frozenset(
+    {"script", "style", "noscript", "template", "svg", "math", "object", "iframe", "canvas"}
+)
+_PARAGRAPHS = frozenset(
+    {"p", "h1", "h2", "h3", "h4", "h5", "h6", "ul", "ol", "dl", "table", "blockquote", "pre"}
+    | {"article", "section", "header", "footer", "main", "nav", "aside", "figure", "form", "hr"}
+    | {"title", "body"}
+)
+_LINES = frozenset(
+    {"div", "br", "li", "tr", "dt", "dd", "option", "figcaption", "caption", "address"}
+    | {"details", "summary", "fieldset", "legend", "label", "button", "select", "textarea"}
+)
+_CELLS = frozenset({"td", "th"})
+_LAID_OUT = "pre"
+_UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\ufeff"))
+"""Where a word may be broken, and the like: it would not be found with them."""
+_SPACE = re.compile(r"\s+")
+_STEP = 64 * 1024
+_MAX_WAIT = 16 * 1024 * 1024
+"""Characters in which nothing is: one comment or tag this long, and what follows is not read."""
+
+
+def text_of_html(parts: Iterable[str]) -> Iterator[str]:
+    """Yield the text of a page, in paragraphs and lines. Linear in its length.
+
+    Whatever it is, it has some text, or none: nothing is refused.
+    """
+    target = _Target()
+    parser = etree.HTMLParser(target=target, no_network=True)
+    waited = 0
+    try:
+        for piece in _steps(parts):
+            parser.feed(piece)
+            waited = 0 if target.has_moved() else waited + len(piece)
+            yield target.take()
+            if waited > _MAX_WAIT:
+                return
+        parser.close()
+    except etree.LxmlError:
+        # Nothing at all, or what the parser gives up on: what was read before stands.
+        pass
+    yield target.take()
+
+
+def _steps(parts: Iterable[str]) -> Iterator[str]:
+    for part in parts:
+        for start in range(0, len(part), _STEP):
+            yield part[start : start + _STEP]
+
+
+class _Target:
+    """Collects the text between tags."""
+
+    def __init__(self) -> None:
+        self._found: list[str] = []
+        self._pending: list[str] = []
+        """The text since the last tag."""
+        self._silent = ""
+        """The element that is passed over, and how many of its name are open in it."""
+        self._depth = 0
+        self._moved = False
+        self._gap = ""
+        """What has to stand before the next word."""
+        self._has_text = False
+        self._laid_out = 0
+        """How many elements are open in which line breaks are as they stand."""
+
+    def has_moved(self) -> bool:
+        """Tell whether anything was read since this was asked last."""
+        moved, self._moved = self._moved, False
+        return moved
+
+    def take(self) -> str:
+        """Return what was found since this was asked last."""
+        self._settle()
+        found, self._found = "".join(self._found), []
+        return found
+
+    def start(self, tag: str, _attributes: Mapping[str, str]) -> None:
+        """Read the beginning of an element."""
+        self._moved = True
+        if self._silent:
+            self._depth += tag == self._silent
+        elif tag in _SILENT:
+            self._settle()
+            self._silent, self._depth = tag, 1
+        else:
+            self._part(tag)
+            self._laid_out += tag == _LAID_OUT
+
+    def end(self, tag: str) -> None:
+        """Read the end of an element."""
+        self._moved = True
+        if not self._silent:
+            self._part(tag)
+            self._laid_out -= tag == _LAID_OUT and self._laid_out > 0
+        elif tag == self._silent:
+            self._depth -= 1
+            self._silent = self._silent if self._depth else ""
+
+    def data(self, text: str) -> None:
+        """Read text, which may come in single characters."""
+        self._moved = True
+        if not self._silent:
+            self._pending.append(text)
+
+    def close(self) -> None:
+        """Read the end of the page."""
+
+    def _settle(self) -> None:
+        """Put down the text that has come since the last tag."""
+        text, self._pending = "".join(self._pending).translate(_UNSEEN), []
+        if not text:
+            return
+        plain = text if self._laid_out else _SPACE.sub(" ", text)
+        words = plain.strip("\n" if self._laid_out else " ")
+        if not plain.startswith(words[:1] or "\0"):
+            self._widen(plain[0])
+        if words:
+            self._found.append(f"{self._gap}{words}" if self._has_text else words)
+            self._has_text = True
+            self._gap = "" if plain.endswith(words[-1]) else plain[-1]
+
+    def _part(self, tag: str) -> None:
+        self._settle()
+        if tag in _PARAGRAPHS:
+            self._widen("\n\n")
+        elif tag in _LINES:
+            self._widen("\n")
+        elif tag in _CELLS:
+            self._widen(" | ")
+
+    def _widen(self, gap: str) -> None:
+        if _RANK.index(gap) > _RANK.index(self._gap):
+            self._gap = gap
+
+
+_RANK = ("", " ", " | ", "\n", "\n\n")

@@ -1,0 +1,187 @@
+"""The text of JSON and CSV: a record to a line, in words that are searched and read (pure).
+
+What is no JSON or CSV, although it should be, comes out as it is, more or less.
+"""
+
+import csv
+import re
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+
+_OUTSIDE = re.compile(r'[^\s",:{}\[\]]+|\s+|.')
+_INSIDE = re.compile(r'[^"\\]+|\\u[0-9a-fA-F]{4}|\\.|"', re.DOTALL)
+_PAIR = re.compile(r"\\u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})")
+_PAIR_CHARS = 12
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\n", "b": "", "f": "\n"}
+_LAID_OUT = {",": ", ", ":": ": "}
+
+_DELIMITERS = ",;\t|"
+_MAX_LINE = 64 * 1024
+_MAX_ROWS = 200_000
+"""From then on, rows are lines as they are."""
+_MAX_NAME = 60
+_MAX_GROWTH, _FREE = 4, 64 * 1024
+"""How many times as long as the file the text may be, and how long it may be in any case."""
+
+
+def text_of_json(parts: Iterable[str]) -> Iterator[str]:
+    """Yield JSON with each object or array that holds no other in a line, and texts unescaped."""
+    reader = _Json()
+    for part in parts:
+        yield "".join(reader.feed(part))
+    yield "".join(reader.feed("", is_last=True))
+
+
+class _Json:
+    def __init__(self) -> None:
+        self._held = ""
+        self._is_inside = False
+        self._has_closed = False
+
+    def feed(self, part: str, *, is_last: bool = False) -> Iterator[str]:
+        text, place = self._held + part, 0
+        while place < len(text):
+            if self._is_inside:
+                # What is escaped may go on in the next part.
+                if text[place] == "\\" and not is_last and len(text) - place < _PAIR_CHARS:
+                    break
+                shown, place = self._inside(text, place)
+            else:
+                found = _OUTSIDE.match(text, place)
+                if found is None:
+                    raise AssertionError  # any character matches
+                shown, place = self._outside(found.group()), found.end()
+            yield shown
+        self._held = text[place:]
+
+    def _outside(self, sign: str) -> str:
+        if sign == '"':
+            self._is_inside = True
+        if sign.isspace():
+            return ""
+        ends_record = self._has_closed and sign == ","
+        self._has_closed = sign in {"}", "]"}
+        return ",\n" if ends_record else _LAID_OUT.get(sign, sign)
+
+    def _inside(self, text: str, place: int) -> tuple[str, int]:
+        pair = _PAIR.match(text, place)
+        if pair is not None:
+            units = bytes.fromhex(pair.group(1) + pair.group(2))
+            return units.decode("utf-16-be"), pair.end()
+        found = _INSIDE.match(text, place)
+        if found is None:
+            # A backslash at the very end.
+            return text[place:], len(text)
+        sign = found.group()
+        if sign == '"':
+            self._is_inside = False
+        return _unescaped(sign) if sign[0] == "\\" else sign, found.end()
+
+
+def _unescaped(sign: str) -> str:
+    if len(sign) == 6:
+        # Half a pair, and what the database does not hold, are no characters.
+        return bytes.fromhex(sign[2:]).decode("utf-16-be", "replace").replace("\0", "\ufffd")
+    return _ESCAPED.get(sign[1], sign[1])
+
+
+def text_of_csv(parts: Iterable[str]) -> Iterator[str]:
+    """Yield a table, a row to a line, each cell with the name of its column if these have names."""
+    rows = _Rows(parts)
+    columns: Sequence[str] = ()
+    read = written = 0
+    for number, (row, raw) in enumerate(rows.read()):
+        if row is None:
+            yield raw
+            continue
+        if number == 0:
+            columns = _columns(row)
+        read += len(raw)
+        # Long names over short cells would make much of little.
+        is_named = number > 0 and written <= read * _MAX_GROWTH + _FREE
+        line = _line(row, columns if is_named else ())
+        written += len(line)
+        yield line
+
+
+def _line(row: Sequence[str], columns: Sequence[str]) -> str:
+    named = zip(row, [*columns, *[""] * (len(row) - len(columns))], strict=False)
+    cells = (f"{name}: {cell.strip()}" if name else cell.strip() for cell, name in named if cell)
+    return ", ".join(cells) + "\n"
+
+
+def _columns(row: Sequence[str]) -> Sequence[str]:
+    """Return the names of the columns, if the first row is these: texts, none twice."""
+    names = [" ".join(cell.split())[:_MAX_NAME] for cell in row]
+    are_texts = all(any(sign.isalpha() for sign in name) for name in names)
+    return names if are_texts and len(names) > 1 and len(set(names)) == len(names) else ()
+
+
+class _Rows:
+    """The rows of a table with what each was read from; from where it is none, that alone."""
+
+    def __init__(self, parts: Iterable[str]) -> None:
+        self._lines = _Lines(parts)
+        self._raw: list[str] = []
+        """The lines of the row that is being read."""
+
+    def read(self) -> Iterator[tuple[Sequence[str] | None, str]]:
+        lines = iter(self._lines)
+        first = next(lines, "")
+        if not first:
+            return
+        delimiter = max(_DELIMITERS, key=first.count)
+        rows = csv.reader(self._kept(chain([first], lines)), delimiter=delimiter)
+        try:
+            for row in islice(rows, _MAX_ROWS):
+                yield row, self._taken()
+        except csv.Error:
+            # A cell as long as this is a quote that never ends.
+            yield None, self._taken()
+        for part in self._lines.rest():
+            yield None, part
+
+    def _kept(self, lines: Iterable[str]) -> Iterator[str]:
+        for line in lines:
+            self._raw.append(line)
+            yield line
+
+    def _taken(self) -> str:
+        raw, self._raw = "".join(self._raw), []
+        return raw
+
+
+class _Lines:
+    """The lines of a text, those that are very long in pieces; and what comes after some."""
+
+    def __init__(self, parts: Iterable[str]) -> None:
+        self._parts = iter(parts)
+        self._waiting: deque[str] = deque()
+        self._held = ""
+
+    def __iter__(self) -> Iterator[str]:
+        for part in self._parts:
+            *whole, self._held = (self._held + part).split("\n")
+            self._waiting.extend(whole)
+            while self._waiting:
+                line = self._waiting.popleft() + "\n"
+                yield from _pieces(line) if len(line) > _MAX_LINE else (line,)
+            if len(self._held) > _MAX_LINE:
+                held, self._held = self._held, ""
+                yield from _pieces(held)
+        held, self._held = self._held, ""
+        if held:
+            yield held
+
+    def rest(self) -> Iterator[str]:
+        """Yield the text from after the last line, in parts."""
+        yield "".join(f"{line}\n" for line in self._waiting) + self._held
+        self._waiting.clear()
+        self._held = ""
+        yield from self._parts
+
+
+def _pieces(line: str) -> Iterator[str]:
+    for start in range(0, len(line), _MAX_LINE):
+        yield line[start : start + _MAX_LINE]

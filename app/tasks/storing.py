@@ -1,0 +1,257 @@
+"""Stores outputs of tools that come in JSON: all that a request has, or nothing."""
+
+import asyncio
+import hashlib
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from app.core.auth import Caller
+from app.core.errors import AlreadyExists, Reason, ResourceExhausted
+from app.core.ids import new_id
+from app.core.names import NamespaceName, TaskMemoryName, ToolPolicyName
+from app.core.once import Once
+from app.core.permissions import Permission
+from app.db.session import Session, note
+from app.engines import repository as engines
+from app.engines.repository import Lock
+from app.engines.schemas import name_of
+from app.engines.tables import EngineRow
+from app.operations import repeats
+from app.tasks import contents, erasure, policies, repository
+from app.tasks.contents import Place
+from app.tasks.indexing import index_later
+from app.tasks.kinds import Disposition, Kind, OffPrompt
+from app.tasks.outputs import Decided, Item, Limits, Wishes, decide, handling, items_of
+from app.tasks.places import Beginning
+from app.tasks.preparing import Prepared, prepare
+from app.tasks.references import prompt_text, warned
+from app.tasks.schemas import (
+    ProcessOutputRequest,
+    ProcessOutputResponse,
+    Reference,
+    StoreArtifactsRequest,
+    StoreArtifactsResponse,
+)
+from app.tasks.service import TaskService
+from app.tasks.tables import NamespaceRow
+
+_STORED = "store"
+"""What stands in a prompt for the tool of a request that names none."""
+
+
+@dataclass(frozen=True)
+class _Batch:
+    """What is to be stored.
+
+    Attributes:
+        once: the request's id, if it has one.
+    """
+
+    name: NamespaceName
+    beginning: Beginning
+    items: Sequence[Item]
+    prepared: Sequence[Prepared]
+    once: Once | None
+
+    @property
+    def lengths(self) -> list[int]:
+        return [one.size for one in self.prepared]
+
+
+@dataclass(frozen=True)
+class StoringService:
+    """Takes outputs of tools."""
+
+    tasks: TaskService
+
+    async def process(
+        self,
+        name: TaskMemoryName,
+        request: ProcessOutputRequest,
+        once: Once | None,
+        caller: Caller,
+    ) -> ProcessOutputResponse:
+        """Say what to put into the prompt for an output, and store it if it is to be kept off.
+
+        Raises:
+            InvalidArgument: it is of a kind that is not taken.
+            NotFound: there is no such engine, or for the caller no such user.
+            ResourceExhausted: it is too long, or a quota is used up.
+        """
+        decided, beginning = await self._decide(name, request)
+        if decided.disposition is not Disposition.STORED:
+            return ProcessOutputResponse(
+                disposition=decided.disposition, prompt_text=decided.prompt_text
+            )
+        namespace = request.namespace or self._new_name(once)
+        place = NamespaceName(name, namespace)
+        reference = await self._store(place, beginning, decided.items, once)
+        may_derive = caller.may(Permission.ARTIFACTS_DERIVE)
+        return ProcessOutputResponse(
+            disposition=Disposition.STORED,
+            prompt_text=prompt_text(reference, request.tool, request.activity),
+            reference=reference,
+            passthrough=list(decided.passed) or None,
+            warnings=warned(reference, may_derive=may_derive) or None,
+        )
+
+    async def store(
+        self, name: NamespaceName, request: StoreArtifactsRequest, once: Once | None, caller: Caller
+    ) -> StoreArtifactsResponse:
+        """Store artifacts in a namespace: all, or none.
+
+        Raises:
+            AlreadyExists: one of the names is taken.
+            InvalidArgument, NotFound, ResourceExhausted: as for `process`.
+        """
+        items = await asyncio.to_thread(items_of, request.artifacts, self._limits)
+        reference = await self._store(name, Beginning.of(request), items, once)
+        may_derive = caller.may(Permission.ARTIFACTS_DERIVE)
+        return StoreArtifactsResponse(
+            reference=reference,
+            prompt_text=prompt_text(
+                reference, request.tool or _STORED, request.activity or _STORED
+            ),
+            warnings=warned(reference, may_derive=may_derive) or None,
+        )
+
+    @property
+    def _limits(self) -> Limits:
+        settings = self.tasks.settings
+        return Limits(
+            storable=frozenset(map(Kind, settings.task_storable)),
+            max_inline_tokens=settings.task_max_inline_tokens,
+            max_passing_bytes=settings.task_max_passthrough_bytes,
+            max_elements=settings.task_max_namespace_artifacts,
+        )
+
+    def _new_name(self, once: Once | None) -> str:
+        """Make the name of a namespace: of nothing that the content says.
+
+        The same request again finds it by its id.
+        """
+        if once is None:
+            return str(new_id(self.tasks.clock.now()))
+        return hashlib.sha256(f"{once.caller}\n{once.request_id}".encode()).hexdigest()[:32]
+
+    async def _decide(
+        self, name: TaskMemoryName, request: ProcessOutputRequest
+    ) -> tuple[Decided, Beginning]:
+        policy = Wishes()
+        is_sensitive = bool(request.sensitive)
+        now = self.tasks.clock.now()
+        async with self.tasks.db.snapshot() as session:
+            await engines.get(session, name.engine)
+            row = await policies.find(session, ToolPolicyName(name, request.tool))
+            if row is not None:
+                off_prompt = OffPrompt(row.off_prompt)
+                policy = Wishes(off_prompt, row.sensitive, row.ttl, row.max_inline_tokens)
+            if request.namespace is not None:
+                place = NamespaceName(name, request.namespace)
+                known = await repository.find_namespace(session, place, now)
+                is_sensitive = is_sensitive or (known is not None and known.sensitive)
+        wishes = Wishes(request.off_prompt, is_sensitive, request.ttl)
+        held = handling(policy, wishes, self._limits)
+        decided = await asyncio.to_thread(decide, request.output, held, self._limits)
+        beginning = replace(Beginning.of(request), sensitive=held.sensitive, ttl=held.ttl)
+        return decided, beginning
+
+    async def _store(
+        self,
+        name: NamespaceName,
+        beginning: Beginning,
+        items: Sequence[Item],
+        once: Once | None,
+    ) -> Reference:
+        settings = self.tasks.settings
+        if sum(len(item.data) for item in items) > settings.task_max_inline_bytes:
+            raise ResourceExhausted(
+                f"The artifacts of one request may have {settings.task_max_inline_bytes} bytes;"
+                " upload longer ones.",
+                Reason.BODY_TOO_LARGE,
+                http=413,
+            )
+        prepared = [
+            await prepare(settings, item.data, len(item.data), item.kind, item.media_type)
+            for item in items
+        ]
+        batch = _Batch(name, beginning, items, prepared, once)
+        now = self.tasks.clock.now()
+        async with self.tasks.db.transaction() as session:
+            engine = await engines.get(session, name.memory.engine, Lock.SHARED)
+            if await repeats.is_repeated(session, engine.engine_id, once, now):
+                row = await repository.get_namespace(session, name, now)
+            else:
+                row = await self._put(session, engine, batch, now)
+            memory = TaskMemoryName(name_of(engine), name.memory.memory)
+            note(session, resource=str(NamespaceName(memory, name.namespace)))
+            return await self.tasks.reference(session, row, now)
+
+    async def _put(
+        self, session: Session, engine: EngineRow, batch: _Batch, now: datetime
+    ) -> NamespaceRow:
+        """Put what a batch has into its namespace."""
+        places = self.tasks.places
+        until = places.expiry(batch.beginning.ttl, now)
+        row = await places.begin(session, batch.name, batch.beginning, now, until)
+        row = await self._make_way(session, batch, row, now)
+        places.check_room(row, sum(batch.lengths), len(batch.items))
+        names = await _names(session, batch, row)
+        placed = [Place(row.engine_id, row.memory, row.namespace, str(new_id(now))) for _ in names]
+        common = {"version": 1, "create_time": now, "expire_time": until}
+        values = [
+            {
+                **place.columns,
+                **prepared.columns,
+                **common,
+                "name": name,
+                "ordinal": number,
+                "media_type": item.media_type,
+                "state": prepared.state,
+            }
+            for number, (place, name, item, prepared) in enumerate(
+                zip(placed, names, batch.items, batch.prepared, strict=True),
+                start=row.last_ordinal + 1,
+            )
+        ]
+        await repository.insert_artifacts(session, values)
+        for place, item, prepared in zip(placed, batch.items, batch.prepared, strict=True):
+            await contents.insert_pages(session, place, 0, contents.pages_of(item.data))
+            await contents.insert_chunks(session, place, prepared.language, prepared.chunks)
+            if prepared.is_indexed_later:
+                await index_later(session, self.tasks.settings, engine, row, place, now)
+        row = await places.count(session, row, batch.lengths, until)
+        await places.check_engine(session, row.engine_id)
+        return row
+
+    async def _make_way(
+        self, session: Session, batch: _Batch, row: NamespaceRow, now: datetime
+    ) -> NamespaceRow:
+        """Remove expired artifacts of the names that a batch has.
+
+        Raises:
+            AlreadyExists: there is one that has not expired.
+        """
+        chosen = [item.name for item in batch.items if item.name is not None]
+        known = await repository.find_names(session, batch.name, chosen) if chosen else {}
+        for name, artifact in known.items():
+            if artifact.expire_time > now:
+                message = f"artifacts/{name} exists; choose another name."
+                raise AlreadyExists(message, Reason.ID_TAKEN)
+            await erasure.remove_artifact(session, row, artifact)
+            row = await self.tasks.places.uncount(session, row, artifact)
+        return row
+
+
+async def _names(session: Session, batch: _Batch, row: NamespaceRow) -> list[str]:
+    """Return the names of artifacts; those that have none are numbered."""
+    made = [f"artifact-{row.last_ordinal + n}" for n in range(1, len(batch.items) + 1)]
+    taken = {item.name for item in batch.items if item.name is not None}
+    taken |= (await repository.find_names(session, batch.name, made)).keys()
+    return [
+        # Somebody has chosen what would be its name.
+        item.name or (f"{name}-{secrets.token_hex(4)}" if name in taken else name)
+        for item, name in zip(batch.items, made, strict=True)
+    ]

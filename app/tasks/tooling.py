@@ -1,0 +1,101 @@
+"""The policies of tools: what holds for their outputs where requests do not say."""
+
+from dataclasses import dataclass
+
+from app.core.errors import NotFound
+from app.core.etags import check_etag
+from app.core.names import TaskMemoryName, ToolPolicyName
+from app.core.once import Once
+from app.core.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
+from app.engines import repository as engines
+from app.engines.repository import Lock
+from app.engines.schemas import name_of
+from app.operations import repeats
+from app.tasks import policies
+from app.tasks.schemas import ListToolPoliciesResponse, ToolPolicy, UpdateToolPolicyRequest
+from app.tasks.service import TaskService
+from app.tasks.views import policy_of
+
+
+@dataclass(frozen=True)
+class PolicyService:
+    """The policies of tools."""
+
+    tasks: TaskService
+
+    async def list_page(self, name: TaskMemoryName, page: PageRequest) -> ListToolPoliciesResponse:
+        """Return a page of the policies of a memory, by the names of their tools."""
+        limit = clamp_page_size(page.size, maximum=self.tasks.settings.max_page_size)
+        query = {"list": "toolPolicies", "memory": f"{name.engine.engine}/{name.memory}"}
+        after = typed_key(decode_token(page.token, query), str)[0] if page.token else ""
+        async with self.tasks.db.snapshot() as session:
+            engine = name_of(await engines.get(session, name.engine))
+            rows = await policies.list_page(session, name, limit + 1, after)
+        memory = TaskMemoryName(engine, name.memory)
+        return ListToolPoliciesResponse(
+            tool_policies=[policy_of(memory, row) for row in rows[:limit]],
+            next_page_token=encode_token(query, [rows[limit - 1].tool])
+            if len(rows) > limit
+            else None,
+        )
+
+    async def get(self, name: ToolPolicyName) -> ToolPolicy:
+        """Return the policy of a tool.
+
+        Raises:
+            NotFound: there is none.
+        """
+        async with self.tasks.db.snapshot() as session:
+            engine = name_of(await engines.get(session, name.memory.engine))
+            row = await policies.find(session, name)
+        if row is None:
+            raise NotFound.of(name)
+        return policy_of(TaskMemoryName(engine, name.memory.memory), row)
+
+    async def put(
+        self,
+        name: ToolPolicyName,
+        request: UpdateToolPolicyRequest,
+        etag: str | None,
+        once: Once | None,
+    ) -> ToolPolicy:
+        """Set the policy of a tool in full.
+
+        Raises:
+            Aborted: the etag is stale.
+        """
+        now = self.tasks.clock.now()
+        async with self.tasks.db.transaction() as session:
+            engine = await engines.get(session, name.memory.engine, Lock.SHARED)
+            is_repeated = await repeats.is_repeated(session, engine.engine_id, once, now)
+            row = await policies.find(session, name, for_update=True)
+            if not (is_repeated and row is not None):
+                check_etag(0 if row is None else row.version, etag)
+                values = {
+                    "off_prompt": request.off_prompt,
+                    "max_inline_tokens": request.max_inline_tokens,
+                    "sensitive": request.sensitive,
+                    "ttl": request.ttl,
+                    "create_time": now,
+                    "update_time": now,
+                }
+                row = await policies.put(session, name, values)
+            return policy_of(TaskMemoryName(name_of(engine), name.memory.memory), row)
+
+    async def delete(self, name: ToolPolicyName, etag: str | None, once: Once | None) -> None:
+        """Remove the policy of a tool.
+
+        Raises:
+            Aborted: the etag is stale.
+            NotFound: there is none.
+        """
+        now = self.tasks.clock.now()
+        async with self.tasks.db.transaction() as session:
+            engine = await engines.get(session, name.memory.engine, Lock.SHARED)
+            if await repeats.is_repeated(session, engine.engine_id, once, now):
+                return
+            row = await policies.find(session, name, for_update=True)
+            if row is None:
+                raise NotFound.of(name)
+            check_etag(row.version, etag)
+            await policies.remove(session, name)

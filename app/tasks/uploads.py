@@ -1,0 +1,266 @@
+"""Artifacts of any media type, taken as they come: a page of memory each, whatever their length.
+
+The pages are written one by one, in short transactions, below a row whose state is `uploading`,
+which nothing finds. Once all have come and are what they should be, one transaction puts it under
+its name. Whatever ends an upload before that takes the row and its pages away again; should the
+process die first, a sweep does.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+
+from app.core.auth import Caller
+from app.core.errors import Aborted, InvalidArgument, Reason, ResourceExhausted, ServiceError
+from app.core.ids import new_id
+from app.core.names import ArtifactName, NamespaceName, TaskMemoryName
+from app.db.session import Session
+from app.engines import repository as engines
+from app.engines.repository import Lock
+from app.engines.schemas import name_of
+from app.tasks import contents, erasure, repository
+from app.tasks.charsets import HEAD_BYTES
+from app.tasks.contents import PAGE_BYTES, Pages, Place
+from app.tasks.indexing import index_later
+from app.tasks.kinds import State
+from app.tasks.places import Beginning, check_content_etag
+from app.tasks.preparing import Prepared, check_storable, kind_of, prepare
+from app.tasks.schemas import Artifact
+from app.tasks.service import TaskService
+from app.tasks.tables import ArtifactRow, NamespaceRow
+
+log = structlog.get_logger()
+
+_OTHER = "other"
+"""The etag of nothing."""
+
+
+@dataclass(frozen=True)
+class Upload:
+    """What an upload says of itself before its bytes.
+
+    Attributes:
+        size: how many bytes are to come, where that is told.
+        sha256: their digest, where that is told.
+        etag: of what it is to take the place of; None: nothing may be under its name.
+    """
+
+    name: ArtifactName
+    media_type: str
+    size: int | None
+    sha256: bytes | None
+    etag: str | None
+    beginning: Beginning
+
+
+@dataclass
+class _Received:
+    """The bytes that have come: counted and hashed, and kept as far as that is needed."""
+
+    keep: int
+    size: int = 0
+    digest: Any = field(default_factory=hashlib.sha256)
+    kept: bytearray = field(default_factory=bytearray)
+    """The first bytes; all of them, unless there are more than are cut into chunks at once."""
+
+    def add(self, page: bytes) -> None:
+        self.size += len(page)
+        self.digest.update(page)
+        self.kept += page[: max(0, self.keep + 1 - len(self.kept))]
+
+
+@dataclass(frozen=True)
+class UploadService:
+    """Takes uploads."""
+
+    tasks: TaskService
+
+    async def put(self, upload: Upload, pieces: AsyncIterator[bytes], caller: Caller) -> Artifact:
+        """Store what comes under the artifact's name; the same bytes again change nothing.
+
+        Raises:
+            Aborted: other bytes are under the name, or not those with the etag.
+            InvalidArgument: the bytes are not those of the digest, or were broken off.
+            NotFound: there is no such engine, or for the caller no such user.
+            ResourceExhausted: it is too long, or a quota is used up.
+        """
+        most = self.tasks.settings.task_max_artifact_bytes
+        if upload.size is not None and upload.size > most:
+            raise _too_large(most)
+        async with self._begun(upload) as place:
+            received = await self._receive(place, pieces)
+            digest: bytes = received.digest.digest()
+            if upload.sha256 not in {None, digest}:
+                message = "Content-Digest: what has come has another digest; nothing of it is kept."
+                raise InvalidArgument(message, Reason.DIGEST_MISMATCH)
+            kept, kind = bytes(received.kept), kind_of(upload.media_type)
+            prepared = await prepare(
+                self.tasks.settings, kept, received.size, kind, upload.media_type, digest
+            )
+            return await self._end(upload, place, prepared, caller)
+
+    @asynccontextmanager
+    async def _begun(self, upload: Upload) -> AsyncIterator[Place]:
+        """Make room for what comes; take back what is not put under its name in the block."""
+        place = await self._begin(upload)
+        try:
+            yield place
+        except BaseException:
+            # Whoever cancels this waits for it: it is the work of a moment.
+            await asyncio.shield(self._withdraw(upload, place))
+            raise
+
+    async def _begin(self, upload: Upload) -> Place:
+        service, name = self.tasks, upload.name
+        now = service.clock.now()
+        check_storable(service.settings, kind_of(upload.media_type))
+        content_id = str(new_id(now))
+        until = now + timedelta(seconds=service.settings.task_upload_seconds)
+        async with service.db.in_parts().transaction() as session:
+            engine = await engines.get(session, name.namespace.memory.engine, Lock.SHARED)
+            namespace = await service.places.begin(
+                session, name.namespace, upload.beginning, now, until
+            )
+            if upload.etag is not None:
+                found = await repository.find_artifact(session, name, now)
+                check_content_etag(found, upload.etag)
+            service.places.check_room(namespace, upload.size or 0, 0)
+            await repository.insert_artifacts(
+                session,
+                [
+                    {
+                        "engine_id": engine.engine_id,
+                        "content_id": content_id,
+                        "memory": namespace.memory,
+                        "namespace": namespace.namespace,
+                        "name": name.artifact,
+                        "ordinal": 0,
+                        "kind": kind_of(upload.media_type),
+                        "media_type": upload.media_type,
+                        "size_bytes": upload.size or 0,
+                        "state": State.UPLOADING,
+                        "version": 1,
+                        "create_time": now,
+                        "expire_time": until,
+                    }
+                ],
+            )
+            await service.places.check_engine(session, engine.engine_id)
+        return Place(engine.engine_id, namespace.memory, namespace.namespace, content_id)
+
+    async def _receive(self, place: Place, pieces: AsyncIterator[bytes]) -> _Received:
+        """Write the pages that come.
+
+        Raises:
+            ResourceExhausted: they are more than an artifact may have.
+        """
+        settings = self.tasks.settings
+        received = _Received(max(settings.task_index_at_once_bytes, HEAD_BYTES))
+        pages = Pages(self.tasks.db.in_parts(), place)
+        page, buffer = 0, bytearray()
+        async for piece in pieces:
+            buffer += piece
+            if received.size + len(buffer) > settings.task_max_artifact_bytes:
+                raise _too_large(settings.task_max_artifact_bytes)
+            while len(buffer) >= PAGE_BYTES:
+                data = bytes(buffer[:PAGE_BYTES])
+                del buffer[:PAGE_BYTES]
+                received.add(data)
+                await pages.write(page, data)
+                page += 1
+        if buffer:
+            received.add(bytes(buffer))
+            await pages.write(page, bytes(buffer))
+        return received
+
+    async def _end(
+        self, upload: Upload, place: Place, prepared: Prepared, caller: Caller
+    ) -> Artifact:
+        """Put what has come under its name, in one transaction."""
+        service, name, now = self.tasks, upload.name.namespace, self.tasks.clock.now()
+        async with service.db.transaction() as session:
+            engine = await engines.get(session, name.memory.engine, Lock.SHARED)
+            namespace = await repository.lock_for_upload(session, name)
+            row = await repository.lock_content(session, place.engine_id, place.content_id)
+            if row is None:
+                raise repository.gone_meanwhile()
+            found = await repository.find_names(session, name, [row.name])
+            known = found.get(row.name)
+            live = None if known is None or known.expire_time <= now else known
+            check_content_etag(live, upload.etag)
+            if live is not None and _is_same(live, prepared, upload.media_type):
+                await erasure.remove_content(session, place.engine_id, place.content_id)
+                row = live
+            else:
+                if live is not None and upload.etag is None:
+                    check_content_etag(live, _OTHER)
+                if known is not None:
+                    await erasure.remove_artifact(session, namespace, known)
+                    namespace = await service.places.uncount(session, namespace, known)
+                row = await self._put(session, namespace, row, prepared, (upload, known, now))
+                if prepared.is_indexed_later:
+                    await index_later(session, service.settings, engine, namespace, place, now)
+        stored = TaskMemoryName(name_of(engine), name.memory.memory)
+        return service.shown(NamespaceName(stored, name.namespace), row, caller)
+
+    async def _put(
+        self,
+        session: Session,
+        namespace: NamespaceRow,
+        row: ArtifactRow,
+        prepared: Prepared,
+        asked: tuple[Upload, ArtifactRow | None, datetime],
+    ) -> ArtifactRow:
+        """Put it where nothing is any more."""
+        upload, before, now = asked
+        places = self.tasks.places
+        places.check_room(namespace, prepared.size, 1)
+        until = places.expiry(upload.beginning.ttl, now)
+        namespace = await places.count(session, namespace, [prepared.size], until)
+        row = await repository.update_artifact(
+            session,
+            row,
+            {
+                **prepared.columns,
+                "state": prepared.state,
+                "ordinal": namespace.last_ordinal if before is None else before.ordinal,
+                "version": 1 if before is None else before.version + 1,
+                "create_time": now,
+                "expire_time": until,
+            },
+        )
+        await places.check_engine(session, row.engine_id)
+        await contents.insert_chunks(session, Place.of(row), prepared.language, prepared.chunks)
+        return row
+
+    async def _withdraw(self, upload: Upload, place: Place) -> None:
+        """Take away what has come; should that fail, a sweep does it."""
+        try:
+            async with self.tasks.db.in_parts().transaction() as session:
+                namespace = await repository.lock_for_upload(session, upload.name.namespace)
+                await erasure.remove_content(session, place.engine_id, place.content_id)
+                await erasure.remove_if_empty(session, namespace)
+        except Aborted:
+            # It is gone already.
+            return
+        except ServiceError as error:
+            log.warning("upload.not_withdrawn", reason=error.reason)
+
+
+def _is_same(row: ArtifactRow, prepared: Prepared, media_type: str) -> bool:
+    return (row.sha256, row.size_bytes, row.media_type) == (
+        prepared.sha256,
+        prepared.size,
+        media_type,
+    )
+
+
+def _too_large(most: int) -> ResourceExhausted:
+    message = f"An artifact may have {most} bytes."
+    return ResourceExhausted(message, Reason.ARTIFACT_TOO_LARGE, http=413)

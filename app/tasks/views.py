@@ -1,0 +1,119 @@
+"""What callers are told of the rows of task memory: of content, nothing."""
+
+from app.core.names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
+from app.settings import Settings
+from app.tasks.kinds import Kind, OffPrompt, Reader, State
+from app.tasks.references import readable_with
+from app.tasks.repository import Contents
+from app.tasks.schemas import (
+    MAX_LISTED,
+    Artifact,
+    ArtifactReference,
+    Namespace,
+    Reference,
+    Source,
+    ToolPolicy,
+)
+from app.tasks.tables import ArtifactRow, NamespaceRow, ToolPolicyRow
+
+_EMPTY = Contents(0, 0, has_text=False)
+
+
+def reference_of(settings: Settings, row: NamespaceRow, inside: Contents | None) -> Reference:
+    """Return all that a prompt may know of a namespace."""
+    found = inside or _EMPTY
+    sources = list(dict.fromkeys(one for artifact in found.artifacts for one in _sources(artifact)))
+    return Reference(
+        memory=row.memory,
+        namespace=row.namespace,
+        artifacts=[_named(one) for one in found.artifacts],
+        count=found.count,
+        total_bytes=found.bytes,
+        created_time=row.create_time,
+        expire_time=row.expire_time,
+        readable_with=_readers(settings, has_text=found.has_text),
+        derived_from=[Source(namespace=one[0], name=one[1]) for one in sources[:MAX_LISTED]]
+        or None,
+    )
+
+
+def _named(row: ArtifactRow) -> ArtifactReference:
+    return ArtifactReference(
+        name=row.name,
+        kind=Kind(row.kind),
+        media_type=row.media_type,
+        size_bytes=row.size_bytes,
+        token_estimate=row.token_estimate,
+    )
+
+
+def _sources(row: ArtifactRow) -> list[tuple[str, str]]:
+    return [(one["namespace"], one["name"]) for one in row.derived_from or ()]
+
+
+def _readers(settings: Settings, *, has_text: bool) -> list[Reader]:
+    return readable_with(has_text=has_text, has_sinks=bool(settings.task_export_sinks))
+
+
+def has_text(row: ArtifactRow) -> bool:
+    """Say whether readers can be given a text of an artifact, now or soon."""
+    return row.chunks > 0 or row.state == State.INDEXING
+
+
+def artifact_of(
+    settings: Settings, namespace: NamespaceName, row: ArtifactRow, *, may_see_content: bool
+) -> Artifact:
+    """Return what may be known of an artifact; its look and digest by those who may read it."""
+    sources = [Source(namespace=one[0], name=one[1]) for one in _sources(row)]
+    return Artifact(
+        name=str(ArtifactName(namespace, row.name)),
+        kind=Kind(row.kind),
+        media_type=row.media_type,
+        size_bytes=row.size_bytes,
+        token_estimate=row.token_estimate,
+        state=State(row.state),
+        readable_with=_readers(settings, has_text=has_text(row)),
+        derived_from=sources or None,
+        source_deleted=row.source_deleted or None,
+        depth=row.depth or None,
+        sniffed_type=row.sniffed_type if may_see_content else None,
+        sha256=row.sha256.hex() if may_see_content and row.sha256 else None,
+        create_time=row.create_time,
+        expire_time=row.expire_time,
+        etag=row.content_id,
+    )
+
+
+def namespace_of(
+    settings: Settings, memory: TaskMemoryName, row: NamespaceRow, inside: Contents | None
+) -> Namespace:
+    """Return what may be known of a namespace."""
+    return Namespace(
+        name=str(NamespaceName(memory, row.namespace)),
+        reference=reference_of(settings, row, inside),
+        user_id=row.user_id,
+        tool=row.tool,
+        activity=row.activity,
+        sensitive=row.sensitive,
+        local_only=row.local_only,
+        allowed_models=row.allowed_models,
+        embedding_model=row.embedding_model,
+        create_time=row.create_time,
+        update_time=row.update_time,
+        expire_time=row.expire_time,
+        etag=str(row.version),
+    )
+
+
+def policy_of(memory: TaskMemoryName, row: ToolPolicyRow) -> ToolPolicy:
+    """Return the policy of a tool."""
+    return ToolPolicy(
+        name=str(ToolPolicyName(memory, row.tool)),
+        off_prompt=OffPrompt(row.off_prompt),
+        max_inline_tokens=row.max_inline_tokens,
+        sensitive=row.sensitive,
+        ttl=row.ttl,
+        create_time=row.create_time,
+        update_time=row.update_time,
+        etag=str(row.version),
+    )

@@ -1,0 +1,1 @@
+"""Artifacts of task memory: how fast they come and go, and in how little memory."""

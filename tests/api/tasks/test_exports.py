@@ -1,0 +1,122 @@
+"""Exports: artifacts get into the operator's folders, and nobody is told what they hold."""
+
+from pathlib import Path
+
+import httpx
+import pytest
+from fastapi import FastAPI
+
+from app.core.clock import FixedClock
+from app.db.session import Database
+from app.settings import Settings
+from tests.support.audit import events
+from tests.support.bank import BAD, GONE, ok, refusal
+from tests.support.keys import client_with, make_key
+from tests.support.tasks import NAMESPACE, store, text_output, upload
+
+CANARY = "canary-zq19c04ad7fe"
+CONTENT = bytes(range(256)) * 2_000
+
+
+@pytest.fixture
+def sink(tmp_path: Path) -> Path:
+    found = tmp_path / "out"
+    found.mkdir()
+    return found
+
+
+@pytest.fixture
+def settings(settings: Settings, sink: Path) -> Settings:
+    return settings.model_copy(update={"task_export_sinks": {"out": sink}})
+
+
+def _below(folder: Path) -> list[str]:
+    return sorted(one.name for one in folder.iterdir())
+
+
+def _remove(folder: Path) -> None:
+    folder.rmdir()
+
+
+async def _export(client: httpx.AsyncClient, **fields: object) -> httpx.Response:
+    return await client.post(f"{NAMESPACE}:export", json={"sink": "out", **fields})
+
+
+async def test_all_of_a_namespace_is_written_as_it_is(
+    client: httpx.AsyncClient, sink: Path
+) -> None:
+    ok(await store(client, text_output(CANARY, name="a")))
+    ok(await upload(client, CONTENT, f"{NAMESPACE}/artifacts/b.bin"))
+    answer = await _export(client)
+    found = ok(answer)
+    assert CANARY not in f"{answer.text}{answer.headers}"
+    assert [one["path"] for one in found["files"]] == ["1/tools/n/a", "1/tools/n/b.bin"]
+    assert found["totalBytes"] == str(len(CANARY) + len(CONTENT))
+    assert (sink / "1/tools/n/a").read_text() == CANARY
+    assert (sink / "1/tools/n/b.bin").read_bytes() == CONTENT
+    assert _below(sink / "1/tools/n") == ["a", "b.bin"]
+
+
+async def test_some_of_it_goes_to_a_folder_and_takes_the_place_of_what_was_there(
+    client: httpx.AsyncClient, sink: Path
+) -> None:
+    ok(await store(client, text_output("one", name="a"), text_output("two", name="b")))
+    wanted = {"directory": "2026/november", "artifacts": ["b", "b"]}
+    assert [one["artifact"] for one in ok(await _export(client, **wanted))["files"]] == ["b"]
+    ok(await upload(client, b"three", f"{NAMESPACE}/artifacts/b", headers={"If-Match": "*"}))
+    ok(await _export(client, **wanted))
+    assert (sink / "1/tools/n/2026/november/b").read_text() == "three"
+    assert refusal(await _export(client, artifacts=["c"])) == GONE
+
+
+@pytest.mark.parametrize("directory", ["..", "a/../../b", "/etc", "a//b", "."])
+async def test_no_way_leads_out_of_a_sink(
+    client: httpx.AsyncClient, sink: Path, directory: str
+) -> None:
+    ok(await store(client, text_output("one", name="a")))
+    assert refusal(await _export(client, directory=directory)) == BAD
+    assert refusal(await client.post(f"{NAMESPACE}:export", json={"sink": "other"})) == BAD
+    assert _below(sink) == []
+
+
+async def test_nor_does_a_link_in_it(client: httpx.AsyncClient, sink: Path) -> None:
+    ok(await store(client, text_output("one", name="a")))
+    outside = sink.parent / "outside"
+    outside.mkdir()
+    (sink / "1").symlink_to(outside)
+    answer = await _export(client)
+    assert refusal(answer) == (503, "UNAVAILABLE")
+    assert str(sink.parent) not in answer.text
+    assert _below(outside) == []
+
+
+async def test_a_sink_that_is_not_there_is_told_without_its_path(
+    client: httpx.AsyncClient, sink: Path
+) -> None:
+    ok(await store(client, text_output("one", name="a")))
+    _remove(sink)
+    answer = await _export(client)
+    assert refusal(answer) == (503, "UNAVAILABLE")
+    assert answer.json()["error"]["details"][0]["metadata"] == {"sink": "out"}
+    assert str(sink) not in answer.text
+
+
+async def test_it_can_be_exported_says_the_reference(
+    client: httpx.AsyncClient, app: FastAPI, database: Database, clock: FixedClock
+) -> None:
+    ok(await upload(client, b"\x89PNG\r\n\x1a\n\x00\x01"))
+    assert ok(await client.get(NAMESPACE))["reference"]["readableWith"] == ["export"]
+    secret = await make_key(database, clock.now(), permissions=["artifacts.write"])
+    async with client_with(app, secret) as writer:
+        assert refusal(await _export(writer)) == (403, "PERMISSION_DENIED")
+    assert await events(client, "method=exportNamespace result=PERMISSION_DENIED")
+
+
+async def test_readers_are_told_to_agents_as_tools(client: httpx.AsyncClient) -> None:
+    found = ok(await client.get("/toolSpecs"))
+    assert {one["function"]["name"] for one in found["openai"]} == {
+        one["name"] for one in found["gemini"]
+    }
+    bound = ok(await client.get("/toolSpecs", params={"memory": "tools"}))
+    assert '"enum": ["tools"]' in str(bound).replace("'", '"')
+    assert refusal(await client.get("/toolSpecs", params={"memory": "a/b"})) == BAD

@@ -1,0 +1,123 @@
+"""What prompts are told of what is kept off them."""
+
+from datetime import UTC, datetime
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.core.names import is_task_id
+from app.tasks.kinds import Kind, Reader, Warned
+from app.tasks.references import MAX_PROMPT_CHARS, prompt_text, readable_with, warned
+from app.tasks.schemas import ArtifactReference, Reference
+
+NAMES = st.text("abcXYZ019._-", min_size=1, max_size=128).filter(is_task_id)
+TYPES = st.sampled_from(["text/plain", "image/png", "x" * 63 + "/" + "y" * 63])
+
+
+def reference(
+    memory: str = "TaskMemory",
+    namespace: str = "ns-1",
+    types: list[str] | None = None,
+    count: int = 1,
+    size: int = 295_496,
+    readers: list[Reader] | None = None,
+) -> Reference:
+    moment = datetime(2026, 11, 24, tzinfo=UTC)
+    listed = [
+        ArtifactReference(
+            name=f"a{n}", kind=Kind.TEXT, media_type=one, size_bytes=size, token_estimate=1
+        )
+        for n, one in enumerate(types if types is not None else ["text/plain"])
+    ]
+    return Reference(
+        memory=memory,
+        namespace=namespace,
+        artifacts=listed,
+        count=count,
+        total_bytes=size,
+        created_time=moment,
+        expire_time=moment,
+        readable_with=list(Reader) if readers is None else readers,
+    )
+
+
+def test_it_names_all_that_a_prompt_may_know() -> None:
+    assert prompt_text(reference(), "web", "fetch") == (
+        "web.fetch: stored off prompt as memory=TaskMemory namespace=ns-1; 1 artifact (text/plain),"
+        " 295496 bytes; readers: query, summarize, export"
+    )
+
+
+def test_several_artifacts_are_counted_and_their_types_named_once() -> None:
+    found = reference(types=["text/plain", "image/png", "text/plain"], count=3, readers=[])
+    told = prompt_text(found, "web", "fetch")
+    assert "3 artifacts (text/plain, image/png)" in told
+    assert told.endswith("readers: none")
+
+
+@given(NAMES, NAMES, NAMES, NAMES, st.lists(TYPES, max_size=100), st.integers(0, 10_000))
+def test_it_is_never_longer_than_it_may_be(
+    tool: str, activity: str, memory: str, namespace: str, types: list[str], count: int
+) -> None:
+    found = reference(memory, namespace, types, count, 512 * 1024**2)
+    told = prompt_text(found, tool, activity)
+    assert len(told) <= MAX_PROMPT_CHARS
+    # What a tool is called with has to be whole.
+    assert f"memory={memory} namespace={namespace};" in told
+    assert f" {count} artifact" in told
+    assert "536870912 bytes" in told
+    assert "readers: query, summarize, export" in told
+    assert told[0] == tool[0]
+
+
+def test_long_names_are_cut_and_short_ones_beside_them_are_not() -> None:
+    told = prompt_text(reference("m" * 128, "n" * 128, ["image/png"]), "t" * 128, "fetch")
+    assert told.startswith("tt")
+    assert "\u2026.fetch: " in told
+    assert "(image/png)" in told
+    assert len(told) <= MAX_PROMPT_CHARS
+
+
+def test_a_reference_has_these_fields_and_no_others() -> None:
+    assert set(Reference.model_fields) == {
+        "memory",
+        "namespace",
+        "artifacts",
+        "count",
+        "total_bytes",
+        "created_time",
+        "expire_time",
+        "readable_with",
+        "derived_from",
+    }
+    assert set(ArtifactReference.model_fields) == {
+        "name",
+        "kind",
+        "media_type",
+        "size_bytes",
+        "token_estimate",
+    }
+
+
+@pytest.mark.parametrize(
+    ("has_text", "has_sinks", "expected"),
+    [
+        (True, True, ["query", "summarize", "export"]),
+        (True, False, ["query", "summarize"]),
+        (False, True, ["export"]),
+        (False, False, []),
+    ],
+)
+def test_readers_are_those_that_can_read_it(
+    has_text: bool,  # noqa: FBT001 - given by the parameters of the test
+    has_sinks: bool,  # noqa: FBT001 - as above
+    expected: list[str],
+) -> None:
+    assert readable_with(has_text=has_text, has_sinks=has_sinks) == expected
+
+
+def test_a_developer_is_warned_of_what_nobody_can_read() -> None:
+    assert warned(reference(), may_derive=True) == []
+    assert warned(reference(), may_derive=False) == [Warned.NO_READER]
+    assert warned(reference(readers=[Reader.EXPORT]), may_derive=True) == [Warned.NO_READER]
