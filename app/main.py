@@ -16,6 +16,8 @@ from app.audit.routes import router as audit
 from app.audit.service import AuditService
 from app.bulk.routes import router as bulk
 from app.bulk.service import BATCH_CREATE, BulkService
+from app.contexts.queue import Watch
+from app.contexts.routes import router as contexts
 from app.engines.directory import Directory
 from app.engines.routes import children as engine_children
 from app.engines.routes import router as engines
@@ -72,6 +74,7 @@ _ROUTERS = (
     bulk,
     revisions,
     memories,
+    contexts,
     sessions,
     engines,
     unserved,
@@ -122,6 +125,7 @@ def create_app(resources: Resources) -> FastAPI:
     app.state.authenticator = AccessService(resources.db, resources.clock, tokens)
     app.state.gate = _gate(resources)
     resources.response_readers.update(_readers(resources))
+    _watch_events(resources)
     errors.install(app)
     for router in _ROUTERS:
         app.include_router(router)
@@ -144,6 +148,13 @@ def _readers(resources: Resources) -> dict[str, ResponseReader]:
         "sessions.create": SessionService.of(resources).read_response,
         PREVIEW: partial(read_preview, clock=resources.clock),
     }
+
+
+def _watch_events(resources: Resources) -> None:
+    """Have summaries follow the events of sessions; once, however many applications there are."""
+    watch = Watch(resources.settings)
+    resources.event_listeners[:] = [watch.appended]
+    resources.event_erasers[:] = [watch.erased]
 
 
 def _gate(resources: Resources) -> Gate:

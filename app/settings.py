@@ -180,6 +180,11 @@ class Settings(EmbeddingSettings, TokenSettings, ConnectionSettings, BaseSetting
         description='JSON object: model to its price per million tokens, such as `{"openai:gpt-5-'
         'mini": {"input": 0.25, "output": 2}}`.',
     )
+    tiktoken_dir: Path | None = Field(
+        None,
+        description="Folder with `cl100k_base.tiktoken` or `o200k_base.tiktoken`, for policies that"
+        " name these as `counter`; needs the extra `tokens`. Nothing is fetched.",
+    )
     price_currency: str = Field("USD", description="Currency of `model_prices`.")
     daily_max_tokens: int | None = Field(
         None, ge=1, description="Tokens that one engine may use per UTC day; absent: no bound."
@@ -321,6 +326,9 @@ class Settings(EmbeddingSettings, TokenSettings, ConnectionSettings, BaseSetting
         1, gt=0, description="First retry delay; doubles, with jitter."
     )
     worker_retry_max_seconds: float = Field(300, gt=0, description="Longest retry delay.")
+    summary_retry_max_seconds: float = Field(
+        3_600, gt=0, description="Longest pause before a summary that failed is tried again."
+    )
     shutdown_grace_seconds: float = Field(
         10, ge=0, description="How long running work may take to stop."
     )

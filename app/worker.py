@@ -8,6 +8,8 @@ from functools import partial
 import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
+from app.contexts import jobs as contexts
+from app.contexts.queue import REGENERATE, SUMMARIZE
 from app.core.errors import ServiceError
 from app.core.failures import describe
 from app.db.listen import listen
@@ -42,6 +44,8 @@ def make_runner(resources: Resources) -> Runner:
         INGEST: partial(ingestion.ingest, resources=resources),
         DELETE_ENGINE: partial(retention.delete_engine, resources=resources),
         UNDO: partial(undo.undo, resources=resources),
+        SUMMARIZE: partial(contexts.summarize, resources=resources),
+        REGENERATE: partial(contexts.regenerate, resources=resources),
         REEMBED: partial(reembedding.reembed, resources=resources),
     }
     return Runner(resources.db, resources.clock, resources.settings, jobs)

@@ -7,6 +7,9 @@ from enum import StrEnum
 from typing import TypeVar
 
 from app.wire.memory_policy import (
+    BUILTIN,
+    CHARS4,
+    DECLARED,
     MemoryPolicy,
     Overflow,
     Recompute,
@@ -16,12 +19,19 @@ from app.wire.memory_policy import (
     SummaryRole,
 )
 
+__all__ = [
+    "BUILTIN",
+    "CHARS4",
+    "DECLARED",
+    "DEFAULT",
+    "Combine",
+    "Rules",
+    "Summarising",
+    "rules_of",
+]
+
 _T = TypeVar("_T")
 
-CHARS4 = "chars4"
-DECLARED = "declared"
-BUILTIN = "builtin"
-"""The name of the summariser that needs no model."""
 DEFAULT = MemoryPolicy(strategy=Strategy.INCLUSIVE)
 """The policy where neither session nor engine has one."""
 _EVERY, _CAP, _SUMMARY_TOKENS, _RESERVE = 3, 10, 250, 800
@@ -45,7 +55,7 @@ class Summarising:
     Attributes:
         cap: complete exchanges that a summary covers; 0 with `SPLIT`.
         keep: the newest complete exchanges, which stay as they are.
-        most: how many summaries there may be at once; None: any number.
+        most: how many summaries there may be at once, at least 2 with `APPEND`; None: any number.
         tokens: the longest summary; None with `SPLIT`, where the budget says.
         template: None: the one of the strategy (`prompts.py`).
     """
@@ -146,12 +156,14 @@ def _summarising(policy: MemoryPolicy) -> Summarising | None:
     if found is None:
         return None
     combine, cap = found
+    if policy.max_abstractions == 1 and combine is Combine.APPEND:
+        combine = Combine.REPLACE  # a list of one is a cell
     split = _or(policy.split, Split(stm=3, lts=1)) if combine is Combine.SPLIT else None
     return Summarising(
         combine=combine,
         cap=cap,
         keep=_or(policy.keep_recent, 0),
-        most=policy.max_abstractions,
+        most=policy.max_abstractions if combine is Combine.APPEND else None,
         tokens=None if split else _or(policy.summary_tokens, _SUMMARY_TOKENS),
         chars_per_token=_or(policy.chars_per_token, 4),
         model=policy.summary_model,

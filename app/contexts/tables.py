@@ -52,6 +52,8 @@ class SessionSummaryRow(Base):
     """Made by the server: ids sort by the time of making."""
     policy_key: Mapped[str] = mapped_column(Text)
     """Of what in a policy decides about summaries; see `policies.py`."""
+    policy: Mapped[JsonObject]
+    """A policy of that key: one by which the summary can be made again."""
     kind: Mapped[str] = mapped_column(Text)
     """`block`, `merge`, `full` or `recursive`."""
     state: Mapped[str] = mapped_column(Text)

@@ -267,6 +267,18 @@ class EventName:
 
 
 @dataclass(frozen=True, slots=True)
+class SummaryName:
+    """A summary of a session."""
+
+    session: SessionName
+    summary: str
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.session}/summaries/{self.summary}"
+
+
+@dataclass(frozen=True, slots=True)
 class OperationName:
     """A long-running operation, named under its engine."""
 

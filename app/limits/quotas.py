@@ -111,18 +111,20 @@ def bounds(settings: Settings, *quotas: Counted) -> dict[Counted, int]:
     return {quota: limit for quota in quotas if (limit := limits[quota]) is not None}
 
 
-async def check_room(session: Session, settings: Settings, engine_id: int, memories: int) -> None:
-    """Make sure that so many memories still fit into an engine, and that it may have more bytes.
+async def check_room(
+    session: Session, settings: Settings, engine_id: int, counted: Counted, count: int
+) -> None:
+    """Make sure that so many of what is counted still fit into an engine, and any more bytes.
 
     Raises:
         ResourceExhausted: they do not; names the quota.
     """
-    limits = bounds(settings, Counted.MEMORIES, Counted.BYTES)
+    limits = bounds(settings, counted, Counted.BYTES)
     if not limits:
         return
     totals = await repository.read_totals(session, engine_id)
     for quota, limit in limits.items():
-        added = memories if quota is Counted.MEMORIES else 1
+        added = count if quota is counted else 1
         if totals[quota] + added > limit:
             # Not how many there is room for: the caller may be bound to a part of the engine.
             message = f"reasoningEngines/{engine_id} has no room for all of these {quota}"

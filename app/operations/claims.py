@@ -233,6 +233,18 @@ async def check_queue(session: Session, engine_id: int, limit: int | None) -> No
         )
 
 
+async def unfinished(session: Session, engine_id: int, kind: str, key: str) -> OperationRow | None:
+    """Return the operation of a kind and a key that waits or runs, if there is one."""
+    is_waiting = and_(OperationRow.state == _PENDING, OperationRow.kind != _INGEST)
+    statement = select(OperationRow).where(
+        OperationRow.engine_id == engine_id,
+        OperationRow.kind == kind,
+        OperationRow.key == key,
+        or_(is_waiting, OperationRow.state == _RUNNING),
+    )
+    return (await session.execute(statement.limit(1))).scalar_one_or_none()
+
+
 async def renew(session: Session, owned: Owned, lease: timedelta) -> bool | None:
     """Lengthen the lease.
 

@@ -11,10 +11,12 @@ from app.core.names import (
     SESSION_ID,
     STORED_ID,
     EngineName,
+    EventName,
     LocationName,
     MemoryName,
     OperationName,
     SessionName,
+    SummaryName,
     parse_engine_id,
     parse_session_id,
     parse_text_id,
@@ -31,6 +33,8 @@ _DOCUMENTED: dict[str, dict[str, Any]] = {
     "engine": {"description": "Id of the engine.", "example": "1"},
     "memory": {"description": "Id of the memory."},
     "session": {"description": "Id of the session."},
+    "event": {"description": "Id of the event."},
+    "summary": {"description": "Id of the summary."},
     "operation": {"description": "Id of the operation."},
     "revision": {"description": "Id of the revision."},
     "key": {"description": "Id of the key."},
@@ -62,6 +66,16 @@ async def _session(request: Request) -> SessionName:
     return SessionName(await _engine(request), parse_session_id(session))
 
 
+async def _event(request: Request) -> EventName:
+    event = request.path_params["event"]
+    return EventName(await _session(request), parse_text_id("events", event))
+
+
+async def _summary(request: Request) -> SummaryName:
+    summary = request.path_params["summary"]
+    return SummaryName(await _session(request), parse_text_id("summaries", summary))
+
+
 async def _operation(request: Request) -> OperationName:
     operation = request.path_params["operation"]
     return OperationName(await _engine(request), parse_text_id("operations", operation))
@@ -80,6 +94,8 @@ LocationPath = Annotated[LocationName, Depends(_location)]
 EnginePath = Annotated[EngineName, Depends(_engine)]
 MemoryPath = Annotated[MemoryName, Depends(_memory)]
 SessionPath = Annotated[SessionName, Depends(_session)]
+EventPath = Annotated[EventName, Depends(_event)]
+SummaryPath = Annotated[SummaryName, Depends(_summary)]
 OperationPath = Annotated[OperationName, Depends(_operation)]
 RevisionPart = Annotated[str, Depends(_revision)]
 KeyPath = Annotated[str, Depends(_key)]
@@ -93,6 +109,8 @@ _COLLECTIONS = (
     ("memory", "memories", _TEXT_SCHEMA),
     ("revision", "revisions", _INT64_SCHEMA),
     ("session", "sessions", _SESSION_SCHEMA),
+    ("event", "events", _TEXT_SCHEMA),
+    ("summary", "summaries", _TEXT_SCHEMA),
     ("operation", "operations", _TEXT_SCHEMA),
     ("key", "keys", _TEXT_SCHEMA),
 )

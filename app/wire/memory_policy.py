@@ -20,6 +20,12 @@ TRANSCRIPT = "chat_transcript"
 """The place in a template for the messages to summarise; every template has it."""
 PLACES = frozenset({TRANSCRIPT, "char_limit", "previous_summary"})
 """The places that a template may have."""
+CHARS4 = "chars4"
+DECLARED = "declared"
+COUNTERS = (CHARS4, DECLARED)
+"""The counters of tokens that are always there."""
+BUILTIN = "builtin"
+"""The name of the summariser that needs no model."""
 MAX_TEMPLATE_CHARS = 8_000
 MAX_TOKENS = 10_000_000
 _MAX_COUNT = 1_000

@@ -24,6 +24,113 @@ def upgrade() -> None:
         "session_events", sa.Column("delete_time", sa.DateTime(timezone=True), nullable=True)
     )
     _create_summaries()
+    op.add_column("request_ids", sa.Column("answer", postgresql.JSONB(), nullable=True))
+    op.execute(number_events())
+    op.execute(number_sessions())
+    _count_erasures()
+
+
+def number_events() -> str:
+    """Give the events there are their exchanges, by the rule of `app/sessions/spoken.py`."""
+    # An exchange begins with what a user says, unless the user has spoken last: the agent not yet.
+    return f"""
+        with stepping as ({_STEPS}), spoken as (
+            select engine_id, session_id, seq, step = 'asks'
+                and lag(step) over in_session is distinct from 'asks' as begins
+            from stepping where step is not null
+            window in_session as (partition by engine_id, session_id order by seq)
+        ), numbered as (
+            select event.engine_id, event.session_id, event.seq,
+                count(*) filter (where begins) over
+                    (partition by event.engine_id, event.session_id order by event.seq) as number
+            from session_events as event
+            left join spoken using (engine_id, session_id, seq)
+        )
+        update session_events as event set exchange = number from numbered
+        where number > 0 and event.engine_id = numbered.engine_id
+            and event.session_id = numbered.session_id and event.seq = numbered.seq
+    """  # noqa: S608 - of constants
+
+
+def number_sessions() -> str:
+    """Say which exchange of each session is its last, and whether it has been answered."""
+    return f"""
+        with stepping as ({_STEPS}), ended as (
+            select distinct on (engine_id, session_id) engine_id, session_id, step
+            from stepping where step is not null order by engine_id, session_id, seq desc
+        ), counted as (
+            select engine_id, session_id, max(exchange) as exchanges
+            from session_events group by engine_id, session_id
+        )
+        update sessions as session
+        set exchanges = counted.exchanges, is_answered = ended.step = 'answers'
+        from counted join ended using (engine_id, session_id)
+        where counted.exchanges > 0 and session.engine_id = counted.engine_id
+            and session.session_id = counted.session_id
+    """  # noqa: S608 - of constants
+
+
+def _plain(text: str) -> str:
+    """Return a text in lower case, without blanks around it, as Python has both."""
+    return f'lower(btrim({text}, {_BLANKS}) collate "C")'
+
+
+_BLANKS = "U&'" + "".join(f"\\{n:04x}" for n in range(0x3001) if chr(n).isspace()) + "'"
+_USERS, _SYSTEMS, _TOOLS = "('user', 'human')", "('system', 'developer')", "('tool', 'function')"
+# Texts are not taken out of the JSON: one that no column can hold would stop the migration.
+_PARTS = """
+    select
+        (part -> 'functionCall') is not null as is_call,
+        (part -> 'functionResponse') is not null as is_result,
+        coalesce((part -> 'text')::text, '""') <> '""' or exists (
+            select from json_object_keys(part) as name
+            where name not in ('text', 'thought', 'thoughtSignature')
+        ) as says
+    from json_array_elements(
+        case json_typeof(content -> 'parts') when 'array' then content -> 'parts' else '[]' end
+    ) as part
+    where coalesce((part -> 'thought')::text, 'false') <> 'true'
+"""
+_TOLD = f"""
+    select
+        count(*) filter (where says) as said,
+        coalesce(bool_or(is_call and says), false) as calls,
+        coalesce(bool_or(is_result), false) as has_results,
+        coalesce(bool_and(is_result), false) as has_only_results
+    from ({_PARTS}) as part
+"""  # noqa: S608 - of constants
+_STEPS = f"""
+    select engine_id, session_id, seq, case
+        when said = 0 or (event_metadata -> 'partial')::text = 'true' then null
+        when has_only_results or (has_results and who not in {_USERS}) then null
+        when who in {_SYSTEMS} or who in {_TOOLS} then null
+        when role in {_SYSTEMS} or role in {_TOOLS} then null
+        when who in {_USERS} or role in {_USERS} then 'asks'
+        when calls then null
+        else 'answers'
+    end as step
+    from session_events, lateral ({_TOLD}) as told, lateral (
+        select {_plain("author")} as who, {_plain("coalesce(content ->> 'role', '')")} as role
+    ) as named
+"""  # noqa: S608 - of constants
+
+
+def _count_erasures() -> None:
+    """Take what an erased event was long off what its engine holds; its row still counts as one."""
+    op.execute("""
+        create function total_session_events_update() returns trigger language plpgsql as $$ begin
+            insert into engine_totals as total
+                (engine_id, backend, memories, sessions, events, bytes)
+            select new.engine_id, pg_backend_pid(), 0, 0, 0, new.size_bytes - old.size_bytes
+            where new.size_bytes <> old.size_bytes
+            on conflict (engine_id, backend) do update set bytes = total.bytes + excluded.bytes;
+            return null;
+        end $$
+    """)
+    op.execute(
+        "create trigger total_update after update of size_bytes on session_events"
+        " for each row execute function total_session_events_update()"
+    )
 
 
 def _count(name: str) -> sa.Column[int]:
@@ -43,6 +150,7 @@ def _create_summaries() -> None:
         sa.Column("session_id", sa.Text(), nullable=False),
         sa.Column("summary_id", sa.Text(), nullable=False),
         sa.Column("policy_key", sa.Text(), nullable=False),
+        sa.Column("policy", postgresql.JSONB(), nullable=False),
         sa.Column("kind", sa.Text(), nullable=False),
         sa.Column("state", sa.Text(), nullable=False),
         sa.Column("version", sa.BigInteger(), nullable=False),
@@ -95,6 +203,9 @@ def _create_summaries() -> None:
 
 
 def downgrade() -> None:
+    op.execute("drop trigger total_update on session_events")
+    op.execute("drop function total_session_events_update()")
+    op.drop_column("request_ids", "answer")
     op.drop_table("session_summaries")
     for name in ("delete_time", "token_count", "exchange"):
         op.drop_column("session_events", name)

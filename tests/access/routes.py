@@ -21,10 +21,12 @@ from tests.access.names import (
     Names,
     event,
     with_engine,
+    with_event,
     with_key,
     with_memory,
     with_revision,
     with_session,
+    with_summary,
     with_waiting_operation,
 )
 from tests.access.service import Asked, Json, Service
@@ -126,6 +128,22 @@ def _appended(_: Names) -> Json:
     return {**base, **event("I like tea.")}
 
 
+def _exchanged(_: Names) -> Json:
+    return {"input": "I like tea.", "output": "Noted."}
+
+
+def _appended_at_once(names: Names) -> Json:
+    return {"events": [_appended(names)]}
+
+
+def _context(_: Names) -> Json:
+    return {"pendingMessage": "Tea?", "tokenLimit": 4_000}
+
+
+def _recalled(_: Names) -> Json:
+    return {"query": "Tea?"}
+
+
 def _purged(names: Names) -> Json:
     return {"filter": f'display_name="{names.memory}"', "force": True}
 
@@ -160,6 +178,7 @@ _VIEWER = [
     Route("GET", ENGINES, ("engines.list",), "viewer", Told.ALL, engine=Told.NOTHING),
     Route("GET", ENGINE, ("engines.get",), "viewer", Told.ALL),
     Route("GET", ENGINE + ":usage", ("usage.get",), "viewer", Told.DENIED),
+    Route("POST", ENGINE + "/contextCosts:estimate", ("engines.get",), "viewer", Told.ALL),
     _list(ENGINE + "/operations", ("operations.list",), make=with_memory),
     _get(_OPERATION, ("operations.get",), make=with_memory),
     Route(
@@ -181,6 +200,9 @@ _VIEWER = [
     _list(_SESSIONS, ("sessions.list",), make=with_session),
     _get(_SESSION, ("sessions.get",), make=with_session),
     _get(_SESSION + "/events", ("events.list",), make=with_session),
+    _get(_SESSION + "/usage", ("sessions.get",), make=with_session),
+    _get(_SESSION + "/summaries", ("sessions.get",), make=with_summary),
+    _get(_SESSION + "/summaries/{summary}", ("sessions.get",), make=with_summary),
 ]
 
 _user = partial(Route, role="user", scope=Told.GONE)
@@ -202,6 +224,24 @@ _USER = [
     _user("POST", _SESSIONS, ("sessions.create",), body=lambda names: {"userId": names.user}),
     _user("PATCH", _SESSION, ("sessions.update",), make=with_session, body=_displayed),
     _user("POST", _SESSION + ":appendEvent", ("events.append",), make=with_session, body=_appended),
+    _user("POST", _SESSION + "/exchanges", ("events.append",), make=with_session, body=_exchanged),
+    _user(
+        "POST",
+        _SESSION + "/events:batch",
+        ("events.append",),
+        make=with_session,
+        body=_appended_at_once,
+    ),
+    _user("DELETE", _SESSION + "/events/{event}", ("sessions.update",), make=with_event),
+    _user("POST", _SESSION + ":recall", ("sessions.update",), make=with_event, body=_recalled),
+    _user("POST", _SESSION + ":clear", ("sessions.update",), make=with_event),
+    _user("POST", _SESSION + ":context", ("sessions.update",), make=with_event, body=_context),
+    _user(
+        "POST",
+        _SESSION + "/summaries/{summary}:regenerate",
+        ("sessions.update",),
+        make=with_summary,
+    ),
     # Known, and not served: it looks at no session.
     Route(
         "POST",

@@ -39,7 +39,7 @@ ALLOWED = {
     "app.retrieval.indexes.list_known": "a sweep",
     "app.retrieval.indexes.list_likely": "a sweep",
     "app.retrieval.indexes.list_ready": "what each process knows: digests of the few large scopes",
-    "app.sessions.repository.remove_expired": "a sweep",
+    "app.sessions.erasure.remove_expired": "a sweep",
 }
 """Who may cross engines, and why: workers and sweeps, and who may see every engine."""
 

@@ -26,6 +26,8 @@ TRIGGERS = {
     ("sessions", "UPDATE", _ROW),
     ("sessions", "DELETE", _STATEMENT),
     ("session_events", "INSERT", _STATEMENT),
+    # Where one is erased, and with it its length.
+    ("session_events", "UPDATE", _ROW),
     ("session_events", "DELETE", _STATEMENT),
     ("stream_events", "INSERT", _STATEMENT),
     ("stream_events", "UPDATE", _STATEMENT),
