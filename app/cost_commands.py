@@ -18,11 +18,11 @@ from app.core.errors import InvalidArgument
 from app.terminal import FAILED, MISUSED, fail
 
 if TYPE_CHECKING:
-    from app.contexts.estimates import (
+    from app.costs.charts import Line
+    from app.costs.schemas import (
         EstimateContextCostsRequest,
         EstimateContextCostsResponse,
     )
-    from app.cost_charts import Line
 
 _SVG_POINTS = 240
 _MAX_LABEL_CHARS = 60
@@ -175,8 +175,8 @@ def _refuse(error: InvalidArgument) -> NoReturn:
 
 
 def _show(given: Mapping[str, Any], plot: Path | None, *, as_json: bool) -> None:
-    from app.contexts.estimates import EstimateContextCostsRequest  # noqa: PLC0415 - see the module
-    from app.contexts.estimator import estimate  # noqa: PLC0415 - as above
+    from app.costs.schemas import EstimateContextCostsRequest  # noqa: PLC0415 - see the module
+    from app.costs.service import estimate  # noqa: PLC0415 - as above
     from app.wire.violations import invalid_fields  # noqa: PLC0415 - as above
 
     try:
@@ -196,17 +196,17 @@ def _show(given: Mapping[str, Any], plot: Path | None, *, as_json: bool) -> None
 
 
 def _print(request: "EstimateContextCostsRequest", found: "EstimateContextCostsResponse") -> None:
-    from app import cost_charts, cost_tables  # noqa: PLC0415 - as the module says
+    from app.costs import charts, printed  # noqa: PLC0415 - as the module says
 
-    drawn = cost_charts.in_characters(_lines(request, cost_charts.COLUMNS))
+    drawn = charts.in_characters(_lines(request, charts.COLUMNS))
     notes = dict.fromkeys([found.note, *(row.note for row in found.rows)])
-    typer.echo("\n\n".join([cost_tables.table(found), drawn, *filter(None, notes)]))
+    typer.echo("\n\n".join([printed.table(found), drawn, *filter(None, notes)]))
 
 
 def _plot(request: "EstimateContextCostsRequest", file: Path) -> None:
-    from app import cost_charts  # noqa: PLC0415 - as the module says
+    from app.costs import charts  # noqa: PLC0415 - as the module says
 
-    drawn = cost_charts.as_svg(_lines(request, _SVG_POINTS), "What contexts cost by strategy")
+    drawn = charts.as_svg(_lines(request, _SVG_POINTS), "What contexts cost by strategy")
     try:
         file.write_text(drawn, encoding="utf-8")
     except OSError as error:
@@ -215,10 +215,10 @@ def _plot(request: "EstimateContextCostsRequest", file: Path) -> None:
 
 def _lines(request: "EstimateContextCostsRequest", count: int) -> "Sequence[Line]":
     """Return what the strategies cost at so many lengths, up to the longest that is asked for."""
-    from app.contexts.cases import cases_of  # noqa: PLC0415 - as the module says
-    from app.contexts.estimator import costs_of  # noqa: PLC0415 - as above
-    from app.cost_charts import Line  # noqa: PLC0415 - as above
-    from app.cost_tables import label  # noqa: PLC0415 - as above
+    from app.costs.cases import cases_of  # noqa: PLC0415 - as the module says
+    from app.costs.charts import Line  # noqa: PLC0415 - as above
+    from app.costs.printed import label  # noqa: PLC0415 - as above
+    from app.costs.service import costs_of  # noqa: PLC0415 - as above
 
     longest = max(request.messages)
     ends = sorted({1 + round(place * (longest - 1) / (count - 1)) for place in range(count)})

@@ -18,6 +18,7 @@ from app.bulk.routes import router as bulk
 from app.bulk.service import BATCH_CREATE, BulkService
 from app.contexts.queue import Watch
 from app.contexts.routes import router as contexts
+from app.costs.routes import router as costs
 from app.engines.directory import Directory
 from app.engines.routes import children as engine_children
 from app.engines.routes import router as engines
@@ -31,6 +32,7 @@ from app.memories.routes import router as memories
 from app.memories.service import MemoryService
 from app.operations import metrics as operation_metrics
 from app.operations.routes import router as operations
+from app.recall.routes import router as recall
 from app.reembedding import metrics as reembedding_metrics
 from app.reembedding.routes import router as reembedding
 from app.resources import Resources, ResponseReader
@@ -75,6 +77,8 @@ _ROUTERS = (
     revisions,
     memories,
     contexts,
+    costs,
+    recall,
     sessions,
     engines,
     unserved,

@@ -267,8 +267,8 @@ class Settings(EmbeddingSettings, TokenSettings, ConnectionSettings, BaseSetting
     engine_max_queued_operations: int | None = Field(
         10_000,
         ge=0,
-        description="Operations of one engine that wait for a worker, ingestions aside; `none`: no"
-        " bound.",
+        description="Operations of one engine that wait for a worker, ingestions and summaries"
+        " aside; `none`: no bound.",
     )
     key_rate_units_per_second: int = Field(
         10_000,

@@ -101,7 +101,10 @@ async def load_newest(
 
     Where not all can be, at least one is among them that is not; so with the summaries.
     """
-    summaries = await _newest_summaries(session, row, name, scale, wanted)
+    newest = await _newest_summaries(session, row, name, scale, wanted)
+    summaries = newest
+    if summaries is None:
+        summaries = await _summaries(session, row, name, scale.rules, wanted)
     first = _boundary(row, summaries) + 1
     last = row.last_seq if wanted.as_of is None else min(wanted.as_of, row.last_seq)
     read, before, is_all = _Read(scale), last, not scale.rules.shows
@@ -114,10 +117,10 @@ async def load_newest(
         before = page[0].seq - 1
         is_all = _is_enough(read, wanted.room, page[0])
     history = replace(_history(row), last_seq=last, is_tail=before >= first)
-    if wanted.as_of is None:
-        history = replace(history, until=await _gap_end(session, row, name, scale, summaries))
-    else:
+    if wanted.as_of is not None:
         history = replace(history, complete=_place_of(read.said).complete)
+    elif newest is None:
+        history = replace(history, until=await _gap_end(session, row, name, scale, summaries))
     return await _told(read, history, summaries, is_bounded=before >= first and not is_all)
 
 
@@ -130,7 +133,7 @@ async def load_due(
     model may be able to read them once more.
     """
     scale = Scale(rules, counter)
-    summaries = await _summaries(session, row, name, rules, None)
+    summaries = await _summaries(session, row, name, rules, Wanted())
     until = await _gap_end(session, row, name, scale, summaries)
     read = _Read(scale)
     covered = await _covered(session, row, name, read, _boundary(row, summaries))
@@ -204,38 +207,40 @@ def _weighed(page: Sequence[Said], scale: Scale) -> list[Turn]:
 
 async def _newest_summaries(
     session: Session, row: SessionRow, name: SessionName, scale: Scale, wanted: Wanted
-) -> Sequence[SessionSummaryRow]:
-    """Return the summaries, oldest first; of many that stand side by side the newest that fit."""
+) -> Sequence[SessionSummaryRow] | None:
+    """Return, of many summaries that stand side by side, the newest that fit, oldest first.
+
+    None: there is no limit to them, or a gap among them, so that all have to be looked at.
+    """
     made = scale.rules.summarising
     is_list = made is not None and made.combine is Combine.APPEND and made.most is None
     if not is_list or wanted.room is None or wanted.as_of is not None:
-        return await _summaries(session, row, name, scale.rules, wanted.as_of)
+        return None
     found: list[SessionSummaryRow] = []
-    left, before, key = wanted.room, row.last_seq + 1, scale.rules.key
+    left, before = wanted.room, row.last_seq + 1
     while left >= 0:
-        page = await repository.list_newest(session, name, key, before, _FEW)
+        page = await repository.list_newest(session, name, scale.rules.key, before, _FEW)
         for one in page:
             if found and one.last_seq != found[-1].first_seq - 1:
-                # There is a gap: what stands before it is told first.
-                return await _summaries(session, row, name, scale.rules, None)
+                return None
             found.append(one)
             left -= scale.of_part(Source.SUMMARY, one.text or "")
         if len(page) < _FEW:
             break
         before = page[-1].first_seq
     if left >= 0 and found and found[-1].first_seq != row.cleared_seq + 1:
-        return await _summaries(session, row, name, scale.rules, None)
+        return None
     return found[::-1]
 
 
 async def _summaries(
-    session: Session, row: SessionRow, name: SessionName, rules: Rules, as_of: int | None
+    session: Session, row: SessionRow, name: SessionName, rules: Rules, wanted: Wanted
 ) -> Sequence[SessionSummaryRow]:
     if rules.summarising is None:
         return ()
-    if as_of is None:
+    if wanted.as_of is None:
         return await repository.list_active(session, name, rules.key, row.cleared_seq)
-    return await repository.list_as_of(session, name, rules.key, row.cleared_seq, as_of)
+    return await repository.list_as_of(session, name, rules.key, row.cleared_seq, wanted.as_of)
 
 
 async def _gap_end(

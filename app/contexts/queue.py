@@ -9,7 +9,7 @@ from app.contexts.policies import Combine, Rules, rules_of
 from app.contexts.strategies import Fixed
 from app.core.names import SessionName
 from app.db.session import Session
-from app.engines.schemas import config_of, name_of
+from app.engines.schemas import name_of
 from app.engines.tables import EngineRow
 from app.operations import claims
 from app.operations import repository as operations
@@ -21,7 +21,7 @@ from app.sessions.changes import Appended, Erased
 from app.settings import Settings
 from app.wire.memory_policy import MemoryPolicy
 
-SUMMARIZE: Final = "sessions.summarize"
+SUMMARIZE = claims.SUMMARIZE
 """The kind of the operation that makes what is due of one session and policy."""
 REGENERATE: Final = "sessions.regenerateSummary"
 """The kind of the operation that makes one summary once more."""
@@ -76,8 +76,8 @@ async def ask(
     if found is not None:
         return found
     new = operation(engine, SUMMARIZE, now, settings).concerning({"user_id": owner.user_id})
-    # What an append has the worker do is the service's own doing; it is not refused for a full
-    # queue either, since there is one of a session and policy at most.
+    # Not refused where the queue is full, as an append would be then: of a session and policy there
+    # is one at most.
     name = SessionName(name_of(engine), owner.session_id)
     return await operations.insert(session, new.queued(key, asked.wire(name)))
 
@@ -145,11 +145,8 @@ def is_due(rules: Rules, complete: int, reached: int) -> bool:
 
 def _policy_of(stored: Any, engine: EngineRow) -> MemoryPolicy | None:  # noqa: ANN401 - JSON of a row
     """Return the policy of a session, else its engine's; None: the default, without summaries."""
-    if stored is not None:
-        return MemoryPolicy.model_validate(stored)
-    if not (engine.bank_config or {}).get("memoryPolicy"):
-        return None
-    return config_of(engine).memory_policy
+    found = stored or (engine.bank_config or {}).get("memoryPolicy")
+    return MemoryPolicy.model_validate(found) if found else None
 
 
 def _by_exchange(policy: MemoryPolicy | None) -> Rules | None:

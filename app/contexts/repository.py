@@ -3,6 +3,7 @@
 Whoever writes has locked the session's row, so that of one session nothing runs beside it.
 """
 
+from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -145,10 +146,15 @@ async def list_as_of(
         )
         .order_by(_R.summary_id.desc())
     )
-    chosen: dict[str, tuple[int, int]] = {}
+    chosen: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
     for summary_id, first, last in await session.execute(made):
-        if all(last < start or first > end for start, end in chosen.values()):
-            chosen[summary_id] = (first, last)
+        place = bisect_right(starts, last)
+        if place == 0 or ends[place - 1] < first:
+            chosen.append(summary_id)
+            starts.insert(place, first)
+            ends.insert(place, last)
     statement = select(_R).where(of(name), _R.summary_id.in_(chosen)).order_by(_R.last_seq)
     found: list[SessionSummaryRow] = []
     for row in (await session.execute(statement)).scalars():

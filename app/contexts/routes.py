@@ -1,69 +1,30 @@
 """Routes of contexts; the methods are this service's own."""
 
-import asyncio
 from hashlib import sha256
 from typing import Annotated
 
 from fastapi import Header, Query, Request, Response
 
-from app.contexts.estimates import EstimateContextCostsRequest, EstimateContextCostsResponse
-from app.contexts.estimator import estimate
 from app.contexts.history import HistoryService
 from app.contexts.listing import ListSummariesResponse, SessionSummary, SessionUsage
-from app.contexts.recall import RecallService
 from app.contexts.repository import State
 from app.contexts.schemas import (
     ComposeContextRequest,
     ContextResponse,
-    RecallRequest,
-    RecallResponse,
 )
 from app.contexts.service import ContextService
 from app.core.permissions import Permission
-from app.engines import repository as engines
 from app.operations.schemas import Operation
 from app.operations.service import OperationService
 from app.sessions.schemas import Session
 from app.web.context import Context, Mutation
-from app.web.names import EnginePath, SessionPath, SummaryPath
+from app.web.names import SessionPath, SummaryPath
 from app.web.paging import Page
 from app.web.paths import ENGINE
 from app.web.routing import Router
 from app.wire.scalars import one_of
 
 router = Router("contexts")
-
-
-@router.post(
-    ENGINE + "/contextCosts:estimate",
-    summary="Estimate what contexts cost",
-    operation_id="estimateContextCosts",
-)
-async def estimate_context_costs(
-    context: Context, name: EnginePath, body: EstimateContextCostsRequest | None = None
-) -> EstimateContextCostsResponse:
-    """Count what strategies would take in tokens and money; nothing is read or kept.
-
-    Every prompt is paid for once, with its system prompt, the summaries and the messages that the
-    strategy shows, and so is every summary. Nothing is left out to fit the window: it is told
-    which message is the first that does not fit.
-    """
-    async with context.resources.db.snapshot() as session:
-        await engines.get(session, name)
-    # Of long sessions it takes a while, beside the event loop.
-    return await asyncio.to_thread(estimate, body or EstimateContextCostsRequest())
-
-
-@router.post(ENGINE + "/sessions/{session}:recall", summary="Recall", operation_id="recallSession")
-async def recall_session(
-    context: Context, name: SessionPath, body: RecallRequest
-) -> RecallResponse:
-    """Find again what was said in a session: passages word for word, or an answer made of them.
-
-    Words are compared, not meanings. Of an answer the events are told that it rests on; without
-    anything to rest on, no model is asked. What was erased or cleared is not found.
-    """
-    return await RecallService(context.resources).recall(name, body)
 
 
 _SESSION = ENGINE + "/sessions/{session}"

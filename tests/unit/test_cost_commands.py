@@ -9,9 +9,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from app.cli import app
-from app.contexts.estimates import EstimateContextCostsRequest
-from app.contexts.estimator import estimate
-from app.cost_charts import Line, as_svg, in_characters, ticks
+from app.costs.charts import Line, as_svg, in_characters, ticks
+from app.costs.schemas import EstimateContextCostsRequest
+from app.costs.service import estimate
 
 _SVG = "{http://www.w3.org/2000/svg}"
 

@@ -9,6 +9,7 @@ from app.resources import Resources
 from app.worker import make_runner
 from tests.support.bank import ok
 from tests.support.contexts import SYSTEM, context, exchange, of_events, of_exchanges, ranges
+from tests.support.operations import path_of
 from tests.support.scripted import written_by
 from tests.support.sessions import new_path
 from tests.support.summaries import Summariser
@@ -188,3 +189,26 @@ async def test_many_summaries_give_way_to_the_newest(
     assert 0 < len(kept) < 10
     assert kept[-1] == (37, 40)
     assert ranges(found["coverage"]["omitted"]) == [(1, kept[0][0] - 1)]
+
+
+async def test_what_stands_after_a_gap_is_shown_word_for_word_until_it_is_closed(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    path = await of_exchanges(client, 6)
+    policy = {"strategy": "every_n", "every": 1}
+    asked = {"policy": policy, "tokenLimit": 4_000}
+    await context(client, path, **asked)
+    await runner.run_pending()
+    assert len((await context(client, path, **asked))["coverage"]["summarised"]) == 6
+    page = ok(await client.get(f"{path}/events"))["sessionEvents"]
+    ok(await client.delete(path_of(page[4]["name"])))
+    found = await context(client, path, **asked)
+    assert ranges(found["coverage"]["summarised"]) == [(1, 2), (3, 4)]
+    assert ranges(found["coverage"]["verbatim"]) == [(6, 12)]
+    assert ranges(found["coverage"]["omitted"]) == [(5, 5)]
+    assert found["summaryState"] == "pending"
+    await runner.run_pending()
+    closed = await context(client, path, **asked)
+    assert ranges(closed["coverage"]["summarised"])[2:4] == [(5, 6), (7, 8)]
+    assert closed["coverage"]["verbatim"] == []
+    assert closed["summaryState"] == "current"

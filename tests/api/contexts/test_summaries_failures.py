@@ -14,7 +14,9 @@ from app.operations.runner import Runner
 from app.resources import Resources
 from app.settings import ModelPrice, Settings
 from app.worker import make_runner
-from tests.support.bank import ok
+from tests.support.bank import ok, refusal
+from tests.support.generation import given
+from tests.support.operations import USER
 from tests.support.queue import all_stored, overwrite
 from tests.support.scripted import written_by
 from tests.support.sessions import create_session
@@ -35,8 +37,8 @@ PRICE = ModelPrice(input=1.0, output=2.0)
 
 @pytest.fixture
 def settings(settings: Settings) -> Settings:
-    update = {"daily_max_tokens": 10_000, "model_prices": {"scripted:1": PRICE}}
-    return settings.model_copy(update=update)
+    update: dict[str, object] = {"daily_max_tokens": 10_000, "engine_max_queued_operations": 2}
+    return settings.model_copy(update=update | {"model_prices": {"scripted:1": PRICE}})
 
 
 @pytest.fixture
@@ -101,6 +103,20 @@ async def test_a_conversation_goes_on_while_the_summariser_is_down(
     clock.advance(timedelta(hours=1))
     await runner.run_pending()
     assert await covers(client, path) == [(1, 6), (7, 12)]
+
+
+async def test_sessions_that_wait_for_a_summariser_keep_nobody_else_waiting(
+    client: httpx.AsyncClient, runner: Runner, model: Summariser
+) -> None:
+    model.is_down = True
+    for _ in range(3):
+        await talk(client, await session_with(client, **BY_THREE), 1, 2, 3)
+    await runner.run_pending()
+    for _ in range(2):
+        body = {"scope": USER, **given("I like tea.")}
+        ok(await client.post("/memories:generate", json=body))
+    answer = await client.post("/memories:generate", json={"scope": USER, **given("And cake.")})
+    assert refusal(answer) == (429, "RESOURCE_EXHAUSTED")
 
 
 async def test_what_was_spent_is_told_with_the_calls_that_failed(

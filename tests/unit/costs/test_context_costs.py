@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from app.contexts.cases import summary_part
-from app.contexts.costs import Blocks, Course, Sizes, SummaryPart, Tail, Totals
-from app.contexts.estimates import ContextCost, EstimateContextCostsRequest
-from app.contexts.estimator import estimate
+from app.costs.accounting import Blocks, Course, Sizes, SummaryPart, Tail, Totals
+from app.costs.cases import summary_part
+from app.costs.schemas import ContextCost, EstimateContextCostsRequest
+from app.costs.service import estimate
 from app.wire.memory_policy import MemoryPolicy
 
 _ISM, _LIST, _CELL = "inclusive", "abstraction_inclusive", "fully_abstracted"

@@ -6,7 +6,7 @@ message is paid for again with each one after it.
 
 from dataclasses import dataclass
 
-from app.contexts.costs import Sizes
+from app.costs.accounting import Sizes
 
 NOTE = (
     "This is the accounting of the published tables, not what a provider bills: costs are sums of"

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from app.contexts.costs import Sizes
-from app.contexts.estimates import ContextCost, EstimateContextCostsRequest
-from app.contexts.estimator import estimate
-from app.contexts.published import Published, PublishedCourse
 from app.core.errors import InvalidArgument
+from app.costs.accounting import Sizes
+from app.costs.published import Published, PublishedCourse
+from app.costs.schemas import ContextCost, EstimateContextCostsRequest
+from app.costs.service import estimate
 
 _ISM, _LIST, _CELL = "inclusive", "abstraction_inclusive", "fully_abstracted"
 _SIZES = Sizes(system=400, user=100, assistant=0, summary=250, overhead=30)

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from app.contexts.estimates import ContextCost, EstimateContextCostsRequest
-from app.contexts.estimator import estimate
 from app.core.errors import InvalidArgument
+from app.costs.schemas import ContextCost, EstimateContextCostsRequest
+from app.costs.service import estimate
 from app.wire.violations import invalid_fields
 
 _CELL: dict[str, Any] = {"strategy": "fully_abstracted", "cap": 10}

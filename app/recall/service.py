@@ -13,17 +13,7 @@ import structlog
 
 from app.contexts.counters import Counter, counter_of
 from app.contexts.extractive import MODEL_ID
-from app.contexts.passages import Found, Reader, Terms
 from app.contexts.policies import BUILTIN, CHARS4
-from app.contexts.retelling import Asked, Retold, by_model, by_passages
-from app.contexts.schemas import (
-    RecalledSpan,
-    RecallMode,
-    RecallRequest,
-    RecallResponse,
-    SeqRange,
-)
-from app.contexts.spans import Span, choose
 from app.core.failures import describe
 from app.core.names import EventName, SessionName
 from app.engines import repository as engines
@@ -31,6 +21,16 @@ from app.engines.repository import Lock
 from app.engines.schemas import name_of
 from app.llm.named import check_model
 from app.llm.ports import Meter, TextModel
+from app.recall.passages import Found, Reader, Terms
+from app.recall.retelling import Asked, Retold, by_model, by_passages
+from app.recall.schemas import (
+    RecalledSpan,
+    RecallMode,
+    RecallRequest,
+    RecallResponse,
+    SeqRange,
+)
+from app.recall.spans import Span, choose
 from app.resources import Resources
 from app.sessions import repository as sessions
 from app.usage import costs

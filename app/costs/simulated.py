@@ -8,7 +8,7 @@ milliseconds.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from app.contexts.costs import Sizes, SummaryPart, Totals
+from app.costs.accounting import Sizes, SummaryPart, Totals
 
 _FULL_PROMPT_TOKENS = 14
 """What a full summary's prompt is taken to hold beside the events, as in the source."""

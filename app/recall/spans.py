@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from app.contexts.passages import Found
+from app.recall.passages import Found
 from app.rules.text import fold
 from app.sessions.spoken import Said
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from app.contexts.costs import plain
-from app.contexts.estimates import ContextCost, EstimateContextCostsResponse
 from app.contexts.policies import rules_of
+from app.costs.accounting import plain
+from app.costs.schemas import ContextCost, EstimateContextCostsResponse
 from app.wire.memory_policy import MemoryPolicy, Strategy
 
 _MAX_LABEL_CHARS = 60

@@ -17,7 +17,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from app.contexts.costs import plain
+from app.costs.accounting import plain
 from app.wire.base import WireModel
 from app.wire.memory_policy import MemoryPolicy, Strategy
 from app.wire.scalars import one_of

@@ -5,11 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.contexts.cases import Case, cases_of
-from app.contexts.costs import SummaryPart
-from app.contexts.estimates import EstimateContextCostsRequest
 from app.contexts.policies import Rules
-from app.contexts.simulated import Shared
 from app.contexts.strategies import (
     Due,
     Fixed,
@@ -20,6 +16,10 @@ from app.contexts.strategies import (
     next_due,
     shares_of,
 )
+from app.costs.accounting import SummaryPart
+from app.costs.cases import Case, cases_of
+from app.costs.schemas import EstimateContextCostsRequest
+from app.costs.simulated import Shared
 
 _SYSTEM, _OVERHEAD = 400, 30
 _USER, _ASSISTANT = 60, 40

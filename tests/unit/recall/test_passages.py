@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.contexts.counters import by_length
-from app.contexts.passages import MAX_TERMS, Found, Reader, Terms
-from app.contexts.spans import Span, choose
+from app.recall.passages import MAX_TERMS, Found, Reader, Terms
+from app.recall.spans import Span, choose
 from app.sessions.spoken import Said, speaker_of, text_of
 
 TALK = (

@@ -4,8 +4,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from app.contexts.costs import Blocks, Course, Prices, Sizes, SummaryPart, Tail
-from app.contexts.estimates import (
+from app.contexts.policies import BUILTIN, Combine, Rules, Summarising, rules_of
+from app.core.errors import InvalidArgument
+from app.costs.accounting import Blocks, Course, Prices, Sizes, SummaryPart, Tail
+from app.costs.schemas import (
     MAX_PIECE_TOKENS,
     Accounting,
     EstimateContextCostsRequest,
@@ -13,9 +15,7 @@ from app.contexts.estimates import (
     ModelPrices,
     PlainPrices,
 )
-from app.contexts.policies import BUILTIN, Combine, Rules, Summarising, rules_of
-from app.contexts.simulated import Shared
-from app.core.errors import InvalidArgument
+from app.costs.simulated import Shared
 from app.wire.memory_policy import MemoryPolicy, Recompute, Strategy
 
 _DEFAULT_PRICE = Decimal("0.002")

@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from app.contexts.cases import Case, cases_of
-from app.contexts.costs import Billed, Blocks, Course, Tail, Totals, cost_of, saved
-from app.contexts.estimates import (
+from app.contexts.policies import Combine
+from app.costs.accounting import Billed, Blocks, Course, Tail, Totals, cost_of, saved
+from app.costs.cases import Case, cases_of
+from app.costs.published import NOTE, PublishedCourse
+from app.costs.schemas import (
     Accounting,
     BestCap,
     BilledTokens,
@@ -18,9 +20,7 @@ from app.contexts.estimates import (
     EstimateContextCostsResponse,
     MessageTokens,
 )
-from app.contexts.policies import Combine
-from app.contexts.published import NOTE, PublishedCourse
-from app.contexts.simulated import Shared
+from app.costs.simulated import Shared
 from app.wire.memory_policy import Strategy
 
 MAX_CAP = 1_000

@@ -6,9 +6,9 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.contexts import recall
 from app.core.clock import FixedClock
 from app.db.session import Database
+from app.recall import service as recall
 from app.sessions.spoken import text_of
 from tests.support.bank import GONE, Json, ok, refusal
 from tests.support.bound import assert_alike, bound_client

@@ -1,0 +1,22 @@
+"""The route of recall; the method is this service's own."""
+
+from app.recall.schemas import RecallRequest, RecallResponse
+from app.recall.service import RecallService
+from app.web.context import Context
+from app.web.names import SessionPath
+from app.web.paths import ENGINE
+from app.web.routing import Router
+
+router = Router("contexts")
+
+
+@router.post(ENGINE + "/sessions/{session}:recall", summary="Recall", operation_id="recallSession")
+async def recall_session(
+    context: Context, name: SessionPath, body: RecallRequest
+) -> RecallResponse:
+    """Find again what was said in a session: passages word for word, or an answer made of them.
+
+    Words are compared, not meanings. Of an answer the events are told that it rests on; without
+    anything to rest on, no model is asked. What was erased or cleared is not found.
+    """
+    return await RecallService(context.resources).recall(name, body)
