@@ -14,6 +14,7 @@ import structlog
 from app.contexts.counters import Counter, counter_of
 from app.contexts.extractive import MODEL_ID
 from app.contexts.policies import BUILTIN, CHARS4
+from app.contexts.schemas import SeqRange
 from app.core.failures import describe
 from app.core.names import EventName, SessionName
 from app.engines import repository as engines
@@ -28,7 +29,6 @@ from app.recall.schemas import (
     RecallMode,
     RecallRequest,
     RecallResponse,
-    SeqRange,
 )
 from app.recall.spans import Span, choose
 from app.resources import Resources
