@@ -3,7 +3,7 @@
 First, the latency and the pages read of `:context` for sessions of 100, 1,000 and 10,000 events,
 asked in turn by one caller in this process. Then the calls and tokens of the summariser over 100
 exchanges of 100 tokens, for every strategy, by a model that counts a quarter of the characters
-and answers with as many as it may; beside them the estimate, and what was once published.
+and answers with as many as it may; beside them what was once published.
 """
 
 import argparse
@@ -23,7 +23,7 @@ from benchmarks.surroundings import data_folder, unread_logs
 
 _SIZES = (100, 1_000, 10_000)
 _FOR_BUFFERS = 50
-_EXCHANGES = 100
+_EXCHANGES, _EXCHANGE_TOKENS = 100, 100
 _SYSTEM = "s" * 1_600
 _WINDOWS: Mapping[str, Mapping[str, Any]] = {
     "none": {"strategy": "none"},
@@ -110,21 +110,22 @@ def _report(name: str, took: Mapping[int, list[float]], buffers: Mapping[int, fl
 
 
 async def _summarised(bank: Bank) -> None:
-    heads = ("calls", "tokens in", "tokens out", "last prompt", "estimate of all", "published")
+    heads = ("calls", "tokens in", "tokens out", "last prompt", "all tokens", "published")
     print(f"\n{'strategy, 100 exchanges':<32}" + "".join(f"{head:>16}" for head in heads))
     for number, (name, policy) in enumerate(_STRATEGIES.items()):
         session = f"told-{number}"
         await bank.new_session(session, policy)
-        prompt = 0
+        prompts = []
         for exchange in range(_EXCHANGES):
             found, _ = await bank.context(session, {"systemPrompt": _SYSTEM})
-            prompt = found["tokens"]["total"] + 100
+            prompts.append(found["tokens"]["total"] + _EXCHANGE_TOKENS)
             await bank.exchange(session, exchange)
             await bank.runner.run_pending()
-        usage = await bank.send("GET", f"/{session}/usage")
-        told = [usage["summaryCalls"], usage["inputTokens"], usage["outputTokens"], prompt]
-        print(f"{name:<32}" + "".join(f"{figure:>16,}" for figure in told), end="")
-        print(f"{_PUBLISHED.get(name, '-'):>16}", flush=True)
+        spent = (await bank.send("GET", f"/{session}/usage"))["total"]
+        read, written = spent["inputTokenCount"], spent["outputTokenCount"]
+        told = [spent["callCount"], read, written, prompts[-1], sum(prompts) + read + written]
+        published = f"{_PUBLISHED[name]:,}" if name in _PUBLISHED else "-"
+        print(f"{name:<32}" + "".join(f"{figure:>16,}" for figure in told) + f"{published:>16}")
 
 
 async def _measure(folder: Path, rounds: int) -> None:
