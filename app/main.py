@@ -16,7 +16,6 @@ from app.audit.routes import router as audit
 from app.audit.service import AuditService
 from app.bulk.routes import router as bulk
 from app.bulk.service import BATCH_CREATE, BulkService
-from app.contexts.queue import Watch
 from app.contexts.routes import router as contexts
 from app.costs.routes import router as costs
 from app.engines.directory import Directory
@@ -41,6 +40,8 @@ from app.retrieval.routes import router as retrieval
 from app.revisions.routes import router as revisions
 from app.sessions.routes import router as sessions
 from app.sessions.service import SessionService
+from app.summaries.queue import Watch
+from app.summaries.routes import router as summaries
 from app.undo.routes import router as undo
 from app.usage.routes import router as usage
 from app.web import docs, errors, health, metrics
@@ -77,6 +78,7 @@ _ROUTERS = (
     revisions,
     memories,
     contexts,
+    summaries,
     costs,
     recall,
     sessions,

@@ -8,8 +8,6 @@ from functools import partial
 import structlog
 from apscheduler.schedulers.asyncio import AsyncIOScheduler
 
-from app.contexts import jobs as contexts
-from app.contexts.queue import REGENERATE, SUMMARIZE
 from app.core.errors import ServiceError
 from app.core.failures import describe
 from app.db.listen import listen
@@ -26,6 +24,8 @@ from app.resources import Resources
 from app.retention import jobs as retention
 from app.retention.service import DELETE_ENGINE, RetentionService
 from app.retrieval.jobs import IndexSweep
+from app.summaries import jobs as summaries
+from app.summaries.queue import REGENERATE, SUMMARIZE
 from app.undo import jobs as undo
 from app.undo.service import UNDO
 
@@ -44,8 +44,8 @@ def make_runner(resources: Resources) -> Runner:
         INGEST: partial(ingestion.ingest, resources=resources),
         DELETE_ENGINE: partial(retention.delete_engine, resources=resources),
         UNDO: partial(undo.undo, resources=resources),
-        SUMMARIZE: partial(contexts.summarize, resources=resources),
-        REGENERATE: partial(contexts.regenerate, resources=resources),
+        SUMMARIZE: partial(summaries.summarize, resources=resources),
+        REGENERATE: partial(summaries.regenerate, resources=resources),
         REEMBED: partial(reembedding.reembed, resources=resources),
     }
     return Runner(resources.db, resources.clock, resources.settings, jobs)

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.contexts.forms import Source
-from app.contexts.material import Scale, Told
-from app.contexts.rendering import Shown, render
 from app.contexts.schemas import SummaryState
-from app.contexts.turns import Composition, Fixed, Shares
 from app.llm.aside import done
+from app.strategies.forms import Source
+from app.strategies.rendering import Shown, render
+from app.strategies.turns import Composition, Fixed, Shares
+from app.summaries.material import Scale, Told
 from app.wire.memory_policy import MemoryPolicy
 
 

@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from app.contexts.material import Scale
 from app.contexts.schemas import IncludeMemories
 from app.core.names import EngineName
 from app.engines.config import MAX_FACT_CHARS
 from app.llm.aside import done
 from app.retrieval.schemas import RetrieveMemoriesRequest, SimilaritySearchParams
 from app.retrieval.service import RetrievalService
+from app.summaries.material import Scale
 
 Memory = tuple[str, str]
 """Name and fact."""

@@ -5,9 +5,9 @@ from typing import Annotated, Any
 
 from pydantic import ConfigDict, Field
 
-from app.contexts.forms import Format
 from app.engines.config import MAX_FACT_CHARS
 from app.memories.schemas import Scope
+from app.strategies.forms import Format
 from app.wire.base import WireModel
 from app.wire.memory_policy import MAX_TOKENS, MemoryPolicy
 from app.wire.scalars import Duration, one_of

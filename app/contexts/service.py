@@ -8,16 +8,9 @@ from datetime import timedelta
 from functools import partial
 from typing import Any
 
-from app.contexts import included, queue, repository
+from app.contexts import included
 from app.contexts.answers import Composed, Prompt
-from app.contexts.counters import Counter, counter_of
-from app.contexts.due import next_due
-from app.contexts.forms import Format
-from app.contexts.material import Scale, Told, Wanted, last_words, load_newest
-from app.contexts.policies import DEFAULT, Rules, rules_of
 from app.contexts.schemas import AUTO, ComposeContextRequest, Consistency, SummaryState
-from app.contexts.strategies import compose, shares_of
-from app.contexts.turns import Composition, Fixed, History, Shares
 from app.core.clock import Clock
 from app.core.errors import InvalidArgument
 from app.core.names import OperationName, SessionName
@@ -36,6 +29,14 @@ from app.retrieval.service import RetrievalService
 from app.sessions import repository as sessions
 from app.sessions.tables import SessionRow
 from app.settings import Settings
+from app.strategies.composing import compose, shares_of
+from app.strategies.counters import Counter, counter_of
+from app.strategies.due import next_due
+from app.strategies.forms import Format
+from app.strategies.policies import DEFAULT, Rules, rules_of
+from app.strategies.turns import Composition, Fixed, History, Shares
+from app.summaries import queue, repository
+from app.summaries.material import Scale, Told, Wanted, last_words, load_newest
 from app.usage.costs import money
 from app.wire.memory_policy import COUNTERS, MemoryPolicy, Strategy
 

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 
-from app.contexts.policies import BUILTIN, Combine, Rules, Summarising, rules_of
 from app.core.errors import InvalidArgument
 from app.costs.accounting import Blocks, Course, Prices, Sizes, SummaryPart, Tail
 from app.costs.schemas import (
@@ -16,6 +15,7 @@ from app.costs.schemas import (
     PlainPrices,
 )
 from app.costs.simulated import Shared
+from app.strategies.policies import BUILTIN, Combine, Rules, Summarising, rules_of
 from app.wire.memory_policy import MemoryPolicy, Recompute, Strategy
 
 _DEFAULT_PRICE = Decimal("0.002")

@@ -2,9 +2,9 @@
 
 from collections.abc import Sequence
 
-from app.contexts.policies import rules_of
 from app.costs.accounting import plain
 from app.costs.schemas import ContextCost, EstimateContextCostsResponse
+from app.strategies.policies import rules_of
 from app.wire.memory_policy import MemoryPolicy, Strategy
 
 _MAX_LABEL_CHARS = 60

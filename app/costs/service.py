@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from decimal import Decimal
 
-from app.contexts.policies import Combine
 from app.costs.accounting import Billed, Blocks, Course, Tail, Totals, cost_of, saved
 from app.costs.cases import Case, cases_of
 from app.costs.published import NOTE, PublishedCourse
@@ -21,6 +20,7 @@ from app.costs.schemas import (
     MessageTokens,
 )
 from app.costs.simulated import Shared
+from app.strategies.policies import Combine
 from app.wire.memory_policy import Strategy
 
 MAX_CAP = 1_000

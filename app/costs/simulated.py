@@ -1,6 +1,6 @@
 """What `agent_summary` costs, counted message by message (pure).
 
-Each prompt is as `app/contexts/strategies.py` composes it once its summary is made; the summary is
+Each prompt is as `app/strategies/composing.py` composes it once its summary is made; the summary is
 taken to be as long as its share of the window. A hundred thousand messages take some tens of
 milliseconds.
 """

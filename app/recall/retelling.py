@@ -5,12 +5,12 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
-from app.contexts.counters import Counter, by_length
-from app.contexts.extractive import cut_off
 from app.core.errors import Internal, Reason
 from app.llm.ports import Meter, Prompt, TextModel
 from app.recall.passages import Found
 from app.recall.spans import Span, beginning, choose
+from app.strategies.counters import Counter, by_length
+from app.summaries.extractive import cut_off
 
 MORE = 4
 """How many times as many passages and tokens a model is shown as it may answer with."""

@@ -11,9 +11,6 @@ from typing import Any
 
 import structlog
 
-from app.contexts.counters import Counter, counter_of
-from app.contexts.extractive import MODEL_ID
-from app.contexts.policies import BUILTIN, CHARS4
 from app.contexts.schemas import SeqRange
 from app.core.failures import describe
 from app.core.names import EventName, SessionName
@@ -33,6 +30,9 @@ from app.recall.schemas import (
 from app.recall.spans import Span, choose
 from app.resources import Resources
 from app.sessions import repository as sessions
+from app.strategies.counters import Counter, counter_of
+from app.strategies.policies import BUILTIN, CHARS4
+from app.summaries.extractive import MODEL_ID
 from app.usage import costs
 from app.usage import repository as usage
 from app.usage.service import UsageService

@@ -2,7 +2,7 @@
 
 Seven named strategies are settings of one engine (`app/contexts`). A policy is given with a
 session, as the default of an engine, or with one request. Only what is given is stored; what a
-strategy leaves open is filled in where the policy is read (`app/contexts/policies.py`).
+strategy leaves open is filled in where the policy is read (`app/strategies/policies.py`).
 """
 
 import string

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.contexts.policies import Combine, Rules, rules_of
-from app.contexts.strategies import (
+from app.sessions.spoken import Step
+from app.strategies.composing import (
     BudgetTooSmall,
     Composition,
     Due,
@@ -24,7 +24,7 @@ from app.contexts.strategies import (
     next_due,
     shares_of,
 )
-from app.sessions.spoken import Step
+from app.strategies.policies import Combine, Rules, rules_of
 from app.wire.memory_policy import MemoryPolicy, Strategy
 from tests.support.talks import NOTHING_FIXED, Talk, covers, longest, shown_seqs, tokens_of
 

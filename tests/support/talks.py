@@ -3,8 +3,8 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from app.contexts.policies import Rules, rules_of
-from app.contexts.strategies import (
+from app.sessions.spoken import Place, Step
+from app.strategies.composing import (
     Composition,
     Due,
     Fixed,
@@ -15,7 +15,7 @@ from app.contexts.strategies import (
     next_due,
     shares_of,
 )
-from app.sessions.spoken import Place, Step
+from app.strategies.policies import Rules, rules_of
 from app.wire.memory_policy import MemoryPolicy
 
 Writer = Callable[[Due], int | None]

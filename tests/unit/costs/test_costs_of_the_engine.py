@@ -5,8 +5,11 @@ from typing import Any
 
 import pytest
 
-from app.contexts.policies import Rules
-from app.contexts.strategies import (
+from app.costs.accounting import SummaryPart
+from app.costs.cases import Case, cases_of
+from app.costs.schemas import EstimateContextCostsRequest
+from app.costs.simulated import Shared
+from app.strategies.composing import (
     Due,
     Fixed,
     History,
@@ -16,10 +19,7 @@ from app.contexts.strategies import (
     next_due,
     shares_of,
 )
-from app.costs.accounting import SummaryPart
-from app.costs.cases import Case, cases_of
-from app.costs.schemas import EstimateContextCostsRequest
-from app.costs.simulated import Shared
+from app.strategies.policies import Rules
 
 _SYSTEM, _OVERHEAD = 400, 30
 _USER, _ASSISTANT = 60, 40

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.contexts.counters import by_length
 from app.recall.passages import MAX_TERMS, Found, Reader, Terms
 from app.recall.spans import Span, choose
 from app.sessions.spoken import Said, speaker_of, text_of
+from app.strategies.counters import by_length
 
 TALK = (
     ("user", "Can you book a hotel in Lisbon for May?"),
