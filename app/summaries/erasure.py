@@ -11,7 +11,7 @@ from sqlalchemy import and_, func, select, update
 from app.core.names import SessionName
 from app.db.session import Session
 from app.sessions.tables import SessionEventRow
-from app.summaries.repository import State, change, is_retried, of
+from app.summaries.repository import IS_ACTIVE, State, change, is_retried, of
 from app.summaries.tables import SessionSummaryRow
 
 _R = SessionSummaryRow
@@ -41,7 +41,7 @@ async def mark_stale(
 async def supersede_all(session: Session, name: SessionName, now: datetime) -> None:
     """Supersede what is active of a session, and give up what has failed."""
     await change(session, and_(of(name), is_retried()), retry_time=None, update_time=now)
-    is_active = and_(of(name), _R.state == State.ACTIVE)
+    is_active = and_(of(name), IS_ACTIVE)
     await change(session, is_active, state=State.SUPERSEDED, update_time=now)
 
 

@@ -14,6 +14,7 @@ from sqlalchemy import (
     ColumnElement,
     and_,
     func,
+    literal_column,
     select,
     update,
 )
@@ -39,6 +40,10 @@ class State(StrEnum):
     """An event that it covers was erased, and its text with it."""
     FAILED = "failed"
     """The summariser failed. Without a time of the next attempt, there will be none."""
+
+
+IS_ACTIVE: ColumnElement[bool] = _R.state == literal_column(f"'{State.ACTIVE}'")
+"""Selects what is active. Not by a parameter: a plan for any state could not use their index."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +79,7 @@ async def list_active(
     they count again once it is closed.
     """
     statement = (
-        select(_R)
-        .where(of(name), _R.policy_key == policy_key, _R.state == State.ACTIVE)
-        .order_by(_R.last_seq)
+        select(_R).where(of(name), _R.policy_key == policy_key, IS_ACTIVE).order_by(_R.last_seq)
     )
     found: list[SessionSummaryRow] = []
     reached = cleared_seq
@@ -97,7 +100,7 @@ async def list_newest(
         .where(
             of(name),
             _R.policy_key == policy_key,
-            _R.state == State.ACTIVE,
+            IS_ACTIVE,
             _R.last_seq < before,
         )
         .order_by(_R.last_seq.desc())
@@ -118,7 +121,7 @@ async def gap_end(
         .where(
             of(name),
             _R.policy_key == policy_key,
-            _R.state == State.ACTIVE,
+            IS_ACTIVE,
             _R.last_seq > boundary,
         )
         .order_by(_R.last_seq)
@@ -174,7 +177,7 @@ async def last_exchange(
             _R.engine_id == engine_id,
             _R.session_id == session_id,
             _R.policy_key == policy_key,
-            _R.state == State.ACTIVE,
+            IS_ACTIVE,
         )
         .order_by(_R.last_seq.desc())
         .limit(1)
@@ -213,7 +216,7 @@ def _overlapping(name: SessionName, policy_key: str, due: Due) -> ColumnElement[
     return and_(
         of(name),
         _R.policy_key == policy_key,
-        _R.state == State.ACTIVE,
+        IS_ACTIVE,
         _R.last_seq >= due.first_seq,
         _R.first_seq <= due.last_seq,
     )
@@ -295,7 +298,7 @@ def _columns(new: NewSummary) -> dict[str, Any]:
 async def _boundary(session: Session, name: SessionName, new: NewSummary) -> int:
     """Return how far the summaries of a policy reach, a new one included."""
     statement = select(func.max(_R.last_seq)).where(
-        of(name), _R.policy_key == new.policy_key, _R.state == State.ACTIVE
+        of(name), _R.policy_key == new.policy_key, IS_ACTIVE
     )
     reached: int | None = (await session.execute(statement)).scalar_one()
     return max(reached or 0, new.due.last_seq)
@@ -386,4 +389,4 @@ def of(name: SessionName) -> ColumnElement[bool]:
 
 def is_retried() -> ColumnElement[bool]:
     """Select what could not be made so far, and is due again."""
-    return and_(_R.state == State.FAILED, _R.retry_time.is_not(None))
+    return _R.retry_time.is_not(None)

@@ -44,6 +44,13 @@ class SessionSummaryRow(Base):
             "last_seq",
             postgresql_where=sql_text("state = 'active'"),
         ),
+        Index(
+            "ix_session_summaries_retried",
+            "engine_id",
+            "session_id",
+            "policy_key",
+            postgresql_where=sql_text("retry_time IS NOT NULL"),
+        ),
     )
 
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)

@@ -200,6 +200,12 @@ def _create_summaries() -> None:
         [*key, "policy_key", "last_seq"],
         postgresql_where=sa.text("state = 'active'"),
     )
+    op.create_index(
+        "ix_session_summaries_retried",
+        "session_summaries",
+        [*key, "policy_key"],
+        postgresql_where=sa.text("retry_time IS NOT NULL"),
+    )
 
 
 def downgrade() -> None:

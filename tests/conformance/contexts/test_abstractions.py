@@ -58,7 +58,11 @@ def test_p3_all_messages_and_the_first_that_is_too_many(begin: Begin) -> None:
     ],
 )
 def test_p4_p5_contexts_are_as_large_as_estimated(
-    begin: Begin, http: httpx.Client, engine: str, policy: Json, told: Json
+    begin: Begin,
+    http: httpx.Client,
+    engine: str,
+    policy: Json,
+    told: dict[int, tuple[int, int, int]],
 ) -> None:
     talk = begin(**policy)
     for number in range(1, 31):
@@ -88,6 +92,7 @@ def test_p6_a_list_of_abstractions_is_capped(begin: Begin) -> None:
             found = talk.settled(systemPrompt=SYSTEM)
             assert len(found["coverage"]["summarised"]) <= 4
             assert found["coverage"]["omitted"] == []
+    found = talk.settled(systemPrompt=SYSTEM)
     assert len(found["coverage"]["summarised"]) == 4
     merged = found["coverage"]["summarised"][0]
     assert merged["firstSeq"] == 1

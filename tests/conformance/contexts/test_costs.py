@@ -52,7 +52,7 @@ def _rows(http: httpx.Client, engine: str, **body: Any) -> list[Json]:
 
 
 @pytest.mark.parametrize(("strategy", "cap", "messages", "system", "final", "last", "total"), P1)
-def test_p1_the_published_figures(  # noqa: PLR0913 - one row of the table
+def test_p1_the_published_figures(
     http: httpx.Client,
     engine: str,
     *,

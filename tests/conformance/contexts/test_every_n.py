@@ -66,7 +66,8 @@ def test_h5_of_each_exchange_a_summary(begin: Begin, stub: Stub) -> None:
     talk = begin(**BY_THREE, every=1, joiner="")
     for number in (1, 2, 3):
         talk.exchanges(number, number)
-        found = talk.settled(format="text")
+        talk.settled()
+    found = talk.settled(format="text")
     assert (len(stub.calls), len(talk.summaries()), verbatim(found)) == (3, 3, [])
     assert found["text"] == stub.text(1) + stub.text(2) + stub.text(3)
 

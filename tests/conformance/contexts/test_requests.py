@@ -216,7 +216,7 @@ BAD_POLICIES: list[tuple[dict[str, Any], str]] = [
 
 
 @pytest.mark.parametrize(("policy", "field"), BAD_POLICIES, ids=str)
-def test_a_policy_is_refused_by_its_field_wherever_it_is_given(  # noqa: PLR0913 - fixtures
+def test_a_policy_is_refused_by_its_field_wherever_it_is_given(
     begin: Begin, http: httpx.Client, engine: str, stub: Stub, policy: Json, field: str
 ) -> None:
     talk = begin()
@@ -318,6 +318,6 @@ def test_the_command_draws_costs_against_messages(tmp_path: Path) -> None:
         plain = figure.replace(",", "")
         short = figure.rstrip("0") if "." in figure else figure
         assert any(one in done.stdout for one in (figure, plain, short)), done.stdout
-    drawn = ET.parse(plot).getroot()  # noqa: S314 - it was written here
+    drawn = ET.parse(plot).getroot()
     assert drawn.tag == "{http://www.w3.org/2000/svg}svg"
     assert len(list(drawn.iter("{http://www.w3.org/2000/svg}polyline"))) >= 3
