@@ -37,9 +37,11 @@ async def compose_context(
     In this order: the system prompt, summaries (oldest first), events, memories, the pending
     message. Where there is too little room, memories are left out first, then the oldest events,
     then the oldest summaries. No event is changed; summaries that are due are asked for. The same
-    state gives the same bytes. Memories need the permission to retrieve them as well.
+    state gives the same bytes. It also needs the permission to update sessions, since it may have
+    summaries made; and to retrieve memories, for these.
     """
     asked = body or ComposeContextRequest()
+    context.require(Permission.SESSIONS_UPDATE)
     if asked.include_memories is not None:
         context.require(Permission.MEMORIES_RETRIEVE)
     service = ContextService.of(context.resources)

@@ -1,6 +1,7 @@
 """The route of recall; the method is this service's own."""
 
-from app.recall.schemas import RecallRequest, RecallResponse
+from app.core.permissions import Permission
+from app.recall.schemas import RecallMode, RecallRequest, RecallResponse
 from app.recall.service import RecallService
 from app.web.context import Context
 from app.web.names import SessionPath
@@ -17,6 +18,9 @@ async def recall_session(
     """Find again what was said in a session: passages word for word, or an answer made of them.
 
     Words are compared, not meanings. Of an answer the events are told that it rests on; without
-    anything to rest on, no model is asked. What was erased or cleared is not found.
+    anything to rest on, no model is asked; an answer needs the permission to update sessions, too.
+    What was erased or cleared is not found.
     """
+    if body.mode is RecallMode.SUMMARY:
+        context.require(Permission.SESSIONS_UPDATE)
     return await RecallService(context.resources).recall(name, body)

@@ -120,16 +120,17 @@ DEMANDS: Mapping[str, Demand] = {
     ),
     "deleteEvent": _change(Permission.SESSIONS_UPDATE),
     "listEvents": Demand(Permission.EVENTS_LIST, _LIST),
-    # It may have summaries made; no event is changed.
-    "composeContext": Demand(Permission.SESSIONS_UPDATE, _SEARCH, is_costly=True),
+    # It may have summaries made, for which another permission is asked; no event is changed.
+    "composeContext": Demand(Permission.EVENTS_LIST, _SEARCH, is_costly=True),
     "compactSession": _change(Permission.SESSIONS_UPDATE, _WORK, is_costly=True),
     # Contexts of sessions
     "clearSession": _change(Permission.SESSIONS_UPDATE),
-    "listSummaries": Demand(Permission.SESSIONS_GET, _LIST),
-    "getSummary": Demand(Permission.SESSIONS_GET),
+    # They tell what events say.
+    "listSummaries": Demand(Permission.EVENTS_LIST, _LIST),
+    "getSummary": Demand(Permission.EVENTS_LIST),
     "regenerateSummary": _change(Permission.SESSIONS_UPDATE, _WORK, is_costly=True),
     "getSessionUsage": Demand(Permission.SESSIONS_GET, _LIST),
-    "recallSession": Demand(Permission.SESSIONS_UPDATE, _WORK, is_costly=True),
+    "recallSession": Demand(Permission.EVENTS_LIST, _WORK, is_costly=True),
     "estimateContextCosts": Demand(Permission.ENGINES_GET, _WORK, is_costly=True),
 }
 """By operation id."""

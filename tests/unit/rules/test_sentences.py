@@ -45,3 +45,9 @@ def test_blocks_are_blanked_in_place() -> None:
 def test_a_long_text_takes_no_time() -> None:
     for text in ("\n" * 300_000, " " * 300_000, "```" * 50_000, "<system " * 50_000, '"' * 200_000):
         list(sentences(own_words(text)))
+
+
+def test_an_endless_run_of_marks_takes_no_endless_time() -> None:
+    # Tried from each of its marks anew, this would take hours.
+    text = "." * 1_000_000 + "x"
+    assert [one.text for one in sentences(text)] == [text]
