@@ -25,7 +25,8 @@ if TYPE_CHECKING:
     )
 
 _SVG_POINTS = 240
-_MAX_LABEL_CHARS = 60
+_MAX_DIGITS = 18
+"""Of a whole number; one with more is none that could be counted with."""
 _PRICES = ("inputPer1k", "outputPer1k", "summaryInputPer1k", "summaryOutputPer1k")
 _OPTIONS = {
     "messages": "--messages",
@@ -46,22 +47,29 @@ _OPTIONS = {
 
 _Messages = Annotated[
     list[int] | None,
-    typer.Option(help="Length of a session in messages; repeatable. 30, 100, 1000."),
+    typer.Option(help="Length of a session in messages; repeatable.", show_default="30, 100, 1000"),
 ]
 _MessageTokens = Annotated[
     str | None,
-    typer.Option(help="Of a prompt with its answer; or USER,ASSISTANT to tell them apart. 100."),
+    typer.Option(
+        help="Of a prompt with its answer; or USER,ASSISTANT to tell them apart.",
+        show_default="100",
+    ),
 ]
-_SystemTokens = Annotated[int | None, typer.Option(help="Of the system prompt; 400.")]
-_SummaryTokens = Annotated[int | None, typer.Option(help="Of a summary; 250.")]
+_SystemTokens = Annotated[
+    int | None, typer.Option(help="Of the system prompt.", show_default="400")
+]
+_SummaryTokens = Annotated[int | None, typer.Option(help="Of a summary.", show_default="250")]
 _OverheadTokens = Annotated[
-    int | None, typer.Option(help="Of what a summariser is told beside what it reads; 30.")
+    int | None,
+    typer.Option(help="Of what a summariser is told beside what it reads.", show_default="30"),
 ]
 _PlainPrices = Annotated[
     str | None,
     typer.Option(
         metavar="IN,OUT[,IN,OUT]",
-        help="Of a thousand tokens of prompts and answers, and of summarisers; 0.002.",
+        help="Of a thousand tokens of prompts and answers, and of summarisers.",
+        show_default="0.002",
     ),
 ]
 _ModelPrices = Annotated[
@@ -77,7 +85,7 @@ _Strategies = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME[:SETTING=VALUE,...]",
-        help="Such as fully_abstracted:cap=11,keepRecent=4; or a policy as JSON; repeatable.",
+        help="Such as every_n:every=5; or a policy as JSON; repeatable.",
     ),
 ]
 _Accounting = Annotated[
@@ -162,7 +170,8 @@ def _strategy(text: str) -> Any:  # noqa: ANN401 - what the API takes
 
 
 def _number(text: str) -> int | str:
-    return int(text) if text.isascii() and text.isdigit() else text
+    is_whole = text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS
+    return int(text) if is_whole else text
 
 
 def _refuse(error: InvalidArgument) -> NoReturn:

@@ -241,6 +241,12 @@ class Settings(EmbeddingSettings, TokenSettings, ConnectionSettings, BaseSetting
     max_metadata_value_chars: int = Field(
         4_096, ge=1, le=4_096, description="Longest text among a memory's metadata."
     )
+    max_session_policies: int = Field(
+        20,
+        ge=0,
+        description="Policies, besides its own, by which one session has summaries at once: those"
+        " that requests for contexts bring.",
+    )
     max_stream_pending_events: int = Field(
         100_000, ge=1, description="Ingested events that wait in one stream."
     )
@@ -261,8 +267,8 @@ class Settings(EmbeddingSettings, TokenSettings, ConnectionSettings, BaseSetting
     engine_max_bytes: int | None = Field(
         100 * 1024**3,
         ge=0,
-        description="What memories, their revisions, sessions and events of one engine say, in all;"
-        " `none`: no bound.",
+        description="What memories, their revisions, sessions, events and summaries of one engine"
+        " say, in all; `none`: no bound.",
     )
     engine_max_queued_operations: int | None = Field(
         10_000,

@@ -8,8 +8,9 @@ from app.contexts.schemas import SummaryState
 from app.llm.aside import done
 from app.strategies.forms import Source
 from app.strategies.rendering import Shown, render
+from app.strategies.scales import WORK_PER_TEXT, Scale
 from app.strategies.turns import Composition, Fixed, Shares
-from app.summaries.material import Scale, Told
+from app.summaries.material import Told
 from app.wire.memory_policy import MemoryPolicy
 
 
@@ -60,10 +61,11 @@ class Composed:
 
     @property
     def length(self) -> int:
-        """About how many characters it shows."""
+        """About how many characters it shows, and as many again as make the same work."""
         shown = self._shown()
-        texts = [text for _, text in shown.summaries] + [one.text for one in shown.said]
-        return sum(map(len, texts))
+        texts = [text for _, text in (*shown.summaries, *shown.memories)]
+        texts += [one.text for one in shown.said]
+        return sum(map(len, texts)) + WORK_PER_TEXT * len(texts)
 
     def answer(self) -> dict[str, Any]:
         """Return the JSON form of a `ContextResponse`. Of the same, it is the same."""

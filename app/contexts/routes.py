@@ -29,7 +29,8 @@ async def compose_context(
     name: SessionPath,
     body: ComposeContextRequest | None = None,
     if_none_match: Annotated[
-        str | None, Header(description="The `ETag` of an answer; the same again is 304.")
+        str | None,
+        Header(description="The `ETag` of an answer; the same again is 304. `*` has no meaning."),
     ] = None,
 ) -> Response:
     """Compose what a prompt shows of a session, within its token limit, and account for all of it.
@@ -54,4 +55,4 @@ async def compose_context(
 
 def _is_named(etag: str, if_none_match: str | None) -> bool:
     named = [one.strip().removeprefix("W/") for one in (if_none_match or "").split(",")]
-    return etag in named or "*" in named
+    return etag in named

@@ -9,7 +9,7 @@ from app.engines.config import MAX_FACT_CHARS
 from app.memories.schemas import Scope
 from app.strategies.forms import Format
 from app.wire.base import WireModel
-from app.wire.memory_policy import MAX_TOKENS, MemoryPolicy
+from app.wire.memory_policy import AGENT_RESERVE, MAX_TOKENS, MemoryPolicy
 from app.wire.scalars import Duration, one_of
 
 # The context of a session
@@ -80,12 +80,17 @@ class ComposeContextRequest(WireModel):
     )
     token_limit: int | None = Field(None, ge=1, le=MAX_TOKENS, description="As in the policy.")
     reserve_output_tokens: int | None = Field(
-        None, ge=0, le=MAX_TOKENS, description="As in the policy."
+        None,
+        ge=0,
+        le=MAX_TOKENS,
+        description="As in the policy; absent there too:"
+        f" {AGENT_RESERVE} with `agent_summary`, else 0.",
     )
     format: Annotated[Format, one_of(Format)] = Field(
         Format.MESSAGES,
         description="`messages` with their sources; `openai` or `gemini`, as these take them; or"
-        " one `text`.",
+        " one `text`. In `gemini` files stand as they are, and only their mention is counted; in"
+        " the others it is all that is shown.",
     )
     consistency: Annotated[Consistency, one_of(Consistency)] = Field(
         Consistency.LATEST,

@@ -4,7 +4,7 @@ import asyncio
 import json
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
@@ -17,7 +17,7 @@ from app.core.names import OperationName, SessionName
 from app.db.session import Database, Session
 from app.engines import repository as engines
 from app.engines.repository import Lock
-from app.engines.schemas import config_of, name_of
+from app.engines.schemas import name_of
 from app.engines.tables import EngineRow
 from app.llm.aside import done
 from app.llm.models import TextModels
@@ -29,16 +29,17 @@ from app.retrieval.service import RetrievalService
 from app.sessions import repository as sessions
 from app.sessions.tables import SessionRow
 from app.settings import Settings
+from app.strategies.budgets import BudgetTooSmall
 from app.strategies.composing import compose, shares_of
-from app.strategies.counters import Counter, counter_of
+from app.strategies.counters import loaded
 from app.strategies.due import next_due
-from app.strategies.forms import Format
 from app.strategies.policies import DEFAULT, Rules, rules_of
+from app.strategies.scales import Scale
 from app.strategies.turns import Composition, Fixed, History, Shares
 from app.summaries import queue, repository
-from app.summaries.material import Scale, Told, Wanted, last_words, load_newest
+from app.summaries.material import Told, Wanted, last_words, load_newest
 from app.usage.costs import money
-from app.wire.memory_policy import COUNTERS, MemoryPolicy, Strategy
+from app.wire.memory_policy import MemoryPolicy, Strategy
 
 GivenUp = Callable[[], Awaitable[bool]]
 """Says whether nobody waits for the answer any more."""
@@ -49,21 +50,43 @@ _ROUNDS = 2
 
 @dataclass(frozen=True)
 class _Frame:
-    """What stands around the events, and what of the window it leaves.
+    """What stands around the events, by which policy, and what of the window it leaves.
 
     Attributes:
         fixed: tokens in the form that is asked for.
         plain: tokens as messages, by which summaries are due.
     """
 
+    policy: MemoryPolicy
+    scale: Scale
     prompt: Prompt
     fixed: Fixed
     plain: Fixed
     shares: Shares
 
-    def is_due(self, rules: Rules, history: History) -> bool:
+    @property
+    def room(self) -> int | None:
+        """How many tokens of events to read: of which it can be seen whether a summary is due."""
+        if self.shares.room is None:
+            return None
+        split = self._split
+        return max(self.shares.room, (split and split.stm) or 0)
+
+    def is_due(self, history: History) -> bool:
         """Say whether a summary is to be made."""
-        return next_due(rules, history, shares_of(rules, self.plain)) is not None
+        split = self._split
+        return split is not None and next_due(self.scale.rules, history, split) is not None
+
+    @property
+    def _split(self) -> Shares | None:
+        """How a summariser divides the window; None: nothing is summarised."""
+        if self.scale.rules.summarising is None:
+            return None
+        try:
+            return shares_of(self.scale.rules, self.plain)
+        except BudgetTooSmall:
+            # What is shown fits, and as messages it does not.
+            return None
 
 
 @dataclass(frozen=True)
@@ -73,16 +96,22 @@ class _Due:
     Attributes:
         attempts: how often in a row that has failed.
         operation: the id of the one that makes it, if it is under way.
+        start_time: when that runs next, at the earliest.
     """
 
     state: SummaryState
     attempts: int = 0
     operation: str | None = None
+    start_time: datetime | None = None
 
     @property
     def is_due(self) -> bool:
         """Whether one is."""
         return self.state is not SummaryState.CURRENT
+
+    def begins_by(self, latest: datetime) -> bool:
+        """Say whether it may be made until then; one that failed is put off."""
+        return self.start_time is None or self.start_time <= latest
 
 
 _NOT_DUE = _Due(SummaryState.CURRENT)
@@ -156,24 +185,22 @@ class ContextService:
 
     async def _find(self, name: SessionName, request: ComposeContextRequest) -> _Found:
         """Read what there is, as of one moment, and compose it."""
+        frame = await self._framed(name, request)
+        scale = frame.scale
         async with self.db.snapshot() as session:
             engine = await engines.get(session, name.engine)
             row = await sessions.get(session, name, self.clock.now())
-            policy = _effective(request, row, engine)
-            rules = rules_of(policy)
-            _check(request, row, rules)
-            scale = Scale(rules, await self._counter(rules), request.format)
-            frame = await _framed(request, scale)
-            wanted = Wanted(frame.shares.room, request.as_of_seq)
+            _check_as_of(request, row)
+            wanted = Wanted(frame.room, request.as_of_seq)
             told = await load_newest(session, row, name, scale, wanted)
             due = _NOT_DUE
-            if request.as_of_seq is None and frame.is_due(rules, told.history):
-                due = await _due(session, row, name, rules.key)
+            if request.as_of_seq is None and frame.is_due(told.history):
+                due = await _due(session, row, name, scale.rules.key)
             query = await _query(session, row, name, request)
         full_name = SessionName(name_of(engine), row.session_id)
         composed = Composed(
             session=str(full_name),
-            policy=policy,
+            policy=frame.policy,
             scale=scale,
             prompt=frame.prompt,
             fixed=frame.fixed,
@@ -184,11 +211,19 @@ class ContextService:
         )
         return _Found(full_name, row.user_id, composed, frame.plain, due, query)
 
-    async def _counter(self, rules: Rules) -> Counter:
-        if rules.counter in COUNTERS:
-            return counter_of(rules.counter, self.settings)
-        # The first time, its file is read.
-        return await asyncio.to_thread(counter_of, rules.counter, self.settings)
+    async def _framed(self, name: SessionName, request: ComposeContextRequest) -> _Frame:
+        """Weigh what stands around the events; outside any transaction, as it may be long."""
+        async with self.db.snapshot() as session:
+            engine = await engines.get(session, name.engine)
+            row = await sessions.get(session, name, self.clock.now())
+            policy = _effective(request, row, engine)
+        rules = rules_of(policy)
+        _check_limit(rules)
+        scale = Scale(rules, await loaded(rules.counter, self.settings), request.format)
+        prompt = Prompt(request.system_prompt, request.pending_message)
+        fixed = await prompt.weighed(scale)
+        plain = fixed if scale == scale.plain else await prompt.weighed(scale.plain)
+        return _Frame(policy, scale, prompt, fixed, plain, shares_of(rules, fixed))
 
     async def _with_due(
         self,
@@ -208,10 +243,11 @@ class ContextService:
         for _ in range(_ROUNDS):
             attempts = found.due.attempts
             operation = found.due.operation or await self._ask(name, found)
-            if request.consistency is not Consistency.WAIT:
+            left = timedelta(seconds=max(0.0, deadline - loop.time()))
+            is_for_now = found.due.begins_by(self.clock.now() + left)
+            if request.consistency is not Consistency.WAIT or not is_for_now:
                 return found
             waited = OperationName(found.session.engine, operation)
-            left = timedelta(seconds=max(0.0, deadline - loop.time()))
             is_in_vain = partial(self._is_in_vain, name, found, is_given_up)
             await self.operations.wait(waited, left, is_in_vain)
             found = await self._find(name, request)
@@ -259,34 +295,27 @@ class ContextService:
 
 def _effective(request: ComposeContextRequest, row: SessionRow, engine: EngineRow) -> MemoryPolicy:
     """Return the policy of the request, of the session, of the engine or the default one."""
-    policy = request.policy
-    if policy is None and row.memory_policy is not None:
-        policy = MemoryPolicy.model_validate(row.memory_policy)
-    if policy is None and (engine.bank_config or {}).get("memoryPolicy"):
-        policy = config_of(engine).memory_policy
+    policy = request.policy or queue.policy_of(row.memory_policy, engine) or DEFAULT
     given = {
         "token_limit": request.token_limit,
         "reserve_output_tokens": request.reserve_output_tokens,
     }
     given = {name: number for name, number in given.items() if number is not None}
-    return (policy or DEFAULT).model_copy(update=given)
+    return policy.model_copy(update=given)
 
 
-def _check(request: ComposeContextRequest, row: SessionRow, rules: Rules) -> None:
+def _check_limit(rules: Rules) -> None:
     if rules.strategy is Strategy.AGENT_SUMMARY and rules.limit is None:
         raise InvalidArgument.of_field(
             "tokenLimit", f"is needed by {rules.strategy}; give it here or in the policy."
         )
+
+
+def _check_as_of(request: ComposeContextRequest, row: SessionRow) -> None:
     if (request.as_of_seq or 0) > row.last_seq:
         raise InvalidArgument.of_field(
             "asOfSeq", f"must be at most {row.last_seq}, the session's last event."
         )
-
-
-async def _framed(request: ComposeContextRequest, scale: Scale) -> _Frame:
-    prompt = Prompt(request.system_prompt, request.pending_message)
-    fixed = await prompt.weighed(scale)
-    return _Frame(prompt, fixed, await prompt.weighed(scale.plain), shares_of(scale.rules, fixed))
 
 
 async def _due(session: Session, row: SessionRow, name: SessionName, policy_key: str) -> _Due:
@@ -298,6 +327,7 @@ async def _due(session: Session, row: SessionRow, name: SessionName, policy_key:
         state=SummaryState.PENDING if failed is None else SummaryState.FAILED,
         attempts=0 if failed is None else failed.attempts,
         operation=None if under_way is None else under_way.operation_id,
+        start_time=None if under_way is None else under_way.due_time,
     )
 
 
@@ -322,7 +352,4 @@ def _composed(scale: Scale, told: Told, shares: Shares) -> Composition:
             "the session has more events than one context takes; set a tokenLimit with onOverflow"
             " omit, or choose another strategy.",
         )
-    if scale.form is Format.TEXT:
-        # Lines cost nothing beside their text.
-        rules = replace(rules, overhead=0)
-    return compose(rules, told.shown, shares)
+    return compose(rules, told.shown, shares, lambda turn: scale.least(told.said[turn.seq]))

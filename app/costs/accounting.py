@@ -268,7 +268,8 @@ def cost_of(tokens: int, price: Decimal) -> Decimal:
 def saved(cost: Decimal, whole: Decimal) -> Decimal:
     """Return which share of an amount above 0 is saved by another, rounded to six digits."""
     share = _ROUNDED.subtract(Decimal(1), _ROUNDED.divide(cost, whole))
-    return share.quantize(_SHARE_DIGITS, context=_ROUNDED)
+    # Of one that is rounded to nothing, the sign goes, too.
+    return _ROUNDED.plus(share.quantize(_SHARE_DIGITS, context=_ROUNDED))
 
 
 def plain(amount: Decimal) -> str:

@@ -172,7 +172,7 @@ def _events(tokens: MessageTokens) -> tuple[int, int]:
 
 def _prices(request: EstimateContextCostsRequest, policy: MemoryPolicy, field: str) -> Prices:
     if request.models is None:
-        return _plain_prices(request, policy)
+        return _plain_prices(request, policy, field)
     if request.prices is not None:
         raise InvalidArgument.of_field("prices", "must be absent where models are given.")
     if request.model is None:
@@ -199,9 +199,13 @@ def _priced(models: Mapping[str, ModelPrices], name: str, field: str) -> ModelPr
     raise InvalidArgument.of_field(field, "must be one of those in models.")
 
 
-def _plain_prices(request: EstimateContextCostsRequest, policy: MemoryPolicy) -> Prices:
-    for name, given in (("model", request.model), ("summaryModel", request.summary_model)):
-        if given not in (None, *((BUILTIN,) if name == "summaryModel" else ())):
+def _plain_prices(request: EstimateContextCostsRequest, policy: MemoryPolicy, field: str) -> Prices:
+    summarising = {
+        "summaryModel": request.summary_model,
+        f"{field}.summaryModel": policy.summary_model,
+    }
+    for name, given in {"model": request.model, **summarising}.items():
+        if given is not None and (given != BUILTIN or name not in summarising):
             raise InvalidArgument.of_field(name, "needs models, with the prices of each.")
     found = request.prices or PlainPrices()
     prompt_in = _or(found.input_per_1k, _DEFAULT_PRICE)

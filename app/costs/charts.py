@@ -48,7 +48,9 @@ def in_characters(lines: Sequence[Line]) -> str:
     legend = [
         f"{letter}  {line.label}" for letter, line in zip(ascii_lowercase, lines, strict=False)
     ]
-    return "\n".join(["Cost by messages", *drawn, foot, axis, *legend, f"{_SEVERAL}  several"])
+    if any(_SEVERAL in row for row in rows):
+        legend.append(f"{_SEVERAL}  several")
+    return "\n".join(["Cost by messages", *drawn, foot, axis, *legend])
 
 
 def as_svg(lines: Sequence[Line], title: str) -> str:

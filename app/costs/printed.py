@@ -1,5 +1,6 @@
 """Estimates of costs as a table in characters (pure)."""
 
+import hashlib
 from collections.abc import Sequence
 
 from app.costs.accounting import plain
@@ -8,6 +9,7 @@ from app.strategies.policies import rules_of
 from app.wire.memory_policy import MemoryPolicy, Strategy
 
 _MAX_LABEL_CHARS = 60
+_TOLD_APART_CHARS = 4
 _HEADS = (
     "Messages",
     "Strategy",
@@ -25,13 +27,20 @@ _IN_WORDS = frozenset({1, len(_HEADS) - 1})
 
 
 def label(policy: MemoryPolicy) -> str:
-    """Name a policy in a few words: its strategy, its cap, and what else is set of it."""
+    """Name a policy in a few words: its strategy, its cap, and what else is set of it.
+
+    One that is too long ends in what tells it from others with the same beginning.
+    """
     made = rules_of(policy).summarising
     field = "every" if policy.strategy is Strategy.EVERY_N else "cap"
     settings = {field: made.cap} if made is not None and made.cap else {}
     settings |= {name: value for name, value in policy.wire().items() if name != "strategy"}
     told = [f"{name}={value}" for name, value in settings.items()]
-    return " ".join([policy.strategy.value, *told])[:_MAX_LABEL_CHARS]
+    whole = " ".join([policy.strategy.value, *told])
+    if len(whole) <= _MAX_LABEL_CHARS:
+        return whole
+    end = f"\u2026 #{hashlib.sha256(whole.encode()).hexdigest()[:_TOLD_APART_CHARS]}"
+    return whole[: _MAX_LABEL_CHARS - len(end)] + end
 
 
 def table(found: EstimateContextCostsResponse) -> str:
@@ -59,7 +68,7 @@ def _cells(row: ContextCost) -> Sequence[str]:
         _number(row.summaries),
         _number(row.largest_prompt_tokens),
         _number(row.first_overflow_message),
-        "" if saved is None else f"{saved:.1%}",
+        "" if saved is None else f"{saved:z.1%}",
         "" if best is None else f"{best.cap} ({plain(best.cost)})",
     )
 

@@ -5,6 +5,7 @@ import asyncio
 from app.costs.schemas import EstimateContextCostsRequest, EstimateContextCostsResponse
 from app.costs.service import estimate
 from app.engines import repository as engines
+from app.llm.named import check_counter
 from app.web.context import Context
 from app.web.names import EnginePath
 from app.web.paths import ENGINE
@@ -27,7 +28,11 @@ async def estimate_context_costs(
     strategy shows, and so is every summary. Nothing is left out to fit the window: it is told
     which message is the first that does not fit.
     """
-    async with context.resources.db.snapshot() as session:
+    resources, asked = context.resources, body or EstimateContextCostsRequest()
+    for place, policy in enumerate(asked.strategies):
+        if policy.counter is not None:
+            check_counter(policy.counter, resources.settings, f"strategies[{place}].counter")
+    async with resources.db.snapshot() as session:
         await engines.get(session, name)
     # Of long sessions it takes a while, beside the event loop.
-    return await asyncio.to_thread(estimate, body or EstimateContextCostsRequest())
+    return await asyncio.to_thread(estimate, asked)

@@ -64,6 +64,13 @@ Amount = Annotated[
 ]
 """A sum of money, in the currency of the prices: `"0.07968"`, with all of its digits."""
 
+Share = Annotated[
+    Decimal,
+    PlainSerializer(plain, return_type=str),
+    WithJsonSchema({"type": "string", "format": "decimal", "examples": ["0.318974"]}),
+]
+"""A part of something: `"0.318974"`, to six digits."""
+
 
 class Accounting(StrEnum):
     """How costs are counted."""
@@ -278,7 +285,7 @@ class ContextCost(WireModel):
     first_overflow_message: int | None = Field(
         None, description="The first message that does not fit the window; absent: all do."
     )
-    saved_vs_inclusive: Amount | None = Field(
+    saved_vs_inclusive: Share | None = Field(
         None,
         description="Share of the cost of `inclusive` that is saved, to six digits: `0.318974`;"
         " below 0 where it costs more. Absent for `inclusive` itself, or where that is free.",

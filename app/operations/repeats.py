@@ -81,11 +81,20 @@ async def answered_with(
 
     Raises:
         AlreadyExists: the id was used with another request.
+        NotFound: the answer is no longer kept; the request is not done again.
     """
     if once is None:
         return None
     known = await _remember(session, engine_id, once, (engine_id, None), now)
-    return None if known is None else known.answer
+    if known is None:
+        return None
+    if known.answer is None:
+        # Lost where the schema was taken back to a release without answers, and up again.
+        raise NotFound(
+            "requestId: this request was done before; its answer is no longer kept.",
+            Reason.RESOURCE_NOT_FOUND,
+        )
+    return known.answer
 
 
 async def keep_answer(

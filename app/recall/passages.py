@@ -8,6 +8,7 @@ answer one, so they count less. How rare a word is, the events of the session te
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from heapq import nsmallest
 
 from app.rules.bm25 import Bm25
 from app.rules.lexicon import language, word_set
@@ -19,6 +20,17 @@ from app.sessions.spoken import Said, Speaker
 
 MAX_TERMS = 48
 """Terms of a query that are looked for: the first."""
+MAX_CHARS = 200_000
+"""The beginning of a text that is looked at: an event may have some millions of characters."""
+MAX_SENTENCES = 100_000
+"""So many are enough to choose from; each takes some memory."""
+MAX_FOUND = 500
+"""The best, which are looked at."""
+_MAX_HELD_CHARS = 200_000
+"""Of events whose question is not read yet; with more, it is too far away to matter."""
+_MAX_WORDS = 50_000
+_ALIKE_CHARS = 5
+"""Words that are alike begin with as many equal characters, or are equal."""
 _ASKED, _BEFORE, _NEAR = 0.7, 0.2, 0.2
 """What words count that are asked before, or said before, or beside; in later sentences less."""
 _LATER = 0.5
@@ -32,6 +44,7 @@ _HEAD_CHARS = 80
 _LEANING = OTHERS | word_set(
     "this that these those there das dies diese dort esto eso ello cela ca"
 )
+"""Words for what the sentence before names, which sentences begin with."""
 _ASKING = word_set(
     """
     what which who whom whose where when why how was welche welcher welches wer wem wen wo wann
@@ -49,7 +62,7 @@ _NO_TONGUE = "-"
 """Of which nothing is known: words stay as they are."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Sentence:
     """A sentence or a piece of a long one; `matched` and so on are bits of the query's terms."""
 
@@ -82,7 +95,7 @@ class Event:
     before: _Before
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Found:
     """A sentence that may answer; which one of its event `place` says."""
 
@@ -99,6 +112,9 @@ class Terms:
         self._tongue = language(query) or known
         found = dict.fromkeys(term for word in self._words(query) for term in self._terms(word))
         self._numbers = {term: n for n, term in enumerate(list(found)[:MAX_TERMS])}
+        self._alike: dict[str, list[str]] = {}
+        for term in self._numbers:
+            self._alike.setdefault(term[:_ALIKE_CHARS], []).append(term)
         self._bits: dict[str, int] = {}
         """Of the words so far that are terms."""
         self._known: set[str] = set()
@@ -110,6 +126,9 @@ class Terms:
         """Return the bits of the terms that a text has, and how many words it has."""
         found = self._words(text)
         distinct = set(found)
+        if len(self._known) > _MAX_WORDS:
+            self._known.clear()
+            self._bits.clear()
         for word in distinct - self._known:
             self._known.add(word)
             if matched := self._matched(word):
@@ -131,7 +150,8 @@ class Terms:
         for term in self._terms(word):
             number = self._numbers.get(term)
             if number is None:
-                number = next((n for own, n in self._numbers.items() if alike(own, term)), None)
+                near = self._alike.get(term[:_ALIKE_CHARS], ())
+                number = next((self._numbers[own] for own in near if alike(own, term)), None)
             matched |= 0 if number is None else 1 << number
         return matched
 
@@ -142,6 +162,7 @@ class Reader:
 
     terms: Terms
     size: int = 0
+    sentences: int = 0
     _holding: list[int] = field(default_factory=list)
     _events: list[Event] = field(default_factory=list)
     _held: list[Said] = field(default_factory=list)
@@ -152,24 +173,31 @@ class Reader:
         # Those up to the user's first may answer what is on the page before.
         users = (n for n, one in enumerate(waiting) if one.speaker is Speaker.USER)
         known = next(users, len(waiting)) + 1
+        if known > len(waiting) and sum(len(one.text) for one in waiting) > _MAX_HELD_CHARS:
+            known = 0
         self._held = waiting[:known]
         if known < len(waiting):
             self._read(waiting, known)
 
     def best(self) -> list[Found]:
-        """Return the sentences that may answer, best first; later ones before equals. Once."""
+        """Return the best sentences that may answer, in order; later ones before equals. Once."""
         self._read(self._held, 0)
         self._held = []
-        return sorted(self._scored(), key=lambda one: (-one.score, -one.event.said.seq, one.place))
+        return nsmallest(
+            MAX_FOUND,
+            self._scored(),
+            key=lambda one: (-one.score, -one.event.said.seq, one.place),
+        )
 
     def _read(self, events: Sequence[Said], since: int) -> None:
         """Keep those of the events from a place on; the ones before tell what was asked."""
         by_user = by_agent = _Before()
         for place, said in enumerate(events):
-            matched, _ = self.terms.read(said.text)
+            text = said.text[:MAX_CHARS]
+            matched, _ = self.terms.read(text)
             is_users = said.speaker is Speaker.USER
             before = by_agent if is_users else by_user
-            cut = self._cut(said.text) if matched or before.matched else []
+            cut = self._cut(text) if matched or before.matched else []
             if place >= since:
                 self._keep(Event(said, cut, before), matched)
             questions = [one.matched for one in cut if one.is_question]
@@ -184,6 +212,7 @@ class Reader:
         for number in range(len(self.terms)):
             self._holding[number] += matched >> number & 1
         if event.sentences:
+            self.sentences += len(event.sentences)
             self._events.append(event)
 
     def _cut(self, text: str) -> list[Sentence]:
@@ -191,12 +220,14 @@ class Reader:
         for start, end in _pieces(text):
             shown = text[start:end]
             matched, length = self.terms.read(shown)
-            found.append(Sentence(start, end, matched, length, _leans(shown), _is_question(shown)))
+            first = fold(shown[:_HEAD_CHARS]).partition(" ")[0]
+            is_question = _is_question(shown, first)
+            found.append(Sentence(start, end, matched, length, first in _LEANING, is_question))
         return found
 
     def _scored(self) -> Iterator[Found]:
-        lengths = [one.length for event in self._events for one in event.sentences]
-        bm25 = Bm25(self.size, self._holding, sum(lengths) / max(len(lengths), 1))
+        words = sum(one.length for event in self._events for one in event.sentences)
+        bm25 = Bm25(self.size, self._holding, words / max(self.sentences, 1))
         for event in self._events:
             for place, one in enumerate(event.sentences):
                 if one.matched or event.before.matched:
@@ -228,18 +259,11 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
             yield sentence.start + piece.start(), sentence.start + piece.end()
 
 
-def _is_question(text: str) -> bool:
+def _is_question(text: str, first: str) -> bool:
     """Say whether a sentence asks for something, or is a call of a tool, which asks as well."""
     if _ENDS_ASKING.search(text) or text.startswith(_CALL):
         return True
-    first = fold(text[:_HEAD_CHARS]).partition(" ")[0]
     return first in _REQUESTING or (first in _ASKING and not _ENDS_STATING.search(text))
-
-
-def _leans(text: str) -> bool:
-    """Say whether a sentence begins with a word for what the one before it names."""
-    first = fold(text[:_HEAD_CHARS]).partition(" ")[0]
-    return first in _LEANING
 
 
 def _together(bits: Iterable[int]) -> int:

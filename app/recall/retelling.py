@@ -9,7 +9,8 @@ from app.core.errors import Internal, Reason
 from app.llm.ports import Meter, Prompt, TextModel
 from app.recall.passages import Found
 from app.recall.spans import Span, beginning, choose
-from app.strategies.counters import Counter, by_length
+from app.strategies.budgets import by_length
+from app.strategies.counters import Counter
 from app.summaries.extractive import cut_off
 
 MORE = 4
@@ -75,7 +76,8 @@ def by_passages(asked: Asked) -> Retold:
         asked.found, asked.top_k, asked.max_tokens, lambda text: asked.counter.count(f"{text}\n")
     )
     spans.sort(key=_place)
-    return Retold("\n".join(one.text for one in spans), _seqs(spans))
+    text = "\n".join(one.text for one in spans)
+    return Retold(text, _seqs(spans), is_cut=any(one.is_cut for one in spans))
 
 
 async def by_model(model: TextModel, asked: Asked, meter: Meter) -> Retold:

@@ -42,7 +42,10 @@ class RecallRequest(WireModel):
         300, ge=1, le=_MAX_RECALLED_TOKENS, description="Of all passages, or of the text."
     )
     exclude_recent: int = Field(
-        0, ge=0, le=MAX_SEQ, description="How many of the newest events are left out."
+        0,
+        ge=0,
+        le=MAX_SEQ,
+        description="How many of the newest events are left out; erased ones count, too.",
     )
     model: str | None = Field(
         None,
@@ -91,5 +94,7 @@ class RecallResponse(WireModel):
     tokens: int = Field(description="Of all passages, or of the text.")
     counter: str
     searched: SeqRange | None = Field(
-        None, description="The events that were searched: the newest, where there are too many."
+        None,
+        description="The events that were searched: the newest, where there are too many, or they"
+        " take too long; of a very long one, its beginning.",
     )

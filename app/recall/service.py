@@ -5,7 +5,7 @@ what was erased or cleared is not among them. No transaction is open while a mod
 """
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -19,7 +19,7 @@ from app.engines.repository import Lock
 from app.engines.schemas import name_of
 from app.llm.named import check_model
 from app.llm.ports import Meter, TextModel
-from app.recall.passages import Found, Reader, Terms
+from app.recall.passages import MAX_SENTENCES, Found, Reader, Terms
 from app.recall.retelling import Asked, Retold, by_model, by_passages
 from app.recall.schemas import (
     RecalledSpan,
@@ -30,7 +30,8 @@ from app.recall.schemas import (
 from app.recall.spans import Span, choose
 from app.resources import Resources
 from app.sessions import repository as sessions
-from app.strategies.counters import Counter, counter_of
+from app.sessions.spoken import Said
+from app.strategies.counters import Counter, loaded
 from app.strategies.policies import BUILTIN, CHARS4
 from app.summaries.extractive import MODEL_ID
 from app.usage import costs
@@ -41,7 +42,13 @@ log = structlog.get_logger()
 
 MAX_EVENTS = 20_000
 """The most events that are searched, the newest; also the bytes of all together."""
-MAX_BYTES = 32 * 1024 * 1024
+MAX_BYTES = 4 * 1024 * 1024
+MAX_SECONDS = 2.0
+"""After so long no further events are searched."""
+GivenUp = Callable[[], Awaitable[bool]]
+"""Says whether nobody waits for the answer any more."""
+_MAX_CHARS_AT_ONCE = 100_000
+"""What is searched between two looks at the clock takes a fraction of a second."""
 _PAGE = 200
 _MAX_NOTE_SECONDS = 5
 """What a stopped request may take to record its costs: who stops it waits for that."""
@@ -63,12 +70,28 @@ class _Read:
 
     reader: Reader
     first: int
+    deadline: float
+    is_given_up: bool = False
     events: int = 0
     size_bytes: int = 0
 
+    async def add(self, page: Sequence[Said], is_given_up: GivenUp) -> None:
+        """Read a page from its end on, until enough is read, or nobody waits for it any more."""
+        for some in _in_turn(page):
+            await asyncio.to_thread(self.reader.add, some)
+            self.first = some[0].seq
+            self.events += len(some)
+            self.size_bytes += sum(one.size_bytes for one in some)
+            self.is_given_up = await is_given_up()
+            if self.is_full:
+                break
+
     @property
     def is_full(self) -> bool:
-        return self.events >= MAX_EVENTS or self.size_bytes >= MAX_BYTES
+        is_long = self.events >= MAX_EVENTS or self.size_bytes >= MAX_BYTES
+        is_many = self.reader.sentences >= MAX_SENTENCES
+        is_late = asyncio.get_running_loop().time() >= self.deadline
+        return self.events > 0 and (is_long or is_many or is_late or self.is_given_up)
 
 
 @dataclass(frozen=True)
@@ -77,8 +100,10 @@ class RecallService:
 
     resources: Resources
 
-    async def recall(self, name: SessionName, request: RecallRequest) -> RecallResponse:
-        """Return what a session has on a query.
+    async def recall(
+        self, name: SessionName, request: RecallRequest, is_given_up: GivenUp
+    ) -> RecallResponse:
+        """Return what a session has on a query; nothing, and without a model, if that is given up.
 
         Raises:
             InvalidArgument: there is no such model or counter.
@@ -87,11 +112,11 @@ class RecallService:
             Internal: the model's answer rests on nothing that it was shown.
         """
         resources = self.resources
-        counter = counter_of(request.counter or CHARS4, resources.settings, "counter")
+        counter = await loaded(request.counter or CHARS4, resources.settings, "counter")
         if request.model is not None:
             check_model(request.model, resources.models, "model")
         session = await self._session(name, request.exclude_recent)
-        found, searched = await self._found(session, request.query)
+        found, searched = await self._found(session, request.query, is_given_up)
         if request.mode is RecallMode.EXTRACTIVE:
             return await _extracted(session, request, counter, found, searched)
         asked = Asked(request.query, found, request.top_k, request.max_tokens, counter)
@@ -104,12 +129,15 @@ class RecallService:
             full = SessionName(name_of(engine), row.session_id)
             return _Session(full, row.cleared_seq + 1, row.last_seq - exclude_recent)
 
-    async def _found(self, wanted: _Session, query: str) -> tuple[list[Found], SeqRange | None]:
+    async def _found(
+        self, wanted: _Session, query: str, is_given_up: GivenUp
+    ) -> tuple[list[Found], SeqRange | None]:
         """Return the sentences that may answer, best first, and the events that were searched."""
         terms = Terms(query)
         if not len(terms):
             return [], None
-        read = _Read(Reader(terms), wanted.last + 1)
+        deadline = asyncio.get_running_loop().time() + MAX_SECONDS
+        read = _Read(Reader(terms), wanted.last + 1, deadline)
         while read.first > wanted.first and not read.is_full:
             async with self.resources.db.snapshot() as session:
                 between = (wanted.first, read.first - 1)
@@ -117,11 +145,8 @@ class RecallService:
             if not page:
                 read.first = wanted.first
                 break
-            await asyncio.to_thread(read.reader.add, page)
-            read.first = page[0].seq
-            read.events += len(page)
-            read.size_bytes += sum(one.size_bytes for one in page)
-        if read.first > wanted.last:
+            await read.add(page, is_given_up)
+        if read.first > wanted.last or read.is_given_up:
             return [], None
         found = await asyncio.to_thread(read.reader.best)
         return found, SeqRange(first_seq=read.first, last_seq=wanted.last)
@@ -208,10 +233,7 @@ async def _extracted(
     found: Sequence[Found],
     searched: SeqRange | None,
 ) -> RecallResponse:
-    chosen = await asyncio.to_thread(
-        choose, found, request.top_k, request.max_tokens, counter.count
-    )
-    spans = [_span(session.name, one, counter) for one in chosen]
+    spans = await asyncio.to_thread(_spans, session.name, request, counter, found)
     return RecallResponse(
         mode=request.mode,
         spans=spans,
@@ -219,6 +241,24 @@ async def _extracted(
         counter=counter.name,
         searched=searched,
     )
+
+
+def _spans(
+    name: SessionName, request: RecallRequest, counter: Counter, found: Sequence[Found]
+) -> list[RecalledSpan]:
+    chosen = choose(found, request.top_k, request.max_tokens, counter.count)
+    return [_span(name, one, counter) for one in chosen]
+
+
+def _in_turn(page: Sequence[Said]) -> Iterator[Sequence[Said]]:
+    """Yield the events of a page in parts that are not long, or of one event, the last first."""
+    end, chars = len(page), 0
+    for place in range(len(page) - 1, -1, -1):
+        chars += len(page[place].text)
+        if chars > _MAX_CHARS_AT_ONCE and place + 1 < end:
+            yield page[place + 1 : end]
+            end, chars = place + 1, len(page[place].text)
+    yield page[:end]
 
 
 def _span(name: SessionName, span: Span, counter: Counter) -> RecalledSpan:

@@ -1,7 +1,7 @@
 """Chooses the passages that answer a query: sentences, with what belongs to them (pure)."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from app.recall.passages import Found
 from app.rules.text import fold
@@ -9,7 +9,6 @@ from app.sessions.spoken import Said
 
 FLOOR = 0.25
 """Passages with less of the best score than this are hardly answers."""
-_MAX_LOOKED_AT = 500
 _MAX_LEANING = 2
 
 Count = Callable[[str], int]
@@ -17,13 +16,18 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True)
 class Span:
-    """A passage of an event: characters `start` to `end` of its text, which are `text`."""
+    """A passage of an event: characters `start` to `end` of its text, which are `text`.
+
+    Attributes:
+        is_cut: whether it is a sentence without its end.
+    """
 
     said: Said
     start: int
     end: int
     text: str
     score: float
+    is_cut: bool = False
 
 
 def choose(
@@ -33,12 +37,13 @@ def choose(
 
     None has less than the part `floor` of the best score.
     A sentence comes with those beside it that it leans on, if there is room for them. What is in
-    one already does not come again. Where not even the best fits, it is its beginning that does.
+    one already does not come again. Where not even the best fits, it is its beginning that does,
+    and it stands alone.
     """
     chosen: list[Span] = []
     texts: set[str] = set()
     left = max_tokens
-    for one in ranked[:_MAX_LOOKED_AT]:
+    for one in ranked:
         if len(chosen) == top_k or left <= 0 or one.score < ranked[0].score * floor:
             break
         span = _fitting(one, left, count, is_first=not chosen)
@@ -47,6 +52,8 @@ def choose(
         chosen.append(span)
         texts.add(fold(span.text))
         left -= count(span.text)
+        if span.is_cut:
+            break
     return chosen
 
 
@@ -60,7 +67,7 @@ def _fitting(one: Found, most: int, count: Count, *, is_first: bool) -> Span | N
     whole = spans[-1]
     text = beginning(whole.text, lambda kept: count(kept) <= most)
     end = whole.start + len(text)
-    return Span(whole.said, whole.start, end, text, whole.score) if text else None
+    return replace(whole, end=end, text=text, is_cut=True) if text else None
 
 
 def beginning(text: str, fits: Callable[[str], bool]) -> str:

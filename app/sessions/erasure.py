@@ -15,8 +15,8 @@ async def erase_event(
 ) -> int | None:
     """Erase what an event says, for good; return its number, if there is such an event.
 
-    Its row stays with the number, the exchange and the times, so that the numbers have no gap.
-    The caller has locked the session.
+    Its row stays with the number, the exchange and the times, so that the numbers have no gap;
+    nobody is shown it. The caller has locked the session.
     """
     row = SessionEventRow
     said = (row.content, row.actions, row.error_code, row.error_message, row.event_metadata)
@@ -29,7 +29,8 @@ async def erase_event(
             row.delete_time.is_(None),
         )
         .values({column: null() for column in (*said, row.raw_event, row.token_count)})
-        .values(delete_time=now, size_bytes=0)
+        # Both are free texts of the caller's, and never null.
+        .values(author="", invocation_id="", delete_time=now, size_bytes=0)
         .returning(row.seq)
         .execution_options(synchronize_session=False)
     )

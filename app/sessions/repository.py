@@ -8,14 +8,18 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from sqlalchemy import (
+    JSON,
     ColumnElement,
     Row,
     Select,
     Text,
     and_,
+    case,
     cast,
     delete,
     func,
+    literal,
+    literal_column,
     select,
     update,
 )
@@ -32,9 +36,12 @@ from app.db.session import Session
 from app.sessions.entered import is_live
 from app.sessions.spoken import Said, is_answer, speaker_of, text_of
 from app.sessions.tables import SessionEventRow, SessionRow
+from app.wire.objects import size_of
 
 _R = TypeVar("_R")
 
+_UNREADABLE = r"\\u(0000|[dD][89a-fA-F])"
+"""In JSON, what no text of the database can hold, or may be a half of."""
 MAX_SAID_BYTES = 4 * 1024 * 1024
 """How long the events are, as they were sent, after which `list_said` returns no further one."""
 
@@ -180,16 +187,35 @@ async def list_events(
     return rows, (await session.execute(counted)).scalar_one() - len(rows)
 
 
+async def has_said(session: Session, name: SessionName, between: tuple[int, int]) -> bool:
+    """Say whether of the events from the one number to the other there is one not erased."""
+    statement = select(SessionEventRow.seq).where(_are_said(name, between)).limit(1)
+    return (await session.execute(statement)).first() is not None
+
+
+# To look into an object fails where any text in it holds what no column can.
+_PARTIAL: ColumnElement[str | None] = case(
+    (cast(SessionEventRow.event_metadata, Text).regexp_match(_UNREADABLE), None),
+    else_=SessionEventRow.event_metadata["partial"].as_string(),
+)
+
+
 async def list_said(
-    session: Session, name: SessionName, between: tuple[int, int], limit: int, *, newest: bool
+    session: Session,
+    name: SessionName,
+    between: tuple[int, int],
+    limit: int,
+    *,
+    newest: bool,
+    with_files: bool = False,
 ) -> list[Said]:
     """Return up to `limit` events with numbers from the one to the other, in their order.
 
     Where there are more, the newest of them, or the oldest; erased ones are left out. Fewer come
     where they are long: none once there are `MAX_SAID_BYTES`; none at all: there are none.
+    Without `with_files`, the contents of files stay where they are, and do not count.
     """
     row = SessionEventRow
-    partial = row.event_metadata["partial"].as_string()
     page = (
         select(
             row.seq,
@@ -199,23 +225,54 @@ async def list_said(
             row.content,
             row.token_count,
             row.size_bytes,
-            partial.label("partial"),
+            _PARTIAL.label("partial"),
         )
-        .where(
-            row.engine_id == name.engine.engine,
-            row.session_id == name.session,
-            row.seq.between(*between),
-            row.delete_time.is_(None),
-        )
+        .where(_are_said(name, between))
         .order_by(row.seq.desc() if newest else row.seq)
         .limit(limit)
         .subquery()
     )
     order = page.c.seq.desc() if newest else page.c.seq
     before = func.sum(page.c.size_bytes).over(order_by=order) - page.c.size_bytes
-    sized = select(page, before.label("before")).subquery()
-    statement = select(sized).where(sized.c.before < MAX_SAID_BYTES).order_by(sized.c.seq)
+    sized = select(page, before.label("before")).subquery("sized")
+    others = [column for column in sized.c if column.name not in {"content", "before"}]
+    text = cast(sized.c.content, Text)
+    is_spared: ColumnElement[bool] = literal(value=False)
+    if not with_files:
+        has_files = and_(text.contains('"inlineData"'), ~text.regexp_match(_UNREADABLE))
+        is_spared = func.coalesce(has_files, is_spared)
+    content = case((is_spared, _WITHOUT_FILES), else_=sized.c.content)
+    statement: Select[Any] = (
+        select(*others, content.label("content"), is_spared.label("is_spared"))
+        .where(sized.c.before < MAX_SAID_BYTES)
+        .order_by(sized.c.seq)
+    )
     return [_said(found) for found in await session.execute(statement)]
+
+
+def _are_said(name: SessionName, between: tuple[int, int]) -> ColumnElement[bool]:
+    return and_(
+        SessionEventRow.engine_id == name.engine.engine,
+        SessionEventRow.session_id == name.session,
+        SessionEventRow.seq.between(*between),
+        SessionEventRow.delete_time.is_(None),
+    )
+
+
+_WITHOUT_FILES: ColumnElement[Any] = literal_column(
+    # All else is left as it was sent, which `jsonb` would change.
+    """json_build_object(
+        'role', sized.content -> 'role',
+        'parts', (select json_agg(case when json_typeof(part -> 'inlineData') = 'object' then (
+            select json_object_agg(of_part.key, case when of_part.key = 'inlineData' then (
+                select coalesce(json_object_agg(of_file.key, of_file.value), '{}')
+                from json_each(of_part.value) of_file where of_file.key <> 'data'
+            ) else of_part.value end)
+            from json_each(part) of_part
+        ) else part end order by place)
+        from json_array_elements(sized.content -> 'parts') with ordinality parts (part, place)))""",
+    JSON(),
+)
 
 
 def _said(row: Row[Any]) -> Said:
@@ -228,7 +285,8 @@ def _said(row: Row[Any]) -> Said:
         text=text_of(row.content),
         token_count=row.token_count,
         is_answer=is_answer(row.author, row.content, {"partial": row.partial == "true"}),
-        size_bytes=row.size_bytes,
+        size_bytes=size_of(row.content) if row.is_spared else row.size_bytes,
+        stored_bytes=row.size_bytes,
     )
 
 

@@ -12,6 +12,7 @@ from enum import StrEnum
 from typing import Any
 
 _USERS = frozenset({"user", "human"})
+_AGENTS = frozenset({"model", "assistant", "agent", "ai"})
 _SYSTEMS = frozenset({"system", "developer"})
 _TOOLS = frozenset({"tool", "function"})
 _SILENT = frozenset({"text", "thought", "thoughtSignature"})
@@ -27,22 +28,31 @@ class Speaker(StrEnum):
     SYSTEM = "system"
 
 
-def speaker_of(author: str, content: Mapping[str, Any] | None) -> Speaker:
-    """Say whose an event is: by its author, what its parts are, and its content's role.
+_SPEAKERS = {
+    name: speaker
+    for names, speaker in (
+        (_USERS, Speaker.USER),
+        (_AGENTS, Speaker.AGENT),
+        (_SYSTEMS, Speaker.SYSTEM),
+        (_TOOLS, Speaker.TOOL),
+    )
+    for name in names
+}
+"""By what roles and authors are called."""
 
-    What a tool returns is the tool's, whoever sends it: Gemini has it under the role `user`. An
-    author of any other name is a user or an agent as the role says, and without one an agent.
+
+def speaker_of(author: str, content: Mapping[str, Any] | None) -> Speaker:
+    """Say whose an event is: by what its parts are, its content's role, and then its author.
+
+    What a tool returns is the tool's, whoever sends it: Gemini has it under the role `user`. The
+    role comes before the author, which is a name that people and agents are given: one called
+    `system` is none. An author of any other name, without a role that is known, is an agent.
     """
     who, role = _plain(author), _plain(str((content or {}).get("role") or ""))
     results = ["functionResponse" in part for part in parts_of(content)]
     if any(results) and (all(results) or who not in _USERS):
         return Speaker.TOOL
-    for name in (who, role):
-        if name in _SYSTEMS:
-            return Speaker.SYSTEM
-        if name in _TOOLS:
-            return Speaker.TOOL
-    return Speaker.USER if who in _USERS or role in _USERS else Speaker.AGENT
+    return _SPEAKERS.get(role) or _SPEAKERS.get(who) or Speaker.AGENT
 
 
 def _plain(name: str) -> str:
@@ -87,7 +97,9 @@ class Said:
         text: what is shown of it; empty: nothing.
         token_count: what its sender says that it takes of a prompt.
         is_answer: whether it completes its exchange.
-        size_bytes: the length of the whole event, as JSON.
+        size_bytes: the length of the whole event, as JSON; or where files of it were not read, of
+            what was.
+        stored_bytes: the length of the whole event, as JSON.
     """
 
     seq: int
@@ -99,6 +111,7 @@ class Said:
     token_count: int | None
     is_answer: bool = False
     size_bytes: int = 0
+    stored_bytes: int = 0
 
 
 class Step(StrEnum):

@@ -4,6 +4,9 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeVar
 
 from app.core.errors import InvalidArgument, Reason
+from app.wire.memory_policy import AGENT_RESERVE
+
+_CHARS_PER_TOKEN = 4
 
 
 class BudgetTooSmall(InvalidArgument):
@@ -18,7 +21,8 @@ class BudgetTooSmall(InvalidArgument):
         numbers = {"limit": limit, "reserved": reserved, "needed": needed}
         super().__init__(
             f"{what} {needed} tokens; the limit of {limit} leaves"
-            f" {max(0, limit - reserved)} beside the {reserved} reserved for the answer.",
+            f" {max(0, limit - reserved)} beside the {reserved} that reserveOutputTokens keeps"
+            f" for the answer (unless given, {AGENT_RESERVE} with agent_summary, else 0).",
             Reason.BUDGET_TOO_SMALL,
             metadata={name: str(number) for name, number in numbers.items()},
         )
@@ -34,6 +38,11 @@ class Costly(Protocol):
 
 
 _T = TypeVar("_T", bound=Costly)
+
+
+def by_length(text: str) -> int:
+    """Return about how many tokens a text has: a quarter of its characters, rounded up."""
+    return -(-len(text) // _CHARS_PER_TOKEN)
 
 
 def newest_within(items: Sequence[_T], budget: int | None) -> Sequence[_T]:

@@ -5,7 +5,7 @@ each event of the session is in exactly one of: shown word for word, covered by 
 shown, omitted. An erased event that no summary covers counts as omitted.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from app.strategies.budgets import BudgetTooSmall, Costly, gaps, newest_within, total
 from app.strategies.due import next_due
@@ -58,11 +58,14 @@ def shares_of(rules: Rules, fixed: Fixed) -> Shares:
     return Shares(room, ways.stm * unit, ways.lts * unit)
 
 
-def compose(rules: Rules, history: History, shares: Shares) -> Composition:
+def compose(
+    rules: Rules, history: History, shares: Shares, least: Callable[[Turn], int] | None = None
+) -> Composition:
     """Choose what is shown.
 
     Over the budget, the oldest events go first, then the oldest summaries. Of a newest event that
-    does not fit, as much is shown as there is room for.
+    does not fit, as much is shown as there is room for: if that is `least` at least, the tokens of
+    the shortest that an event is cut to; by default the overhead and one more.
 
     Raises:
         BudgetTooSmall: all events are to be shown, and do not fit.
@@ -76,7 +79,7 @@ def compose(rules: Rules, history: History, shares: Shares) -> Composition:
     left = _without(shares.room, summaries)
     space = min((most for most in (left, rules.window_tokens) if most is not None), default=None)
     shown = newest_within(turns, space)
-    cut = _cut(turns, shown, space, rules.overhead)
+    cut = _cut(turns, shown, space, least or (lambda _: rules.overhead + 1))
     if cut:
         shown = turns[-1 - len(shown) :]
         left = None if left is None or space is None else left - space
@@ -94,20 +97,24 @@ def _check_fits(rules: Rules, turns: Sequence[Turn], shares: Shares) -> None:
 
 
 def _cut(
-    turns: Sequence[Turn], shown: Sequence[Turn], space: int | None, overhead: int
+    turns: Sequence[Turn],
+    shown: Sequence[Turn],
+    space: int | None,
+    least: Callable[[Turn], int],
 ) -> dict[int, int]:
     """Return the newest event that says something and does not fit, and how much of it does."""
-    if space is None or space <= overhead or len(shown) == len(turns) or total(shown):
+    if space is None or len(shown) == len(turns) or total(shown):
         return {}
-    return {turns[-1 - len(shown)].seq: space}
+    turn = turns[-1 - len(shown)]
+    return {turn.seq: space} if space >= least(turn) else {}
 
 
 def _in_window(rules: Rules, history: History) -> Sequence[Turn]:
+    """Return the events of the newest complete exchanges, and of one that is not complete yet."""
     turns = history.turns
-    if rules.window is None or not turns:
+    if rules.window is None:
         return turns
-    newest = max(history.complete, turns[-1].exchange)
-    return [turn for turn in turns if turn.exchange > newest - rules.window]
+    return [turn for turn in turns if turn.exchange > history.complete - rules.window]
 
 
 def _without(budget: int | None, items: Iterable[Costly]) -> int | None:

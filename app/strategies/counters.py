@@ -1,5 +1,6 @@
 """Counts the tokens of what a prompt shows, each time by the counter that a policy names."""
 
+import asyncio
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Protocol
@@ -9,9 +10,10 @@ from app.llm import encodings
 from app.llm.named import check_counter
 from app.sessions.spoken import Said
 from app.settings import Settings
+from app.strategies.budgets import by_length
 from app.strategies.policies import CHARS4, DECLARED
+from app.wire.memory_policy import COUNTERS
 
-_CHARS_PER_TOKEN = 4
 _LONGEST_PIECE = 100_000
 
 
@@ -32,11 +34,6 @@ class Counter(Protocol):
 class _Counter:
     name: str
     count: Callable[[str], int]
-
-
-def by_length(text: str) -> int:
-    """Return a quarter of the characters, rounded up."""
-    return -(-len(text) // _CHARS_PER_TOKEN)
 
 
 def counter_of(name: str, settings: Settings, field: str = "policy.counter") -> Counter:
@@ -61,6 +58,13 @@ def counter_of(name: str, settings: Settings, field: str = "policy.counter") -> 
         return sum(len(encoding.encode_ordinary(piece)) for piece in _pieces(text))
 
     return _Counter(name, count)
+
+
+async def loaded(name: str, settings: Settings, field: str = "policy.counter") -> Counter:
+    """Return a counter as `counter_of` does, which reads a file aside."""
+    if name in COUNTERS:
+        return counter_of(name, settings, field)
+    return await asyncio.to_thread(counter_of, name, settings, field)
 
 
 def _pieces(text: str) -> Iterator[str]:

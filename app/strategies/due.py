@@ -71,15 +71,31 @@ def _end_of_block(ways: Summarising, history: History) -> _End | None:
     turns = history.turns
     if ways.combine is Combine.APPEND and (again := _gap(turns, history.until)):
         return again
-    free = history.complete - ways.keep
-    oldest = 0 if history.is_tail else turns[0].exchange if turns else free + 1
-    target = max(history.behind + ways.cap, oldest)
-    if target > free:
+    oldest = 0 if history.is_tail else turns[0].exchange if turns else history.complete + 1
+    target = next_target(ways, history.behind, oldest)
+    if not is_reached(ways, history.complete, target):
         return None
     after = next((turn for turn in turns if turn.exchange > target), None)
     if after is not None:
         return _End(after.seq - 1, target)
+    if history.is_bounded and turns:
+        # It ends with what was read; what comes after that is left to the next.
+        return _End(turns[-1].seq, min(target, turns[-1].exchange))
     return _End(turns[-1].seq if turns else history.last_seq, target)
+
+
+def next_target(ways: Summarising, behind: int, oldest: int = 0) -> int:
+    """Return the exchange that the next summary reaches to.
+
+    `behind` is the last that is covered, `oldest` the first after it of which there is something
+    to read; 0: not known.
+    """
+    return max(behind + ways.cap, oldest)
+
+
+def is_reached(ways: Summarising, complete: int, target: int) -> bool:
+    """Say whether so many exchanges are complete that a summary up to one of them is due."""
+    return target <= complete - ways.keep
 
 
 def _gap(turns: Sequence[Turn], until: int | None) -> _End | None:

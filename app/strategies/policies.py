@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import TypeVar
 
 from app.wire.memory_policy import (
+    AGENT_RESERVE,
     BUILTIN,
     CHARS4,
     DECLARED,
@@ -34,7 +35,7 @@ _T = TypeVar("_T")
 
 DEFAULT = MemoryPolicy(strategy=Strategy.INCLUSIVE)
 """The policy where neither session nor engine has one."""
-_EVERY, _CAP, _SUMMARY_TOKENS, _RESERVE = 3, 10, 250, 800
+_EVERY, _CAP, _SUMMARY_TOKENS = 3, 10, 250
 
 
 class Combine(StrEnum):
@@ -81,7 +82,7 @@ class Rules:
 
     Attributes:
         limit: tokens of the window, the reserved ones included; None: any number.
-        window: how many exchanges are shown; None: any number; also `window_tokens`.
+        window: how many complete exchanges are shown; None: any number; also `window_tokens`.
         shows: False: nothing of the session.
         may_omit: whether events that do not fit are left out, or are an error.
         summarising: None: no summaries.
@@ -124,7 +125,7 @@ class Rules:
 def rules_of(policy: MemoryPolicy) -> Rules:
     """Fill in what a policy leaves open."""
     is_agents = policy.strategy is Strategy.AGENT_SUMMARY
-    reserve = _RESERVE if is_agents else 0
+    reserve = AGENT_RESERVE if is_agents else 0
     role = SummaryRole.ASSISTANT if is_agents else SummaryRole.SYSTEM
     return Rules(
         strategy=policy.strategy,

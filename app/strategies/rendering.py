@@ -4,8 +4,9 @@
 by its own form. `openai` and `gemini` are sent to a provider as they stand: calls of tools are
 structured where their results are shown directly after them (`shapes.py`), else both are text.
 `text` is lines, `Human: ...` and `AI: ...`: each thing on lines of its own, but for summaries,
-which the policy's joiner joins. Further lines of one thing said are indented, so that nobody speaks
-in another's name.
+which the policy's joiner joins. Further lines of one thing said or of a summary are indented, so
+that nobody speaks in another's name; a summary that begins as such a line is marked. What begins
+with a mark that is not its own has one before it (`marks.py`).
 
 Everything shown has a piece, the text that it is counted by. The texts of a rendering together are
 never longer than the pieces of all that it shows. Files have no more than their mention counted.
@@ -15,12 +16,14 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-from unicodedata import category, normalize
+from unicodedata import normalize
 
 from app.rules.sentences import CONTEXT_BEGIN, CONTEXT_END
-from app.sessions.spoken import Said, Speaker
+from app.sessions.spoken import Said, Speaker, parts_of, text_of
+from app.strategies.budgets import by_length
 from app.strategies.forms import Format, Source
-from app.strategies.lines import label_of, line
+from app.strategies.lines import begins_as_line, line, line_of
+from app.strategies.marks import SUMMARY_MARK, SYSTEM_MARK, guarded
 from app.strategies.policies import Rules
 from app.strategies.shapes import Item, as_gemini, as_openai
 from app.wire.memory_policy import SummaryRole
@@ -28,11 +31,10 @@ from app.wire.memory_policy import SummaryRole
 CUT = "[... cut]"
 """The end of an event of which not all is shown."""
 _CUT_SHORT = "\u2026"
-_SYSTEM_MARK = "[system] "
-_SUMMARY_MARK = "[summary] "
 _MARKER_NAME = CONTEXT_BEGIN.strip("<>")
+_NOT_OF_NAME = re.compile(r"[^a-z_]")
+"""Signs that are not seen, and what stands above letters, are many."""
 _BRACKETS = str.maketrans("<>\uff1c\uff1e\ufe64\ufe65", "\u2039\u203a" * 3)
-_CHARS_PER_TOKEN = 4
 
 Count = Callable[[str], int]
 
@@ -56,11 +58,6 @@ class Shown:
     cut: Mapping[int, int] = field(default_factory=dict)
     memories: Sequence[tuple[str, str]] = ()
     pending: str | None = None
-
-
-def by_length(text: str) -> int:
-    """Return a quarter of the characters, rounded up."""
-    return -(-len(text) // _CHARS_PER_TOKEN)
 
 
 def render(shown: Shown, rules: Rules, form: Format, count: Count = by_length) -> dict[str, Any]:
@@ -90,7 +87,17 @@ def render(shown: Shown, rules: Rules, form: Format, count: Count = by_length) -
 
 def piece(said: Said, rules: Rules, form: Format) -> str:
     """Return the text that an event is counted by; empty: nothing of it is shown."""
+    if form is Format.GEMINI and said.speaker in {Speaker.USER, Speaker.TOOL}:
+        # Each of its parts is one of the message, too.
+        texts = (text_of({"parts": [part]}) for part in parts_of(said.content))
+        return "\n".join(guarded(text, said.speaker, form) for text in texts if text)
     return _dressed(said, said.text, rules, form) if said.text else ""
+
+
+def least(said: Said, rules: Rules, form: Format, count: Count) -> int:
+    """Return the tokens of the shortest that an event is cut to, its message included."""
+    overhead = 0 if form is Format.TEXT else rules.overhead
+    return overhead + min(count(_dressed(said, mark, rules, form)) for mark in (CUT, _CUT_SHORT))
 
 
 def piece_of(kind: Source, text: str, rules: Rules, form: Format) -> str:
@@ -109,8 +116,12 @@ def memory_block(facts: Sequence[str]) -> str:
     """Return facts as one block, a line for each; empty without any. None ends the block early."""
     if not facts:
         return ""
-    lines = (f"- {_harmless(' '.join(fact.split()))}" for fact in facts)
-    return "\n".join((CONTEXT_BEGIN, *lines, CONTEXT_END))
+    return "\n".join((CONTEXT_BEGIN, *map(memory_line, facts), CONTEXT_END))
+
+
+def memory_line(fact: str) -> str:
+    """Return a fact as a line of the block."""
+    return f"- {_harmless(' '.join(fact.split()))}"
 
 
 def cut_text(text: str, fits: Callable[[str], bool]) -> str:
@@ -147,8 +158,8 @@ def _marked(kept: str, mark: str) -> str:
 
 def _harmless(fact: str) -> str:
     """Take the angle brackets off a fact that names the block's markers, however disguised."""
-    plain = "".join(sign for sign in normalize("NFKC", fact) if category(sign) != "Cf")
-    return fact.translate(_BRACKETS) if _MARKER_NAME in re.sub(r"\s", "", plain.lower()) else fact
+    plain = _NOT_OF_NAME.sub("", normalize("NFKD", fact).lower())
+    return fact.translate(_BRACKETS) if _MARKER_NAME in plain else fact
 
 
 def _items(shown: Shown, rules: Rules, form: Format, count: Count) -> Iterator[Item]:
@@ -195,19 +206,23 @@ def _event_text(said: Said, tokens: int | None, rules: Rules, form: Format, coun
 
 def _dressed(said: Said, text: str, rules: Rules, form: Format) -> str:
     if form is Format.TEXT:
-        return line(label_of(said.speaker, rules), text) + "\n"
+        return line_of(said.speaker, text, rules) + "\n"
     if form is Format.GEMINI and said.speaker is Speaker.SYSTEM:
-        return _SYSTEM_MARK + text
-    return text
+        return SYSTEM_MARK + text
+    return guarded(text, said.speaker, form)
 
 
 def _asked(text: str, rules: Rules, form: Format) -> str:
     """Return the message to answer, in the dress of the form."""
-    return line(rules.human_label, text) if form is Format.TEXT else text
+    if form is Format.TEXT:
+        return line_of(Speaker.USER, text, rules)
+    return guarded(text, Speaker.USER, form)
 
 
 def _summary_text(text: str, rules: Rules, form: Format) -> str:
-    return _SUMMARY_MARK + text if _is_turn(rules, form) else text
+    if form is Format.TEXT:
+        return (SUMMARY_MARK if begins_as_line(text, rules) else "") + line("", text)
+    return SUMMARY_MARK + text if _is_turn(rules, form) else text
 
 
 def _is_turn(rules: Rules, form: Format) -> bool:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from app.sessions.spoken import Said, Speaker, parts_of, text_of
+from app.strategies.forms import Format
+from app.strategies.marks import guarded
 
 _MAX_CALL_ID_CHARS = 40
 """OpenAI refuses longer ones."""
@@ -55,17 +57,24 @@ def as_openai(items: Sequence[Item]) -> dict[str, Any]:
     sources: list[Mapping[str, Any]] = []
     place = 0
     while place < len(items):
-        item, found = items[place], _round_at(items[place:], _OPENAI_TOOL)
+        item, found = items[place], _round_at(items, place, _OPENAI_TOOL)
         length = 1
         if found is None or item.said is None:
             made = [(item.source, {"role": item.role, "content": item.text})]
         else:
-            made = list(_openai_round(item.said, found, items[place:]))
             length += len(found.results)
+            made = list(_openai_round(item.said, found, items[place : place + length]))
         sources += [source for source, _ in made]
         messages += [message for _, message in made]
         place += length
     return {"messages": messages, "sources": sources}
+
+
+def messages_of(said: Said) -> int:
+    """Return how many messages `as_openai` may make of an event: one for each of its results."""
+    if said.speaker is not Speaker.TOOL:
+        return 1
+    return max(1, sum("functionResponse" in part for part in parts_of(said.content)))
 
 
 def as_gemini(items: Sequence[Item]) -> dict[str, Any]:
@@ -79,7 +88,7 @@ def as_gemini(items: Sequence[Item]) -> dict[str, Any]:
     sources: list[dict[str, Any]] = []
     place = 0
     while place < len(kept):
-        found = _round_at(kept[place:], _GEMINI_TOOL)
+        found = _round_at(kept, place, _GEMINI_TOOL)
         if found is not None and _may_call(contents):
             length = 1 + len(found.results)
             _add_round(contents, sources, kept[place : place + length], found)
@@ -96,9 +105,9 @@ def as_gemini(items: Sequence[Item]) -> dict[str, Any]:
     return answer
 
 
-def _round_at(items: Sequence[Item], names: re.Pattern[str]) -> _Round | None:
-    """Return the round that begins with the first of the items, if one does."""
-    said = items[0].said
+def _round_at(items: Sequence[Item], place: int, names: re.Pattern[str]) -> _Round | None:
+    """Return the round that begins with the item at a place, if one does."""
+    said = items[place].said
     if said is None or said.speaker is not Speaker.AGENT:
         return None
     calls = _named(said, "functionCall", "args", names)
@@ -106,7 +115,8 @@ def _round_at(items: Sequence[Item], names: re.Pattern[str]) -> _Round | None:
         return None
     results: list[list[tuple[int, _Call]]] = []
     is_open = dict.fromkeys(range(len(calls)))
-    for item in items[1:]:
+    for following in range(place + 1, len(items)):
+        item = items[following]
         if not is_open or item.said is None or item.said.speaker is not Speaker.TOOL:
             break
         found = _answers(calls, is_open, item.said, names)
@@ -160,7 +170,7 @@ def _answers_call(call: _Call, result: _Call) -> bool:
 def _openai_round(
     said: Said, found: _Round, items: Sequence[Item]
 ) -> Iterator[tuple[Mapping[str, Any], dict[str, Any]]]:
-    ids = [_openai_id(said, n, call) for n, call in enumerate(found.calls, start=1)]
+    ids = _openai_ids(said, found.calls)
     beside = [part for part in parts_of(said.content) if not _is_call(part)]
     yield (
         items[0].source,
@@ -183,10 +193,17 @@ def _openai_round(
             yield item.source, {"role": "tool", "tool_call_id": ids[number], "content": told}
 
 
-def _openai_id(said: Said, number: int, call: _Call) -> str:
-    if call.own_id and len(call.own_id) <= _MAX_CALL_ID_CHARS:
-        return call.own_id
-    return f"call_{said.seq}_{number}"
+def _openai_ids(said: Said, calls: Sequence[_Call]) -> list[str]:
+    """Return an id for each of the calls, its own where that will do; no two are the same."""
+    ids = [one.own_id or "" for one in calls]
+    ids = [own_id if len(own_id) <= _MAX_CALL_ID_CHARS else "" for own_id in ids]
+    for place in range(len(ids)):
+        number = place + 1
+        while not ids[place]:
+            made = f"call_{said.seq}_{number}"
+            ids[place] = "" if made in ids else made
+            number += len(calls)
+    return ids
 
 
 def _compact(told: Mapping[str, Any]) -> str:
@@ -203,10 +220,16 @@ def _instructs(item: Item) -> bool:
 
 
 def _may_call(contents: Sequence[Mapping[str, Any]]) -> bool:
-    """Say whether a call may come next: after a turn of the user, in one turn with the agent's."""
-    if not contents:
-        return False
-    return contents[-1]["role"] == "user" or len(contents) > 1
+    """Say whether a call may come next: after the user, in one turn with all the agent's since."""
+    return any(one["role"] == "user" for one in contents)
+
+
+def _join_turns(contents: list[dict[str, Any]], sources: list[dict[str, Any]]) -> None:
+    """Make one turn of those of the agent at the end."""
+    while contents[-2]["role"] == contents[-1]["role"] == "model":
+        parts, source = contents.pop()["parts"], sources.pop()
+        contents[-1]["parts"] += parts
+        sources[-1]["lastSeq"] = source.get("lastSeq", source["seq"])
 
 
 def _add_round(
@@ -216,6 +239,8 @@ def _add_round(
     found: _Round,
 ) -> None:
     # A call has its turn with what the agent said just before: it must follow the user's.
+    if contents[-1]["role"] == "model":
+        _join_turns(contents, sources)
     if contents[-1]["role"] == "model":
         contents[-1]["parts"] += _gemini_parts(items[0], found)
         sources[-1]["lastSeq"] = items[0].source["seq"]
@@ -245,7 +270,7 @@ def _gemini_parts(item: Item, found: _Round | None) -> list[dict[str, Any]]:
         text = text_of({"parts": [part]})
         if not text:
             continue
-        shown: dict[str, Any] = _file(part) or {"text": text}
+        shown: dict[str, Any] = _file(part) or {"text": _own(text, item)}
         if found is not None and _is_call(part):
             shown = {"functionCall": _called(next(calls), found)}
         # Without its signature a call is refused by models that think.
@@ -253,6 +278,10 @@ def _gemini_parts(item: Item, found: _Round | None) -> list[dict[str, Any]]:
             shown["thoughtSignature"] = signature
         parts.append(shown)
     return parts
+
+
+def _own(text: str, item: Item) -> str:
+    return text if item.said is None else guarded(text, item.said.speaker, Format.GEMINI)
 
 
 def _file(part: Mapping[str, Any]) -> dict[str, Any] | None:

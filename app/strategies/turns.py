@@ -51,6 +51,8 @@ class History:
         is_tail: whether there are events between the summaries and `turns` that are not told.
         covered: tokens of the events that the summaries cover; None: not known, or too many to
             be read at once. With `SPLIT` alone it decides whether they are read once more.
+        is_bounded: whether there are events after `turns` that are not told, since no more are
+            read at once.
         until: the last event before summaries that stand after a gap, which an erased event has
             left; None: there is no gap.
     """
@@ -63,6 +65,7 @@ class History:
     cleared_exchange: int = 0
     is_tail: bool = False
     covered: int | None = None
+    is_bounded: bool = False
     until: int | None = None
 
     @property

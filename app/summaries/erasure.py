@@ -38,11 +38,22 @@ async def mark_stale(
     return set((await session.execute(statement)).scalars())
 
 
-async def supersede_all(session: Session, name: SessionName, now: datetime) -> None:
-    """Supersede what is active of a session, and give up what has failed."""
-    await change(session, and_(of(name), is_retried()), retry_time=None, update_time=now)
+async def supersede_all(session: Session, name: SessionName, now: datetime) -> Collection[str]:
+    """Supersede what is active of a session, and give up what has failed.
+
+    Returns the keys of the policies of which something had failed.
+    """
+    given_up = (
+        update(_R)
+        .where(of(name), is_retried())
+        .values(retry_time=None, update_time=now)
+        .returning(_R.policy_key)
+        .execution_options(synchronize_session=False)
+    )
+    keys = set((await session.execute(given_up)).scalars())
     is_active = and_(of(name), IS_ACTIVE)
     await change(session, is_active, state=State.SUPERSEDED, update_time=now)
+    return keys
 
 
 async def give_up(session: Session, name: SessionName, policy_key: str, now: datetime) -> None:

@@ -3,25 +3,34 @@
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import islice
 
 from app.rules.scoring import score
 from app.rules.sentences import sentences
+from app.strategies.lines import line
 
 MODEL_ID = "builtin:extractive"
 """What summaries name as what has made them."""
 _MAX_SENTENCES = 4_000
 _MAX_OF_TEXT = 400
 _MAX_SENTENCE_CHARS = 2_000
+_MAX_CHARS = 200_000
+"""The beginning of a text that is looked at: an event may have some millions of characters."""
 _SPACE = re.compile(r"\s+")
 _CUT = "\u2026"
 
 
 @dataclass(frozen=True)
 class Piece:
-    """What somebody says; `label` is who, empty: what a summary before says, line by line."""
+    """What somebody says; `label` is who, which a policy may leave empty.
+
+    Attributes:
+        is_summary: what a summary before says: its lines stand as they are, without a label.
+    """
 
     label: str
     text: str
+    is_summary: bool = False
 
 
 @dataclass(frozen=True)
@@ -60,16 +69,15 @@ def _weighed(pieces: Iterable[Piece]) -> list[_Sentence]:
 
 
 def _lines(piece: Piece) -> Iterator[tuple[str, float]]:
-    if not piece.label:
-        for text in piece.text.splitlines():
-            if text.strip():
-                yield text.strip(), score(text.partition(": ")[2] or text)
+    told = piece.text[:_MAX_CHARS]
+    if piece.is_summary:
+        for whole in told.splitlines():
+            if text := whole.strip()[:_MAX_SENTENCE_CHARS]:
+                yield text, score(text.partition(": ")[2] or text)
         return
-    for number, one in enumerate(sentences(piece.text)):
-        if number == _MAX_OF_TEXT:
-            return
+    for one in islice(sentences(told), _MAX_OF_TEXT):
         text = _SPACE.sub(" ", one.text[:_MAX_SENTENCE_CHARS])
-        yield f"{piece.label}: {text}", score(text)
+        yield line(piece.label, text), score(text)
 
 
 def cut_off(text: str, chars: int) -> str:

@@ -1,17 +1,20 @@
 """What a worker runs to make summaries of a session.
 
 Read what is due, have it written, then write it in the transaction that locks the session: until
-nothing more is due. A summary of what has changed meanwhile is not kept, and made again. Where the
+nothing more is due. Whether it is, is looked up without that lock; under it, only whether anything
+has changed since. A summary of what has changed meanwhile is not kept, and made again. Where the
 model fails, that is written and the operation waits, so that nothing else does.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 from app.core.errors import Aborted, NotFound, Reason
 from app.core.names import EngineName, SessionName, SummaryName
 from app.db.session import Session
+from app.engines import repository as engines
 from app.llm.ports import Meter
 from app.operations.runner import Job
 from app.operations.schemas import type_url
@@ -20,9 +23,9 @@ from app.sessions import repository as sessions
 from app.sessions.spoken import Said
 from app.sessions.tables import SessionRow
 from app.strategies.composing import Due, Fixed, Kind, Shares, next_due, shares_of
-from app.strategies.counters import Counter, counter_of
+from app.strategies.counters import Counter, loaded
 from app.strategies.policies import rules_of
-from app.summaries import material, repository
+from app.summaries import lookups, material, queue, repository
 from app.summaries.erasure import give_up
 from app.summaries.repository import State
 from app.summaries.tables import SessionSummaryRow
@@ -32,6 +35,8 @@ from app.wire.memory_policy import MemoryPolicy
 _PAGE = 200
 _MOST_IN_VAIN = 3
 """How often a summary is made of what has changed by then, before the work is left for later."""
+_MOST_LOOKS = 3
+"""How often what changes all the time is looked at without its lock."""
 
 
 async def summarize(job: Job, resources: Resources) -> None:
@@ -45,8 +50,9 @@ async def summarize(job: Job, resources: Resources) -> None:
     shares = shares_of(
         found.rules, Fixed(system=fixed.get("system", 0), pending=fixed.get("pending", 0))
     )
-    counter = counter_of(found.rules.counter, resources.settings)
-    await _Summarizing(found, counter, shares).run()
+    counter = await loaded(found.rules.counter, resources.settings)
+    is_own = bool(request.get("isOwn"))
+    await _Summarizing(found, counter, shares, is_own).run()
 
 
 async def regenerate(job: Job, resources: Resources) -> None:
@@ -80,12 +86,21 @@ def _response(method: str, **fields: object) -> dict[str, Any]:
 
 @dataclass
 class _Summarizing:
-    """One run of the operation of a session and a policy."""
+    """One run of the operation of a session and a policy.
+
+    Attributes:
+        is_own: whether the policy was the session's when this was asked for. Once it no longer is,
+            nothing is due.
+        in_vain: how often in a row a summary was not kept.
+        looks: how often in a row nothing was due, and the session had changed by then.
+    """
 
     work: Work
     counter: Counter
     shares: Shares
+    is_own: bool
     in_vain: int = 0
+    looks: int = 0
 
     async def run(self) -> None:
         """Go on until nothing is due.
@@ -100,34 +115,40 @@ class _Summarizing:
     async def _step(self) -> bool:
         """Make the next summary, if one is due; return whether the operation has ended."""
         work, meter = self.work, Meter()
-        found = await self._read()
+        state, found = await self._read()
         if found is None:
-            return await self._end()
-        written = await work.write(found, meter)
-        async with work.writing(meter) as session:
-            row = await work.lock(session)
-            new = work.row(found, meter, written)
-            is_kept = await work.keep(session, row, found, new)
-            self.in_vain = 0 if is_kept else self.in_vain + 1
-            has_more = row is not None and await self._due(session, row) is not None
-            await work.record(session, meter)
-            if not has_more:
-                await self._finish(session, row)
-        if has_more and self.in_vain == _MOST_IN_VAIN:
+            return await self._end(state)
+        if self.in_vain == _MOST_IN_VAIN:
             raise Aborted(
                 f"The session changed each of the {_MOST_IN_VAIN} times that it was summarised.",
                 Reason.CONCURRENT_CHANGE,
             )
-        return not has_more
+        written = await work.write(found, meter)
+        async with work.writing(meter) as session:
+            row = await work.lock(session)
+            is_kept = await work.keep(session, row, found, work.row(found, meter, written))
+            await work.record(session, meter)
+            await work.hold(session)
+        self.in_vain = 0 if is_kept else self.in_vain + 1
+        self.looks = 0
+        return False
 
-    async def _end(self) -> bool:
-        """End the operation, unless something has become due since."""
+    async def _end(self, state: "_State | None") -> bool:
+        """End the operation, unless something may have become due since."""
         async with self.work.job.db.transaction() as session:
             row = await self.work.lock(session)
-            if row is not None and await self._due(session, row) is not None:
+            if row is not None and await self._has_more(session, row, state):
                 return False
             await self._finish(session, row)
         return True
+
+    async def _has_more(self, session: Session, row: SessionRow, state: "_State | None") -> bool:
+        """Say whether to look again: a session is not kept waiting while its events are counted."""
+        now = await self._state(session, row)
+        if now == state or not now.is_held:
+            return False
+        self.looks += 1
+        return self.looks < _MOST_LOOKS or await self._due(session, row) is not None
 
     async def _finish(self, session: Session, row: SessionRow | None) -> None:
         work = self.work
@@ -135,11 +156,30 @@ class _Summarizing:
             await give_up(session, work.name, work.rules.key, work.job.clock.now())
         await work.job.finish(session, _response("SummarizeSession"), work.details())
 
-    async def _read(self) -> Found | None:
-        """Read what is due; None: nothing is, or there is no such session."""
+    async def _read(self) -> "tuple[_State | None, Found | None]":
+        """Read how the session stands, and what is due; None: there is none, or nothing is."""
         async with self.work.job.db.snapshot() as session:
             row = await self.work.find(session)
-            return None if row is None else await self._due(session, row)
+            if row is None:
+                return None, None
+            state = await self._state(session, row)
+            return state, await self._due(session, row) if state.is_held else None
+
+    async def _state(self, session: Session, row: SessionRow) -> "_State":
+        work = self.work
+        return _State(
+            create_time=row.create_time,
+            last_seq=row.last_seq,
+            cleared_seq=row.cleared_seq,
+            active=await lookups.count_active(session, work.name, work.rules.key),
+            is_held=not self.is_own or await self._is_held(session, row),
+        )
+
+    async def _is_held(self, session: Session, row: SessionRow) -> bool:
+        """Say whether the policy still holds for the session."""
+        engine = await engines.get(session, self.work.name.engine)
+        policy = queue.policy_of(row.memory_policy, engine)
+        return policy is not None and rules_of(policy).key == self.work.rules.key
 
     async def _due(self, session: Session, row: SessionRow) -> Found | None:
         work = self.work
@@ -149,8 +189,32 @@ class _Summarizing:
             return None
         first, last = due.read or (0, -1)
         said = [told.said[seq] for seq in sorted(told.said) if first <= seq <= last]
-        previous = [told.summaries[one].text or "" for one in due.previous]
-        return await work.found(session, row, due, said, previous)
+        return await work.found(session, row, due, said, await _previous(session, work, due))
+
+
+@dataclass(frozen=True)
+class _State:
+    """By what a session shows that something may have become due.
+
+    Attributes:
+        active: how many summaries of the policy are. An erased event takes from them; nobody else
+            can add to them as long as this runs.
+        is_held: whether the policy holds.
+    """
+
+    create_time: datetime
+    last_seq: int
+    cleared_seq: int
+    active: int
+    is_held: bool
+
+
+async def _previous(session: Session, work: Work, due: Due) -> list[str]:
+    """Return the texts of the summaries that another takes up."""
+    if not due.previous:
+        return []
+    texts = await lookups.list_texts(session, work.name, due.previous)
+    return [text or "" for _, text in texts]
 
 
 @dataclass(frozen=True)
@@ -178,7 +242,7 @@ class _Regenerating:
             if is_kept:
                 await work.job.finish(session, _response("RegenerateSummary"), work.details())
             else:
-                await work.job.note(session, work.details())
+                await work.hold(session)
         if not is_kept:
             raise repository.not_active(self.summary)
 
@@ -191,8 +255,7 @@ class _Regenerating:
             raise repository.not_active(self.summary)
         due = _due_of(summary, self.work.made.chars_per_token)
         said = await self._said(session, due)
-        texts = await repository.list_texts(session, self.work.name, due.previous)
-        previous = [text or "" for _, text in texts]
+        previous = await _previous(session, self.work, due)
         return await self.work.found(session, row, due, said, previous)
 
     async def _said(self, session: Session, due: Due) -> list[Said]:

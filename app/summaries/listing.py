@@ -9,7 +9,8 @@ from app.core.errors import InvalidArgument
 from app.core.names import SessionName, SummaryName
 from app.sessions.tables import SessionRow
 from app.settings import Settings
-from app.strategies.counters import by_length, counter_of
+from app.strategies.budgets import by_length
+from app.strategies.counters import counter_of
 from app.strategies.policies import rules_of
 from app.summaries.repository import State
 from app.summaries.tables import SessionSummaryRow
@@ -47,7 +48,8 @@ class SessionSummary(WireModel):
         " before and the events since; `merge`, of summaries."
     )
     state: State = Field(
-        description="`stale`: an event that it covers was erased, and its text with it."
+        description="`stale`: without its text, since an event that it covers was erased, or the"
+        " session was cleared or changed while it was made."
     )
     version: int = Field(description="From 1: of a summary that is replaced, or made again.")
     covers: Covered

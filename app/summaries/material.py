@@ -10,56 +10,29 @@ from app.sessions import repository as sessions
 from app.sessions.spoken import Place, Said, Speaker
 from app.sessions.tables import SessionRow
 from app.strategies.budgets import total
-from app.strategies.counters import Counter, counted
-from app.strategies.forms import Format, Source
+from app.strategies.counters import Counter
+from app.strategies.due import next_target
+from app.strategies.forms import Source
 from app.strategies.policies import Combine, Rules
-from app.strategies.rendering import memory_block, piece, piece_of
+from app.strategies.scales import WORK_PER_TEXT, Scale
 from app.strategies.turns import History, Summary, Turn
-from app.summaries import repository
-from app.summaries.tables import SessionSummaryRow
+from app.summaries import lookups
+from app.summaries.lookups import Listed
 from app.wire.memory_policy import Recompute
 
 MAX_EVENTS = 20_000
 """The most events that are read for one context or summary."""
 MAX_BYTES = 16 * 1024 * 1024
-"""The same, of all of them together, as they were sent."""
+"""The same, of all of them together; files that are not shown do not count."""
+_MAX_STORED_BYTES = 256 * 1024 * 1024
+"""The same with all files: where they are not shown, they are passed over where they lie."""
 _PAGE = 100
 """How many events the first page has; each further one has as many as all before it."""
 _LONGEST_PAGE = 1_000
 _NEWEST = 20
+"""How many events are looked through for what the user has said last."""
 _FEW = 16
-
-
-@dataclass(frozen=True)
-class Scale:
-    """What weighs what a prompt shows: by which rules, by which counter, and in which form."""
-
-    rules: Rules
-    counter: Counter
-    form: Format = Format.MESSAGES
-
-    @property
-    def plain(self) -> "Scale":
-        """The same for the form in which it is decided which summaries are due."""
-        return replace(self, form=Format.MESSAGES)
-
-    def of_event(self, said: Said) -> int:
-        """Return the tokens of an event; 0 if nothing of it is shown."""
-        shown = piece(said, self.rules, self.form)
-        return counted(said, shown, self.counter) + self._overhead if shown else 0
-
-    def of_part(self, kind: Source, text: str) -> int:
-        """Return the tokens of anything else; 0 without a text."""
-        shown = piece_of(kind, text, self.rules, self.form)
-        return self.counter.count(shown) + self._overhead if shown else 0
-
-    def of_facts(self, facts: Sequence[str]) -> int:
-        """Return the tokens of the block that facts make; 0 without any."""
-        return self.of_part(Source.MEMORY, memory_block(facts))
-
-    @property
-    def _overhead(self) -> int:
-        return 0 if self.form is Format.TEXT else self.rules.overhead
+"""How many summaries are read at once, from the newest on."""
 
 
 @dataclass(frozen=True)
@@ -70,14 +43,14 @@ class Told:
         history: weighed as messages: by it, summaries are due.
         shown: the same, weighed in the form in which it is shown.
         said: the events of the history's turns, by seq.
-        summaries: the rows of the history's summaries, by id.
+        summaries: the history's summaries, by id.
         is_bounded: whether events were left aside because there were too many to read.
     """
 
     history: History
     shown: History
     said: Mapping[int, Said]
-    summaries: Mapping[str, SessionSummaryRow]
+    summaries: Mapping[str, Listed]
     is_bounded: bool = False
 
 
@@ -109,14 +82,17 @@ async def load_newest(
     last = row.last_seq if wanted.as_of is None else min(wanted.as_of, row.last_seq)
     read, before, is_all = _Read(scale), last, not scale.rules.shows
     while before >= first and not is_all and not read.is_full:
-        page = await sessions.list_said(session, name, (first, before), read.page, newest=True)
+        page = await sessions.list_said(
+            session, name, (first, before), read.page, newest=True, with_files=scale.has_files
+        )
         if not page:
             before = first - 1
             break
         await read.add(page)
         before = page[0].seq - 1
         is_all = _is_enough(read, wanted.room, page[0])
-    history = replace(_history(row), last_seq=last, is_tail=before >= first)
+    is_tail = before >= first and await _has_older(session, name, scale.rules, (first, before))
+    history = replace(_history(row), last_seq=last, is_tail=is_tail)
     if wanted.as_of is not None:
         history = replace(history, complete=_place_of(read.said).complete)
     elif newest is None:
@@ -130,10 +106,11 @@ async def load_due(
     """Return the oldest events after the summaries: all of which the next summary can be made.
 
     Where that depends on the budget, all events after the summaries, and those before, if the
-    model may be able to read them once more.
+    model may be able to read them once more. Of summaries only those are told that matter, without
+    their texts.
     """
     scale = Scale(rules, counter)
-    summaries = await _summaries(session, row, name, rules, Wanted())
+    summaries = await _ranges(session, row, name, rules)
     until = await _gap_end(session, row, name, scale, summaries)
     read = _Read(scale)
     covered = await _covered(session, row, name, read, _boundary(row, summaries))
@@ -148,8 +125,8 @@ async def load_due(
         await read.add(page)
         reached = page[-1].seq
         is_all = _is_past(page, until or 0, _next_end(row, rules, summaries, read))
-    history = replace(_history(row), covered=covered, until=until)
     is_bounded = reached < row.last_seq and not is_all
+    history = replace(_history(row), covered=covered, until=until, is_bounded=is_bounded)
     return await _told(read, history, summaries, is_bounded=is_bounded)
 
 
@@ -175,10 +152,11 @@ class _Read:
     shown: dict[int, Turn] = field(default_factory=dict)
     tokens: int = 0
     size_bytes: int = 0
+    stored_bytes: int = 0
 
     async def add(self, page: Sequence[Said]) -> None:
         """Add a page, counted aside where it is long."""
-        length = sum(len(one.text) for one in page)
+        length = sum(len(one.text) + WORK_PER_TEXT for one in page)
         plain = await done(length, _weighed, page, self.scale.plain)
         shown = plain
         if self.scale != self.scale.plain:
@@ -189,6 +167,7 @@ class _Read:
         # The less of the two: it is read until there is no room by either.
         self.tokens += min(total(plain), total(shown))
         self.size_bytes += sum(one.size_bytes for one in page)
+        self.stored_bytes += sum(one.stored_bytes for one in page)
 
     @property
     def page(self) -> int:
@@ -198,7 +177,8 @@ class _Read:
     @property
     def is_full(self) -> bool:
         """Whether no further page may be read."""
-        return len(self.said) >= MAX_EVENTS or self.size_bytes >= MAX_BYTES
+        is_much = self.size_bytes >= MAX_BYTES or self.stored_bytes >= _MAX_STORED_BYTES
+        return is_much or len(self.said) >= MAX_EVENTS
 
 
 def _weighed(page: Sequence[Said], scale: Scale) -> list[Turn]:
@@ -207,7 +187,7 @@ def _weighed(page: Sequence[Said], scale: Scale) -> list[Turn]:
 
 async def _newest_summaries(
     session: Session, row: SessionRow, name: SessionName, scale: Scale, wanted: Wanted
-) -> Sequence[SessionSummaryRow] | None:
+) -> Sequence[Listed] | None:
     """Return, of many summaries that stand side by side, the newest that fit, oldest first.
 
     None: there is no limit to them, or a gap among them, so that all have to be looked at.
@@ -216,10 +196,10 @@ async def _newest_summaries(
     is_list = made is not None and made.combine is Combine.APPEND and made.most is None
     if not is_list or wanted.room is None or wanted.as_of is not None:
         return None
-    found: list[SessionSummaryRow] = []
+    found: list[Listed] = []
     left, before = wanted.room, row.last_seq + 1
     while left >= 0:
-        page = await repository.list_newest(session, name, scale.rules.key, before, _FEW)
+        page = await lookups.list_newest(session, name, scale.rules.key, before, _FEW)
         for one in page:
             if found and one.last_seq != found[-1].first_seq - 1:
                 return None
@@ -235,12 +215,24 @@ async def _newest_summaries(
 
 async def _summaries(
     session: Session, row: SessionRow, name: SessionName, rules: Rules, wanted: Wanted
-) -> Sequence[SessionSummaryRow]:
+) -> Sequence[Listed]:
     if rules.summarising is None:
         return ()
     if wanted.as_of is None:
-        return await repository.list_active(session, name, rules.key, row.cleared_seq)
-    return await repository.list_as_of(session, name, rules.key, row.cleared_seq, wanted.as_of)
+        return await lookups.list_active(session, name, rules.key, row.cleared_seq)
+    return await lookups.list_as_of(session, name, rules.key, row.cleared_seq, wanted.as_of)
+
+
+async def _ranges(
+    session: Session, row: SessionRow, name: SessionName, rules: Rules
+) -> Sequence[Listed]:
+    """Return what the next summary has to know of those before it: of a list, the last alone."""
+    made = rules.summarising
+    if made is None:
+        return ()
+    is_list = made.combine is Combine.APPEND and made.most is None
+    read = lookups.list_last if is_list else lookups.list_ranges
+    return await read(session, name, rules.key, row.cleared_seq)
 
 
 async def _gap_end(
@@ -248,16 +240,16 @@ async def _gap_end(
     row: SessionRow,
     name: SessionName,
     scale: Scale,
-    summaries: Sequence[SessionSummaryRow],
+    summaries: Sequence[Listed],
 ) -> int | None:
     """Return the last event before summaries that stand after a gap; None: there is no gap."""
     made = scale.rules.summarising
     if made is None or made.combine is not Combine.APPEND:
         return None
-    return await repository.gap_end(session, name, scale.rules.key, _boundary(row, summaries))
+    return await lookups.gap_end(session, name, scale.rules.key, _boundary(row, summaries))
 
 
-def _boundary(row: SessionRow, summaries: Sequence[SessionSummaryRow]) -> int:
+def _boundary(row: SessionRow, summaries: Sequence[Listed]) -> int:
     return summaries[-1].last_seq if summaries else row.cleared_seq
 
 
@@ -267,8 +259,16 @@ def _is_enough(read: _Read, room: int | None, oldest: Said) -> bool:
     most = [bound for bound in (room, rules.window_tokens) if bound is not None]
     if most and read.tokens > min(most):
         return True
-    newest = read.said[max(read.said)].exchange
-    return rules.window is not None and oldest.exchange <= newest - rules.window
+    # The newest may not be complete yet, and is then not one of the window.
+    complete = read.said[max(read.said)].exchange - 1
+    return rules.window is not None and oldest.exchange <= complete - rules.window
+
+
+async def _has_older(
+    session: Session, name: SessionName, rules: Rules, between: tuple[int, int]
+) -> bool:
+    """Say whether there are events that were not read, for which a summary may be due."""
+    return rules.summarising is not None and await sessions.has_said(session, name, between)
 
 
 async def _covered(
@@ -296,15 +296,14 @@ async def _covered(
 
 
 def _next_end(
-    row: SessionRow, rules: Rules, summaries: Sequence[SessionSummaryRow], read: _Read
+    row: SessionRow, rules: Rules, summaries: Sequence[Listed], read: _Read
 ) -> int | None:
     """Return the last exchange that the next summary can reach; None: any."""
     made = rules.summarising
     if made is None or made.combine is Combine.SPLIT:
         return None
     behind = summaries[-1].last_exchange if summaries else row.cleared_exchange
-    # Where all of the exchanges between was erased, it is the first that there is.
-    return max(behind + made.cap, min(turn.exchange for turn in read.plain.values()))
+    return next_target(made, behind, min(turn.exchange for turn in read.plain.values()))
 
 
 def _is_past(page: Sequence[Said], until: int, last_exchange: int | None) -> bool:
@@ -332,9 +331,9 @@ def _history(row: SessionRow) -> History:
 
 
 async def _told(
-    read: _Read, history: History, summaries: Sequence[SessionSummaryRow], *, is_bounded: bool
+    read: _Read, history: History, summaries: Sequence[Listed], *, is_bounded: bool
 ) -> Told:
-    length = sum(len(one.text or "") for one in summaries)
+    length = sum(len(one.text or "") + WORK_PER_TEXT for one in summaries)
     plain = await done(length, _weighed_summaries, summaries, read.scale.plain)
     shown = await done(length, _weighed_summaries, summaries, read.scale)
     return Told(
@@ -350,7 +349,7 @@ def _ordered(turns: Mapping[int, Turn]) -> list[Turn]:
     return [turns[seq] for seq in sorted(turns)]
 
 
-def _weighed_summaries(rows: Sequence[SessionSummaryRow], scale: Scale) -> list[Summary]:
+def _weighed_summaries(rows: Sequence[Listed], scale: Scale) -> list[Summary]:
     return [
         Summary(
             one.summary_id,

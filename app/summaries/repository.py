@@ -1,9 +1,10 @@
-"""Every statement on the summaries of sessions. All take part in the caller's transaction.
+"""What is written of summaries, and how one or a page is read; see `lookups.py` for the rest.
+
+All statements take part in the caller's transaction.
 
 Whoever writes has locked the session's row, so that of one session nothing runs beside it.
 """
 
-from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -25,6 +26,7 @@ from app.core.ids import new_id
 from app.core.names import SessionName, SummaryName
 from app.db.pages import Slice, sliced
 from app.db.session import Session
+from app.sessions.tables import SessionRow
 from app.strategies.composing import Due
 from app.summaries.tables import SessionSummaryRow
 
@@ -37,11 +39,13 @@ class State(StrEnum):
     ACTIVE = "active"
     SUPERSEDED = "superseded"
     STALE = "stale"
-    """An event that it covers was erased, and its text with it."""
+    """Its text is not kept: an event that it covers was erased, or it was made in vain."""
     FAILED = "failed"
     """The summariser failed. Without a time of the next attempt, there will be none."""
 
 
+Wanted = tuple[State | None, str | None]
+"""Of which state, and by the key of which policy; None: any."""
 IS_ACTIVE: ColumnElement[bool] = _R.state == literal_column(f"'{State.ACTIVE}'")
 """Selects what is active. Not by a parameter: a plan for any state could not use their index."""
 
@@ -68,103 +72,6 @@ class NewSummary:
     is_cut: bool = False
     is_asked: bool = False
     usage: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-
-
-async def list_active(
-    session: Session, name: SessionName, policy_key: str, cleared_seq: int
-) -> list[SessionSummaryRow]:
-    """Return what is summarised from the event after `cleared_seq` on without a gap, oldest first.
-
-    After a gap, which an erased event leaves until its summary is made again, others may stand:
-    they count again once it is closed.
-    """
-    statement = (
-        select(_R).where(of(name), _R.policy_key == policy_key, IS_ACTIVE).order_by(_R.last_seq)
-    )
-    found: list[SessionSummaryRow] = []
-    reached = cleared_seq
-    for row in (await session.execute(statement)).scalars():
-        if row.first_seq != reached + 1:
-            break
-        found.append(row)
-        reached = row.last_seq
-    return found
-
-
-async def list_newest(
-    session: Session, name: SessionName, policy_key: str, before: int, limit: int
-) -> Sequence[SessionSummaryRow]:
-    """Return the last active summaries that end before an event, the newest first."""
-    statement = (
-        select(_R)
-        .where(
-            of(name),
-            _R.policy_key == policy_key,
-            IS_ACTIVE,
-            _R.last_seq < before,
-        )
-        .order_by(_R.last_seq.desc())
-        .limit(limit)
-    )
-    return (await session.execute(statement)).scalars().all()
-
-
-async def gap_end(
-    session: Session, name: SessionName, policy_key: str, boundary: int
-) -> int | None:
-    """Return the last event before summaries that stand after a gap; None: there are none.
-
-    `boundary` is the last event that those before it cover: see `list_active`.
-    """
-    statement = (
-        select(_R.first_seq)
-        .where(
-            of(name),
-            _R.policy_key == policy_key,
-            IS_ACTIVE,
-            _R.last_seq > boundary,
-        )
-        .order_by(_R.last_seq)
-        .limit(1)
-    )
-    first = (await session.execute(statement)).scalar_one_or_none()
-    return None if first is None else first - 1
-
-
-async def list_as_of(
-    session: Session, name: SessionName, policy_key: str, cleared_seq: int, as_of: int
-) -> list[SessionSummaryRow]:
-    """Return what was summarised when the session had got to the event `as_of`, oldest first.
-
-    Of those that overlap it is the one made last; of events erased since there is none.
-    """
-    made = (
-        select(_R.summary_id, _R.first_seq, _R.last_seq)
-        .where(
-            of(name),
-            _R.policy_key == policy_key,
-            _R.state.in_((State.ACTIVE, State.SUPERSEDED)),
-            _R.boundary_seq <= as_of,
-            _R.first_seq > cleared_seq,
-        )
-        .order_by(_R.summary_id.desc())
-    )
-    chosen: list[str] = []
-    starts: list[int] = []
-    ends: list[int] = []
-    for summary_id, first, last in await session.execute(made):
-        place = bisect_right(starts, last)
-        if place == 0 or ends[place - 1] < first:
-            chosen.append(summary_id)
-            starts.insert(place, first)
-            ends.insert(place, last)
-    statement = select(_R).where(of(name), _R.summary_id.in_(chosen)).order_by(_R.last_seq)
-    found: list[SessionSummaryRow] = []
-    for row in (await session.execute(statement)).scalars():
-        if row.first_seq != (found[-1].last_seq if found else cleared_seq) + 1:
-            break
-        found.append(row)
-    return found
 
 
 async def last_exchange(
@@ -244,11 +151,14 @@ async def _write(
     """Write a summary: anew, or where its policy has one that failed so far, in place of it."""
     failed = None if new.is_asked else await last_failure(session, name, new.policy_key)
     columns = {**_columns(new), **values}
-    columns["boundary_seq"] = await _boundary(session, name, new)
+    columns["boundary_seq"] = await _last_seq(session, name)
     if values["state"] == State.FAILED:
         columns["attempts"] = 1 + (failed.attempts if failed is not None else 0)
     if failed is None:
         return await _insert(session, name, new, columns)
+    if values["state"] != State.FAILED:
+        # It counts as made now: of those that overlap, the one with the last id holds.
+        columns |= {"summary_id": str(new_id(new.now)), "create_time": new.now}
     columns["usage"] = _added(failed.usage, new.usage)
     columns["version"] = await _next_version(session, name, new, failed.summary_id)
     statement = (
@@ -295,13 +205,13 @@ def _columns(new: NewSummary) -> dict[str, Any]:
     }
 
 
-async def _boundary(session: Session, name: SessionName, new: NewSummary) -> int:
-    """Return how far the summaries of a policy reach, a new one included."""
-    statement = select(func.max(_R.last_seq)).where(
-        of(name), _R.policy_key == new.policy_key, IS_ACTIVE
+async def _last_seq(session: Session, name: SessionName) -> int:
+    """Return the session's last event: from there on, contexts have the new summary."""
+    statement = select(SessionRow.last_seq).where(
+        SessionRow.engine_id == name.engine.engine, SessionRow.session_id == name.session
     )
-    reached: int | None = (await session.execute(statement)).scalar_one()
-    return max(reached or 0, new.due.last_seq)
+    reached: int = (await session.execute(statement)).scalar_one()
+    return reached
 
 
 async def _next_version(session: Session, name: SessionName, new: NewSummary, besides: str) -> int:
@@ -340,32 +250,32 @@ async def get(session: Session, name: SummaryName) -> SessionSummaryRow:
     return row
 
 
-async def list_texts(
-    session: Session, name: SessionName, ids: Sequence[str]
-) -> list[tuple[str, str | None]]:
-    """Return the texts of summaries by their ids, in the order of what they cover."""
-    statement = (
-        select(_R.summary_id, _R.text)
-        .where(of(name), _R.summary_id.in_(ids))
-        .order_by(_R.first_seq, _R.last_seq)
-    )
-    return [(summary_id, text) for summary_id, text in await session.execute(statement)]
+async def list_sizes(
+    session: Session, name: SessionName, wanted: Wanted, page: Slice[tuple[str]]
+) -> Sequence[int]:
+    """Return about how many bytes each of the summaries has that `list_page` returns."""
+    text = func.coalesce(func.octet_length(_R.text), 0)
+    size = text + func.octet_length(_R.template)
+    statement = select(size).where(_is_wanted(name, wanted))
+    return (await session.execute(sliced(statement, (_R.summary_id,), page))).scalars().all()
 
 
 async def list_page(
-    session: Session,
-    name: SessionName,
-    wanted: tuple[State | None, str | None],
-    page: Slice[tuple[str]],
+    session: Session, name: SessionName, wanted: Wanted, page: Slice[tuple[str]]
 ) -> Sequence[SessionSummaryRow]:
     """Return summaries of a session, by the time of their making; of one state, or one policy."""
-    statement = select(_R).where(of(name))
-    state, policy_key = wanted
-    if state is not None:
-        statement = statement.where(_R.state == state)
-    if policy_key is not None:
-        statement = statement.where(_R.policy_key == policy_key)
+    statement = select(_R).where(_is_wanted(name, wanted))
     return (await session.execute(sliced(statement, (_R.summary_id,), page))).scalars().all()
+
+
+def _is_wanted(name: SessionName, wanted: Wanted) -> ColumnElement[bool]:
+    state, policy_key = wanted
+    clauses = [of(name)]
+    if state is not None:
+        clauses.append(_R.state == state)
+    if policy_key is not None:
+        clauses.append(_R.policy_key == policy_key)
+    return and_(*clauses)
 
 
 def not_active(name: SummaryName) -> FailedPrecondition:

@@ -1,23 +1,33 @@
 """Use cases of a session's summaries: list them, make one again, clear all, tell their costs."""
 
-from dataclasses import dataclass
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from app.core.clock import Clock
 from app.core.names import SessionName, SummaryName
 from app.core.once import Once
-from app.core.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
+from app.core.paging import (
+    PageRequest,
+    clamp_page_size,
+    decode_token,
+    encode_token,
+    rows_within,
+    typed_key,
+)
 from app.db.pages import Slice
 from app.db.session import Database
 from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.engines.schemas import name_of
+from app.llm.aside import done
 from app.llm.models import TextModels
 from app.operations import claims, repeats
 from app.operations import repository as operations
 from app.operations.tables import OperationRow
 from app.resources import Resources
 from app.sessions import repository as sessions
-from app.sessions.schemas import Session
+from app.sessions.schemas import MAX_PAGE_BYTES, Session
 from app.settings import Settings
 from app.strategies.policies import rules_of
 from app.summaries import erasure, queue, repository, uses
@@ -26,7 +36,7 @@ from app.summaries.repository import State
 from app.summaries.tables import SessionSummaryRow
 from app.summaries.writing import model_for
 from app.usage.service import UsageService
-from app.wire.memory_policy import MemoryPolicy
+from app.wire.memory_policy import CHARS4, COUNTERS, MemoryPolicy
 
 
 @dataclass(frozen=True)
@@ -66,11 +76,26 @@ class SummaryService:
         async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.engine))
             await sessions.get(session, name, self.clock.now())
-            rows = await repository.list_page(session, name, (state, policy_key), asked)
-        stored = SessionName(engine, name.session)
-        more = encode_token(query, [rows[limit - 1].summary_id]) if len(rows) > limit else None
-        shown = [SessionSummary.from_row(stored, row, self.settings) for row in rows[:limit]]
+            found = (session, name, (state, policy_key))
+            sizes = await repository.list_sizes(*found, asked)
+            fits = rows_within(sizes, limit, MAX_PAGE_BYTES)
+            rows = await repository.list_page(*found, replace(asked, limit=fits))
+        more = encode_token(query, [rows[-1].summary_id]) if len(sizes) > fits else None
+        shown = await self._shown(SessionName(engine, name.session), rows, sum(sizes[:fits]))
         return ListSummariesResponse(summaries=shown, next_page_token=more)
+
+    async def _shown(
+        self, stored: SessionName, rows: Sequence[SessionSummaryRow], size_bytes: int
+    ) -> list[SessionSummary]:
+        """Return summaries as they are told: their tokens are counted aside where that is much."""
+
+        def shown() -> list[SessionSummary]:
+            return [SessionSummary.from_row(stored, row, self.settings) for row in rows]
+
+        if all((row.policy.get("counter") or CHARS4) in COUNTERS for row in rows):
+            return await done(size_bytes, shown)
+        # The first time, the file of an encoding is read.
+        return await asyncio.to_thread(shown)
 
     async def get(self, name: SummaryName) -> SessionSummary:
         """Return a summary.
@@ -83,7 +108,8 @@ class SummaryService:
             await sessions.get(session, name.session, self.clock.now())
             row = await repository.get(session, name)
         stored = SessionName(engine, name.session.session)
-        return SessionSummary.from_row(stored, row, self.settings)
+        (shown,) = await self._shown(stored, [row], len(row.text or ""))
+        return shown
 
     async def regenerate(self, name: SummaryName, once: Once | None) -> OperationRow:
         """Queue the making of a new version of a summary: of the same events, which it reads again.
@@ -131,7 +157,8 @@ class SummaryService:
             if not is_repeated:
                 values = {"cleared_seq": row.last_seq, "cleared_exchange": row.exchanges}
                 row = await sessions.update_session(session, row, {**values, "update_time": now})
-                await erasure.supersede_all(session, name, now)
+                keys = await erasure.supersede_all(session, name, now)
+                await queue.hurry(session, engine.engine_id, row.session_id, keys, now)
             return Session.from_row(name_of(engine), row)
 
     async def usage(self, name: SessionName) -> SessionUsage:

@@ -64,7 +64,7 @@ class SessionSummaryRow(Base):
     kind: Mapped[str] = mapped_column(Text)
     """`block`, `merge`, `full` or `recursive`."""
     state: Mapped[str] = mapped_column(Text)
-    """`active`, `superseded`, `stale` (an event that it covers was erased) or `failed`."""
+    """`active`, `superseded`, `stale` (its text is erased, or was never kept) or `failed`."""
     version: Mapped[int]
     """From 1: of what is replaced each time (a cell), or made again (a range)."""
     first_seq: Mapped[int]
@@ -73,7 +73,7 @@ class SessionSummaryRow(Base):
     last_exchange: Mapped[int]
     """The exchange of the last event that it covers."""
     boundary_seq: Mapped[int]
-    """The last event that any summary of the policy covered when this one was made."""
+    """The last event of the session when this one was made: before it, no context had it."""
     text: Mapped[str | None] = mapped_column(Text)
     """Null while there is none: failed, or erased."""
     char_limit: Mapped[int]

@@ -15,12 +15,16 @@ import structlog
 
 from app.core.errors import Reason, ServiceError
 from app.core.failures import describe
+from app.core.limits import Counted
 from app.core.names import SessionName
 from app.db.session import Session
 from app.engines import repository as engines
 from app.engines.repository import Lock
+from app.limits.quotas import check_room
 from app.llm.ports import Meter, TextModel
-from app.operations.runner import Job, Postponed
+from app.operations import claims
+from app.operations import repository as operations
+from app.operations.runner import Job, LeaseLost, Postponed
 from app.resources import Resources
 from app.sessions import repository as sessions
 from app.sessions.spoken import Said
@@ -109,11 +113,12 @@ class Work:
         """Have a summary written. Without a transaction.
 
         Raises:
-            Postponed: the model failed, or the engine's tokens of the day are used up; that is
-                written, and when it is tried again.
+            Postponed: the model failed, or the engine's tokens of the day, or its bytes, are used
+                up; that is written, and when it is tried again.
             ServiceError: the same where somebody asked for it: it is not tried again.
         """
         try:
+            await self._check_room()
             if self.model is not None:
                 await self._check_budget()
             return await self._written(found.task, meter)
@@ -144,6 +149,22 @@ class Work:
             self.count = count
             await self._note_in_time(meter)
             raise
+
+    async def hold(self, session: Session) -> None:
+        """Note what the operation has come to, and keep it; late in a transaction, as `record`.
+
+        Raises:
+            Cancelled: the client has asked to cancel.
+            LeaseLost: it is no longer this worker's, which must leave nothing in that case.
+        """
+        owned = self.job.claim.owned
+        lease = timedelta(seconds=self.resources.settings.worker_lease_seconds)
+        is_cancelled = await claims.renew(session, owned, lease)
+        if is_cancelled is None:
+            raise LeaseLost
+        if is_cancelled:
+            raise operations.cancelled()
+        await self.job.note(session, self.details())
 
     async def keep(
         self, session: Session, row: SessionRow | None, found: Found, summary: NewSummary
@@ -212,6 +233,11 @@ class Work:
         count = self.count + int(earlier.get("summaryCount", 0))
         return {**costs.with_earlier(own, earlier), "summaryCount": count}
 
+    async def _check_room(self) -> None:
+        settings = self.resources.settings
+        async with self.job.db.snapshot() as session:
+            await check_room(session, settings, self.name.engine.engine, Counted.BYTES, 1)
+
     async def _check_budget(self) -> None:
         service = UsageService.of(self.resources)
         if service.settings.daily_max_tokens is None:
@@ -231,7 +257,7 @@ class Work:
                 new = self.row(found, meter, None)
                 await repository.fail(session, self.name, new, reason, retry_time)
             await self.record(session, meter)
-            await self.job.note(session, self.details())
+            await self.hold(session)
         return retry_time
 
     def _next_time(self, reason: Reason, times: int) -> datetime:

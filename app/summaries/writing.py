@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Annotated
 
-from pydantic import BaseModel, ConfigDict, StringConstraints
+from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
 
 from app.core.errors import ServiceError
 from app.llm.models import TextModels
@@ -32,12 +32,21 @@ _BYTES_PER_TOKEN = 3
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
+def _storable(said: object) -> object:
+    """Leave out what no database keeps: a reply that says nothing else is malformed."""
+    return _UNSTORABLE.sub("", said) if isinstance(said, str) else said
+
+
 class Reply(BaseModel):
     """What a model answers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    summary: Annotated[str, StringConstraints(strip_whitespace=True, min_length=1)]
+    summary: Annotated[
+        str,
+        StringConstraints(strip_whitespace=True, min_length=1),
+        BeforeValidator(_storable),
+    ]
 
 
 @dataclass(frozen=True)
@@ -104,7 +113,7 @@ def _lines(task: Task) -> list[str]:
 
 
 def _extracted(task: Task) -> str:
-    old = (Piece("", text) for text in task.previous)
+    old = (Piece("", text, is_summary=True) for text in task.previous)
     new = (Piece(label_of(one.speaker, task.rules), one.text) for one in task.said if one.text)
     return extract(chain(old, new), task.due.chars)
 
@@ -161,7 +170,7 @@ class _Folding:
     async def _said(self, text: str, written: int | None) -> str:
         told = prompts.instructions(self.task.due.chars, written)
         reply = await self.model.ask(Prompt(told, text), Reply, self.meter)
-        return _UNSTORABLE.sub("", reply.summary)
+        return reply.summary
 
 
 def _tokens(text: str) -> int:

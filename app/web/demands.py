@@ -128,7 +128,9 @@ DEMANDS: Mapping[str, Demand] = {
     # They tell what events say.
     "listSummaries": Demand(Permission.EVENTS_LIST, _LIST),
     "getSummary": Demand(Permission.EVENTS_LIST),
-    "regenerateSummary": _change(Permission.SESSIONS_UPDATE, _WORK, is_costly=True),
+    "regenerateSummary": _change(
+        Permission.SESSIONS_UPDATE, _WORK, adds=(Counted.BYTES,), is_costly=True
+    ),
     "getSessionUsage": Demand(Permission.SESSIONS_GET, _LIST),
     "recallSession": Demand(Permission.EVENTS_LIST, _WORK, is_costly=True),
     "estimateContextCosts": Demand(Permission.ENGINES_GET, _WORK, is_costly=True),

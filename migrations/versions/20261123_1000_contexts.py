@@ -25,49 +25,23 @@ def upgrade() -> None:
     )
     _create_summaries()
     op.add_column("request_ids", sa.Column("answer", postgresql.JSONB(), nullable=True))
-    op.execute(number_events())
-    op.execute(number_sessions())
+    _number_exchanges()
     _count_erasures()
 
 
-def number_events() -> str:
-    """Give the events there are their exchanges, by the rule of `app/sessions/spoken.py`."""
-    # An exchange begins with what a user says, unless the user has spoken last: the agent not yet.
-    return f"""
-        with stepping as ({_STEPS}), spoken as (
-            select engine_id, session_id, seq, step = 'asks'
-                and lag(step) over in_session is distinct from 'asks' as begins
-            from stepping where step is not null
-            window in_session as (partition by engine_id, session_id order by seq)
-        ), numbered as (
-            select event.engine_id, event.session_id, event.seq,
-                count(*) filter (where begins) over
-                    (partition by event.engine_id, event.session_id order by event.seq) as number
-            from session_events as event
-            left join spoken using (engine_id, session_id, seq)
-        )
-        update session_events as event set exchange = number from numbered
-        where number > 0 and event.engine_id = numbered.engine_id
-            and event.session_id = numbered.session_id and event.seq = numbered.seq
-    """  # noqa: S608 - of constants
+def _number_exchanges() -> None:
+    """Give the events there are their exchanges, by the rule of `app/sessions/spoken.py`.
 
-
-def number_sessions() -> str:
-    """Say which exchange of each session is its last, and whether it has been answered."""
-    return f"""
-        with stepping as ({_STEPS}), ended as (
-            select distinct on (engine_id, session_id) engine_id, session_id, step
-            from stepping where step is not null order by engine_id, session_id, seq desc
-        ), counted as (
-            select engine_id, session_id, max(exchange) as exchanges
-            from session_events group by engine_id, session_id
-        )
-        update sessions as session
-        set exchanges = counted.exchanges, is_answered = ended.step = 'answers'
-        from counted join ended using (engine_id, session_id)
-        where counted.exchanges > 0 and session.engine_id = counted.engine_id
-            and session.session_id = counted.session_id
-    """  # noqa: S608 - of constants
+    Engine by engine, however long that takes: every event is written anew, and a limit of time
+    would stop the migration of a large database each time that it is tried.
+    """
+    bound = op.get_bind()
+    limit = bound.scalar(sa.text("select current_setting('statement_timeout')"))
+    op.execute("set local statement_timeout = 0")
+    engines = bound.scalars(sa.text("select distinct engine_id from sessions order by engine_id"))
+    for engine_id in engines.all():
+        bound.execute(sa.text(_NUMBERING), {"engine_id": engine_id})
+    bound.execute(sa.text("select set_config('statement_timeout', :limit, true)"), {"limit": limit})
 
 
 def _plain(text: str) -> str:
@@ -75,9 +49,34 @@ def _plain(text: str) -> str:
     return f'lower(btrim({text}, {_BLANKS}) collate "C")'
 
 
+def _kind(name: str) -> str:
+    """Return whose what is called so is; null: nobody's who is known."""
+    cases = (f"when {name} in {names} then '{kind}'" for kind, names in _KINDS.items())
+    return f"case {' '.join(cases)} end"
+
+
+def _readable(column: str) -> str:
+    """Return JSON with question marks for what no text of the database can hold.
+
+    Whatever looks into an object reads all of its texts, and one of those would stop the migration.
+    """
+    # Backslashes that are escaped give way first, so that no other `\u` is left but escapes.
+    plain = rf"replace({column}::text, '\\', '\u005c')"
+    unreadable = r"'\\u(0000|[dD][89a-fA-F]..)'"
+    return (
+        f"case when {column}::text ~ {unreadable}"
+        f" then regexp_replace({plain}, {unreadable}, '?', 'g')::json else {column} end"
+    )
+
+
 _BLANKS = "U&'" + "".join(f"\\{n:04x}" for n in range(0x3001) if chr(n).isspace()) + "'"
-_USERS, _SYSTEMS, _TOOLS = "('user', 'human')", "('system', 'developer')", "('tool', 'function')"
-# Texts are not taken out of the JSON: one that no column can hold would stop the migration.
+_USERS = "('user', 'human')"
+_KINDS = {
+    "user": _USERS,
+    "agent": "('model', 'assistant', 'agent', 'ai')",
+    "system": "('system', 'developer')",
+    "tool": "('tool', 'function')",
+}
 _PARTS = """
     select
         (part -> 'functionCall') is not null as is_call,
@@ -87,7 +86,7 @@ _PARTS = """
             where name not in ('text', 'thought', 'thoughtSignature')
         ) as says
     from json_array_elements(
-        case json_typeof(content -> 'parts') when 'array' then content -> 'parts' else '[]' end
+        case json_typeof(stored -> 'parts') when 'array' then stored -> 'parts' else '[]' end
     ) as part
     where coalesce((part -> 'thought')::text, 'false') <> 'true'
 """
@@ -100,18 +99,49 @@ _TOLD = f"""
     from ({_PARTS}) as part
 """  # noqa: S608 - of constants
 _STEPS = f"""
-    select engine_id, session_id, seq, case
-        when said = 0 or (event_metadata -> 'partial')::text = 'true' then null
+    select session_id, seq, case
+        when said = 0 or (told -> 'partial')::text = 'true' then null
         when has_only_results or (has_results and who not in {_USERS}) then null
-        when who in {_SYSTEMS} or who in {_TOOLS} then null
-        when role in {_SYSTEMS} or role in {_TOOLS} then null
-        when who in {_USERS} or role in {_USERS} then 'asks'
-        when calls then null
-        else 'answers'
+        else case coalesce({_kind("role")}, {_kind("who")}, 'agent')
+            when 'user' then 'asks'
+            when 'agent' then case when calls then null else 'answers' end
+        end
     end as step
-    from session_events, lateral ({_TOLD}) as told, lateral (
-        select {_plain("author")} as who, {_plain("coalesce(content ->> 'role', '')")} as role
-    ) as named
+    from session_events,
+        lateral (
+            select {_readable("content")} as stored, {_readable("event_metadata")} as told offset 0
+        ) as readable,
+        lateral ({_TOLD}) as counted,
+        lateral (
+            select {_plain("author")} as who, {_plain("coalesce(stored ->> 'role', '')")} as role
+        ) as named
+    where engine_id = :engine_id
+"""  # noqa: S608 - of constants
+# An exchange begins with what a user says, unless the user has spoken last: the agent not yet. What
+# is no step is apart from what is one, so that `lag` skips it.
+_NUMBERING = f"""
+    with stepping as materialized ({_STEPS}), begun as (
+        select *, step = 'asks' and lag(step) over
+            (partition by session_id, step is null order by seq) is distinct from 'asks' as begins
+        from stepping
+    ), numbered as materialized (
+        select session_id, seq, step,
+            count(*) filter (where begins) over (partition by session_id order by seq) as number
+        from begun
+    ), writing as (
+        update session_events as event set exchange = number from numbered
+        where number > 0 and event.engine_id = :engine_id
+            and event.session_id = numbered.session_id and event.seq = numbered.seq
+    ), ended as (
+        select session_id, max(number) as number,
+            max(seq) filter (where step = 'asks') as asked,
+            max(seq) filter (where step = 'answers') as answered
+        from numbered group by session_id
+    )
+    update sessions as session
+    set exchanges = number, is_answered = coalesce(answered > asked, false)
+    from ended
+    where number > 0 and session.engine_id = :engine_id and session.session_id = ended.session_id
 """  # noqa: S608 - of constants
 
 
@@ -209,6 +239,8 @@ def _create_summaries() -> None:
 
 
 def downgrade() -> None:
+    # To the release before, they would be events that say nothing.
+    op.execute("delete from session_events where delete_time is not null")
     op.execute("drop trigger total_update on session_events")
     op.execute("drop function total_session_events_update()")
     op.drop_column("request_ids", "answer")

@@ -21,6 +21,7 @@ COUNTED = {
     "concurrency",
     "attempts",
     "failures",
+    "policies",
     "pairs",
     "pieces",
     "tokens",

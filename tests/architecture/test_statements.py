@@ -15,6 +15,7 @@ from tests.architecture.trees import is_judged
 from tests.support.operations import create_memory
 
 ALLOWED = {
+    "app.db.migrate.downgrade": "migrations, of what the release before has no place for",
     "app.db.migrate.upgrade": "migrations, of what was there before",
     "app.audit.repository.list_page_of_all": "the log of the whole service",
     "app.audit.repository.remove_old": "a sweep",

@@ -231,8 +231,7 @@ def _check_events(session: _Session, found: Composition) -> None:
     space = found.left if found.left is not None else older.tokens
     if rules.window_tokens is not None:
         space = min(space, rules.window_tokens - tokens_of(found))
-    newest = max(talk.place.complete, unread[-1].exchange)
-    is_outside = rules.window is not None and older.exchange <= newest - rules.window
+    is_outside = rules.window is not None and older.exchange <= talk.place.complete - rules.window
     assert is_outside or found.cut or older.tokens > space
 
 

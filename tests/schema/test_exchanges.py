@@ -17,12 +17,16 @@ from tests.support.totals import held, recounted
 _BEFORE = "c5d20e5a0902"
 _SESSIONS, _MOST_EVENTS = 200, 24
 _AUTHORS = ("user", "user", " User\u00a0", "HUMAN", "agent", "agent", "seat_agent", "42")
-_RARE_AUTHORS = ("system", "developer\t", "tool", "\u2003function", "\u0130", "users")
-_ROLES = (None, None, "user", "model", "model", "Model ", "system", "TOOL", "", "\u00a0USER")
+_RARE_AUTHORS = ("system", "developer\t", "tool", "\u2003function", "\u0130", "users", "Model")
+_ROLES = (None, None, None, "user", "model", "model", "Model ", "system", "TOOL", "", "\u00a0USER")
+_RARE_ROLES = ("assistant", "AI ", "agent", "human", "Developer", "function", "other", "models")
 _PARTS: tuple[dict[str, Any], ...] = (
     {"text": "a"},
     {"text": "b"},
     {"text": 'say "thought": true \\u0000'},
+    # Which no text of the database can hold; releases of before have stored it.
+    {"text": "a\u0000b"},
+    {"text": "\ud800", "thought": False},
     {"text": ""},
     {},
     {"text": "hmm", "thought": True},
@@ -43,6 +47,7 @@ _METADATA: tuple[dict[str, Any] | None, ...] = (
     {"partial": True},
     {"partial": False},
     {"branch": "partial"},
+    {"partial": True, "branch": "a\u0000b"},
 )
 
 _Event = tuple[str, dict[str, Any] | None, dict[str, Any] | None]
@@ -55,7 +60,7 @@ def _event(chance: random.Random) -> _Event:
         return author, chance.choice((None, {})), metadata
     count = chance.choice((0, 1, 1, 1, 1, 2, 2, 3))
     content: dict[str, Any] = {"parts": [chance.choice(_PARTS) for _ in range(count)]}
-    role = chance.choice(_ROLES)
+    role = chance.choice(_ROLES if chance.random() < 0.85 else _RARE_ROLES)
     return author, content if role is None else {"role": role, **content}, metadata
 
 
@@ -142,3 +147,34 @@ def test_the_migration_can_be_taken_back_and_done_again(filled_url: str) -> None
     migrate.upgrade(filled_url)
     with psycopg.connect(filled_url) as connection:
         assert connection.execute(statement).fetchone() == before
+
+
+def test_no_limit_of_time_stops_the_numbering(empty_database_url: str) -> None:
+    migrate.upgrade(empty_database_url)
+    migrate.downgrade(empty_database_url, _BEFORE)
+    with psycopg.connect(empty_database_url) as connection:
+        _fill(connection, [[("user", {"parts": [{"text": "a"}]}, None)]])
+        connection.execute(b"create table limits (value text)")
+        connection.execute(b"""
+            create function note_limit() returns trigger language plpgsql as $$ begin
+                insert into limits values (current_setting('statement_timeout')); return new;
+            end $$
+        """)
+        connection.execute(
+            b"create trigger noted before update on session_events"
+            b" for each row execute function note_limit()"
+        )
+    migrate.upgrade(empty_database_url)
+    with psycopg.connect(empty_database_url) as connection:
+        assert connection.execute(b"select value from limits").fetchall() == [("0",)]
+
+
+def test_erased_events_are_gone_in_the_release_of_before(empty_database_url: str) -> None:
+    migrate.upgrade(empty_database_url)
+    said: _Event = ("user", {"parts": [{"text": "a"}]}, None)
+    with psycopg.connect(empty_database_url) as connection:
+        _fill(connection, [[said, said]])
+        connection.execute(b"update session_events set delete_time = now() where seq = 1")
+    migrate.downgrade(empty_database_url, _BEFORE)
+    with psycopg.connect(empty_database_url) as connection:
+        assert connection.execute(b"select seq from session_events").fetchall() == [(2,)]

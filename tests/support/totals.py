@@ -31,8 +31,12 @@ _RECOUNT = f"""
         select engine_id, 0, 0, 0, {_length(*_CONTENT, "labels", "extracted_memories")}
         from memory_revisions
         union all
-        select engine_id, 0, 1, 0, {_length("display_name", "labels", "session_state")}
+        select engine_id, 0, 1, 0,
+               {_length("display_name", "labels", "session_state", "memory_policy")}
         from sessions
+        union all
+        select engine_id, 0, 0, 0, {_length("text", "policy", "template")}
+        from session_summaries
         union all
         select engine_id, 0, 0, 1, size_bytes from session_events
         union all

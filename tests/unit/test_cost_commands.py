@@ -162,6 +162,8 @@ def test_a_plot_that_cannot_be_written_is_one_sentence(tmp_path: Path) -> None:
     [
         (("--messages", "0"), "--messages (messages[0]): "),
         (("--message-tokens", "many"), "--message-tokens: "),
+        (("--message-tokens", "9" * 5_000), "--message-tokens: "),
+        (("--strategy", f"every_n:every={'9' * 5_000}"), "--strategy (strategies[0].every): "),
         (("--message-tokens", "1,"), "--message-tokens (messageTokens.assistant): "),
         (("--prices", "dear"), "--prices (prices.inputPer1k): "),
         (("--prices", "1,2,3,4,5"), "--prices: "),
@@ -183,6 +185,38 @@ def test_what_cannot_be_counted_is_refused_by_its_option(
     assert done.exit_code == 2
     assert done.stderr.startswith(said), done.stderr
     assert done.stderr.count("\n") == 1
+
+
+def test_only_what_is_drawn_is_explained() -> None:
+    assert "several" in _printed("--strategy", "inclusive", "--strategy", "window:window=1000")
+    assert "several" not in _printed("--strategy", "inclusive")
+
+
+def test_long_policies_are_told_apart() -> None:
+    printed = _printed(
+        *("--messages", "10", "--strategy"),
+        '{"strategy": "abstraction_inclusive", "keepRecent": 3, "maxAbstractions": 4}',
+        *("--strategy", '{"strategy": "abstraction_inclusive", "keepRecent": 3, "cap": 10}'),
+        "--strategy",
+        '{"strategy": "abstraction_inclusive", "keepRecent": 3, "maxAbstractions": 5}',
+    )
+    legend = [line for line in printed.splitlines() if line[1:3] == "  "]
+    labels = [line[3:] for line in legend if line[0] in "abc"]
+    assert len(set(labels)) == 3
+    assert all(len(one) <= 60 for one in labels)
+    assert labels[1] == "abstraction_inclusive cap=10 keepRecent=3 cap=10"[:41]
+
+
+def test_a_share_that_is_nearly_nothing_has_no_sign_in_the_table() -> None:
+    options = ("--system-tokens", "1000000", "--message-tokens", "1", "--messages", "1000")
+    row = _printed(*options, "--strategy", "fully_abstracted:cap=900").splitlines()[1]
+    assert row.endswith(" 0.0%")
+
+
+def test_the_help_says_what_a_strategy_looks_like_and_what_is_the_default() -> None:
+    shown = " ".join(_costs("--help").stdout.replace("\u2502", " ").split())
+    assert "every_n:every=5" in shown
+    assert "[default: (400)]" in shown
 
 
 def test_costs_of_nothing_and_of_one_message_can_be_drawn() -> None:

@@ -104,3 +104,46 @@ async def test_a_sign_that_is_no_character_is_refused(client: httpx.AsyncClient)
     body = b'{"systemPrompt": "\\ud800"}'
     refused = await client.post(f"{path}:context", content=body, headers=headers)
     assert refused.status_code == 400
+
+
+async def test_a_message_costs_its_overhead_in_openai_for_each_result(
+    client: httpx.AsyncClient,
+) -> None:
+    path = await new_path(client)
+    calls = [{"functionCall": {"name": "a", "id": f"{n}"}} for n in range(20)]
+    results = [{"functionResponse": {"name": "a", "id": f"{n}", "response": {}}} for n in range(20)]
+    call = said("agent", "", content={"role": "model", "parts": calls})
+    result = said("agent", "", content={"role": "user", "parts": results})
+    await talk(client, path, [said("user", "q"), call, result])
+    policy = {"strategy": "window", "perMessageOverhead": 10}
+    found = await context(client, path, format="openai", policy=policy)
+    assert len(found["messages"]) == 22
+    contents = sum(len(one["content"] or "") // 4 for one in found["messages"])
+    assert found["tokens"]["total"] >= 10 * 22 + contents
+    plain = await context(client, path, policy=policy)
+    assert found["tokens"]["total"] - plain["tokens"]["total"] == 10 * 19
+
+
+async def test_an_event_of_which_not_even_a_mark_fits_is_omitted(
+    client: httpx.AsyncClient,
+) -> None:
+    path = await new_path(client)
+    await talk(client, path, [said("user", "hello " * 50)])
+    policy = {"strategy": "window", "tokenLimit": 2}
+    found = await context(client, path, format="text", policy=policy)
+    assert (found["text"], found["truncatedEvents"]) == ("", [])
+    assert found["coverage"]["omitted"] == [{"firstSeq": 1, "lastSeq": 1}]
+    assert found["tokens"]["events"] == 0
+    # With the end of the line, 12 characters.
+    some = await context(client, path, format="text", policy={**policy, "tokenLimit": 3})
+    assert some["text"] == "Human: he \u2026"
+    assert some["truncatedEvents"] == [{"seq": 1, "tokens": 3}]
+
+
+async def test_a_text_fits_though_its_messages_would_not(client: httpx.AsyncClient) -> None:
+    path = await new_path(client)
+    for strategy in ("window", "agent_summary"):
+        policy = {"strategy": strategy, "perMessageOverhead": 1_000, "tokenLimit": 1_500}
+        asked = {"systemPrompt": "x", "pendingMessage": "y", "policy": policy}
+        found = await context(client, path, format="text", **asked)
+        assert (found["text"], found["summaryState"]) == ("x\nHuman: y", "current")

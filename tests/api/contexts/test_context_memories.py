@@ -110,7 +110,7 @@ async def test_memories_need_the_permission_to_retrieve(
     client: httpx.AsyncClient, app: FastAPI, database: Database, clock: FixedClock
 ) -> None:
     path = await of_exchanges(client, 1)
-    secret = await make_key(database, clock.now(), permissions=["sessions.update"])
+    secret = await make_key(database, clock.now(), permissions=["events.list", "sessions.update"])
     async with client_with(app, secret) as limited:
         assert (await limited.post(f"{path}:context", json={})).status_code == 200
         refused = await limited.post(f"{path}:context", json={"includeMemories": {}})

@@ -1,6 +1,8 @@
 """Contexts of sessions of which summaries are made."""
 
 import asyncio
+from dataclasses import replace
+from typing import Any
 
 import httpx
 
@@ -8,7 +10,16 @@ from app.operations.runner import Runner
 from app.resources import Resources
 from app.worker import make_runner
 from tests.support.bank import ok
-from tests.support.contexts import SYSTEM, context, exchange, of_events, of_exchanges, ranges
+from tests.support.contexts import (
+    SYSTEM,
+    context,
+    exchange,
+    of_events,
+    of_exchanges,
+    ranges,
+    said,
+    talk,
+)
 from tests.support.operations import path_of
 from tests.support.scripted import written_by
 from tests.support.sessions import new_path
@@ -137,6 +148,50 @@ async def test_a_wait_ends_where_the_summary_fails(
     found = await waiting
     assert found["summaryState"] == "failed"
     assert ranges(found["coverage"]["verbatim"]) == [(31, 60)]
+
+
+async def test_a_wait_is_none_where_the_next_attempt_is_put_off_beyond_it(
+    client: httpx.AsyncClient, resources: Resources, sent: list[tuple[str, Any]]
+) -> None:
+    model = Summariser()
+    model.is_down = True
+    settings = resources.settings.model_copy(update={"worker_retry_base_seconds": 600})
+    runner = make_runner(written_by(replace(resources, settings=settings), model))
+    path = await of_events(client, 60)
+    asked = {"policy": _SPLIT, "systemPrompt": _BASE}
+    await context(client, path, **asked)
+    await runner.run_pending()
+    del sent[:]
+    found = await context(client, path, **asked, consistency="wait", waitTimeout="20s")
+    assert found["summaryState"] == "failed"
+    # It has not even looked whether there is something new.
+    assert sum("FROM session_events" in text for text, _ in sent) == 1
+
+
+async def test_nothing_is_due_where_all_between_is_erased(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    policy = {"strategy": "agent_summary", "tokenLimit": 300, "reserveOutputTokens": 0}
+    path = await new_path(client, memoryPolicy=policy)
+    long = said("user", "c" * 2_000)
+    await talk(client, path, [said("user", "a" * 40), said("agent", "b" * 40), long])
+    assert (await context(client, path))["summaryState"] == "pending"
+    for one in ok(await client.get(f"{path}/events"))["sessionEvents"][:2]:
+        ok(await client.delete(path_of(one["name"])))
+    await runner.run_pending()
+    found = await context(client, path)
+    assert found["summaryState"] == "current"
+    assert ranges(found["coverage"]["omitted"]) == [(1, 2)]
+    assert await runner.run_pending() == 0
+
+
+async def test_as_much_is_read_as_shows_that_a_summary_is_due(client: httpx.AsyncClient) -> None:
+    path = await of_events(client, 200, tokens=25)
+    policy = {**_SPLIT, "tokenLimit": 4_000, "reserveOutputTokens": 0, "countPending": False}
+    # Beside it there is room for 2,000 tokens; the events' share is 3,000 in spite of it.
+    found = await context(client, path, policy=policy, pendingMessage="x" * 8_000)
+    assert found["tokens"]["stmBudget"] == 3_000
+    assert found["summaryState"] == "pending"
 
 
 async def test_another_strategy_leaves_summaries_as_they_are(

@@ -98,3 +98,22 @@ async def test_a_session_of_10000_events_costs_no_more_than_one_of_100(
         read.append(_blocks(database_url, sent))
     # Of so few blocks, one more may be that of an index.
     assert 0 < read[1] <= max(1.3 * read[0], read[0] + 1)
+
+
+async def test_a_text_that_no_column_can_hold_stops_no_context(
+    client: httpx.AsyncClient, database_url: str
+) -> None:
+    """No event with one is taken today; older releases have stored them."""
+    await create_session(client, "s")
+    statement = rb"""
+        insert into session_events (engine_id, session_id, seq, event_id, author, invocation_id,
+            "timestamp", content, event_metadata, size_bytes, create_time, exchange)
+        select engine_id, session_id, 1, '1', 'user', 'i', now(),
+            '{"role": "user", "parts": [{"text": "tea\u0000"}]}', '{"branch": "a\u0000"}', 9,
+            now(), 1
+        from sessions where session_id = 's'"""
+    with psycopg.connect(database_url) as connection:
+        connection.execute(statement)
+        connection.execute(b"update sessions set last_seq = 1, exchanges = 1")
+    (message,) = (await context(client, "/sessions/s"))["messages"]
+    assert message["content"].startswith("tea")

@@ -126,3 +126,24 @@ async def test_what_would_take_longest_is_answered(client: httpx.AsyncClient) ->
     rows = (await _estimate(client, body))["rows"]
     assert len(rows) == 20
     assert all("." not in str(row["totalTokens"]) for row in rows)
+
+
+@pytest.mark.parametrize(
+    ("policy", "field"),
+    [
+        ({"strategy": "inclusive", "counter": "canary"}, "strategies[1].counter"),
+        ({"strategy": "every_n", "summaryModel": "canary"}, "strategies[1].summaryModel"),
+    ],
+)
+async def test_what_a_strategy_names_must_be_there(
+    client: httpx.AsyncClient, policy: dict[str, Any], field: str
+) -> None:
+    answer = await client.post(_URL, json={"strategies": [{"strategy": "none"}, policy]})
+    assert refusal(answer) == BAD_FIELD
+    assert list(violations(answer)) == [field]
+    assert "canary" not in answer.text
+
+
+async def test_a_counter_that_is_there_may_be_named(client: httpx.AsyncClient) -> None:
+    policy = {"strategy": "inclusive", "counter": "declared"}
+    assert (await _estimate(client, {"strategies": [policy]}))["rows"][0]["policy"] == policy

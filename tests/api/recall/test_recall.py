@@ -1,5 +1,7 @@
 """`{session}:recall`: passages of a session, word for word."""
 
+from pathlib import Path
+from threading import current_thread, main_thread
 from typing import Any
 
 import httpx
@@ -7,12 +9,19 @@ import pytest
 from fastapi import FastAPI
 
 from app.core.clock import FixedClock
+from app.core.names import EngineName, SessionName
 from app.db.session import Database
+from app.llm import encodings
 from app.recall import service as recall
+from app.recall.schemas import RecallRequest
+from app.resources import Resources
 from app.sessions.spoken import text_of
-from tests.support.bank import GONE, Json, ok, refusal
+from app.settings import Settings
+from tests.conftest import ADMIN_KEY
+from tests.support.bank import ENGINE, GONE, Json, ok, refusal
 from tests.support.bound import assert_alike, bound_client
 from tests.support.contexts import said, talk
+from tests.support.encodings import write_encoding
 from tests.support.errors import BAD_FIELD, violations
 from tests.support.errors import refusal as reason_of
 from tests.support.keys import client_with, make_key
@@ -141,8 +150,36 @@ async def test_a_long_session_is_read_in_pages_up_to_its_bounds(
     found = await _recall(client, path, "zebra")
     assert [one["seq"] for one in found["spans"]] == [453]
     assert found["searched"] == {"firstSeq": 54, "lastSeq": 453}
-    monkeypatch.setattr(recall, "MAX_BYTES", 1)
-    assert (await _recall(client, path, "zebra"))["searched"]["firstSeq"] == 254
+    for bound in ("MAX_BYTES", "MAX_SECONDS", "MAX_SENTENCES"):
+        with monkeypatch.context() as patch:
+            patch.setattr(recall, bound, 0)
+            found = await _recall(client, path, "zebra")
+        assert found["searched"] == {"firstSeq": 254, "lastSeq": 453}
+
+
+async def test_long_events_are_read_no_further_than_the_bounds(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = await new_path(client)
+    await talk(client, path, [said("user", f"Zebra {n}. " + "Well. " * 9_000) for n in range(6)])
+    monkeypatch.setattr(recall, "MAX_BYTES", 100_000)
+    found = await _recall(client, path, "zebra", topK=10)
+    assert found["searched"] == {"firstSeq": 5, "lastSeq": 6}
+    assert sorted(one["seq"] for one in found["spans"]) == [5, 6]
+
+
+async def test_who_has_left_is_not_searched_for(resources: Resources, path: str) -> None:
+    name = SessionName(EngineName.parse(ENGINE), path.rpartition("/")[2])
+    asked = RecallRequest(query="hotel in Lisbon")
+    looks = iter([False, True])
+
+    async def is_given_up() -> bool:
+        return next(looks)
+
+    service = recall.RecallService(resources)
+    assert (await service.recall(name, asked, is_given_up)).spans
+    left = await service.recall(name, asked, is_given_up)
+    assert (left.spans, left.searched) == ([], None)
 
 
 @pytest.mark.parametrize(
@@ -200,11 +237,37 @@ async def test_a_session_of_others_is_told_as_none(
         )
 
 
-async def test_who_only_reads_may_not_recall(
+async def test_who_only_reads_may_have_no_answer_made(
     app: FastAPI, database: Database, clock: FixedClock, path: str
 ) -> None:
     async with client_with(app, await make_key(database, clock.now(), "viewer")) as viewer:
-        answer = await viewer.post(f"{path}:recall", json={"query": "hotel"})
-        assert answer.status_code == 403
+        assert await _texts(viewer, path, "hotel")
+        asked = {"query": "hotel", "mode": "summary"}
+        assert (await viewer.post(f"{path}:recall", json=asked)).status_code == 403
     async with client_with(app, await make_key(database, clock.now(), "user")) as user:
         assert await _texts(user, path, "hotel")
+
+
+class TestCounters:
+    """A counter whose table is a file."""
+
+    @pytest.fixture
+    def settings(self, data_dir: Path, tmp_path: Path) -> Settings:
+        write_encoding(tmp_path, "o200k_base", "hello")
+        return Settings(data_dir=data_dir, admin_key=ADMIN_KEY, tiktoken_dir=tmp_path)
+
+    async def test_the_file_is_read_beside_the_event_loop(
+        self, client: httpx.AsyncClient, path: str, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        load, readers = encodings.load, []
+
+        def watched(folder: Path, name: str) -> object:
+            readers.append(current_thread())
+            return load(folder, name)
+
+        monkeypatch.setattr(encodings, "load", watched)
+        found = await _recall(client, path, "hotel", counter="o200k_base", maxTokens=1_000)
+        assert found["counter"] == "o200k_base"
+        assert found["tokens"] > len("I booked")
+        assert readers
+        assert main_thread() not in readers

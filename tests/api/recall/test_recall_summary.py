@@ -34,6 +34,7 @@ TALK = [
     said("agent", "Good."),
 ]
 QUERY = "What is booked in Oslo?"
+K = said("agent", "k")
 ANSWER = {"text": "A flight and the Viking.", "seqs": [3, 1]}
 
 
@@ -211,6 +212,18 @@ async def test_without_a_model_passages_answer_in_their_order(
         assert found["seqs"] == sorted(found["seqs"])
         assert {1, 3} <= set(found["seqs"])
         assert "The flight to Oslo is booked.\n" in found["text"]
+
+
+async def test_without_a_model_an_answer_whose_end_is_missing_is_told(
+    client: httpx.AsyncClient,
+) -> None:
+    path = await new_path(client)
+    await talk(client, path, [said("user", "The code is 4711 and long enough to be cut."), K])
+    found = await _recall(client, path, model="builtin", query="code", maxTokens=4)
+    assert (found["text"], found["isCut"], found["seqs"]) == ("The code is", True, [1])
+    whole = await _recall(client, path, model="builtin", query="code", maxTokens=40)
+    assert whole["isCut"] is False
+    assert whole["text"].endswith("cut.\nk")
 
 
 async def test_without_a_model_in_the_settings_so_too(resources: Resources, path: str) -> None:

@@ -44,7 +44,8 @@ async def second(client: httpx.AsyncClient) -> str:
     await create_session(client, "s")
     await append(client, _PATH, "I like tea.")
     content = {"role": "model", "parts": [{"text": "I live in Oslo."}]}
-    body = event(author="agent", content=content, tokenCount=3, **_FULL)
+    named: Json = {"author": "Jane canary", "invocationId": "canary"}
+    body = event(content=content, tokenCount=3, **_FULL) | named
     ok(await client.post(f"{_PATH}/events:batch", json={"events": [body]}))
     await append(client, _PATH, "I prefer coffee.")
     return (await _paths(client))[1]
@@ -61,6 +62,7 @@ async def test_of_an_erased_event_nothing_is_left_but_its_number(
     values = {column.key: gone[column.key] for column in SessionEventRow.__table__.columns}
     assert {name for name, value in values.items() if value is not None} == _KEPT
     assert (gone["exchange"], gone["size_bytes"], gone["delete_time"]) == (1, 0, clock.now())
+    assert (gone["author"], gone["invocation_id"]) == ("", "")
     assert "canary" not in str(values)
     assert sorted(row.seq for row in rows) == [1, 2, 3]
     # What it did to the session's state is the session's by now.

@@ -32,6 +32,7 @@ def server(provider: ModelServer) -> Iterator[LiveServer]:
         "MODEL": "openai:scripted",
         "MODEL_BASE_URL": provider.url,
         "MODEL_ALIASES": json.dumps({"small": "openai:small"}),
+        "MODEL_PRICES": json.dumps({"openai:small": {"input": 1, "output": 2}}),
         "MODEL_MAX_ATTEMPTS": "1",
         "MODEL_BREAKER_FAILURES": "1000",
         "EMBEDDER": "hash",

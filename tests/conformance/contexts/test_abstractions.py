@@ -174,6 +174,39 @@ def test_p11_the_estimate_is_what_was_used(
     )
 
 
+def test_p11_merges_are_estimated_as_they_are_made(
+    begin: Begin, stub: Stub, http: httpx.Client, engine: str
+) -> None:
+    policy = LIST | {"cap": 5, "maxAbstractions": 3}
+    talk = begin(**policy)
+    for number in range(1, 31):
+        talk.exchanges(number, number)
+        talk.settled()
+    (row,) = _estimated(http, engine, policy, 30)
+    # Six blocks, and after the third each makes a merge of two.
+    assert len(stub.calls) == row["summaries"] == 9
+    used = ok(http.get(f"{talk.name}/usage"))["total"]
+    assert used["outputTokenCount"] == row["billedTokens"]["summaryOut"] == 2_250
+    kinds = [one["kind"] for one in talk.summaries(None)]
+    assert (kinds.count("block"), kinds.count("merge")) == (6, 3)
+
+
+def test_p9_summaries_by_another_model_cost_what_it_costs(
+    begin: Begin, stub: Stub, http: httpx.Client
+) -> None:
+    talk = begin(**LIST, summaryModel="small")
+    talk.exchanges(1, 10)
+    found = talk.settled(model="openai:small")
+    assert stub.models == ["small"]
+    used = ok(http.get(f"{talk.name}/usage"))
+    (model,) = used["models"]
+    assert (model["model"], model["outputTokenCount"]) == ("openai:small", 250)
+    spent = (model["inputTokenCount"] + 2 * 250) / 1_000_000
+    assert model["cost"] == used["total"]["cost"] == {"amount": spent, "currency": "USD"}
+    # The context itself has 250 tokens.
+    assert found["estimatedCost"] == {"amount": 0.00025, "currency": "USD"}
+
+
 def test_p12_what_a_cell_has_forgotten_can_still_be_read(begin: Begin) -> None:
     talk = begin(**CELL, cap=11)
     talk.exchanges(1, 100)

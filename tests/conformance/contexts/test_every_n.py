@@ -45,9 +45,15 @@ def test_h3_a_window_has_the_last_exchanges(begin: Begin) -> None:
     found = talk.context(format="text")
     assert found["text"] == "Human: Is it far from Oslo to there?\nAI: Seven hours by train."
     assert ranges(found["coverage"]["omitted"]) == [(1, 4)]
-    none = talk.context(policy={"strategy": "window", "window": 0})
+    no_window = {"strategy": "window", "window": 0}
+    none = talk.context(policy=no_window)
     assert (none["messages"], verbatim(none)) == ([], [])
     assert ranges(none["coverage"]["omitted"]) == [(1, 6)]
+    # What is not complete is always there.
+    talk.say("user", "And by car?")
+    assert verbatim(talk.context()) == [5, 6, 7]
+    assert verbatim(talk.context(policy=no_window)) == [7]
+    assert verbatim(talk.context(policy=no_window, asOfSeq=6)) == []
 
 
 def test_h4_every_three_exchanges_are_summarised(begin: Begin, stub: Stub) -> None:

@@ -321,3 +321,23 @@ def test_the_command_draws_costs_against_messages(tmp_path: Path) -> None:
     drawn = ET.parse(plot).getroot()
     assert drawn.tag == "{http://www.w3.org/2000/svg}svg"
     assert len(list(drawn.iter("{http://www.w3.org/2000/svg}polyline"))) >= 3
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        *STRATEGIES,
+        {**BY_THREE, "every": 2, "keepRecent": 1},
+        {"strategy": "abstraction_inclusive", "cap": 2, "maxAbstractions": 2},
+        {"strategy": "agent_summary", "tokenLimit": 1_400, "lowWater": 0.5},
+    ],
+    ids=str,
+)
+def test_a_context_as_of_an_event_is_the_one_of_then(begin: Begin, policy: Json) -> None:
+    talk = begin()
+    then = {}
+    for number in range(1, 13):
+        talk.exchanges(number, number)
+        then[2 * number] = talk.settled(policy=policy)
+    for seq, context in then.items():
+        assert talk.context(policy=policy, asOfSeq=seq) == context

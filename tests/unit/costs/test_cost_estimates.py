@@ -134,6 +134,13 @@ def test_a_strategy_that_costs_more_saves_less_than_nothing() -> None:
     assert dear["savedVsInclusive"].startswith("-")
 
 
+def test_a_share_that_is_rounded_to_nothing_has_no_sign() -> None:
+    given = {"systemTokens": 10_000_000, "messageTokens": 1, "messages": [1_000]}
+    (row,) = _rows(**given, strategies=[{**_CELL, "cap": 1_000}])
+    assert row.cost > 0
+    assert row.wire()["savedVsInclusive"] == "0"
+
+
 def test_a_policy_may_say_how_long_its_summaries_are() -> None:
     own = _row({**_CELL, "summaryTokens": 100}, summaryTokens=250)
     assert own.billed_tokens == _row(_CELL, summaryTokens=100).billed_tokens
@@ -276,6 +283,10 @@ def test_a_list_of_one_summary_is_a_cell() -> None:
         ({"models": {"small": {"inputPer1k": "1"}}}, "models.small.outputPer1k"),
         ({"model": "small"}, "model"),
         ({"summaryModel": "small"}, "summaryModel"),
+        (
+            {"strategies": [_CELL, {**_CELL, "summaryModel": "small"}]},
+            "strategies[1].summaryModel",
+        ),
         ({"contextWindow": 0}, "contextWindow"),
         ({"strategies": []}, "strategies"),
         ({"strategies": [_CELL] * 11}, "strategies"),

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.recall.passages import MAX_TERMS, Found, Reader, Terms
+from app.recall.passages import MAX_CHARS, MAX_FOUND, MAX_TERMS, Found, Reader, Terms
 from app.recall.spans import Span, choose
 from app.sessions.spoken import Said, speaker_of, text_of
-from app.strategies.counters import by_length
+from app.strategies.budgets import by_length
 
 TALK = (
     ("user", "Can you book a hotel in Lisbon for May?"),
@@ -139,6 +139,38 @@ def test_a_long_text_without_sentences_is_found_in_pieces() -> None:
 
 def test_a_long_query_is_read_to_its_first_words() -> None:
     assert len(Terms(" ".join(f"word{n}" for n in range(1_000)))) == MAX_TERMS
+
+
+def test_words_with_other_endings_are_found_among_many_terms() -> None:
+    query = " ".join(f"wall{n}x" for n in range(MAX_TERMS - 3)) + " hotels universities 4711"
+    terms = Terms(query)
+    assert len(terms) == MAX_TERMS
+    for word in ("hotel", "university", "4711", "wall7x"):
+        assert terms.read(word)[0].bit_count() == 1, word
+    assert terms.read("universal hot 4712 wall")[0] == 0
+
+
+def test_the_beginning_of_a_very_long_text_is_looked_at() -> None:
+    early, late = "The zebra is old. ", "The giraffe is old."
+    events = [said(1, "user", early + "Well. " * (MAX_CHARS // 6) + late)]
+    assert best("zebra", events) == early.strip()
+    assert spans("giraffe", events) == []
+
+
+def test_of_very_many_sentences_the_best_are_kept() -> None:
+    events = [said(n, "user", "A zebra. " * 400) for n in range(1, 4)]
+    ranked = found("zebra", events)
+    assert len(ranked) == MAX_FOUND
+    assert {one.event.said.seq for one in ranked} == {2, 3}
+
+
+def test_what_is_not_known_to_be_asked_does_not_wait_without_end() -> None:
+    reader = Reader(Terms("zebra"))
+    for seq in range(9, 0, -1):
+        reader.add([said(seq, "agent", f"Zebra {seq} is old. " + "Well. " * 10_000)])
+    assert reader.size >= 5
+    ranked = reader.best()
+    assert sorted({one.event.said.seq for one in ranked}) == list(range(1, 10))
 
 
 WORDS = st.sampled_from(

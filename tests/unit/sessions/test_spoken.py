@@ -21,14 +21,22 @@ def _content(*parts: Any, role: str | None = None) -> dict[str, Any]:
     ("author", "content", "speaker"),
     [
         ("user", _content("a"), Speaker.USER),
-        (" Human ", _content("a", role="model"), Speaker.USER),
+        (" Human ", _content("a"), Speaker.USER),
+        ("user", _content("a", role="unknown"), Speaker.USER),
         ("seat_agent", _content("a", role="model"), Speaker.AGENT),
         ("seat_agent", _content("a"), Speaker.AGENT),
         ("seat_agent", None, Speaker.AGENT),
         # A user who is named by an id.
         ("42", _content("a", role="user"), Speaker.USER),
         ("assistant", _content("a", role=""), Speaker.AGENT),
-        ("system", _content("a", role="user"), Speaker.SYSTEM),
+        ("system", _content("a"), Speaker.SYSTEM),
+        # Names that people and agents are given: the role says who they are.
+        ("System", _content("a", role="user"), Speaker.USER),
+        ("tool", _content("a", role="user"), Speaker.USER),
+        ("developer", _content("a", role="model"), Speaker.AGENT),
+        ("function", _content("a", role="Assistant"), Speaker.AGENT),
+        ("Human", _content("a", role="model"), Speaker.AGENT),
+        ("user", _content("a", role="system"), Speaker.SYSTEM),
         ("42", _content("a", role="Developer"), Speaker.SYSTEM),
         ("tool", _content("a"), Speaker.TOOL),
         ("seat_agent", _content("a", role="function"), Speaker.TOOL),
@@ -90,6 +98,8 @@ def test_what_a_prompt_shows_of_an_event(content: dict[str, Any] | None, text: s
         ("agent", None, None, Step.GOES_ON),
         ("agent", _content({"codeExecutionResult": {"output": "2"}}), None, Step.ANSWERS),
         ("system", _content("Be brief."), None, Step.GOES_ON),
+        ("system", _content("Hello.", role="user"), None, Step.ASKS),
+        ("developer", _content("Done.", role="model"), None, Step.ANSWERS),
         ("tool", _content("a"), None, Step.GOES_ON),
     ],
 )

@@ -10,12 +10,12 @@ from hypothesis import strategies as st
 
 from app.rules.sentences import CONTEXT_BEGIN, CONTEXT_END
 from app.sessions.spoken import Said, speaker_of, text_of
+from app.strategies.budgets import by_length
 from app.strategies.forms import Format, Source
 from app.strategies.policies import Rules, rules_of
 from app.strategies.rendering import (
     CUT,
     Shown,
-    by_length,
     memory_block,
     piece,
     piece_of,
@@ -31,7 +31,8 @@ SESSION = "projects/p/locations/l/reasoningEngines/1/sessions/s"
 
 
 def said(seq: int, author: str, *parts: Json) -> Said:
-    content = {"role": "user" if author in {"user", "tool"} else "model", "parts": list(parts)}
+    role = {"agent": "model", "tool": "user"}.get(author, author)
+    content = {"role": role, "parts": list(parts)}
     return Said(seq, f"e{seq}", 1, speaker_of(author, content), content, text_of(content), None)
 
 

@@ -7,7 +7,7 @@ has 100 tokens, the system prompt 400 and a summary 250.
 import pytest
 
 from app.sessions.spoken import Step
-from app.strategies.composing import Fixed, Kind
+from app.strategies.composing import Fixed, History, Kind, Turn, next_due, shares_of
 from app.strategies.policies import Rules
 from tests.support.talks import Talk, covers, failing, kinds, rules, shown_seqs, stub, tokens_of
 
@@ -41,10 +41,13 @@ def test_h3_a_window_of_one_shows_the_last_exchange_and_of_none_nothing() -> Non
     assert (shown_seqs(found), found.omitted) == ([], [(1, 6)])
 
 
-def test_h3_an_incomplete_exchange_is_one_of_the_window() -> None:
+def test_h3_an_incomplete_exchange_is_shown_beside_the_window() -> None:
     talk = _after(rules("inclusive"), 3)
     talk.say(50, Step.ASKS)
-    assert shown_seqs(talk.context(rules("window", window=2))) == [5, 6, 7]
+    assert shown_seqs(talk.context(rules("window", window=1))) == [5, 6, 7]
+    assert shown_seqs(talk.context(rules("window", window=0))) == [7]
+    talk.say(50, Step.ANSWERS)
+    assert shown_seqs(talk.context(rules("window", window=1))) == [7, 8]
     assert shown_seqs(talk.context(rules("window", window=0))) == []
 
 
@@ -255,3 +258,12 @@ def test_a_backlog_is_made_up_for_block_by_block() -> None:
     talk.exchange(count=35)
     made = talk.work(rules(A_ISM))
     assert [due.read for due in made] == [(1, 20), (21, 40), (41, 60)]
+
+
+def test_a_block_of_which_not_all_was_read_at_once_ends_with_what_was() -> None:
+    turns = [Turn(seq, (seq + 1) // 2, 5) for seq in range(1, 17)]
+    history = History(turns=turns, last_seq=20, complete=10, is_bounded=True)
+    given = rules(A_ISM, cap=10)
+    due = next_due(given, history, shares_of(given, Fixed()))
+    assert due is not None
+    assert (due.read, due.last_exchange) == ((1, 16), 8)

@@ -35,7 +35,7 @@ def test_it_is_the_same_each_time() -> None:
 
 def test_the_summary_before_is_taken_up_line_by_line() -> None:
     before = extract(TALK[:1], 60)
-    found = extract([Piece("", before), TALK[2]], 120)
+    found = extract([Piece("", before, is_summary=True), TALK[2]], 120)
     assert before.splitlines()[0] in found.splitlines()
     assert "Human: My sister Anna is allergic to peanuts." in found.splitlines()
 
@@ -58,10 +58,12 @@ def test_where_no_sentence_fits_the_weightiest_is_cut_off() -> None:
 
 
 @given(
-    st.lists(st.tuples(st.sampled_from(["", "Human", "AI"]), st.text(max_size=200)), max_size=8),
+    st.lists(
+        st.tuples(st.sampled_from(["", "Human"]), st.text(max_size=200), st.booleans()), max_size=8
+    ),
     st.integers(1, 300),
 )
-def test_it_is_never_longer_than_it_may_be(said: list[tuple[str, str]], chars: int) -> None:
+def test_it_is_never_longer_than_it_may_be(said: list[tuple[str, str, bool]], chars: int) -> None:
     assert len(extract([Piece(*one) for one in said], chars)) <= chars
 
 
@@ -69,6 +71,21 @@ def test_a_very_long_text_is_bounded() -> None:
     words = random.Random(1).choices(["tea", "Oslo", "Anna", "in 1999"], k=200_000)
     text = ". ".join(" ".join(words[at : at + 5]) for at in range(0, len(words), 5))
     assert 0 < len(extract([Piece("Human", text)] * 3, 1_000)) <= 1_000
+
+
+def test_only_the_beginning_of_an_endless_text_is_read() -> None:
+    text = "and " * 100_000 + "on. My sister Anna moved to Lisbon in 2025."
+    assert "Anna" not in extract([Piece("Human", text)], 10_000)
+
+
+def test_what_is_said_without_a_label_is_told_by_its_sentences() -> None:
+    found = extract([Piece("", "My sister Anna lives in Oslo. " + "So it is. " * 20)], 60)
+    assert found.splitlines() == ["My sister Anna lives in Oslo.", "So it is."]
+
+
+def test_a_line_of_a_summary_is_cut_off_as_a_sentence_is() -> None:
+    found = extract([Piece("", "word " * 1_000, is_summary=True)], 10_000)
+    assert len(found) == 2_000
 
 
 @pytest.mark.parametrize(

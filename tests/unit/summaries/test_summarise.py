@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.core.errors import Reason, Unavailable
+from app.core.errors import Internal, Reason, Unavailable
 from app.llm.ports import Meter
 from app.llm.scripted import Asked, Reply, ScriptedTextModel
 from app.sessions.spoken import Said, Speaker
@@ -46,6 +46,23 @@ async def test_what_is_short_enough_is_taken_as_it_is() -> None:
     model = ScriptedTextModel([{"summary": "  Tea was spoken of. "}])
     found = await written(model, task(said("I like tea.")))
     assert found == Summarised("Tea was spoken of.")
+
+
+@pytest.mark.parametrize("nothing", ["\x00", " \x00 ", "\ud800", "\x00\n"])
+async def test_an_answer_of_which_nothing_can_be_kept_is_asked_for_again(nothing: str) -> None:
+    model = ScriptedTextModel([{"summary": nothing}, {"summary": "Tea\x00."}])
+    assert await written(model, task(said("I like tea."))) == Summarised("Tea.")
+    never = ScriptedTextModel([{"summary": nothing}] * 2)
+    with pytest.raises(Internal) as caught:
+        await written(never, task(said("I like tea.")))
+    assert caught.value.reason is Reason.MODEL_OUTPUT_INVALID
+
+
+async def test_without_a_model_an_empty_label_loses_nothing() -> None:
+    long = "My sister Anna lives in Lisbon. " + "We like tea. " * 20
+    given = task(said(long), chars=60, humanLabel="")
+    found = await summarise(None, given, Meter())
+    assert "My sister Anna lives in Lisbon." in found.text.splitlines()
 
 
 async def test_a_long_answer_is_asked_for_again_with_its_length() -> None:
