@@ -201,8 +201,17 @@ _VIEWER = [
     _get(_SESSION, ("sessions.get",), make=with_session),
     _get(_SESSION + "/events", ("events.list",), make=with_session),
     _get(_SESSION + "/usage", ("sessions.get",), make=with_session),
-    _get(_SESSION + "/summaries", ("sessions.get",), make=with_summary),
-    _get(_SESSION + "/summaries/{summary}", ("sessions.get",), make=with_summary),
+    _get(_SESSION + "/summaries", ("events.list",), make=with_summary),
+    _get(_SESSION + "/summaries/{summary}", ("events.list",), make=with_summary),
+    Route(
+        "POST",
+        _SESSION + ":recall",
+        ("events.list",),
+        "viewer",
+        Told.GONE,
+        make=with_event,
+        body=_recalled,
+    ),
 ]
 
 _user = partial(Route, role="user", scope=Told.GONE)
@@ -233,9 +242,14 @@ _USER = [
         body=_appended_at_once,
     ),
     _user("DELETE", _SESSION + "/events/{event}", ("sessions.update",), make=with_event),
-    _user("POST", _SESSION + ":recall", ("sessions.update",), make=with_event, body=_recalled),
     _user("POST", _SESSION + ":clear", ("sessions.update",), make=with_event),
-    _user("POST", _SESSION + ":context", ("sessions.update",), make=with_event, body=_context),
+    _user(
+        "POST",
+        _SESSION + ":context",
+        ("events.list", "sessions.update"),
+        make=with_event,
+        body=_context,
+    ),
     _user(
         "POST",
         _SESSION + "/summaries/{summary}:regenerate",

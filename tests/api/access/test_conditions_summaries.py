@@ -10,6 +10,7 @@ from tests.support.operations import path_of
 from tests.support.summaries import context, events_of, summaries, talk
 
 POLICY = {"strategy": "every_n", "every": 1, "keepRecent": 1}
+LONG = {"strategy": "every_n", "every": 50}
 
 
 @pytest.fixture
@@ -48,6 +49,23 @@ async def test_summaries_are_made_and_read_where_the_key_sees_the_session(
         assert len(await summaries(bound.client, path)) == 2
         ok(await bound.client.post(f"{path}:clear"))
         assert await summaries(bound.client, path) == []
+
+
+async def test_a_long_session_is_read_from_its_end_where_the_key_sees_it(bound: Bound) -> None:
+    said = {
+        "author": "user",
+        "invocationId": "i",
+        "timestamp": "2026-01-15T12:00:00Z",
+        "content": {"role": "user", "parts": [{"text": "Are you there?"}]},
+    }
+    for user in bound.kind.users:
+        path = f"/sessions/s-{user}"
+        ok(await bound.client.post(f"{path}/events:batch", json={"events": [said] * 150}))
+        # Of less room than one page fills, it is asked whether there is more.
+        found = await context(bound.client, path, policy=LONG, tokenLimit=8)
+        assert found["coverage"]["verbatim"] == [
+            {"firstSeq": found["lastSeq"] - 1, "lastSeq": found["lastSeq"]}
+        ]
 
 
 async def test_a_summary_that_fails_is_shown_where_the_key_sees_the_session(
