@@ -199,6 +199,10 @@ lock: setup ## Rewrite the lock files from pyproject.toml (newer versions: ARGS=
 	$(compile) --constraint requirements-dev.lock --output-file requirements.lock
 	$(compiled) $(peers).in --python-version 3.11 --output-file $(peers).lock $(ARGS)
 
+.PHONY: bench-contexts
+bench-contexts: setup ## Contexts by the length of the session, and what summaries take
+	$(BIN)/python -m benchmarks.contexts $(ARGS)
+
 .PHONY: bench-peers
 bench-peers: setup ## Compare with mem0 and LangGraph, about ten minutes (shorter: ARGS=--quick)
 	@sh -euc "$$PREPARE_PEERS"

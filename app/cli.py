@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from app import key_commands
+from app import cost_commands, key_commands
 from app.db import migrate
 from app.db.migrate import SchemaError
 from app.llm.names import ModelSetupError
@@ -22,6 +22,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.add_typer(key_commands.app, name="keys")
+app.command("costs")(cost_commands.costs)
 
 
 def _run(process: Callable[[], Awaitable[None]]) -> None:

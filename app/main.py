@@ -16,6 +16,8 @@ from app.audit.routes import router as audit
 from app.audit.service import AuditService
 from app.bulk.routes import router as bulk
 from app.bulk.service import BATCH_CREATE, BulkService
+from app.contexts.routes import router as contexts
+from app.costs.routes import router as costs
 from app.engines.directory import Directory
 from app.engines.routes import children as engine_children
 from app.engines.routes import router as engines
@@ -29,6 +31,7 @@ from app.memories.routes import router as memories
 from app.memories.service import MemoryService
 from app.operations import metrics as operation_metrics
 from app.operations.routes import router as operations
+from app.recall.routes import router as recall
 from app.reembedding import metrics as reembedding_metrics
 from app.reembedding.routes import router as reembedding
 from app.resources import Resources, ResponseReader
@@ -37,6 +40,8 @@ from app.retrieval.routes import router as retrieval
 from app.revisions.routes import router as revisions
 from app.sessions.routes import router as sessions
 from app.sessions.service import SessionService
+from app.summaries.queue import Watch
+from app.summaries.routes import router as summaries
 from app.tasks.routes import router as tasks
 from app.undo.routes import router as undo
 from app.usage.routes import router as usage
@@ -73,6 +78,10 @@ _ROUTERS = (
     bulk,
     revisions,
     memories,
+    contexts,
+    summaries,
+    costs,
+    recall,
     sessions,
     tasks,
     engines,
@@ -124,6 +133,7 @@ def create_app(resources: Resources) -> FastAPI:
     app.state.authenticator = AccessService(resources.db, resources.clock, tokens)
     app.state.gate = _gate(resources)
     resources.response_readers.update(_readers(resources))
+    _watch_events(resources)
     errors.install(app)
     for router in _ROUTERS:
         app.include_router(router)
@@ -146,6 +156,13 @@ def _readers(resources: Resources) -> dict[str, ResponseReader]:
         "sessions.create": SessionService.of(resources).read_response,
         PREVIEW: partial(read_preview, clock=resources.clock),
     }
+
+
+def _watch_events(resources: Resources) -> None:
+    """Have summaries follow the events of sessions; once, however many applications there are."""
+    watch = Watch(resources.settings)
+    resources.event_listeners[:] = [watch.appended]
+    resources.event_erasers[:] = [watch.erased]
 
 
 def _gate(resources: Resources) -> Gate:

@@ -2,7 +2,6 @@
 
 from app.access import tables as access
 from app.audit import tables as audit
-from app.contexts import tables as contexts
 from app.db.base import Base
 from app.engines import tables as engines
 from app.ingestion import tables as ingestion
@@ -11,6 +10,7 @@ from app.memories import tables as memories
 from app.operations import tables as operations
 from app.retrieval import tables as retrieval
 from app.sessions import tables as sessions
+from app.summaries import tables as summaries
 from app.tasks import tables as tasks
 from app.usage import tables as usage
 
@@ -19,7 +19,6 @@ metadata = Base.metadata
 __all__ = [
     "access",
     "audit",
-    "contexts",
     "engines",
     "ingestion",
     "limits",
@@ -28,6 +27,7 @@ __all__ = [
     "operations",
     "retrieval",
     "sessions",
+    "summaries",
     "tasks",
     "usage",
 ]

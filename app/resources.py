@@ -16,6 +16,8 @@ from app.settings import Settings
 
 ResponseReader = Callable[[Session, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 """Fills a stored response, which holds names only, with what they name at present."""
+EventListener = Callable[[Session, Any], Awaitable[None]]
+"""Takes part in the transaction that changes events of a session, once it has changed them."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,10 @@ class Resources:
     """The text models; without any, the built-in rules write memories."""
     response_readers: dict[str, ResponseReader] = field(default_factory=dict)
     """By kind of operation; the features above the operations put theirs in at start."""
+    event_listeners: list[EventListener] = field(default_factory=list)
+    """Told of each `app.sessions.changes.Appended` by which an exchange is complete."""
+    event_erasers: list[EventListener] = field(default_factory=list)
+    """Told of each `app.sessions.changes.Erased`."""
     embedders: Embedders = field(default=cast("Embedders", None))
     """All that are open, by model; left out, it is `embedder` alone."""
     kept: dict[type[Any], Any] = field(default_factory=dict)

@@ -189,6 +189,11 @@ class Settings(TaskSettings, EmbeddingSettings, TokenSettings, ConnectionSetting
         description='JSON object: model to its price per million tokens, such as `{"openai:gpt-5-'
         'mini": {"input": 0.25, "output": 2}}`.',
     )
+    tiktoken_dir: Path | None = Field(
+        None,
+        description="Folder with `cl100k_base.tiktoken` or `o200k_base.tiktoken`, for policies that"
+        " name these as `counter`; needs the extra `tokens`. Nothing is fetched.",
+    )
     price_currency: str = Field("USD", description="Currency of `model_prices`.")
     daily_max_tokens: int | None = Field(
         None, ge=1, description="Tokens that one engine may use per UTC day; absent: no bound."
@@ -245,6 +250,12 @@ class Settings(TaskSettings, EmbeddingSettings, TokenSettings, ConnectionSetting
     max_metadata_value_chars: int = Field(
         4_096, ge=1, le=4_096, description="Longest text among a memory's metadata."
     )
+    max_session_policies: int = Field(
+        20,
+        ge=0,
+        description="Policies, besides its own, by which one session has summaries at once: those"
+        " that requests for contexts bring.",
+    )
     max_stream_pending_events: int = Field(
         100_000, ge=1, description="Ingested events that wait in one stream."
     )
@@ -265,14 +276,14 @@ class Settings(TaskSettings, EmbeddingSettings, TokenSettings, ConnectionSetting
     engine_max_bytes: int | None = Field(
         100 * 1024**3,
         ge=0,
-        description="What memories, their revisions, sessions and events of one engine say, in all;"
-        " `none`: no bound.",
+        description="What memories, their revisions, sessions, events and summaries of one engine"
+        " say, in all; `none`: no bound.",
     )
     engine_max_queued_operations: int | None = Field(
         10_000,
         ge=0,
-        description="Operations of one engine that wait for a worker, ingestions aside; `none`: no"
-        " bound.",
+        description="Operations of one engine that wait for a worker, ingestions and summaries"
+        " aside; `none`: no bound.",
     )
     key_rate_units_per_second: int = Field(
         10_000,
@@ -330,6 +341,9 @@ class Settings(TaskSettings, EmbeddingSettings, TokenSettings, ConnectionSetting
         1, gt=0, description="First retry delay; doubles, with jitter."
     )
     worker_retry_max_seconds: float = Field(300, gt=0, description="Longest retry delay.")
+    summary_retry_max_seconds: float = Field(
+        3_600, gt=0, description="Longest pause before a summary that failed is tried again."
+    )
     shutdown_grace_seconds: float = Field(
         10, ge=0, description="How long running work may take to stop."
     )

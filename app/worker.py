@@ -24,6 +24,8 @@ from app.resources import Resources
 from app.retention import jobs as retention
 from app.retention.service import DELETE_ENGINE, RetentionService
 from app.retrieval.jobs import IndexSweep
+from app.summaries import jobs as summaries
+from app.summaries.queue import REGENERATE, SUMMARIZE
 from app.tasks import jobs as tasks
 from app.tasks.indexing import INDEX
 from app.undo import jobs as undo
@@ -44,6 +46,8 @@ def make_runner(resources: Resources) -> Runner:
         INGEST: partial(ingestion.ingest, resources=resources),
         DELETE_ENGINE: partial(retention.delete_engine, resources=resources),
         UNDO: partial(undo.undo, resources=resources),
+        SUMMARIZE: partial(summaries.summarize, resources=resources),
+        REGENERATE: partial(summaries.regenerate, resources=resources),
         REEMBED: partial(reembedding.reembed, resources=resources),
         INDEX: partial(tasks.index, resources=resources),
     }

@@ -1,1 +1,1 @@
-"""Contexts of sessions: what of a session a prompt shows, and the summaries of the rest."""
+"""Contexts of sessions: what a prompt shows of one, within its budget."""

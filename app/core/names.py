@@ -307,6 +307,18 @@ class EventName:
 
 
 @dataclass(frozen=True, slots=True)
+class SummaryName:
+    """A summary of a session."""
+
+    session: SessionName
+    summary: str
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.session}/summaries/{self.summary}"
+
+
+@dataclass(frozen=True, slots=True)
 class TaskMemoryName:
     """A task memory of an engine: what tools returned and prompts do not show."""
 

@@ -95,6 +95,9 @@ class DirectConnections:
                 # What is hot enters by a key or by one scope, whatever the values, and to plan a
                 # search anew takes as long as to run it.
                 await connection.execute(b"set plan_cache_mode = force_generic_plan")
+                # Such a plan takes a scope for one of average size: where few scopes are large, it
+                # would read the whole table for any small one.
+                await connection.execute(b"set enable_seqscan = off")
         except BaseException:
             await connection.close()
             raise

@@ -1,6 +1,6 @@
 """Use cases of engines: create, list, update. Deletion is in `retention`: it knows children."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
@@ -24,6 +24,8 @@ from app.engines.schemas import (
     name_of,
 )
 from app.engines.tables import EngineRow
+from app.llm.models import TextModels
+from app.llm.named import check_policy
 from app.operations import repeats
 from app.operations import repository as operations
 from app.operations.repository import NewOperation
@@ -41,6 +43,7 @@ _BANK_PATH = "context_spec.memory_bank_config"
 _MASKABLE = frozenset(
     {"display_name", "description", "labels", "context_spec", _BANK_PATH, "encryption_spec"}
 )
+_POLICY_FIELD = "contextSpec.memoryBankConfig.memoryPolicy"
 # Request ids of creations are unique over the service: the engine is not there yet.
 _NO_ENGINE = 0
 
@@ -52,11 +55,12 @@ class EngineService:
     db: Database
     clock: Clock
     settings: Settings
+    models: TextModels = field(default_factory=TextModels)
 
     @classmethod
     def of(cls, resources: Resources) -> "EngineService":
         """Build the service from the process's resources."""
-        return cls(resources.db, resources.clock, resources.settings)
+        return cls(resources.db, resources.clock, resources.settings, resources.models)
 
     async def ensure_first(self) -> None:
         """Create the first engine unless it is there.
@@ -78,10 +82,12 @@ class EngineService:
         """Create an engine where the caller reaches it; the operation is done.
 
         Raises:
-            InvalidArgument: the path names a project but any location, or the other way round.
+            InvalidArgument: the path names a project but any location, or the other way round; or
+                the configuration names a model or a counter that is not here.
             NotFound: it names neither, and the caller does not reach the default.
         """
         now = self.clock.now()
+        self._check_policy(request)
         parent = _parent_of_new(location)
         if not reach.has_project(parent.project):
             raise NotFound.of(parent)
@@ -107,10 +113,12 @@ class EngineService:
 
         Raises:
             Aborted: the etag is stale.
+            InvalidArgument: the configuration names a model or a counter that is not here.
         """
         now = self.clock.now()
         paths = parse_mask(mask)
         changed = _sent_fields(request) if paths is None else check(paths, _MASKABLE)
+        self._check_policy(request)
         async with self.db.transaction() as session:
             row = await repository.get(session, name, Lock.UPDATE)
             new = self._operation(
@@ -143,6 +151,11 @@ class EngineService:
             reasoning_engines=[ReasoningEngine.from_row(row) for row in rows[:limit]],
             next_page_token=last and encode_token(query, [last.create_time, last.engine_id]),
         )
+
+    def _check_policy(self, request: ReasoningEngineRequest) -> None:
+        config = request.context_spec and request.context_spec.memory_bank_config
+        policy = config.memory_policy if config else None
+        check_policy(policy, self.models, self.settings, _POLICY_FIELD)
 
     def _operation(self, name: EngineName, kind: str, details: str, now: datetime) -> NewOperation:
         return NewOperation(

@@ -1,6 +1,6 @@
 """The text models of a process, and which of them a bank's name stands for."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.llm.ports import TextModel
@@ -30,6 +30,17 @@ class TextModels:
             return self.default
         named = self.aliases.get(name) or self.aliases.get(name.rpartition("/")[2])
         return named or self.default
+
+    def knows(self, name: str) -> bool:
+        """Say whether a name stands for a model of its own: an alias, or the default's name."""
+        is_default = self.default is not None and self.default.model_id == name
+        return is_default or name in self.aliases or name.rpartition("/")[2] in self.aliases
+
+    @property
+    def names(self) -> Sequence[str]:
+        """The names by which a model can be asked for."""
+        own = [self.default.model_id] if self.default is not None else []
+        return [*own, *sorted(self.aliases)]
 
     async def close(self) -> None:
         """Release the connections to the providers."""

@@ -42,6 +42,8 @@ Ended = tuple[datetime, timedelta]
 
 INGEST: Final = "ingestion.ingest"
 """The kind of the operation that waits for events of a stream, of which streams have one each."""
+SUMMARIZE: Final = "sessions.summarize"
+"""The kind of that which makes summaries of a session, of which each policy has at most one."""
 
 # Written into the statement, not bound: a generic plan must know them to use the partial indexes.
 _PENDING: ColumnElement[str] = literal_column(f"'{State.PENDING}'")
@@ -202,9 +204,9 @@ async def check_queue(session: Session, engine_id: int, limit: int | None) -> No
     """Make sure that one more operation of an engine may wait for a worker; None: any number may.
 
     All of the engine count, whoever asked for them and whatever they concern, but for those that
-    wait for events: their streams have bounds of their own. A deleted engine, the only one whose
-    removal waits, is asked for nothing more. Requests under way at the same moment do not see each
-    other, so that there can be as many more.
+    wait for events or for a summariser: streams and sessions have bounds of their own. A deleted
+    engine, the only one whose removal waits, is asked for nothing more. Requests under way at the
+    same moment do not see each other, so that there can be as many more.
 
     Raises:
         ResourceExhausted: as many wait as may.
@@ -217,6 +219,7 @@ async def check_queue(session: Session, engine_id: int, limit: int | None) -> No
             OperationRow.engine_id == engine_id,
             OperationRow.state == _PENDING,
             OperationRow.kind != _INGEST,
+            OperationRow.kind != SUMMARIZE,
         )
         .limit(limit)
         .subquery()
@@ -231,6 +234,18 @@ async def check_queue(session: Session, engine_id: int, limit: int | None) -> No
             "queuedOperations",
             limit=limit,
         )
+
+
+async def unfinished(session: Session, engine_id: int, kind: str, key: str) -> OperationRow | None:
+    """Return the operation of a kind and a key that waits or runs, if there is one."""
+    is_waiting = and_(OperationRow.state == _PENDING, OperationRow.kind != _INGEST)
+    statement = select(OperationRow).where(
+        OperationRow.engine_id == engine_id,
+        OperationRow.kind == kind,
+        OperationRow.key == key,
+        or_(is_waiting, OperationRow.state == _RUNNING),
+    )
+    return (await session.execute(statement.limit(1))).scalar_one_or_none()
 
 
 async def renew(session: Session, owned: Owned, lease: timedelta) -> bool | None:

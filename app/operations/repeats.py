@@ -3,10 +3,12 @@
 All functions take part in the caller's transaction.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, select
+from sqlalchemy import ColumnElement, and_, delete, select, update
 from sqlalchemy.dialects.postgresql import insert as upsert
 
 from app.core.errors import AlreadyExists, NotFound, Reason
@@ -68,6 +70,40 @@ async def is_repeated(session: Session, engine_id: int, once: Once | None, now: 
     if once is None:
         return False
     return await _remember(session, engine_id, once, (engine_id, None), now) is not None
+
+
+async def answered_with(
+    session: Session, engine_id: int, once: Once | None, now: datetime
+) -> dict[str, Any] | None:
+    """Return what `keep_answer` has kept for this request; else remember the request.
+
+    For requests that make no operation of their own, but have an answer.
+
+    Raises:
+        AlreadyExists: the id was used with another request.
+        NotFound: the answer is no longer kept; the request is not done again.
+    """
+    if once is None:
+        return None
+    known = await _remember(session, engine_id, once, (engine_id, None), now)
+    if known is None:
+        return None
+    if known.answer is None:
+        # Lost where the schema was taken back to a release without answers, and up again.
+        raise NotFound(
+            "requestId: this request was done before; its answer is no longer kept.",
+            Reason.RESOURCE_NOT_FOUND,
+        )
+    return known.answer
+
+
+async def keep_answer(
+    session: Session, engine_id: int, once: Once | None, answer: Mapping[str, Any]
+) -> None:
+    """Keep how a request is answered that `answered_with` has remembered in this transaction."""
+    if once is not None:
+        kept = update(RequestIdRow).where(_asked(engine_id, once)).values(answer=dict(answer))
+        await session.execute(kept.execution_options(synchronize_session=False))
 
 
 async def _remember(

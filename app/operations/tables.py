@@ -72,7 +72,7 @@ class OperationRow(Base):
 
 
 class RequestIdRow(Base):
-    """A request id that a caller chose, with the operation, if any, that first answered it."""
+    """A request id that a caller chose, with the operation or the answer that it first had."""
 
     __tablename__ = "request_ids"
     __table_args__ = (Index("ix_request_ids_remove_time", "remove_time"),)
@@ -83,6 +83,8 @@ class RequestIdRow(Base):
     request_hash: Mapped[bytes] = mapped_column(LargeBinary)
     operation_engine_id: Mapped[int]
     operation_id: Mapped[str | None] = mapped_column(Text)
+    answer: Mapped[JsonObject | None]
+    """What a request without an operation was answered with: names and numbers, no texts."""
     remove_time: Mapped[datetime]
 
 

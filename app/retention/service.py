@@ -37,6 +37,7 @@ from app.operations.tables import OperationRow
 from app.resources import Resources
 from app.retention import repository
 from app.retention.schemas import PurgeMemoriesRequest
+from app.sessions import erasure as session_erasure
 from app.sessions import repository as sessions
 from app.tasks import erasure as artifacts
 from app.tasks import repository as tasks
@@ -186,7 +187,7 @@ class RetentionService:
         for name, remove in (
             ("memories", self._remove_gone),
             ("revisions", repository.remove_expired_revisions),
-            ("sessions", sessions.remove_expired),
+            ("sessions", session_erasure.remove_expired),
             ("artifacts", artifacts.remove_expired),
             ("namespaces", artifacts.remove_expired_namespaces),
             ("event ids", self.ingestion.forget_old_ids),
@@ -270,7 +271,7 @@ async def _remove_memories(session: Session, engine_id: int, limit: int) -> int:
 
 _CHILDREN: tuple[Callable[[Session, int, int], Awaitable[int]], ...] = (
     _remove_memories,
-    sessions.remove_of_engine,
+    session_erasure.remove_of_engine,
     ingested.remove_of_engine,
     artifacts.remove_of_engine,
     usage.remove_of_engine,

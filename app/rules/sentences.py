@@ -34,9 +34,9 @@ _ABBREVIATIONS = re.compile(
     re.IGNORECASE,
 )
 # The last of the marks are those of Chinese, Japanese, Arabic, Hindi and Urdu, by code point.
-# A run of marks is looked at once, from its first: from each again, a long one would take forever.
 _END = re.compile(
-    r"(?<![.!?\u2026])[.!?\u2026]+[\"'\u201d\u2019\u00bb)\]]*(?=\s|\Z)|\n+|;(?=\s)"
+    # A long run of marks is tried from its first alone, and not again with fewer of them.
+    r"(?<![.!?\u2026])[.!?\u2026]++[\"'\u201d\u2019\u00bb)\]]*+(?=\s|\Z)|\n+|;(?=\s)"
     r"|[\u3002\uff01\uff1f\uff61\u061f\u0964\u06d4]+[\u300d\u300f\u201d\uff09]*"
 )
 _WORD_BEFORE = re.compile(r"([^\W\d_]+)\.\Z")

@@ -8,22 +8,23 @@ from datetime import datetime
 from typing import Any, TypeVar
 
 from sqlalchemy import (
+    JSON,
     ColumnElement,
+    Row,
     Select,
     Text,
     and_,
+    case,
     cast,
     delete,
     func,
     literal,
-    null,
+    literal_column,
     select,
-    tuple_,
     update,
 )
-from sqlalchemy.dialects.postgresql import JSONB, insert
+from sqlalchemy.dialects.postgresql import insert
 from sqlalchemy.orm import InstrumentedAttribute, defer
-from sqlalchemy.sql.dml import ReturningDelete
 
 from app.core.errors import AlreadyExists, NotFound, Reason
 from app.core.names import SessionName
@@ -32,10 +33,17 @@ from app.db.filter_fields import MapField, TextField, TimestampField
 from app.db.filters import Fields
 from app.db.pages import Slice, sliced
 from app.db.session import Session
-from app.sessions.spoken import Said, speaker_of, text_of
+from app.sessions.entered import is_live
+from app.sessions.spoken import Said, is_answer, speaker_of, text_of
 from app.sessions.tables import SessionEventRow, SessionRow
+from app.wire.objects import size_of
 
 _R = TypeVar("_R")
+
+_UNREADABLE = r"\\u(0000|[dD][89a-fA-F])"
+"""In JSON, what no text of the database can hold, or may be a half of."""
+MAX_SAID_BYTES = 4 * 1024 * 1024
+"""How long the events are, as they were sent, after which `list_said` returns no further one."""
 
 FILTER_FIELDS: Fields = {
     "user_id": TextField(SessionRow.user_id),
@@ -69,18 +77,10 @@ async def find(
     session: Session, name: SessionName, now: datetime, *, for_update: bool = False
 ) -> SessionRow | None:
     """Return a session, if there is one that has not expired."""
-    statement = select(SessionRow).where(_is_live(name, now))
+    statement = select(SessionRow).where(is_live(name, now))
     if for_update:
         statement = statement.with_for_update()
     return (await session.execute(statement)).scalar_one_or_none()
-
-
-def _is_live(name: SessionName, now: datetime) -> ColumnElement[bool]:
-    return (
-        (SessionRow.engine_id == name.engine.engine)
-        & (SessionRow.session_id == name.session)
-        & (SessionRow.expire_time > now)
-    )
 
 
 async def list_sizes(
@@ -139,6 +139,7 @@ def _of_session(name: SessionName, clause: ColumnElement[bool]) -> _Asked:
     is_mine = and_(
         SessionEventRow.engine_id == name.engine.engine,
         SessionEventRow.session_id == name.session,
+        SessionEventRow.delete_time.is_(None),
     )
     return is_mine & clause, (SessionEventRow.timestamp, SessionEventRow.seq)
 
@@ -186,31 +187,107 @@ async def list_events(
     return rows, (await session.execute(counted)).scalar_one() - len(rows)
 
 
+async def has_said(session: Session, name: SessionName, between: tuple[int, int]) -> bool:
+    """Say whether of the events from the one number to the other there is one not erased."""
+    statement = select(SessionEventRow.seq).where(_are_said(name, between)).limit(1)
+    return (await session.execute(statement)).first() is not None
+
+
+# To look into an object fails where any text in it holds what no column can.
+_PARTIAL: ColumnElement[str | None] = case(
+    (cast(SessionEventRow.event_metadata, Text).regexp_match(_UNREADABLE), None),
+    else_=SessionEventRow.event_metadata["partial"].as_string(),
+)
+
+
 async def list_said(
-    session: Session, name: SessionName, between: tuple[int, int], limit: int, *, newest: bool
+    session: Session,
+    name: SessionName,
+    between: tuple[int, int],
+    limit: int,
+    *,
+    newest: bool,
+    with_files: bool = False,
 ) -> list[Said]:
     """Return up to `limit` events with numbers from the one to the other, in their order.
 
-    Where there are more, the newest of them, or the oldest; erased ones are left out.
+    Where there are more, the newest of them, or the oldest; erased ones are left out. Fewer come
+    where they are long: none once there are `MAX_SAID_BYTES`; none at all: there are none.
+    Without `with_files`, the contents of files stay where they are, and do not count.
     """
     row = SessionEventRow
-    order = row.seq.desc() if newest else row.seq
-    statement = (
-        select(row.seq, row.event_id, row.exchange, row.author, row.content, row.token_count)
-        .where(
-            row.engine_id == name.engine.engine,
-            row.session_id == name.session,
-            row.seq.between(*between),
-            row.delete_time.is_(None),
+    page = (
+        select(
+            row.seq,
+            row.event_id,
+            row.exchange,
+            row.author,
+            row.content,
+            row.token_count,
+            row.size_bytes,
+            _PARTIAL.label("partial"),
         )
-        .order_by(order)
+        .where(_are_said(name, between))
+        .order_by(row.seq.desc() if newest else row.seq)
         .limit(limit)
+        .subquery()
     )
-    found = [
-        Said(seq, event_id, exchange, speaker_of(author, content), content, text_of(content), count)
-        for seq, event_id, exchange, author, content, count in await session.execute(statement)
-    ]
-    return found[::-1] if newest else found
+    order = page.c.seq.desc() if newest else page.c.seq
+    before = func.sum(page.c.size_bytes).over(order_by=order) - page.c.size_bytes
+    sized = select(page, before.label("before")).subquery("sized")
+    others = [column for column in sized.c if column.name not in {"content", "before"}]
+    text = cast(sized.c.content, Text)
+    is_spared: ColumnElement[bool] = literal(value=False)
+    if not with_files:
+        has_files = and_(text.contains('"inlineData"'), ~text.regexp_match(_UNREADABLE))
+        is_spared = func.coalesce(has_files, is_spared)
+    content = case((is_spared, _WITHOUT_FILES), else_=sized.c.content)
+    statement: Select[Any] = (
+        select(*others, content.label("content"), is_spared.label("is_spared"))
+        .where(sized.c.before < MAX_SAID_BYTES)
+        .order_by(sized.c.seq)
+    )
+    return [_said(found) for found in await session.execute(statement)]
+
+
+def _are_said(name: SessionName, between: tuple[int, int]) -> ColumnElement[bool]:
+    return and_(
+        SessionEventRow.engine_id == name.engine.engine,
+        SessionEventRow.session_id == name.session,
+        SessionEventRow.seq.between(*between),
+        SessionEventRow.delete_time.is_(None),
+    )
+
+
+_WITHOUT_FILES: ColumnElement[Any] = literal_column(
+    # All else is left as it was sent, which `jsonb` would change.
+    """json_build_object(
+        'role', sized.content -> 'role',
+        'parts', (select json_agg(case when json_typeof(part -> 'inlineData') = 'object' then (
+            select json_object_agg(of_part.key, case when of_part.key = 'inlineData' then (
+                select coalesce(json_object_agg(of_file.key, of_file.value), '{}')
+                from json_each(of_part.value) of_file where of_file.key <> 'data'
+            ) else of_part.value end)
+            from json_each(part) of_part
+        ) else part end order by place)
+        from json_array_elements(sized.content -> 'parts') with ordinality parts (part, place)))""",
+    JSON(),
+)
+
+
+def _said(row: Row[Any]) -> Said:
+    return Said(
+        seq=row.seq,
+        event_id=row.event_id,
+        exchange=row.exchange,
+        speaker=speaker_of(row.author, row.content),
+        content=row.content,
+        text=text_of(row.content),
+        token_count=row.token_count,
+        is_answer=is_answer(row.author, row.content, {"partial": row.partial == "true"}),
+        size_bytes=size_of(row.content) if row.is_spared else row.size_bytes,
+        stored_bytes=row.size_bytes,
+    )
 
 
 def is_unexpired(now: datetime) -> ColumnElement[bool]:
@@ -261,100 +338,3 @@ async def update_session(
         .execution_options(populate_existing=True, synchronize_session=False)
     )
     return (await session.execute(statement)).scalar_one()
-
-
-async def count_event(
-    session: Session, name: SessionName, now: datetime, delta: Mapping[str, Any]
-) -> tuple[int, dict[str, Any] | None]:
-    """Give a new event its number and apply its change of the session's state.
-
-    The session stays locked until the transaction ends, so numbers have no gap. Returns the number,
-    and the new state where it changed.
-
-    Raises:
-        NotFound: there is no such session.
-    """
-    values: dict[str, Any] = {
-        "last_seq": SessionRow.last_seq + 1,
-        "version": SessionRow.version + 1,
-        "update_time": now,
-    }
-    if delta:
-        values["session_state"] = SessionRow.session_state.op("||")(literal(dict(delta), JSONB()))
-    # A large state is not read back by each event that leaves it alone.
-    state = SessionRow.session_state if delta else null()
-    statement = (
-        update(SessionRow)
-        .where(_is_live(name, now))
-        .values(values)
-        .returning(SessionRow.last_seq, state)
-        .execution_options(synchronize_session=False)
-    )
-    found = (await session.execute(statement)).first()
-    if found is None:
-        raise NotFound.of(name)
-    return found[0], found[1]
-
-
-async def insert_event(session: Session, values: Mapping[str, Any]) -> None:
-    """Insert an event under the number that `count_event` gave."""
-    await session.execute(insert(SessionEventRow).values(dict(values)))
-
-
-async def remove(session: Session, row: SessionRow) -> None:
-    """Erase a session with its events."""
-    await session.execute(
-        delete(SessionRow).where(
-            SessionRow.engine_id == row.engine_id, SessionRow.session_id == row.session_id
-        )
-    )
-
-
-async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
-    """Remove up to `limit` events of an engine, or without events sessions; return how many."""
-    is_mine = SessionEventRow.engine_id == engine_id
-    removed = await session.execute(_event_removal(is_mine, limit).where(is_mine))
-    if count := len(removed.all()):
-        return count
-    ids = select(SessionRow.session_id).where(SessionRow.engine_id == engine_id).limit(limit)
-    gone = await session.execute(
-        delete(SessionRow)
-        .where(SessionRow.engine_id == engine_id, SessionRow.session_id.in_(ids))
-        .returning(SessionRow.session_id)
-        .execution_options(synchronize_session=False)
-    )
-    return len(gone.all())
-
-
-async def remove_expired(session: Session, now: datetime, limit: int) -> int:
-    """Remove up to `limit` events of expired sessions, then these; return how many rows; a sweep's.
-
-    Events go first, so that a session with many of them does not make one long statement.
-    """
-    key = (SessionRow.engine_id, SessionRow.session_id)
-    expired = select(*key).where(SessionRow.expire_time <= now).limit(limit)
-    keys = (await session.execute(expired.with_for_update(skip_locked=True))).all()
-    if not keys:
-        return 0
-    theirs = tuple_(SessionEventRow.engine_id, SessionEventRow.session_id).in_(keys)
-    removed = await session.execute(_event_removal(theirs, limit))
-    if len(removed.all()) == limit:
-        return limit
-    await session.execute(
-        delete(SessionRow)
-        .where(tuple_(*key).in_(keys))
-        .execution_options(synchronize_session=False)
-    )
-    return len(keys)
-
-
-def _event_removal(which: ColumnElement[bool], limit: int) -> ReturningDelete[int]:
-    key = (SessionEventRow.engine_id, SessionEventRow.session_id, SessionEventRow.seq)
-    # Events that another removal holds are left to it: neither waits for the other.
-    held = select(*key).where(which).limit(limit).with_for_update(skip_locked=True).cte("old")
-    return (
-        delete(SessionEventRow)
-        .where(tuple_(*key).in_(select(held)))
-        .returning(SessionEventRow.seq)
-        .execution_options(synchronize_session=False)
-    )

@@ -10,10 +10,17 @@ from app.engines.schemas import name_of
 from app.operations.schemas import Operation
 from app.operations.service import OperationService
 from app.sessions import repository
-from app.sessions.schemas import (
+from app.sessions.events import (
     AppendEventRequest,
-    CreateSessionRequest,
+    BatchAppendEventsRequest,
+    BatchAppendEventsResponse,
+    CreateExchangeRequest,
+    Exchange,
     ListEventsResponse,
+)
+from app.sessions.history import EventService
+from app.sessions.schemas import (
+    CreateSessionRequest,
     ListSessionsResponse,
     Session,
     UpdateSessionRequest,
@@ -21,7 +28,7 @@ from app.sessions.schemas import (
 from app.sessions.service import SessionService
 from app.web.context import Context, Mutation
 from app.web.etag import IfMatch, etag_of
-from app.web.names import EnginePath, SessionPath
+from app.web.names import EnginePath, EventPath, SessionPath
 from app.web.paging import Filter, OrderBy, Page, UpdateMask
 from app.web.paths import ENGINE
 from app.web.routing import Router
@@ -70,8 +77,28 @@ async def list_sessions(
 async def append_event(context: Mutation, name: SessionPath, body: AppendEventRequest) -> Empty:
     """Append an event to a session; its `stateDelta` is applied to the session's state."""
     once = context.once(body.sent())
-    await SessionService.of(context.resources).append(name, body, once)
+    await EventService.of(context.resources).append(name, body, once)
     return Empty()
+
+
+@router.post(_ONE + "/exchanges", summary="Append an exchange", operation_id="createExchange")
+async def create_exchange(
+    context: Mutation, name: SessionPath, body: CreateExchangeRequest
+) -> Exchange:
+    """Append what a user said and what the agent answered: two events, or none."""
+    once = context.once(body.sent)
+    return await EventService.of(context.resources).exchange(name, body, once)
+
+
+@router.post(
+    _ONE + "/events:batch", summary="Append events at once", operation_id="batchAppendEvents"
+)
+async def batch_append_events(
+    context: Mutation, name: SessionPath, body: BatchAppendEventsRequest
+) -> BatchAppendEventsResponse:
+    """Append events in their order, all or none; their `stateDelta` are applied one by one."""
+    once = context.once(body.sent)
+    return await EventService.of(context.resources).append_all(name, body, once)
 
 
 @router.get(_ONE + "/events", summary="List events", operation_id="listEvents")
@@ -83,8 +110,19 @@ async def list_events(
     order_by: OrderBy = None,
 ) -> ListEventsResponse:
     """List the events of a session, oldest first unless ordered by `timestamp desc`."""
-    service = SessionService.of(context.resources)
-    return await service.list_events(name, filter, order_by, page)
+    service = EventService.of(context.resources)
+    return await service.list_page(name, filter, order_by, page)
+
+
+@router.delete(_ONE + "/events/{event}", summary="Erase an event", operation_id="deleteEvent")
+async def delete_event(context: Mutation, name: EventPath) -> Empty:
+    """Erase what an event says, for good; no list and no context has it any more.
+
+    Its number stays taken, and what it has changed of the session's state stays as it is.
+    Summaries that cover the event lose their texts, and are made anew without it.
+    """
+    await EventService.of(context.resources).erase(name, context.once({}))
+    return Empty()
 
 
 @router.get(_ONE, summary="Get a session", operation_id="getSession")

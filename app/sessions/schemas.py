@@ -1,33 +1,47 @@
 """The wire form of sessions and their events. Source: wire specification, section 13."""
 
 import re
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
-from app.core.names import EngineName, EventName, SessionName
-from app.sessions.tables import SessionEventRow, SessionRow
+from app.core.errors import InvalidArgument
+from app.core.names import EngineName, SessionName
+from app.sessions.tables import SessionRow
 from app.wire.base import WireModel
-from app.wire.content import Content
 from app.wire.labels import MAX_LABEL_CHARS, MAX_LABELS, Labels
-from app.wire.objects import AnyMessage, size_of
+from app.wire.memory_policy import MemoryPolicy
+from app.wire.objects import size_of
 from app.wire.scalars import PositiveDuration, Timestamp
 
 MAX_STATE_BYTES = 1024 * 1024
 MAX_USER_ID_CHARS = 512
-_MAX_TEXT_CHARS = 4_096
-_MAX_TOOL_IDS = 1_000
+MAX_PAGE_SIZE = 100
+MAX_PAGE_BYTES = 8 * 1024 * 1024
+"""A page ends early where its events or states are longer; one row is always in it."""
+MAX_TEXT_CHARS = 4_096
 # Lower case where a script has cases; letters of other scripts are accepted.
 _LABEL = re.compile(r"[\w-]*")
 _LABEL_SCHEMA = {"type": "string", "pattern": "^[a-z0-9_-]*$", "maxLength": MAX_LABEL_CHARS}
 
-STATE_TOO_LARGE = f"must have at most {MAX_STATE_BYTES} bytes as JSON"
+_STATE_TOO_LARGE = f"must have at most {MAX_STATE_BYTES} bytes as JSON"
 
 
 def _check_state(state: dict[str, Any]) -> dict[str, Any]:
     if size_of(state) > MAX_STATE_BYTES:
-        raise ValueError(STATE_TOO_LARGE)
+        raise ValueError(_STATE_TOO_LARGE)
     return state
+
+
+def check_state_size(state: Mapping[str, Any], field: str) -> None:
+    """Refuse a state that is too long as it is stored: there 1e300 is written in full.
+
+    Raises:
+        InvalidArgument: it is; names the field.
+    """
+    if size_of(state) > MAX_STATE_BYTES:
+        raise InvalidArgument.of_field(field, f"the session's state {_STATE_TOO_LARGE}.")
 
 
 State = Annotated[
@@ -62,11 +76,14 @@ SessionLabels = Annotated[
 class SessionFields(WireModel):
     """What callers may set of a session, at its creation or later."""
 
-    display_name: str | None = Field(None, max_length=_MAX_TEXT_CHARS)
+    display_name: str | None = Field(None, max_length=MAX_TEXT_CHARS)
     labels: SessionLabels | None = None
     session_state: State | None = None
     expire_time: Timestamp | None = None
     ttl: PositiveDuration | None = Field(None, description="Input only: expiry is now + ttl.")
+    memory_policy: MemoryPolicy | None = Field(
+        None, description="What its contexts show and summarise; absent: the engine's policy."
+    )
 
     @model_validator(mode="after")
     def _has_one_expiry(self) -> Self:
@@ -80,6 +97,7 @@ class SessionFields(WireModel):
             "display_name": self.display_name,
             "labels": self.labels or {},
             "session_state": self.session_state or {},
+            "memory_policy": self.memory_policy and self.memory_policy.wire(),
         }
 
 
@@ -117,6 +135,7 @@ class Session(WireModel):
     display_name: str | None = None
     labels: dict[str, str] | None = None
     session_state: dict[str, Any]
+    memory_policy: MemoryPolicy | None = None
     create_time: Timestamp
     update_time: Timestamp
     expire_time: Timestamp
@@ -131,6 +150,7 @@ class Session(WireModel):
             display_name=row.display_name,
             labels=row.labels or None,
             session_state=row.session_state,
+            memory_policy=row.memory_policy and MemoryPolicy.model_validate(row.memory_policy),
             create_time=row.create_time,
             update_time=row.update_time,
             expire_time=row.expire_time,
@@ -142,116 +162,4 @@ class ListSessionsResponse(WireModel):
     """A page of sessions."""
 
     sessions: list[Session]
-    next_page_token: str | None = None
-
-
-class EventActions(WireModel):
-    """What an event does beside what it says."""
-
-    state_delta: dict[str, Any] | None = Field(
-        None, description="Replaces these keys of the session's state."
-    )
-    artifact_delta: dict[str, int] | None = Field(
-        None, description="Files that were written, with their versions."
-    )
-    transfer_agent: str | None = None
-    escalate: bool | None = None
-    skip_summarization: bool | None = None
-    requested_auth_configs: dict[str, Any] | None = None
-
-
-class EventMetadata(WireModel):
-    """What is known of an event that a model made."""
-
-    partial: bool | None = None
-    turn_complete: bool | None = None
-    interrupted: bool | None = None
-    branch: str | None = None
-    custom_metadata: dict[str, Any] | None = None
-    long_running_tool_ids: list[str] | None = Field(None, max_length=_MAX_TOOL_IDS)
-    grounding_metadata: AnyMessage | None = None
-    input_transcription: AnyMessage | None = None
-    output_transcription: AnyMessage | None = None
-
-
-class EventFields(WireModel):
-    """An event, but for its name."""
-
-    author: str = Field(min_length=1, max_length=_MAX_TEXT_CHARS, examples=["user"])
-    invocation_id: str = Field(max_length=_MAX_TEXT_CHARS, examples=["e-1"])
-    timestamp: Timestamp = Field(description="When it happened.")
-    content: Content | None = None
-    actions: EventActions | None = None
-    error_code: str | None = None
-    error_message: str | None = None
-    event_metadata: EventMetadata | None = None
-    raw_event: dict[str, Any] | None = Field(
-        None, description="Any JSON object; it is returned as it is."
-    )
-
-
-class AppendEventRequest(EventFields):
-    """An event as callers send it. Its name is ignored."""
-
-    model_config = ConfigDict(
-        json_schema_extra={
-            "examples": [
-                {
-                    "author": "user",
-                    "invocationId": "e-1",
-                    "timestamp": "2026-01-15T12:00:00Z",
-                    "content": {"role": "user", "parts": [{"text": "I prefer a window seat."}]},
-                    "actions": {"stateDelta": {"seat": "window"}},
-                }
-            ]
-        }
-    )
-
-    ignored: ClassVar[frozenset[str]] = frozenset({"name"})
-
-    def columns(self) -> dict[str, Any]:
-        """Return the columns that hold the event."""
-        wire = self.wire()
-        return {
-            "author": self.author,
-            "invocation_id": self.invocation_id,
-            "timestamp": self.timestamp,
-            "content": wire.get("content"),
-            "actions": wire.get("actions"),
-            "error_code": self.error_code,
-            "error_message": self.error_message,
-            "event_metadata": wire.get("eventMetadata"),
-            "raw_event": self.raw_event,
-            "size_bytes": size_of(wire),
-        }
-
-
-class SessionEvent(EventFields):
-    """An event of a session."""
-
-    name: str
-
-    @classmethod
-    def from_row(cls, session: SessionName, row: SessionEventRow) -> "SessionEvent":
-        """Build the answer; `session` is the stored full name."""
-        return cls.model_validate(
-            {
-                "name": str(EventName(session, row.event_id)),
-                "author": row.author,
-                "invocation_id": row.invocation_id,
-                "timestamp": row.timestamp,
-                "content": row.content,
-                "actions": row.actions,
-                "error_code": row.error_code,
-                "error_message": row.error_message,
-                "event_metadata": row.event_metadata,
-                "raw_event": row.raw_event,
-            }
-        )
-
-
-class ListEventsResponse(WireModel):
-    """A page of events."""
-
-    session_events: list[SessionEvent]
     next_page_token: str | None = None

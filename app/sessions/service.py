@@ -1,4 +1,4 @@
-"""Use cases of sessions: create, list, update, delete, and the events appended to them."""
+"""Use cases of sessions: create, list, update, delete."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -29,51 +29,46 @@ from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.engines.schemas import name_of
 from app.engines.tables import EngineRow
+from app.llm.models import TextModels
+from app.llm.named import check_policy
 from app.operations import repeats
 from app.operations import repository as operations
 from app.operations.repository import NewOperation
 from app.operations.schemas import EMPTY, type_url
 from app.operations.tables import OperationRow
 from app.resources import Resources
-from app.sessions import repository
+from app.sessions import erasure, repository
 from app.sessions.schemas import (
-    MAX_STATE_BYTES,
-    STATE_TOO_LARGE,
-    AppendEventRequest,
+    MAX_PAGE_BYTES,
+    MAX_PAGE_SIZE,
     CreateSessionRequest,
-    ListEventsResponse,
     ListSessionsResponse,
     Session,
-    SessionEvent,
     SessionFields,
     UpdateSessionRequest,
+    check_state_size,
 )
 from app.settings import Settings
-from app.wire.objects import size_of
 from app.wire.scalars import format_timestamp, moment_after
 
-MAX_PAGE_SIZE = 100
-MAX_PAGE_BYTES = 8 * 1024 * 1024
-"""A page ends early where its events or states are longer; one row is always in it."""
 _EXPIRY_FIELDS = frozenset({"ttl", "expire_time"})
-_COLUMNS = frozenset({"display_name", "labels", "session_state"})
+_COLUMNS = frozenset({"display_name", "labels", "session_state", "memory_policy"})
 _MASKABLE = _COLUMNS | _EXPIRY_FIELDS | {"user_id"}
-_TEMPORARY = "temp:"
-"""Keys of a state that start so live for one invocation of the agent. Source: google-adk."""
 
 
 @dataclass(frozen=True)
 class SessionService:
-    """Sessions, and the events that they hold."""
+    """Sessions, but for their events."""
 
     db: Database
     clock: Clock
     settings: Settings
+    models: TextModels
 
     @classmethod
     def of(cls, resources: Resources) -> "SessionService":
         """Build the service from the process's resources."""
-        return cls(resources.db, resources.clock, resources.settings)
+        return cls(resources.db, resources.clock, resources.settings, resources.models)
 
     async def create(
         self,
@@ -86,8 +81,10 @@ class SessionService:
 
         Raises:
             AlreadyExists: the chosen id is taken.
+            InvalidArgument: the policy names what there is not.
         """
         now = self.clock.now()
+        self._check_policy(request)
         chosen = str(new_id(now)) if session_id is None else session_id
         check_session_id("sessionId", chosen)
         async with self.db.transaction() as session:
@@ -107,7 +104,7 @@ class SessionService:
                 "expire_time": self._expiry(request, now),
             }
             row = await repository.insert_session(session, values)
-            _check_size(row.session_state, "sessionState")
+            check_state_size(row.session_state, "sessionState")
             response = {
                 "@type": type_url("Session"),
                 "name": str(SessionName(name_of(engine), row.session_id)),
@@ -130,9 +127,11 @@ class SessionService:
 
         Raises:
             Aborted: the etag is stale.
+            InvalidArgument: the user is another, or the policy names what there is not.
             NotFound: no such session.
         """
         now = self.clock.now()
+        self._check_policy(request)
         changed = _changed_fields(request, mask)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
@@ -149,7 +148,7 @@ class SessionService:
                 values["expire_time"] = self._expiry(request, now)
             row = await repository.update_session(session, row, {**values, "update_time": now})
             if "session_state" in values:
-                _check_size(row.session_state, "sessionState")
+                check_state_size(row.session_state, "sessionState")
             return Session.from_row(name_of(engine), row)
 
     async def delete(self, name: SessionName, etag: str | None, once: Once | None) -> OperationRow:
@@ -168,36 +167,8 @@ class SessionService:
             row = await repository.get(session, name, now, for_update=True)
             new = new.concerning({"user_id": row.user_id})
             check_etag(row.version, etag)
-            await repository.remove(session, row)
+            await erasure.remove(session, row)
             return await operations.insert_done(session, new, EMPTY)
-
-    async def append(
-        self, name: SessionName, request: AppendEventRequest, once: Once | None
-    ) -> None:
-        """Append an event, and apply what it changes of the session's state.
-
-        Raises:
-            InvalidArgument: the state would become too large.
-            NotFound: no such session.
-        """
-        now = self.clock.now()
-        delta = _lasting_delta(request)
-        async with self.db.transaction() as session:
-            await engines.get(session, name.engine, Lock.SHARED)
-            if await repeats.is_repeated(session, name.engine.engine, once, now):
-                return
-            seq, state = await repository.count_event(session, name, now, delta)
-            if state is not None:
-                _check_size(state, "actions.stateDelta")
-            values = {
-                "engine_id": name.engine.engine,
-                "session_id": name.session,
-                "seq": seq,
-                "event_id": str(new_id(now)),
-                **request.columns(),
-                "create_time": now,
-            }
-            await repository.insert_event(session, values)
 
     async def list_page(
         self,
@@ -229,40 +200,6 @@ class SessionService:
             and encode_token(query, [getattr(last, order.field), last.session_id]),
         )
 
-    async def list_events(
-        self,
-        name: SessionName,
-        filter_text: str | None,
-        order_by: str | None,
-        page: PageRequest,
-    ) -> ListEventsResponse:
-        """Return a page of a session's events.
-
-        Raises:
-            NotFound: no such session.
-        """
-        now = self.clock.now()
-        limit = clamp_page_size(page.size, maximum=MAX_PAGE_SIZE)
-        order = read_order(order_by, "timestamp", ("timestamp",))
-        clause = read_filter(filter_text, repository.EVENT_FILTER_FIELDS, self.settings)
-        query = {"list": "events", "session": f"{name.engine.engine}/{name.session}"}
-        query |= {"filter": filter_text or "", "order": str(order.is_descending)}
-        after = typed_key(decode_token(page.token, query), datetime, int) if page.token else None
-        async with self.db.snapshot() as session:
-            engine = name_of(await engines.get(session, name.engine))
-            await repository.get(session, name, now)
-            asked = Slice(limit + 1, after, order.is_descending)
-            found = (session, name, clause.condition)
-            sizes = await repository.list_event_sizes(*found, asked)
-            fits = rows_within(sizes, limit, MAX_PAGE_BYTES)
-            rows = await repository.list_event_page(*found, replace(asked, limit=fits))
-        last = rows[-1] if len(sizes) > fits else None
-        stored = SessionName(engine, name.session)
-        return ListEventsResponse(
-            session_events=[SessionEvent.from_row(stored, row) for row in rows],
-            next_page_token=last and encode_token(query, [last.timestamp, last.seq]),
-        )
-
     async def read_response(
         self, session: DatabaseSession, stored: Mapping[str, Any]
     ) -> dict[str, Any]:
@@ -278,6 +215,9 @@ class SessionService:
             if wire["createTime"] == stored["createTime"]:
                 return {**stored, **wire}
         return dict(stored)
+
+    def _check_policy(self, request: SessionFields) -> None:
+        check_policy(request.memory_policy, self.models, self.settings, "memoryPolicy")
 
     def _expiry(self, request: SessionFields, now: datetime) -> datetime:
         """Return when a session expires: as the request says, else after the default life."""
@@ -304,15 +244,3 @@ def _changed_fields(request: UpdateSessionRequest, mask: str | None) -> frozense
     if paths is None:
         return frozenset(request.model_fields_set)
     return check(paths, _MASKABLE)
-
-
-def _check_size(state: Mapping[str, Any], field: str) -> None:
-    """Refuse a state that is too long as it is stored: there 1e300 is written in full."""
-    if size_of(state) > MAX_STATE_BYTES:
-        raise InvalidArgument.of_field(field, f"the session's state {STATE_TOO_LARGE}.")
-
-
-def _lasting_delta(request: AppendEventRequest) -> dict[str, Any]:
-    """Return what an event changes of the state; keys for one invocation are not kept."""
-    delta = (request.actions and request.actions.state_delta) or {}
-    return {key: value for key, value in delta.items() if not key.startswith(_TEMPORARY)}

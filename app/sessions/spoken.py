@@ -12,8 +12,11 @@ from enum import StrEnum
 from typing import Any
 
 _USERS = frozenset({"user", "human"})
+_AGENTS = frozenset({"model", "assistant", "agent", "ai"})
 _SYSTEMS = frozenset({"system", "developer"})
 _TOOLS = frozenset({"tool", "function"})
+_SILENT = frozenset({"text", "thought", "thoughtSignature"})
+"""What alone makes no part of anything said."""
 
 
 class Speaker(StrEnum):
@@ -25,23 +28,35 @@ class Speaker(StrEnum):
     SYSTEM = "system"
 
 
-def speaker_of(author: str, content: Mapping[str, Any] | None) -> Speaker:
-    """Say whose an event is: by what its parts are, its author, and its content's role.
+_SPEAKERS = {
+    name: speaker
+    for names, speaker in (
+        (_USERS, Speaker.USER),
+        (_AGENTS, Speaker.AGENT),
+        (_SYSTEMS, Speaker.SYSTEM),
+        (_TOOLS, Speaker.TOOL),
+    )
+    for name in names
+}
+"""By what roles and authors are called."""
 
-    What a tool returns is the tool's, whoever sends it: Gemini has it under the role `user`.
+
+def speaker_of(author: str, content: Mapping[str, Any] | None) -> Speaker:
+    """Say whose an event is: by what its parts are, its content's role, and then its author.
+
+    What a tool returns is the tool's, whoever sends it: Gemini has it under the role `user`. The
+    role comes before the author, which is a name that people and agents are given: one called
+    `system` is none. An author of any other name, without a role that is known, is an agent.
     """
-    parts = parts_of(content)
-    if parts and all("functionResponse" in part for part in parts):
+    who, role = _plain(author), _plain(str((content or {}).get("role") or ""))
+    results = ["functionResponse" in part for part in parts_of(content)]
+    if any(results) and (all(results) or who not in _USERS):
         return Speaker.TOOL
-    role = str((content or {}).get("role") or "").strip().lower()
-    for name in (author.strip().lower(), role):
-        if name in _SYSTEMS:
-            return Speaker.SYSTEM
-        if name in _TOOLS:
-            return Speaker.TOOL
-    if author.strip().lower() in _USERS or (role in _USERS and not author.strip()):
-        return Speaker.USER
-    return Speaker.USER if role in _USERS else Speaker.AGENT
+    return _SPEAKERS.get(role) or _SPEAKERS.get(who) or Speaker.AGENT
+
+
+def _plain(name: str) -> str:
+    return name.strip().lower()
 
 
 def parts_of(content: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:
@@ -53,7 +68,7 @@ def text_of(content: Mapping[str, Any] | None) -> str:
     """Return what a prompt shows of an event as one text; empty: nothing.
 
     Texts stand as they are, calls of tools and what these return as compact JSON, files by their
-    type alone.
+    type alone, and parts of kinds that are not known here by their kind.
     """
     return "\n".join(text for part in parts_of(content) if (text := _shown(part)))
 
@@ -65,11 +80,13 @@ def _shown(part: Mapping[str, Any]) -> str:
         if kind in part:
             called = part[kind]
             told = json.dumps(called.get(name) or {}, ensure_ascii=False, separators=(",", ":"))
-            return f"[{'call' if kind == 'functionCall' else 'result'} {called.get('name')} {told}]"
+            what = "call" if kind == "functionCall" else "result"
+            return f"[{what} {called.get('name') or 'unknown'} {told}]"
     for kind in ("inlineData", "fileData"):
         if kind in part:
             return f"[file {part[kind].get('mimeType') or 'of unknown type'}]"
-    return ""
+    strange = sorted(part.keys() - _SILENT)
+    return f"[{strange[0]}]" if strange else ""
 
 
 @dataclass(frozen=True)
@@ -79,6 +96,10 @@ class Said:
     Attributes:
         text: what is shown of it; empty: nothing.
         token_count: what its sender says that it takes of a prompt.
+        is_answer: whether it completes its exchange.
+        size_bytes: the length of the whole event, as JSON; or where files of it were not read, of
+            what was.
+        stored_bytes: the length of the whole event, as JSON.
     """
 
     seq: int
@@ -88,6 +109,54 @@ class Said:
     content: Mapping[str, Any] | None
     text: str
     token_count: int | None
+    is_answer: bool = False
+    size_bytes: int = 0
+    stored_bytes: int = 0
+
+
+class Step(StrEnum):
+    """What an event does for the exchange that it comes in."""
+
+    ASKS = "asks"
+    """The user speaks: a new exchange begins, unless the one before has no answer yet."""
+    ANSWERS = "answers"
+    """The exchange is complete, if there is one."""
+    GOES_ON = "goes_on"
+
+
+def step_of(
+    author: str, content: Mapping[str, Any] | None, metadata: Mapping[str, Any] | None
+) -> Step:
+    """Say what an event does, by what is stored of it.
+
+    What shows nothing (changes of the state, errors, thoughts alone) is part of its exchange. So
+    is a call of a tool, whatever is said beside it, and what is still under way.
+    """
+    parts = [part for part in parts_of(content) if _says(part)]
+    if not parts or (metadata or {}).get("partial"):
+        return Step.GOES_ON
+    match speaker_of(author, content):
+        case Speaker.USER:
+            return Step.ASKS
+        case Speaker.AGENT:
+            return Step.GOES_ON if any(map(_is_call, parts)) else Step.ANSWERS
+        case _:
+            return Step.GOES_ON
+
+
+def is_answer(
+    author: str, content: Mapping[str, Any] | None, metadata: Mapping[str, Any] | None
+) -> bool:
+    """Say whether an event answers its user."""
+    return step_of(author, content, metadata) is Step.ANSWERS
+
+
+def _says(part: Mapping[str, Any]) -> bool:
+    return bool(part.get("text")) or not part.keys() <= _SILENT
+
+
+def _is_call(part: Mapping[str, Any]) -> bool:
+    return "functionCall" in part
 
 
 @dataclass(frozen=True)
@@ -102,21 +171,10 @@ class Place:
         """The number of the last complete exchange."""
         return self.exchange if self.is_answered else max(0, self.exchange - 1)
 
-    def after(self, speaker: Speaker, *, is_answer: bool) -> "Place":
+    def after(self, step: Step) -> "Place":
         """Return the place once an event has come."""
-        if speaker is Speaker.USER and (self.is_answered or self.exchange == 0):
+        if step is Step.ASKS and (self.is_answered or self.exchange == 0):
             return Place(self.exchange + 1)
-        is_answered = self.is_answered or (is_answer and self.exchange > 0)
-        return Place(self.exchange, is_answered)
-
-
-def is_answer(
-    author: str, content: Mapping[str, Any] | None, metadata: Mapping[str, Any] | None
-) -> bool:
-    """Say whether an event answers its user."""
-    if speaker_of(author, content) is not Speaker.AGENT or (metadata or {}).get("partial"):
-        return False
-    parts = parts_of(content)
-    return any(part.get("text") for part in parts) and not any(
-        "functionCall" in part for part in parts
-    )
+        if step is Step.ANSWERS and self.exchange > 0:
+            return Place(self.exchange, is_answered=True)
+        return self

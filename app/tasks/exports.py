@@ -20,7 +20,7 @@ from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.operations import repeats
 from app.tasks import repository
-from app.tasks.reader_schemas import (
+from app.tasks.schemas import (
     ExportedFile,
     ExportNamespaceRequest,
     ExportNamespaceResponse,

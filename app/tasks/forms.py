@@ -19,8 +19,8 @@ from pydantic import (
 from pydantic.alias_generators import to_camel
 
 from app.core.names import TASK_ID, TASK_ID_FORM, is_task_id
+from app.documents.media_types import MediaType
 from app.tasks.kinds import OffPrompt
-from app.tasks.media_types import MediaType
 from app.wire.base import WireModel
 
 MAX_TEMPLATE_CHARS = 8_000

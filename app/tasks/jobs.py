@@ -5,16 +5,16 @@ from collections.abc import Iterator
 from itertools import islice
 
 from app.core.errors import NotFound, Reason
+from app.documents.chunking import Chunk, chunks, tokens_in
+from app.documents.extracting import extracted
+from app.documents.media_types import BYTES
 from app.operations.runner import Job
 from app.operations.schemas import EMPTY
 from app.resources import Resources
 from app.tasks import contents, repository
-from app.tasks.chunking import Chunk, chunks, tokens_in
 from app.tasks.contents import PAGE_BYTES, Place
-from app.tasks.extracting import extracted
 from app.tasks.indexing import QueuedIndexing
 from app.tasks.kinds import State
-from app.tasks.media_types import BYTES
 from app.tasks.preparing import columns_of, cutting_of, language_of
 from app.tasks.tables import ArtifactRow
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from app.core.errors import FieldViolation, InvalidArgument, Reason
-from app.tasks import media_types
-from app.tasks.chunking import tokens_in, tokens_of
+from app.documents import media_types
+from app.documents.chunking import tokens_in, tokens_of
+from app.documents.media_types import MediaType
 from app.tasks.kinds import PASSING, STORABLE, Disposition, Kind, OffPrompt
-from app.tasks.media_types import MediaType
 from app.tasks.schemas import Output, Passed
 
 EMPTY_TEXT = "The output of the tool is empty."

@@ -10,12 +10,12 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.core.errors import InvalidArgument, Reason
+from app.documents.chunking import Chunk, Cutting, chunks, tokens_in
+from app.documents.extracting import extracted, is_readable, sniffed
+from app.documents.media_types import JSON, MediaType
 from app.rules.search_languages import UNKNOWN, configuration_of
 from app.settings import Settings
-from app.tasks.chunking import Chunk, Cutting, chunks, tokens_in
-from app.tasks.extracting import extracted, is_readable, sniffed
 from app.tasks.kinds import Kind, State
-from app.tasks.media_types import JSON, MediaType
 
 _NUL, _SHOWN_NUL = "\x00", "\ufffd"
 

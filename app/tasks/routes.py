@@ -9,19 +9,14 @@ from pydantic import TypeAdapter, ValidationError
 from starlette.responses import Response, StreamingResponse
 
 from app.core.errors import InvalidArgument
-from app.core.names import check_task_id
-from app.engines import repository as engines
+from app.documents.media_types import BYTES, MediaType
 from app.engines.config import Ttl
 from app.tasks.exports import ExportService
-from app.tasks.media_types import BYTES, MediaType
 from app.tasks.places import Beginning
-from app.tasks.reader_schemas import (
-    ExportNamespaceRequest,
-    ExportNamespaceResponse,
-    ToolSpecs,
-)
 from app.tasks.schemas import (
     Artifact,
+    ExportNamespaceRequest,
+    ExportNamespaceResponse,
     ListArtifactsResponse,
     ListNamespacesResponse,
     ListTaskMemoriesResponse,
@@ -38,7 +33,6 @@ from app.tasks.schemas import (
 )
 from app.tasks.service import TaskService
 from app.tasks.storing import StoringService
-from app.tasks.tool_specs import tool_specs
 from app.tasks.tooling import PolicyService
 from app.tasks.uploads import Upload, UploadService
 from app.web.body import pieces
@@ -110,20 +104,6 @@ async def delete_task_memory(context: Mutation, name: TaskMemoryPath) -> Empty:
     """Erase all that is in a memory, beyond recovery; the policies of its tools stay."""
     await TaskService.of(context.resources).delete_memory(name, context.once({}))
     return Empty()
-
-
-@router.get(ENGINE + "/toolSpecs", summary="Get tools of readers", operation_id="getToolSpecs")
-async def get_tool_specs(
-    context: Context,
-    engine: EnginePath,
-    memory: Annotated[
-        str | None, Query(description="A task memory; the tools then read this one only.")
-    ] = None,
-) -> ToolSpecs:
-    """Return what agents are given to read what is kept off their prompts, as tools to call."""
-    async with context.resources.db.snapshot() as session:
-        await engines.get(session, engine)
-    return tool_specs(None if memory is None else check_task_id("memory", memory))
 
 
 # Policies of tools

@@ -1,6 +1,6 @@
 """The wire form of task memory: policies, outputs, namespaces and their artifacts.
 
-The methods are this service's own. Those of readers are in `reader_schemas.py`.
+The methods are this service's own. Those of readers are in `app.readers.schemas`.
 """
 
 from typing import Any, ClassVar, Self
@@ -9,6 +9,7 @@ from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from app.engines.config import Ttl
 from app.tasks.forms import (
+    Directory,
     MediaTypeField,
     ModelName,
     OffPromptField,
@@ -24,6 +25,7 @@ MAX_MODELS = 50
 MAX_LISTED = 100
 """Artifacts that a reference lists; its count and bytes are of all."""
 MAX_INLINE_TOKENS = 1_000_000
+MAX_TO_EXPORT = 1_000
 
 
 class PolicyFields(TaskModel):
@@ -335,3 +337,36 @@ class ListTaskMemoriesResponse(WireModel):
 
     task_memories: list[TaskMemory]
     next_page_token: str | None = None
+
+
+class ExportNamespaceRequest(TaskModel):
+    """Where to write the artifacts of a namespace."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"sink": "reports", "directory": "2026/november"}]}
+    )
+
+    sink: TaskId = Field(description="A sink of the settings.")
+    directory: Directory | None = Field(
+        None,
+        description="In the sink, of names with `/` between them; absent: the namespace's name.",
+    )
+    artifacts: list[TaskId] | None = Field(
+        None, min_length=1, max_length=MAX_TO_EXPORT, description="Only these; absent: all."
+    )
+
+
+class ExportedFile(WireModel):
+    """A file that was written."""
+
+    artifact: TaskId
+    path: str = Field(description="Within the sink.")
+    size_bytes: Int64
+
+
+class ExportNamespaceResponse(WireModel):
+    """What was written."""
+
+    sink: str
+    files: list[ExportedFile]
+    total_bytes: Int64

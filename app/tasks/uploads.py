@@ -21,11 +21,11 @@ from app.core.errors import Aborted, InvalidArgument, Reason, ResourceExhausted,
 from app.core.ids import new_id
 from app.core.names import ArtifactName, NamespaceName, TaskMemoryName
 from app.db.session import Session
+from app.documents.charsets import HEAD_BYTES
 from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.engines.schemas import name_of
 from app.tasks import contents, erasure, repository
-from app.tasks.charsets import HEAD_BYTES
 from app.tasks.contents import PAGE_BYTES, Pages, Place
 from app.tasks.indexing import index_later
 from app.tasks.kinds import State

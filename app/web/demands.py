@@ -114,8 +114,26 @@ DEMANDS: Mapping[str, Demand] = {
     "updateSession": _change(Permission.SESSIONS_UPDATE, adds=(Counted.BYTES,)),
     "deleteSession": _change(Permission.SESSIONS_DELETE),
     "appendEvent": _change(Permission.EVENTS_APPEND, adds=(Counted.EVENTS,)),
+    "createExchange": _change(Permission.EVENTS_APPEND, adds=(Counted.EVENTS,)),
+    "batchAppendEvents": _change(
+        Permission.EVENTS_APPEND, _WORK, adds=(Counted.EVENTS,), is_costly=True
+    ),
+    "deleteEvent": _change(Permission.SESSIONS_UPDATE),
     "listEvents": Demand(Permission.EVENTS_LIST, _LIST),
+    # It may have summaries made, for which another permission is asked; no event is changed.
+    "composeContext": Demand(Permission.EVENTS_LIST, _SEARCH, is_costly=True),
     "compactSession": _change(Permission.SESSIONS_UPDATE, _WORK, is_costly=True),
+    # Contexts of sessions
+    "clearSession": _change(Permission.SESSIONS_UPDATE),
+    # They tell what events say.
+    "listSummaries": Demand(Permission.EVENTS_LIST, _LIST),
+    "getSummary": Demand(Permission.EVENTS_LIST),
+    "regenerateSummary": _change(
+        Permission.SESSIONS_UPDATE, _WORK, adds=(Counted.BYTES,), is_costly=True
+    ),
+    "getSessionUsage": Demand(Permission.SESSIONS_GET, _LIST),
+    "recallSession": Demand(Permission.EVENTS_LIST, _WORK, is_costly=True),
+    "estimateContextCosts": Demand(Permission.ENGINES_GET, _WORK, is_costly=True),
     # Task memory
     "listTaskMemories": Demand(Permission.ARTIFACTS_REFERENCE, _LIST),
     "getTaskMemory": Demand(Permission.ARTIFACTS_REFERENCE, _LIST),

@@ -13,11 +13,13 @@ from app.core.names import (
     TASK_ID,
     ArtifactName,
     EngineName,
+    EventName,
     LocationName,
     MemoryName,
     NamespaceName,
     OperationName,
     SessionName,
+    SummaryName,
     TaskMemoryName,
     ToolPolicyName,
     parse_engine_id,
@@ -38,6 +40,8 @@ _DOCUMENTED: dict[str, dict[str, Any]] = {
     "engine": {"description": "Id of the engine.", "example": "1"},
     "memory": {"description": "Id of the memory."},
     "session": {"description": "Id of the session."},
+    "event": {"description": "Id of the event."},
+    "summary": {"description": "Id of the summary."},
     "task_memory": {"description": "Name of the task memory.", "example": "TaskMemory"},
     "tool": {"description": "Name of the tool.", "example": "web"},
     "namespace": {"description": "Name of the namespace."},
@@ -71,6 +75,16 @@ async def _memory(request: Request) -> MemoryName:
 async def _session(request: Request) -> SessionName:
     session = request.path_params["session"]
     return SessionName(await _engine(request), parse_session_id(session))
+
+
+async def _event(request: Request) -> EventName:
+    event = request.path_params["event"]
+    return EventName(await _session(request), parse_text_id("events", event))
+
+
+async def _summary(request: Request) -> SummaryName:
+    summary = request.path_params["summary"]
+    return SummaryName(await _session(request), parse_text_id("summaries", summary))
 
 
 async def _task_memory(request: Request) -> TaskMemoryName:
@@ -111,6 +125,8 @@ LocationPath = Annotated[LocationName, Depends(_location)]
 EnginePath = Annotated[EngineName, Depends(_engine)]
 MemoryPath = Annotated[MemoryName, Depends(_memory)]
 SessionPath = Annotated[SessionName, Depends(_session)]
+EventPath = Annotated[EventName, Depends(_event)]
+SummaryPath = Annotated[SummaryName, Depends(_summary)]
 TaskMemoryPath = Annotated[TaskMemoryName, Depends(_task_memory)]
 ToolPolicyPath = Annotated[ToolPolicyName, Depends(_tool_policy)]
 NamespacePath = Annotated[NamespaceName, Depends(_namespace)]
@@ -128,6 +144,8 @@ _COLLECTIONS = (
     ("memory", "memories", _TEXT_SCHEMA),
     ("revision", "revisions", _INT64_SCHEMA),
     ("session", "sessions", _SESSION_SCHEMA),
+    ("event", "events", _TEXT_SCHEMA),
+    ("summary", "summaries", _TEXT_SCHEMA),
     ("task_memory", "taskMemories", _TASK_SCHEMA),
     ("tool", "toolPolicies", _TASK_SCHEMA),
     ("namespace", "namespaces", _TASK_SCHEMA),

@@ -1,14 +1,15 @@
 """The policy of a session's contexts: which events a prompt shows, and what is summarised.
 
-Seven named strategies are settings of one engine (`app/contexts`). A policy is given with a
+Seven named strategies are settings of one engine (`app/strategies`). A policy is given with a
 session, as the default of an engine, or with one request. Only what is given is stored; what a
-strategy leaves open is filled in where the policy is read (`app/contexts/policies.py`).
+strategy leaves open is filled in where the policy is read (`app/strategies/policies.py`).
 """
 
 import string
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Annotated, Self
+from unicodedata import category
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
@@ -20,10 +21,19 @@ TRANSCRIPT = "chat_transcript"
 """The place in a template for the messages to summarise; every template has it."""
 PLACES = frozenset({TRANSCRIPT, "char_limit", "previous_summary"})
 """The places that a template may have."""
+CHARS4 = "chars4"
+DECLARED = "declared"
+COUNTERS = (CHARS4, DECLARED)
+"""The counters of tokens that are always there."""
+BUILTIN = "builtin"
+"""The name of the summariser that needs no model."""
+AGENT_RESERVE = 800
+"""Tokens that `agent_summary` keeps for the answer, unless its policy says."""
 MAX_TEMPLATE_CHARS = 8_000
 MAX_TOKENS = 10_000_000
 _MAX_COUNT = 1_000
 _MAX_LABEL_CHARS = 64
+_CONTROLS = frozenset({"Cc", "Zl", "Zp"})
 
 
 class Strategy(StrEnum):
@@ -87,9 +97,18 @@ def _check_template(text: str) -> str:
         raise ValueError("must have its braces in pairs; write {{ for a brace") from None
     places = [name for _, name, _, _ in parts if name is not None]
     is_plain = all(not spec and not conversion for _, _, spec, conversion in parts)
-    if TRANSCRIPT not in places or not is_plain or not PLACES.issuperset(places):
+    is_once = len(places) == len(set(places))
+    if TRANSCRIPT not in places or not is_plain or not is_once or not PLACES.issuperset(places):
         listed = ", ".join(f"{{{place}}}" for place in sorted(PLACES - {TRANSCRIPT}))
-        raise ValueError(f"must have {{{TRANSCRIPT}}}, and may have {listed}; no other place")
+        raise ValueError(
+            f"must have {{{TRANSCRIPT}}}, and may have {listed}; each once, and no other place"
+        )
+    return text
+
+
+def _check_label(text: str) -> str:
+    if any(category(sign) in _CONTROLS for sign in text):
+        raise ValueError("must be in one line, without control characters")
     return text
 
 
@@ -97,7 +116,8 @@ Template = Annotated[
     str, Field(min_length=1, max_length=MAX_TEMPLATE_CHARS), AfterValidator(_check_template)
 ]
 _Count = Annotated[int, Field(ge=1, le=_MAX_COUNT)]
-_Label = Annotated[str, Field(max_length=_MAX_LABEL_CHARS)]
+_Joiner = Annotated[str, Field(max_length=_MAX_LABEL_CHARS)]
+_Label = Annotated[_Joiner, AfterValidator(_check_label)]
 
 _EVERYWHERE = frozenset(
     {"strategy", "token_limit", "reserve_output_tokens", "counter", "per_message_overhead"}
@@ -139,7 +159,8 @@ class MemoryPolicy(WireModel):
         None,
         ge=0,
         le=MAX_TOKENS,
-        description="Tokens of the window left for the answer; 0, and 800 for `agent_summary`.",
+        description=f"Tokens of the window left for the answer; 0, and {AGENT_RESERVE} for"
+        " `agent_summary`.",
     )
     counter: str | None = Field(
         None,
@@ -156,7 +177,10 @@ class MemoryPolicy(WireModel):
         None, description="`inclusive`: `error` (the default), or `omit` the oldest."
     )
     window: int | None = Field(
-        None, ge=0, le=_MAX_COUNT * 10, description="`window`: how many exchanges."
+        None,
+        ge=0,
+        le=_MAX_COUNT * 10,
+        description="`window`: how many complete exchanges; one under way is shown besides.",
     )
     window_tokens: int | None = Field(
         None, ge=0, le=MAX_TOKENS, description="`window`: how many tokens of events."
@@ -184,7 +208,7 @@ class MemoryPolicy(WireModel):
     chars_per_token: int | None = Field(
         None, ge=1, le=16, description="Summaries: characters for each token of the limit; 4."
     )
-    joiner: _Label | None = Field(None, description="Between summaries in a text; a newline.")
+    joiner: _Joiner | None = Field(None, description="Between summaries in a text; a newline.")
     lts_role: Annotated[SummaryRole, one_of(SummaryRole)] | None = Field(
         None, description="`assistant` (the default of `agent_summary`) or `system` (of others)."
     )
@@ -198,7 +222,7 @@ class MemoryPolicy(WireModel):
     template: Template | None = Field(
         None,
         description=f"What a summariser is told: has `{{{TRANSCRIPT}}}`, and may have"
-        " `{char_limit}` and `{previous_summary}`.",
+        " `{char_limit}` and `{previous_summary}`, each once.",
     )
     recursive_template: Template | None = Field(
         None, description="`agent_summary`: the same where the summary before is taken up."

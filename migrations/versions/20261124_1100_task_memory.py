@@ -7,7 +7,7 @@ from alembic import op
 from sqlalchemy.dialects import postgresql as pg
 
 revision: str = "e7f42a7c1100"
-down_revision: str | None = "d6e31f6b1000"
+down_revision: str | None = "d6e31f6b1001"
 branch_labels: str | Sequence[str] | None = None
 depends_on: str | Sequence[str] | None = None
 

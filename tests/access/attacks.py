@@ -97,8 +97,8 @@ def _respelt(asked: Asked, names: Names) -> Iterator[Asked]:
 
 def _mixtures(route: Route, own: Names, theirs: Names) -> Iterator[Names]:
     """Return the attacker's names with one of the tenant's in each."""
-    kinds = ("memory", "revision", "session", "task_memory", "namespace", "artifact")
-    named = [name for name in kinds if f"{{{name}}}" in route.template]
+    ids = ("memory", "revision", "session", "event", "task_memory", "namespace", "artifact")
+    named = [name for name in ids if f"{{{name}}}" in route.template]
     for name in (*named, "user", "scope"):
         yield replace(own, **{name: getattr(theirs, name)})
 

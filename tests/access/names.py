@@ -28,6 +28,8 @@ class Names:
     memory: str = "absent-memory"
     revision: str = _absent("4")
     session: str = "absent-session"
+    event: str = _absent("7")
+    summary: str = _absent("8")
     stream: str = "absent-stream"
     task_memory: str = "absent-task-memory"
     tool: str = "absent-tool"
@@ -84,6 +86,28 @@ async def with_session(service: Service, place: Names) -> Names:
     path = place.path(ENGINE + "/sessions")
     await service.done(Asked("POST", path, {"sessionId": session}, body))
     return replace(place, session=session)
+
+
+async def with_event(service: Service, place: Names) -> Names:
+    """Create a session of one exchange, and name the first event."""
+    found = await with_session(service, place)
+    path = found.path(ENGINE + "/sessions/{session}/exchanges")
+    said = await service.done(Asked("POST", path, body={"input": "Tea?", "output": "Yes."}))
+    return replace(found, event=last_part(said["events"][0]["name"]))
+
+
+async def with_summary(service: Service, place: Names) -> Names:
+    """Create a session of one exchange, and have it summarised by the built-in rules."""
+    session = "S" + secrets.token_hex(8)
+    policy = {"strategy": "every_n", "every": 1, "summaryModel": "builtin"}
+    body = {"userId": place.user, "memoryPolicy": policy}
+    path = place.path(ENGINE + "/sessions")
+    await service.done(Asked("POST", path, {"sessionId": session}, body))
+    said = {"input": "I like green tea.", "output": "Noted."}
+    await service.done(Asked("POST", f"{path}/{session}/exchanges", body=said))
+    await service.settled()
+    listed = await service.done(Asked("GET", f"{path}/{session}/summaries"))
+    return replace(place, session=session, summary=last_part(listed["summaries"][0]["name"]))
 
 
 async def with_artifact(service: Service, place: Names) -> Names:

@@ -22,10 +22,12 @@ from tests.access.names import (
     event,
     with_artifact,
     with_engine,
+    with_event,
     with_key,
     with_memory,
     with_revision,
     with_session,
+    with_summary,
     with_tool_policy,
     with_waiting_operation,
 )
@@ -135,6 +137,22 @@ def _appended(_: Names) -> Json:
     return {**base, **event("I like tea.")}
 
 
+def _exchanged(_: Names) -> Json:
+    return {"input": "I like tea.", "output": "Noted."}
+
+
+def _appended_at_once(names: Names) -> Json:
+    return {"events": [_appended(names)]}
+
+
+def _context(_: Names) -> Json:
+    return {"pendingMessage": "Tea?", "tokenLimit": 4_000}
+
+
+def _recalled(_: Names) -> Json:
+    return {"query": "Tea?"}
+
+
 def _purged(names: Names) -> Json:
     return {"filter": f'display_name="{names.memory}"', "force": True}
 
@@ -182,6 +200,7 @@ _VIEWER = [
     Route("GET", ENGINES, ("engines.list",), "viewer", Told.ALL, engine=Told.NOTHING),
     Route("GET", ENGINE, ("engines.get",), "viewer", Told.ALL),
     Route("GET", ENGINE + ":usage", ("usage.get",), "viewer", Told.DENIED),
+    Route("POST", ENGINE + "/contextCosts:estimate", ("engines.get",), "viewer", Told.ALL),
     _list(ENGINE + "/operations", ("operations.list",), make=with_memory),
     _get(_OPERATION, ("operations.get",), make=with_memory),
     Route(
@@ -203,6 +222,18 @@ _VIEWER = [
     _list(_SESSIONS, ("sessions.list",), make=with_session),
     _get(_SESSION, ("sessions.get",), make=with_session),
     _get(_SESSION + "/events", ("events.list",), make=with_session),
+    _get(_SESSION + "/usage", ("sessions.get",), make=with_session),
+    _get(_SESSION + "/summaries", ("events.list",), make=with_summary),
+    _get(_SESSION + "/summaries/{summary}", ("events.list",), make=with_summary),
+    Route(
+        "POST",
+        _SESSION + ":recall",
+        ("events.list",),
+        "viewer",
+        Told.GONE,
+        make=with_event,
+        body=_recalled,
+    ),
     _list(_TASK_MEMORIES, ("artifacts.reference",), make=with_artifact),
     _get(_TASK_MEMORY, ("artifacts.reference",), make=with_artifact),
     # What holds for tools is the engine's.
@@ -241,6 +272,29 @@ _USER = [
     _user("POST", _SESSIONS, ("sessions.create",), body=lambda names: {"userId": names.user}),
     _user("PATCH", _SESSION, ("sessions.update",), make=with_session, body=_displayed),
     _user("POST", _SESSION + ":appendEvent", ("events.append",), make=with_session, body=_appended),
+    _user("POST", _SESSION + "/exchanges", ("events.append",), make=with_session, body=_exchanged),
+    _user(
+        "POST",
+        _SESSION + "/events:batch",
+        ("events.append",),
+        make=with_session,
+        body=_appended_at_once,
+    ),
+    _user("DELETE", _SESSION + "/events/{event}", ("sessions.update",), make=with_event),
+    _user("POST", _SESSION + ":clear", ("sessions.update",), make=with_event),
+    _user(
+        "POST",
+        _SESSION + ":context",
+        ("events.list", "sessions.update"),
+        make=with_event,
+        body=_context,
+    ),
+    _user(
+        "POST",
+        _SESSION + "/summaries/{summary}:regenerate",
+        ("sessions.update",),
+        make=with_summary,
+    ),
     # Known, and not served: it looks at no session.
     Route(
         "POST",

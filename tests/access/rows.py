@@ -50,6 +50,7 @@ _WHOSE = {
     "memory_revisions": "memory_id",
     "revision_labels": "revision_id",
     "session_events": "session_id",
+    "session_summaries": "session_id",
     "stream_events": "scope_hash",
     "task_namespaces": "user_id",
     "task_artifacts": "memory namespace",

@@ -191,7 +191,7 @@ def _check_denied(route: Route, kind: str, answer: httpx.Response) -> None:
 
 def _told_of(answer: httpx.Response, names: Names) -> bool:
     """Say whether an answer has any of what was made for the route."""
-    made = {names.memory, names.session, names.operation, names.revision, names.user}
+    made = {names.memory, names.session, names.operation, names.revision, names.user, names.event}
     return any(f'"{one}"' in answer.text or f"/{one}" in answer.text for one in made)
 
 

@@ -109,7 +109,8 @@ class _Filling:
         await self.do("POST", "/memories", expiring)
         return replace(self.names, memory=ids["kept"], revision=first)
 
-    async def session(self) -> str:
+    async def session(self) -> Names:
+        """Make a session of each kind of event; name it, one of its events, and its summary."""
         session = self.canaries.name("id of the session")
         state = {self.content("key of the state"): self.content("value of the state")}
         body = {
@@ -119,11 +120,34 @@ class _Filling:
                 self.content("label key of the session"): self.content("label of the session")
             },
             "sessionState": state,
+            "memoryPolicy": {
+                "strategy": "every_n",
+                "every": 1,
+                "summaryModel": "builtin",
+                "summaryTokens": 10_000,
+                "humanLabel": self.content("label of people"),
+            },
         }
         await self.do("POST", "/sessions", body, sessionId=session)
         for number in range(3):
             await self.do("POST", f"/sessions/{session}:appendEvent", self.spoken(number))
-        return session
+        said = {
+            "input": self.content("input"),
+            "output": self.content("output"),
+            "agent": self.content("agent"),
+            "metadata": {self.content("metadata key of an exchange"): 1},
+        }
+        made = await self.do("POST", f"/sessions/{session}/exchanges", said)
+        batch = {"events": [self.spoken(4), self.spoken(5)]}
+        await self.do("POST", f"/sessions/{session}/events:batch", batch)
+        await self.service.settled()
+        listed = await self.do("GET", f"/sessions/{session}/summaries")
+        return replace(
+            self.names,
+            session=session,
+            event=last_part(made["events"][1]["name"]),
+            summary=last_part(listed["summaries"][0]["name"]),
+        )
 
     def spoken(self, number: int) -> Json:
         """Return an event of a session."""
@@ -225,14 +249,21 @@ async def fill(service: Service, canaries: Canaries) -> Victim:
     secret = await service.key("admin", scope_conditions=bounds, display_name=canaries.name("key"))
     filling = _Filling(service, secret, place, canaries)
     names = await filling.memories()
-    session = await filling.session()
+    spoken = await filling.session()
     stream = await filling.streams()
-    await filling.generations(session)
+    await filling.generations(spoken.session)
     kept = await filling.artifacts()
-    names = replace(names, session=session, stream=stream, operation=filling.operations[0])
     names = replace(
-        names, task_memory=kept.task_memory, namespace=kept.namespace, artifact=kept.artifact
+        names,
+        session=spoken.session,
+        event=spoken.event,
+        summary=spoken.summary,
+        stream=stream,
+        task_memory=kept.task_memory,
+        namespace=kept.namespace,
+        artifact=kept.artifact,
     )
+    names = replace(names, operation=filling.operations[0])
     tokens = await _page_tokens(service, secret, names)
     return Victim(
         canaries, names, filling.request_ids, tokens, filling.operations, filling.event_ids

@@ -22,6 +22,7 @@ COUNTED = {
     "concurrency",
     "attempts",
     "failures",
+    "policies",
     "pairs",
     "pieces",
     "tokens",

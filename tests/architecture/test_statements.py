@@ -15,6 +15,7 @@ from tests.architecture.trees import is_judged
 from tests.support.operations import create_memory
 
 ALLOWED = {
+    "app.db.migrate.downgrade": "migrations, of what the release before has no place for",
     "app.db.migrate.upgrade": "migrations, of what was there before",
     "app.audit.repository.list_page_of_all": "the log of the whole service",
     "app.audit.repository.remove_old": "a sweep",
@@ -39,7 +40,7 @@ ALLOWED = {
     "app.retrieval.indexes.list_known": "a sweep",
     "app.retrieval.indexes.list_likely": "a sweep",
     "app.retrieval.indexes.list_ready": "what each process knows: digests of the few large scopes",
-    "app.sessions.repository.remove_expired": "a sweep",
+    "app.sessions.erasure.remove_expired": "a sweep",
     "app.tasks.erasure._free": "a sweep",
     "app.tasks.erasure._lock_with_expired": "a sweep",
     "app.tasks.erasure.remove_expired": "a sweep",

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import httpx
 import pytest
 
 from tests.support.live import LiveServer
@@ -75,12 +76,14 @@ class Sessions:
         """Delete a session and return the operation."""
         return await _awaited(self.methods.delete(name=name))
 
-    async def append(self, name: str, timestamp: datetime = NOW, **config: Any) -> Any:
-        """Append an event of the user."""
+    async def append(
+        self, name: str, timestamp: datetime = NOW, author: str = "user", **config: Any
+    ) -> Any:
+        """Append an event, of the user unless told otherwise."""
         return await _awaited(
             self.methods.events.append(
                 name=name,
-                author="user",
+                author=author,
                 invocation_id="inv-1",
                 timestamp=timestamp,
                 config=config,
@@ -259,3 +262,51 @@ async def test_what_is_wrong_is_refused(sessions: Sessions) -> None:
         await sessions.create(expire_time=NOW)
     with missing():
         await sessions.get(f"{sessions.engine}/sessions/never")
+
+
+def _asked(http: httpx.Client, method: str, path: str, body: dict[str, Any] | None = None) -> Any:
+    """Ask for what the clients do not know, and return the answer."""
+    return http.request(method, path, json=body).json()
+
+
+POLICY = {"strategy": "every_n", "every": 2, "tokenLimit": 8000}
+
+
+async def test_a_session_with_a_policy_is_a_session_like_others(
+    sessions: Sessions, http: httpx.Client
+) -> None:
+    made = (await sessions.create(display_name="s")).response
+    body = {"memoryPolicy": POLICY}
+    assert _asked(http, "PATCH", made.name, body)["memoryPolicy"] == POLICY
+    read = await sessions.get(made.name)
+    assert (read.name, read.display_name) == (made.name, "s")
+    assert await sessions.listed() == [read]
+    # The client knows nothing of the policy, and leaves it alone.
+    await sessions.update(made.name, session_state={"k": "v"})
+    await sessions.update(made.name, display_name="z", update_mask="display_name")
+    assert (await sessions.get(made.name)).display_name == "z"
+    assert _asked(http, "GET", made.name)["memoryPolicy"] == POLICY
+
+
+async def test_appended_events_count_as_exchanges(sessions: Sessions, http: httpx.Client) -> None:
+    name = (await sessions.create()).response.name
+    call = {"function_call": {"name": "f", "args": {}}}
+    result = {"function_response": {"name": "f", "response": {"a_b": None}}}
+    said: list[tuple[str, str, dict[str, Any]]] = [
+        ("user", "user", {"text": "hello"}),
+        ("seat_agent", "model", call),
+        ("seat_agent", "user", result),
+    ]
+    for seconds, (author, role, part) in enumerate(said):
+        moment = NOW + timedelta(seconds=seconds)
+        await sessions.append(name, moment, author, content={"role": role, "parts": [part]})
+    body = {"input": "Is 12A free?", "output": "It is."}
+    made = _asked(http, "POST", f"{name}/exchanges", body)
+    # The first has had no answer so far.
+    assert (made["exchange"], made["lastSeq"]) == (1, 5)
+    assert _asked(http, "POST", f"{name}/exchanges", body)["exchange"] == 2
+    assert _asked(http, "DELETE", made["events"][0]["name"]) == {}
+    found = await sessions.events(name)
+    assert [one.author for one in found[:3]] == ["user", "seat_agent", "seat_agent"]
+    texts = [one.content.parts[0].text for one in found[3:]]
+    assert texts == ["It is.", "Is 12A free?", "It is."]

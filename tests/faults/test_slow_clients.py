@@ -93,7 +93,7 @@ async def test_a_body_that_drips_in_is_answered_with_408_and_nothing_is_done(
         await peer.send(
             request(f"{_ENGINE}/memories", _KEY, f"Content-Length: {len(_BODY)}", method="POST")
         )
-        dripping = asyncio.create_task(peer.drip(_BODY[:1], pause_seconds=0.2))
+        dripping = asyncio.create_task(peer.drip(_BODY[:1], pause_seconds=0.4))
         answer = await peer.answer()
         assert (answer.status, answer.reason) == (408, Reason.REQUEST_TOO_SLOW)
         assert answer.json["error"]["status"] == "DEADLINE_EXCEEDED"

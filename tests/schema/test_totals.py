@@ -26,7 +26,12 @@ TRIGGERS = {
     ("sessions", "UPDATE", _ROW),
     ("sessions", "DELETE", _STATEMENT),
     ("session_events", "INSERT", _STATEMENT),
+    # Where one is erased, and with it its length.
+    ("session_events", "UPDATE", _ROW),
     ("session_events", "DELETE", _STATEMENT),
+    ("session_summaries", "INSERT", _STATEMENT),
+    ("session_summaries", "UPDATE", _STATEMENT),
+    ("session_summaries", "DELETE", _STATEMENT),
     ("stream_events", "INSERT", _STATEMENT),
     ("stream_events", "UPDATE", _STATEMENT),
     ("stream_events", "DELETE", _STATEMENT),

@@ -51,6 +51,8 @@ class Behaviour:
     is_chunked: bool = False
     """Whether the reply goes without a declared length."""
     reports_usage: bool = True
+    tokens: Callable[[Json, str], tuple[int, int]] | None = None
+    """Counts the request and the answer; None: as `count_tokens` does."""
 
 
 def slow(seconds: float, answer: Answer) -> Behaviour:
@@ -228,13 +230,18 @@ def _completion(body: Json, behaviour: Behaviour) -> Json:
         "choices": [{"index": 0, "message": message, "finish_reason": finish}],
     }
     if behaviour.reports_usage:
-        sent, said = prompt_tokens(body), count_tokens(text)
+        counted = behaviour.tokens or _tokens
+        sent, said = counted(body, text)
         found["usage"] = {
             "prompt_tokens": sent,
             "completion_tokens": said,
             "total_tokens": sent + said,
         }
     return found
+
+
+def _tokens(body: Json, text: str) -> tuple[int, int]:
+    return prompt_tokens(body), count_tokens(text)
 
 
 def _call(body: Json, arguments: str) -> Json:

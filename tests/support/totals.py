@@ -33,8 +33,12 @@ _RECOUNT = f"""
         select engine_id, 0, 0, 0, {_length(*_CONTENT, "labels", "extracted_memories")}, 0
         from memory_revisions
         union all
-        select engine_id, 0, 1, 0, {_length("display_name", "labels", "session_state")}, 0
+        select engine_id, 0, 1, 0,
+               {_length("display_name", "labels", "session_state", "memory_policy")}, 0
         from sessions
+        union all
+        select engine_id, 0, 0, 0, {_length("text", "policy", "template")}, 0
+        from session_summaries
         union all
         select engine_id, 0, 0, 1, size_bytes, 0 from session_events
         union all

@@ -183,6 +183,38 @@ async def _append_event(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
     return await client.post(f"{await new_path(client)}:appendEvent", json=event())
 
 
+@_asks("createExchange")
+async def _create_exchange(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
+    body = {"input": TEA, "output": "Noted."}
+    return await client.post(f"{await new_path(client)}/exchanges", json=body)
+
+
+@_asks("batchAppendEvents")
+async def _batch_append(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
+    body = {"events": [event(), event()]}
+    return await client.post(f"{await new_path(client)}/events:batch", json=body)
+
+
+@_asks("deleteEvent")
+async def _delete_event(client: httpx.AsyncClient, runner: Runner) -> httpx.Response:
+    made = ok(await _create_exchange(client, runner))
+    return await client.delete(path_of(made["events"][0]["name"]))
+
+
+@_asks("clearSession")
+async def _clear_session(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
+    return await client.post(f"{await new_path(client)}:clear")
+
+
+@_asks("regenerateSummary")
+async def _regenerate_summary(client: httpx.AsyncClient, runner: Runner) -> httpx.Response:
+    path = await new_path(client, memoryPolicy={"strategy": "every_n", "every": 1})
+    ok(await client.post(f"{path}/exchanges", json={"input": TEA, "output": "Noted."}))
+    await runner.run_pending()
+    (summary,) = ok(await client.get(f"{path}/summaries"))["summaries"]
+    return await client.post(f"{path_of(summary['name'])}:regenerate")
+
+
 @_asks("processOutput")
 async def _process_output(client: httpx.AsyncClient, _: Runner) -> httpx.Response:
     return await process(client, text_output(TEA), offPrompt=True)

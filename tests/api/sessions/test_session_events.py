@@ -7,8 +7,7 @@ import httpx
 import pytest
 
 from app.core.clock import FixedClock
-from app.sessions.schemas import MAX_STATE_BYTES
-from app.sessions.service import MAX_PAGE_BYTES
+from app.sessions.schemas import MAX_PAGE_BYTES, MAX_STATE_BYTES
 from tests.support.bank import GONE, after, field_of, ok, refusal
 from tests.support.sessions import append, create_session, event, events, new_path, state, texts
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import select
+from sqlalchemy import select, update
 
 from app.core.clock import FixedClock
 from app.db.session import Database
-from app.operations.tables import OperationRow
+from app.operations.tables import OperationRow, RequestIdRow
 from app.sessions.tables import SessionEventRow, SessionRow
 from tests.support.bank import GONE, TAKEN, count, ok, refusal
 from tests.support.sessions import create_session, event, ids, state, texts
@@ -73,6 +73,20 @@ async def test_equal_appends_at_once_append_once(client: httpx.AsyncClient) -> N
     answers = await asyncio.gather(*(client.request(**request) for _ in range(5)))
     assert [ok(answer) for answer in answers] == [{}] * 5
     assert await texts(client, _PATH) == ["hello"]
+
+
+async def test_an_append_whose_answer_is_lost_is_not_done_again(
+    client: httpx.AsyncClient, database: Database
+) -> None:
+    await create_session(client, "s")
+    body = {"input": "a", "output": "b"}
+    ok(await client.post(f"{_PATH}/exchanges", json=body, headers=_ONCE))
+    async with database.transaction() as session:
+        await session.execute(update(RequestIdRow).values(answer=None))
+    again = await client.post(f"{_PATH}/exchanges", json=body, headers=_ONCE)
+    assert refusal(again) == GONE
+    assert "was done before" in again.json()["error"]["message"]
+    assert await texts(client, _PATH) == ["a", "b"]
 
 
 async def test_a_request_id_of_a_refused_append_is_not_used_up(client: httpx.AsyncClient) -> None:

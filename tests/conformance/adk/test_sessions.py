@@ -133,6 +133,23 @@ async def test_an_event_comes_back_as_it_was_appended(adk: Adk, fields: dict[str
     assert read.events[0].id == event.id
 
 
+ANSWER = {"author": "traveller", "content": {"role": "model", "parts": [{"text": "12A."}]}}
+
+
+async def test_events_count_as_exchanges(adk: Adk) -> None:
+    session = await adk.sessions.create_session(**adk.who)
+    path = f"{adk.bank.name}/sessions/{session.id}"
+    adk.http.patch(path, json={"memoryPolicy": {"strategy": "window", "window": 1}})
+    turn: list[dict[str, Any]] = [TEXT, PARTIAL, CALL, RESPONSE, FAILURE, ANSWER, COMPACTION]
+    for number, fields in enumerate([*turn, *turn]):
+        await adk.sessions.append_event(session, _event(fields, number))
+    body = {"input": "And for two?", "output": "12A and 12B.", "agent": "traveller"}
+    assert adk.http.post(f"{path}/exchanges", json=body).json()["exchange"] == 3
+    read = await _read(adk, session)
+    assert [one.author for one in read.events[-2:]] == ["user", "traveller"]
+    assert read.events[-1].content.parts[0].text == "12A and 12B."
+
+
 async def test_the_state_follows_the_events(adk: Adk) -> None:
     session = await adk.sessions.create_session(**adk.who, state=STATE)
     await adk.sessions.append_event(session, _event(RESPONSE))

@@ -47,6 +47,12 @@ def test_a_long_text_takes_no_time() -> None:
         list(sentences(own_words(text)))
 
 
+def test_an_endless_run_of_marks_takes_no_endless_time() -> None:
+    # Tried from each of its marks anew, this would take hours.
+    text = "." * 1_000_000 + "x"
+    assert [one.text for one in sentences(text)] == [text]
+
+
 def test_a_long_run_of_marks_is_one_end_and_takes_no_time() -> None:
     # Were it looked at from each mark again, this would not come back.
     for mark in ("!", ".", "?!", "\u2026"):

@@ -5,13 +5,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
+from app.readers.schemas import QueryNamespaceRequest, SummarizeNamespaceRequest
 from app.tasks.kinds import OffPrompt
-from app.tasks.reader_schemas import (
-    ExportNamespaceRequest,
-    QueryNamespaceRequest,
-    SummarizeNamespaceRequest,
-)
 from app.tasks.schemas import (
+    ExportNamespaceRequest,
     Output,
     ProcessOutputRequest,
     StoreArtifactsRequest,

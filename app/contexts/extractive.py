@@ -1,1 +1,0 @@
-"""Summaries without a model: the weightiest sentences within a limit (pure)."""

@@ -1,1 +1,0 @@
-"""The text that summarisers are given (pure)."""

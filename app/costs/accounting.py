@@ -1,0 +1,281 @@
+"""What strategies cost in tokens and money (pure).
+
+A message is a prompt and its answer. It is counted once: with its prompt, which shows what the
+strategy keeps of the messages before it, and what that holds besides. The sums are closed forms:
+a hundred thousand messages take no longer than one.
+
+Summaries are taken to be as long as they may be, and made as soon as they are due. Nothing is
+left out to fit a window; it is told which message is the first that does not.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Context, Decimal, Inexact
+from typing import Protocol
+
+# Amounts are sums of products of whole numbers and prices: with so many digits they are exact, and
+# one that would not be is an error.
+_EXACT = Context(prec=100, traps=[Inexact])
+_ROUNDED = Context(prec=100, rounding=ROUND_HALF_UP)
+_PRICED_TOKENS_EXPONENT = -3
+_SHARE_DIGITS = Decimal("0.000001")
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Tokens of what prompts are made of.
+
+    Attributes:
+        user, assistant: the two halves of a message. Where answers are not counted apart, the
+            whole message is `user`.
+        summary: a summary.
+        overhead: what a summariser is told beside what it reads.
+    """
+
+    system: int
+    user: int
+    assistant: int
+    summary: int
+    overhead: int
+
+    @property
+    def message(self) -> int:
+        """Tokens of both halves."""
+        return self.user + self.assistant
+
+
+@dataclass(frozen=True)
+class SummaryPart:
+    """What summaries take: calls of a summariser, and tokens in and out of them."""
+
+    calls: int = 0
+    tokens_in: int = 0
+    tokens_out: int = 0
+
+
+@dataclass(frozen=True)
+class Totals:
+    """What so many messages take.
+
+    Attributes:
+        last, largest: tokens of the last and of the largest prompt, each with its answer.
+        prompts: tokens of all prompts with their answers.
+        first_over: the first message whose prompt does not fit the window; None: all do.
+    """
+
+    last: int
+    largest: int
+    prompts: int
+    summaries: SummaryPart
+    first_over: int | None = None
+
+
+class Course(Protocol):
+    """How a session goes under a strategy."""
+
+    @property
+    def sizes(self) -> Sizes:
+        """Of what its prompts are made of."""
+        ...
+
+    def totals(self, ends: Sequence[int], window: int | None) -> Sequence[Totals]:
+        """Return what it takes up to each of these messages, given in ascending order."""
+        ...
+
+
+@dataclass(frozen=True)
+class Tail:
+    """No summaries: `none`, `inclusive` and `window`.
+
+    Attributes:
+        kept: the most tokens that are shown of the messages before; None: all.
+    """
+
+    sizes: Sizes
+    kept: int | None
+
+    def totals(self, ends: Sequence[int], window: int | None) -> Sequence[Totals]:
+        """As `Course` has it."""
+        return [self._totals(end, window) for end in ends]
+
+    def prompt(self, message: int) -> int:
+        """Return the tokens of the prompt of a message, its answer included."""
+        before = (message - 1) * self.sizes.message
+        kept = before if self.kept is None else min(before, self.kept)
+        return self.sizes.system + kept + self.sizes.message
+
+    def _totals(self, end: int, window: int | None) -> Totals:
+        last = self.prompt(end)
+        over = None if window is None else bisect_right(range(1, end + 1), window, key=self.prompt)
+        first_over = None if over is None or over >= end else over + 1
+        return Totals(last, last, self._prompts(end), SummaryPart(), first_over)
+
+    def _prompts(self, end: int) -> int:
+        own = end * (self.sizes.system + self.sizes.message)
+        grown = end - 1
+        if self.kept is not None:
+            grown = min(grown, self.kept // self.sizes.message)
+        full = (end - 1 - grown) * (self.kept or 0)
+        return own + self.sizes.message * _triangle(grown) + full
+
+
+@dataclass(frozen=True)
+class Blocks:
+    """A summary of every so many messages: `every_n`, and both abstractions.
+
+    Once `cap` + `keep` messages are held word for word, the oldest `cap` of them are summarised.
+    Where summaries are appended and there are more than `most`, the two oldest are merged by a
+    call of its own, which reads both. Where there is one that is replaced, each call but the first
+    reads it, too.
+    """
+
+    sizes: Sizes
+    cap: int
+    keep: int = 0
+    most: int | None = None
+    is_replaced: bool = False
+
+    def totals(self, ends: Sequence[int], window: int | None) -> Sequence[Totals]:
+        """As `Course` has it."""
+        return [
+            Totals(
+                last=self.prompt(end),
+                largest=self._largest(end),
+                prompts=self._prompts(end),
+                summaries=self.summary_part(end),
+                first_over=None if window is None else self._first_over(end, window),
+            )
+            for end in ends
+        ]
+
+    def prompt(self, message: int) -> int:
+        """Return the tokens of the prompt of a message, its answer included."""
+        made = self._made(message - 1)
+        held = (message - made * self.cap) * self.sizes.message
+        return self.sizes.system + self._shown(made) * self.sizes.summary + held
+
+    def summary_part(self, end: int) -> SummaryPart:
+        """Return what the summaries take that are made up to the end of a message."""
+        made = self._made(end)
+        merged = 0 if self.is_replaced or self.most is None else max(0, made - self.most)
+        again = max(0, made - 1) if self.is_replaced else 2 * merged
+        calls = made + merged
+        read = made * self.cap * self.sizes.message + again * self.sizes.summary
+        return SummaryPart(calls, read + calls * self.sizes.overhead, calls * self.sizes.summary)
+
+    def _made(self, message: int) -> int:
+        """Return how many blocks are summarised after a message."""
+        return max(0, message - self.keep) // self.cap
+
+    @property
+    def _most_shown(self) -> int | None:
+        return 1 if self.is_replaced else self.most
+
+    def _shown(self, made: int) -> int:
+        return made if self._most_shown is None else min(made, self._most_shown)
+
+    def _prompts(self, end: int) -> int:
+        sizes = self.sizes
+        held = _triangle(end) - self.cap * self._sum_of_made(end, None)
+        shown = self._sum_of_made(end, self._most_shown)
+        return end * sizes.system + sizes.message * held + sizes.summary * shown
+
+    def _sum_of_made(self, end: int, most: int | None) -> int:
+        """Sum over the prompts how many blocks are summarised, or `most` where it is more."""
+        made = self._made(end - 1)
+        whole = made if most is None else min(made, most)
+        rest = max(0, end - self.keep - whole * self.cap)
+        return self.cap * _triangle(whole - 1) + rest * whole
+
+    def _end_of_block(self, made: int) -> int:
+        """Return the last message before the next block is summarised."""
+        return self.keep + (made + 1) * self.cap
+
+    def _largest(self, end: int) -> int:
+        # Prompts grow within a block, and the ends of blocks do from block to block.
+        made = self._made(end - 1)
+        before = self.prompt(self._end_of_block(made - 1)) if made else 0
+        return max(before, self.prompt(end))
+
+    def _first_over(self, end: int, window: int) -> int | None:
+        def at_end(made: int) -> int:
+            return self.prompt(min(end, self._end_of_block(made)))
+
+        made = self._made(end - 1)
+        # The last block may end early: it is looked at apart, since its end may be smaller.
+        block = bisect_right(range(made), window, key=at_end)
+        first = self._end_of_block(block - 1) + 1 if block else 1
+        last = min(end, self._end_of_block(block))
+        found = first + bisect_right(range(first, last + 1), window, key=self.prompt)
+        return None if found > last else found
+
+
+@dataclass(frozen=True)
+class Prices:
+    """Of a thousand tokens: of prompts and answers, and of what summarisers read and write."""
+
+    prompt_in: Decimal
+    prompt_out: Decimal
+    summary_in: Decimal
+    summary_out: Decimal
+
+    @property
+    def is_one(self) -> bool:
+        """Whether all of them are the same."""
+        return self.prompt_in == self.prompt_out == self.summary_in == self.summary_out
+
+
+@dataclass(frozen=True)
+class Billed:
+    """The tokens that are paid for."""
+
+    prompt_in: int
+    prompt_out: int
+    summary_in: int
+    summary_out: int
+
+    @classmethod
+    def of(cls, sizes: Sizes, messages: int, totals: Totals) -> "Billed":
+        """Divide the tokens of so many messages into what goes in and what comes out."""
+        out = messages * sizes.assistant
+        made = totals.summaries
+        return cls(totals.prompts - out, out, made.tokens_in, made.tokens_out)
+
+    @property
+    def total(self) -> int:
+        """All of them."""
+        return self.prompt_in + self.prompt_out + self.summary_in + self.summary_out
+
+    def cost(self, prices: Prices) -> Decimal:
+        """Return what they cost, exactly."""
+        total = Decimal(0)
+        for amount in (
+            cost_of(self.prompt_in, prices.prompt_in),
+            cost_of(self.prompt_out, prices.prompt_out),
+            cost_of(self.summary_in, prices.summary_in),
+            cost_of(self.summary_out, prices.summary_out),
+        ):
+            total = _EXACT.add(total, amount)
+        return total
+
+
+def cost_of(tokens: int, price: Decimal) -> Decimal:
+    """Return what tokens cost at a price of a thousand, exactly."""
+    return _EXACT.scaleb(_EXACT.multiply(Decimal(tokens), price), _PRICED_TOKENS_EXPONENT)
+
+
+def saved(cost: Decimal, whole: Decimal) -> Decimal:
+    """Return which share of an amount above 0 is saved by another, rounded to six digits."""
+    share = _ROUNDED.subtract(Decimal(1), _ROUNDED.divide(cost, whole))
+    # Of one that is rounded to nothing, the sign goes, too.
+    return _ROUNDED.plus(share.quantize(_SHARE_DIGITS, context=_ROUNDED))
+
+
+def plain(amount: Decimal) -> str:
+    """Write an amount with all of its digits, without an exponent and without idle zeros."""
+    return format(amount.normalize(_EXACT), "f")
+
+
+def _triangle(count: int) -> int:
+    return count * (count + 1) // 2

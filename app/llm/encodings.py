@@ -1,0 +1,78 @@
+"""Encodings of tiktoken: how the texts of some providers are counted exactly.
+
+The package is an extra (`tokens`), and the tables are files that its user puts into a folder: this
+service fetches nothing. A table is read once, when its encoding is first asked for.
+"""
+
+from base64 import b64decode
+from collections.abc import Sequence
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from tiktoken import Encoding
+
+_UPPER, _LOWER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]", r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_SHORTENED = "(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+_PATTERNS = {
+    "cl100k_base": (
+        r"'(?i:[sdmt]|ll|ve|re)"
+        r"|[^\r\n\p{L}\p{N}]?+\p{L}++"
+        r"|\p{N}{1,3}+"
+        r"| ?[^\s\p{L}\p{N}]++[\r\n]*+"
+        r"|\s++$"
+        r"|\s*[\r\n]"
+        r"|\s+(?!\S)"
+        r"|\s"
+    ),
+    "o200k_base": (
+        rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_SHORTENED}"
+        rf"|[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_SHORTENED}"
+        r"|\p{N}{1,3}"
+        r"| ?[^\s\p{L}\p{N}]+[\r\n/]*"
+        r"|\s*[\r\n]+"
+        r"|\s+(?!\S)"
+        r"|\s+"
+    ),
+}
+"""How each encoding splits a text before it looks for the parts in its table."""
+
+
+def available(folder: Path | None) -> Sequence[str]:
+    """Return the encodings that can be used: the package is installed, their files are there."""
+    if folder is None or find_spec("tiktoken") is None:
+        return ()
+    return [name for name in _PATTERNS if _file(folder, name).is_file()]
+
+
+def load(folder: Path, name: str) -> "Encoding":
+    """Return one of those that are `available`; the first time takes about a second.
+
+    Raises:
+        OSError: the file cannot be read.
+        ValueError: it is no table of an encoding.
+    """
+    return _load(_file(folder, name), name)
+
+
+@lru_cache
+def _load(file: Path, name: str) -> "Encoding":
+    # Imported here: whoever does not use them, does not need the package.
+    from tiktoken import Encoding  # noqa: PLC0415 - as above
+
+    return Encoding(name, pat_str=_PATTERNS[name], mergeable_ranks=_ranks(file), special_tokens={})
+
+
+def _ranks(file: Path) -> dict[bytes, int]:
+    """Read a table: in each line a part of a text as base64, and its rank.
+
+    The package's own reader would leave a copy where every user of the machine can write.
+    """
+    pairs = (line.split() for line in file.read_bytes().splitlines() if line)
+    return {b64decode(part, validate=True): int(rank) for part, rank in pairs}
+
+
+def _file(folder: Path, name: str) -> Path:
+    return folder / f"{name}.tiktoken"

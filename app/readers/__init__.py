@@ -1,0 +1,1 @@
+"""Reads what task memory keeps off prompts: questions and summaries, by models or without one."""

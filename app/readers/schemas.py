@@ -1,0 +1,133 @@
+"""The wire form of what reads a namespace: queries, summaries, and tools for agents."""
+
+from typing import Annotated, Any, Self
+
+from pydantic import ConfigDict, Field, model_validator
+
+from app.tasks.forms import ModelName, TaskId, TaskModel, Template
+from app.tasks.schemas import MAX_LISTED, Reference
+from app.wire.base import WireModel
+
+MAX_QUERY_CHARS = 4_096
+MAX_INSTRUCTIONS_CHARS = 4_096
+ANSWER_TOKENS, SUMMARY_TOKENS = 400, 800
+LEAST_TOKENS, MOST_TOKENS = 16, 8_192
+TOP_K = 20
+MAX_TOP_K = 200
+
+_Tokens = Annotated[int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS)]
+
+
+class Reading(TaskModel):
+    """What each request to a reader has."""
+
+    model: ModelName | None = Field(
+        None,
+        description="A model of the settings, or `builtin`, which needs none; absent: the first"
+        " that may read the namespace, and without one `builtin`.",
+    )
+    off_prompt: bool = Field(
+        False, description="Whether the result is stored as well, and only its reference returned."
+    )
+    wait: bool = Field(
+        False, description="Whether to wait for what is being indexed; else that is NOT_READY."
+    )
+
+
+class QueryNamespaceRequest(Reading):
+    """A question about what a namespace holds."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"query": "What does delivery cost?", "topK": 10}]}
+    )
+
+    query: str = Field(min_length=1, max_length=MAX_QUERY_CHARS, pattern=r"\S")
+    top_k: int = Field(
+        TOP_K, ge=1, le=MAX_TOP_K, description="Most passages that the reader is shown."
+    )
+    answer_tokens: _Tokens = Field(ANSWER_TOKENS, description="Longest answer.")
+
+
+class SummarizeNamespaceRequest(Reading):
+    """What to make of all that a namespace holds."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"instructions": "Name all prices.", "maxTokens": 300}]}
+    )
+
+    instructions: str | None = Field(
+        None, min_length=1, max_length=MAX_INSTRUCTIONS_CHARS, description="What matters."
+    )
+    template: Template | None = Field(
+        None,
+        description="In place of instructions, the whole prompt: has `{text}`, and may have"
+        " `{previous_summary}` and `{char_limit}`.",
+    )
+    max_tokens: _Tokens = Field(SUMMARY_TOKENS, description="Longest summary.")
+
+    @model_validator(mode="after")
+    def _has_one_wish(self) -> Self:
+        if self.instructions is not None and self.template is not None:
+            raise ValueError("must have at most one of instructions and template")
+        return self
+
+
+class Citation(WireModel):
+    """A place that an answer rests on, in characters of what was read of the artifact."""
+
+    artifact: TaskId
+    chunk: int = Field(description="Of the artifact, from 0.")
+    start: int
+    end: int = Field(description="The first character after it.")
+
+
+class Coverage(WireModel):
+    """How much of a namespace was read."""
+
+    chunks_total: int
+    chunks_used: int
+    truncated: bool = Field(description="Whether chunks that were wanted did not fit.")
+    artifacts_total: int
+    artifacts_unreadable: int = Field(description="They have no text.")
+
+
+class ReaderUsage(WireModel):
+    """What the calls of the model took."""
+
+    calls: int
+    input_token_count: int
+    output_token_count: int
+
+
+class ReadResponse(WireModel):
+    """What each answer of a reader has."""
+
+    model: str = Field(description="`builtin:extractive`, where no model was asked.")
+    coverage: Coverage
+    usage: ReaderUsage
+    reference: Reference | None = Field(None, description="Of the result, if it is kept off.")
+    prompt_text: str | None = Field(None, description="What then belongs into the prompt.")
+    reused: bool | None = Field(
+        None, description="Whether the same was asked before: this is its result, and cost nothing."
+    )
+
+
+class QueryNamespaceResponse(ReadResponse):
+    """An answer, and what it rests on."""
+
+    answer: str | None = Field(None, description="Absent if it is kept off the prompt.")
+    citations: list[Citation] = Field(description=f"At most {MAX_LISTED}, in order of the text.")
+
+
+class SummarizeNamespaceResponse(ReadResponse):
+    """A summary."""
+
+    summary: str | None = Field(None, description="Absent if it is kept off the prompt.")
+    cut: bool | None = Field(None, description="Whether it was too long, and lacks its end.")
+
+
+class ToolSpecs(WireModel):
+    """The methods of readers as tools of an agent, in the forms that models take."""
+
+    openai: list[dict[str, Any]] = Field(description="For `tools` of a request to OpenAI.")
+    gemini: list[dict[str, Any]] = Field(description="For `functionDeclarations` of Gemini.")

@@ -1,0 +1,97 @@
+"""Every statement that takes sessions or events away. Each takes part in the transaction."""
+
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, delete, null, select, tuple_, update
+from sqlalchemy.sql.dml import ReturningDelete
+
+from app.core.names import SessionName
+from app.db.session import Session
+from app.sessions.tables import SessionEventRow, SessionRow
+
+
+async def erase_event(
+    session: Session, name: SessionName, event_id: str, now: datetime
+) -> int | None:
+    """Erase what an event says, for good; return its number, if there is such an event.
+
+    Its row stays with the number, the exchange and the times, so that the numbers have no gap;
+    nobody is shown it. The caller has locked the session.
+    """
+    row = SessionEventRow
+    said = (row.content, row.actions, row.error_code, row.error_message, row.event_metadata)
+    statement = (
+        update(row)
+        .where(
+            row.engine_id == name.engine.engine,
+            row.session_id == name.session,
+            row.event_id == event_id,
+            row.delete_time.is_(None),
+        )
+        .values({column: null() for column in (*said, row.raw_event, row.token_count)})
+        # Both are free texts of the caller's, and never null.
+        .values(author="", invocation_id="", delete_time=now, size_bytes=0)
+        .returning(row.seq)
+        .execution_options(synchronize_session=False)
+    )
+    found: int | None = (await session.execute(statement)).scalar_one_or_none()
+    return found
+
+
+async def remove(session: Session, row: SessionRow) -> None:
+    """Erase a session with its events."""
+    await session.execute(
+        delete(SessionRow).where(
+            SessionRow.engine_id == row.engine_id, SessionRow.session_id == row.session_id
+        )
+    )
+
+
+async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
+    """Remove up to `limit` events of an engine, or without events sessions; return how many."""
+    is_mine = SessionEventRow.engine_id == engine_id
+    removed = await session.execute(_event_removal(is_mine, limit).where(is_mine))
+    if count := len(removed.all()):
+        return count
+    ids = select(SessionRow.session_id).where(SessionRow.engine_id == engine_id).limit(limit)
+    gone = await session.execute(
+        delete(SessionRow)
+        .where(SessionRow.engine_id == engine_id, SessionRow.session_id.in_(ids))
+        .returning(SessionRow.session_id)
+        .execution_options(synchronize_session=False)
+    )
+    return len(gone.all())
+
+
+async def remove_expired(session: Session, now: datetime, limit: int) -> int:
+    """Remove up to `limit` events of expired sessions, then these; return how many rows; a sweep's.
+
+    Events go first, so that a session with many of them does not make one long statement.
+    """
+    key = (SessionRow.engine_id, SessionRow.session_id)
+    expired = select(*key).where(SessionRow.expire_time <= now).limit(limit)
+    keys = (await session.execute(expired.with_for_update(skip_locked=True))).all()
+    if not keys:
+        return 0
+    theirs = tuple_(SessionEventRow.engine_id, SessionEventRow.session_id).in_(keys)
+    removed = await session.execute(_event_removal(theirs, limit))
+    if len(removed.all()) == limit:
+        return limit
+    await session.execute(
+        delete(SessionRow)
+        .where(tuple_(*key).in_(keys))
+        .execution_options(synchronize_session=False)
+    )
+    return len(keys)
+
+
+def _event_removal(which: ColumnElement[bool], limit: int) -> ReturningDelete[int]:
+    key = (SessionEventRow.engine_id, SessionEventRow.session_id, SessionEventRow.seq)
+    # Events that another removal holds are left to it: neither waits for the other.
+    held = select(*key).where(which).limit(limit).with_for_update(skip_locked=True).cte("old")
+    return (
+        delete(SessionEventRow)
+        .where(tuple_(*key).in_(select(held)))
+        .returning(SessionEventRow.seq)
+        .execution_options(synchronize_session=False)
+    )

@@ -1,0 +1,1 @@
+"""Contexts of sessions: how they grow, and what their summaries cost."""

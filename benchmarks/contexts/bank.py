@@ -1,0 +1,115 @@
+"""A bank whose sessions are asked for contexts in this process, with a worker to call by hand."""
+
+import asyncio
+import json
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import psycopg
+from fastapi import FastAPI
+
+from app.db.engine import plain_url
+from app.main import create_app
+from app.operations.runner import Runner
+from app.resources import Resources
+from app.worker import make_runner
+from tests.support.asgi import Sent, call
+
+KEY = "contexts-admin-key"
+_HEADERS = ((b"authorization", f"Bearer {KEY}".encode()), (b"content-type", b"application/json"))
+_SESSIONS = "/v1/reasoningEngines/1/sessions"
+_BATCH = 500
+_FLUSH_SECONDS = 1.1
+"""How long a connection of Postgres keeps what it has counted to itself."""
+
+Json = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Bank:
+    """The application, its worker, and its database from aside."""
+
+    app: FastAPI
+    runner: Runner
+    url: str
+
+    @classmethod
+    def over(cls, resources: Resources) -> "Bank":
+        """Build the application over resources."""
+        return cls(create_app(resources), make_runner(resources), resources.database_url)
+
+    async def send(
+        self, method: str, path: str, body: Mapping[str, object] | None = None, query: bytes = b""
+    ) -> Json:
+        """Send a request about sessions; return its answer."""
+        content = b"" if body is None else json.dumps(body).encode()
+        sent = Sent(method, (_SESSIONS + path).encode(), query, _HEADERS, content)
+        answer = await call(self.app, sent)
+        assert answer.status == 200, (answer.status, answer.body)
+        found: Json = json.loads(answer.body)
+        return found
+
+    async def new_session(self, session: str, policy: Mapping[str, object] | None = None) -> None:
+        """Start a session under an id of its own."""
+        body = {"userId": "42", **({"memoryPolicy": policy} if policy else {})}
+        await self.send("POST", "", body, f"sessionId={session}".encode())
+
+    async def fill(self, session: str, events: int) -> None:
+        """Append so many events of 200 characters, a user's and an agent's in turn."""
+        for begin in range(0, events, _BATCH):
+            numbers = range(begin, min(events, begin + _BATCH))
+            batch = [_event(number) for number in numbers]
+            await self.send("POST", f"/{session}/events:batch", {"events": batch})
+
+    async def exchange(self, session: str, number: int) -> None:
+        """Append an exchange of twice 200 characters: 100 tokens."""
+        body = {"input": _words(2 * number), "output": _words(2 * number + 1)}
+        await self.send("POST", f"/{session}/exchanges", body)
+
+    async def context(self, session: str, body: Mapping[str, object]) -> tuple[Json, float]:
+        """Compose a context; return it, and the milliseconds that took."""
+        began = time.perf_counter()
+        found = await self.send("POST", f"/{session}:context", body)
+        return found, 1_000 * (time.perf_counter() - began)
+
+    async def buffers(self, session: str, body: Mapping[str, object], requests: int) -> float:
+        """Return the pages that Postgres reads for a context, wherever they are."""
+        await self._flushed(session, body)
+        before = self._read()
+        for _ in range(requests):
+            await self.context(session, body)
+        await self._flushed(session, body)
+        return (self._read() - before) / (requests + 1)
+
+    async def _flushed(self, session: str, body: Mapping[str, object]) -> None:
+        await asyncio.sleep(_FLUSH_SECONDS)
+        await self.context(session, body)
+
+    def _read(self) -> int:
+        url = plain_url(self.url)
+        name = psycopg.conninfo.conninfo_to_dict(url)["dbname"]
+        with psycopg.connect(url, dbname="postgres") as connection:
+            ((found,),) = connection.execute(
+                b"select blks_hit + blks_read from pg_stat_database where datname = %s", [name]
+            ).fetchall()
+        return int(found)
+
+
+def _event(number: int) -> Json:
+    is_users = number % 2 == 0
+    return {
+        "author": "user" if is_users else "agent",
+        "invocationId": f"i-{number // 2}",
+        "timestamp": "2026-01-15T12:00:00Z",
+        "content": {
+            "role": "user" if is_users else "model",
+            "parts": [{"text": _words(number)}],
+        },
+    }
+
+
+def _words(number: int) -> str:
+    said = f"Message {number} says that the parcel of week {number} has arrived. "
+    return (said * 5)[:199] + "."

@@ -1,0 +1,60 @@
+"""What a context costs others: long work is done aside, and no transaction waits for it."""
+
+import threading
+from typing import Any
+
+import httpx
+import pytest
+
+from app.contexts.answers import Prompt
+from app.core.errors import Reason
+from app.db.session import Database
+from app.strategies.rendering import render
+from app.strategies.scales import Scale
+from tests.support.contexts import context, detail, of_events
+from tests.support.sessions import new_path
+
+
+async def test_many_short_events_are_rendered_aside(
+    client: httpx.AsyncClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads: list[threading.Thread] = []
+
+    def noted(*arguments: Any) -> Any:
+        threads.append(threading.current_thread())
+        return render(*arguments)
+
+    monkeypatch.setattr("app.contexts.answers.render", noted)
+    path = await of_events(client, 1_000, tokens=1)
+    await context(client, path)
+    await context(client, path, policy={"strategy": "window", "window": 2})
+    long, short = (thread is threading.main_thread() for thread in threads)
+    assert (long, short) == (False, True)
+
+
+async def test_the_system_prompt_is_weighed_before_a_transaction_is_open(
+    client: httpx.AsyncClient, database: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pool: Any = database.engine.sync_engine.pool
+    path = await new_path(client)
+    used: list[int] = []
+    weighed = Prompt.weighed
+
+    async def noted(prompt: Prompt, scale: Scale) -> Any:
+        used.append(pool.checkedout())
+        return await weighed(prompt, scale)
+
+    monkeypatch.setattr(Prompt, "weighed", noted)
+    await context(client, path, systemPrompt="x" * 1_000)
+    await context(client, path, systemPrompt="x" * 1_000, format="text")
+    assert used == [0, 0, 0]
+
+
+async def test_a_window_too_small_names_what_is_reserved(client: httpx.AsyncClient) -> None:
+    path = await new_path(client)
+    policy = {"strategy": "agent_summary", "tokenLimit": 500}
+    refused = await client.post(f"{path}:context", json={"policy": policy})
+    assert detail(refused)["reason"] == Reason.BUDGET_TOO_SMALL
+    message = refused.json()["error"]["message"]
+    assert "beside the 800 that reserveOutputTokens keeps for the answer" in message
+    assert "800 with agent_summary" in message

@@ -1,0 +1,11 @@
+"""How the statements that go past the session are planned."""
+
+from app.db.session import Database
+
+_PLANNED = b"select current_setting('plan_cache_mode'), current_setting('enable_seqscan')"
+
+
+async def test_hot_statements_are_planned_once_and_enter_by_an_index(database: Database) -> None:
+    # A plan for any scope would read the whole table for a small one beside a large one.
+    (row,) = await database.run(_PLANNED, {})
+    assert tuple(row) == ("force_generic_plan", "off")

@@ -1,0 +1,66 @@
+"""Pieces of texts are found by the words of a question, or come in the order of the texts."""
+
+import httpx
+
+from app.core.clock import FixedClock
+from app.core.names import NamespaceName
+from app.db.session import Database
+from app.readers import lookups
+from tests.support.bank import ENGINE, ok
+from tests.support.tasks import NAMESPACE, store, text_output, upload
+
+_NAME = NamespaceName.parse(f"{ENGINE}{NAMESPACE}")
+_FILLING = "The tea was warm, and the road was long. " * 40
+
+
+async def _best(database: Database, clock: FixedClock, question: str, limit: int = 5) -> list[str]:
+    async with database.snapshot() as session:
+        found = await lookups.find_best(session, _NAME, question, clock.now(), limit)
+    return [f"{piece.artifact}/{piece.chunk.n}" for piece in found]
+
+
+async def test_the_rarest_words_count_most(
+    client: httpx.AsyncClient, database: Database, clock: FixedClock
+) -> None:
+    fact = "Der Kessel ist grün, und das Café hat ihn. "
+    said = f"{_FILLING}The kettle costs 42 coins. {_FILLING}"
+    ok(await store(client, text_output(said, name="a"), text_output(fact * 3, name="b")))
+    best = await _best(database, clock, "What do kettles cost on a long road?")
+    assert len(best) > 1
+    assert "kettle" in await _text(database, clock, best[0])
+    assert await _best(database, clock, "grüne Kessel") == ["b/0"]
+    assert await _best(database, clock, "zebra") == []
+    assert await _best(database, clock, "the and of") == []
+    assert len(await _best(database, clock, "tea", 2)) == 2
+
+
+async def _text(database: Database, clock: FixedClock, place: str) -> str:
+    artifact, _, number = place.partition("/")
+    async with database.snapshot() as session:
+        found = await lookups.list_pieces(session, _NAME, clock.now(), None, 100)
+    return next(
+        one.chunk.text for one in found if one.artifact == artifact and one.chunk.n == int(number)
+    )
+
+
+async def test_all_come_in_the_order_of_the_texts(
+    client: httpx.AsyncClient, database: Database, clock: FixedClock
+) -> None:
+    ok(await store(client, text_output(_FILLING, name="z"), text_output("tea", name="a")))
+    found: list[tuple[int, int]] = []
+    async with database.snapshot() as session:
+        while batch := await lookups.list_pieces(
+            session, _NAME, clock.now(), found[-1] if found else None, 1
+        ):
+            found += [(piece.ordinal, piece.chunk.n) for piece in batch]
+    assert found == [(1, 0), (1, 1), (2, 0)]
+
+
+async def test_how_much_can_be_read_is_known(
+    client: httpx.AsyncClient, database: Database, clock: FixedClock
+) -> None:
+    ok(await store(client, text_output(_FILLING), text_output("tea")))
+    ok(await upload(client, b"\x89PNG\r\n\x1a\n\x00\x01"))
+    async with database.snapshot() as session:
+        found = await lookups.measure(session, _NAME, clock.now())
+    assert found == lookups.Inside(artifacts=3, chunks=3, unreadable=1, indexing=0)

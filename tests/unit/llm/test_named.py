@@ -1,0 +1,54 @@
+"""Which models and counters a policy may name."""
+
+from pathlib import Path
+
+import pytest
+
+from app.core.errors import InvalidArgument
+from app.llm.models import TextModels
+from app.llm.named import check_policy
+from app.llm.scripted import ScriptedTextModel
+from app.settings import Settings
+from app.wire.memory_policy import MemoryPolicy
+from tests.support.encodings import write_encoding
+
+_MODEL = ScriptedTextModel([])
+_MODELS = TextModels(_MODEL, {"cheap": _MODEL})
+
+
+def _check(models: TextModels, folder: Path | None = None, **named: str) -> None:
+    policy = MemoryPolicy.model_validate({"strategy": "every_n", **named})
+    check_policy(policy, models, Settings(tiktoken_dir=folder), "memoryPolicy")
+
+
+@pytest.mark.parametrize("name", ["builtin", _MODEL.model_id, "cheap", "publishers/x/models/cheap"])
+def test_a_model_of_the_settings_can_be_named(name: str) -> None:
+    _check(_MODELS, summaryModel=name)
+
+
+@pytest.mark.parametrize("name", ["dear", "cheap/dear", "Builtin"])
+def test_another_model_is_refused_with_those_there_are(name: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        _check(_MODELS, summaryModel=name)
+    (violation,) = refused.value.violations
+    assert violation.field == "memoryPolicy.summaryModel"
+    assert violation.description.endswith(f"there are: builtin, {_MODEL.model_id}, cheap.")
+
+
+def test_without_models_only_the_built_in_one_can_be_named() -> None:
+    _check(TextModels(), summaryModel="builtin")
+    with pytest.raises(InvalidArgument, match=r"there are: builtin\."):
+        _check(TextModels(), summaryModel=_MODEL.model_id)
+
+
+def test_a_counter_can_be_named_where_it_is_there(tmp_path: Path) -> None:
+    for name in ("chars4", "declared"):
+        _check(_MODELS, counter=name)
+    with pytest.raises(InvalidArgument, match=r"memoryPolicy\.counter"):
+        _check(_MODELS, tmp_path, counter="o200k_base")
+    write_encoding(tmp_path, "o200k_base")
+    _check(_MODELS, tmp_path, counter="o200k_base")
+
+
+def test_without_a_policy_nothing_is_wrong() -> None:
+    check_policy(None, TextModels(), Settings(), "memoryPolicy")
