@@ -9,9 +9,10 @@ from app.core.clock import Clock, SystemClock
 from app.db.engine import open_engine
 from app.db.session import Database, Session
 from app.llm.embedders import Embedders
-from app.llm.factory import embedders_with, open_embedders, open_models
+from app.llm.factory import embedders_with, open_embedders, open_models, open_readers
 from app.llm.managed import ManagedEmbedder
 from app.llm.models import TextModels
+from app.llm.readers import Readers
 from app.settings import Settings
 
 ResponseReader = Callable[[Session, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
@@ -32,6 +33,8 @@ class Resources:
     """That of the settings, which serves engines without vectors so far."""
     models: TextModels = field(default_factory=TextModels)
     """The text models; without any, the built-in rules write memories."""
+    readers: Readers = field(default_factory=Readers)
+    """The models that read what is kept off prompts; without any, the built-in one does."""
     response_readers: dict[str, ResponseReader] = field(default_factory=dict)
     """By kind of operation; the features above the operations put theirs in at start."""
     event_listeners: list[EventListener] = field(default_factory=list)
@@ -59,6 +62,7 @@ async def open_resources(
         ModelSetupError: a model that the settings name cannot be opened.
     """
     models = open_models(settings)
+    readers = open_readers(settings)
     embedders = open_embedders(settings)
     db = Database(open_engine(database_url, settings))
     try:
@@ -69,9 +73,11 @@ async def open_resources(
             database_url,
             embedders.current,
             models,
+            readers,
             embedders=embedders,
         )
     finally:
         await models.close()
+        await readers.close()
         await embedders.close()
         await db.close()

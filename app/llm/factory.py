@@ -14,13 +14,18 @@ from app.llm.models import TextModels
 from app.llm.names import ModelName, ModelSetupError
 from app.llm.ports import TextModel
 from app.llm.provider import Provider
+from app.llm.readers import Reader, Readers
 from app.llm.remote import RemoteTextModel
 from app.settings import EmbedderChoice, Settings
+from app.task_settings import ReaderModel
+from app.wire.memory_policy import BUILTIN
 
 _log = structlog.get_logger(__name__)
 
 _TAKE_ADDRESS = ("openai", "ollama")
 """Providers whose protocol servers of one's own speak."""
+_ON_THIS_MACHINE = "ollama"
+"""The provider that is, without an address, a server of one's own."""
 
 
 def open_embedder(settings: Settings) -> ManagedEmbedder:
@@ -176,6 +181,52 @@ class _Opener:
         at_address = self._settings.model_base_url is not None and name.provider in _TAKE_ADDRESS
         of_default = self._default is None or self._default.provider == name.provider
         return key.get_secret_value() if key is not None and (at_address or of_default) else None
+
+
+def open_readers(settings: Settings) -> Readers:
+    """Open the readers that the settings name. Takes seconds where there are any.
+
+    They share nothing with the model that writes memories: neither its key nor its address.
+
+    Raises:
+        ModelSetupError: a name, an address, a key, or what is said of a locality is wrong.
+    """
+    if not settings.task_readers:
+        return Readers()
+    client = open_client(settings.model_timeout_seconds, settings.model_max_reply_bytes)
+    found = {
+        name: Reader(name, _reader_model(name, one, client, settings), one.locality == "local")
+        for name, one in settings.task_readers.items()
+    }
+    return Readers(found, client.aclose)
+
+
+def _reader_model(
+    name: str, reader: ReaderModel, client: httpx2.AsyncClient, settings: Settings
+) -> TextModel:
+    # Imported only where there is a model: it takes more than a second.
+    from app.llm.text import open_channel  # noqa: PLC0415 - as above
+
+    model = _reader_name(name, reader)
+    key = reader.key.get_secret_value() if reader.key is not None else None
+    own = settings.model_copy(update={"model_max_input_tokens": reader.max_input_tokens})
+    channel = open_channel(model, reader.base_url, key, client, own)
+    return RemoteTextModel(str(model), channel, Provider(own), own)
+
+
+def _reader_name(name: str, reader: ReaderModel) -> ModelName:
+    setting = f"MEMORY_BANK_TASK_READERS, at {name!r},"
+    if name == BUILTIN:
+        raise ModelSetupError(f"{setting} has the name of the reader that needs no model.")
+    model = ModelName.parse(reader.model, setting)
+    takes_address = model.provider in _TAKE_ADDRESS
+    if reader.base_url is not None and not takes_address:
+        raise ModelSetupError(f"{setting} has an address; only openai:... and ollama:... take one.")
+    _check_address(reader.base_url, f"{setting} the address")
+    is_elsewhere = reader.base_url is None and model.provider != _ON_THIS_MACHINE
+    if reader.locality == "local" and is_elsewhere:
+        raise ModelSetupError(f"{setting} is local, and {model} without an address is not.")
+    return model
 
 
 def _check_address(url: str | None, setting: str) -> None:

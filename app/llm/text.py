@@ -78,8 +78,8 @@ def open_channel(
         model = _OPENERS[name.provider](name.model, base_url, key, client)
     except UserError:
         raise ModelSetupError(
-            f"The model {name} needs an API key; set MEMORY_BANK_MODEL_KEY"
-            " or the variable of its provider."
+            f"The model {name} needs an API key: set it beside the model's name, such as by"
+            " MEMORY_BANK_MODEL_KEY, or set the variable of its provider."
         ) from None
     is_vendor = name.provider != "ollama" and base_url is None
     return _VendorChannel(model, settings, is_vendor=is_vendor)

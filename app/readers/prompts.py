@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict
 from app.documents.chunking import CHARS_PER_TOKEN, tokens_of
 from app.readers.packing import Shown
 from app.rules.beginnings import cut_off
+from app.wire.model_text import ModelText
 
 SCHEMA_TOKENS = 200
 """What the shape of a reply takes of a model's window."""
@@ -36,7 +37,7 @@ class Answered(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    answer: str
+    answer: ModelText
     citations: list[int]
 
 
@@ -45,7 +46,7 @@ class Summarised(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    summary: str
+    summary: ModelText
 
 
 @dataclass(frozen=True)

@@ -6,20 +6,18 @@ answer one, so they count less. How rare a word is, the events of the session te
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 
 from app.rules.bm25 import Bm25
-from app.rules.lexicon import language, word_set
-from app.rules.search_languages import configuration_of
+from app.rules.lexicon import word_set
 from app.rules.sentences import sentences
-from app.rules.text import fold, straight
-from app.rules.wording import OTHERS, alike, is_sign, meanings
+from app.rules.terms import Terms, together
+from app.rules.text import fold
+from app.rules.wording import OTHERS
 from app.sessions.spoken import Said, Speaker
 
-MAX_TERMS = 48
-"""Terms of a query that are looked for: the first."""
 MAX_CHARS = 200_000
 """The beginning of a text that is looked at: an event may have some millions of characters."""
 MAX_SENTENCES = 100_000
@@ -28,9 +26,6 @@ MAX_FOUND = 500
 """The best, which are looked at."""
 _MAX_HELD_CHARS = 200_000
 """Of events whose question is not read yet; with more, it is too far away to matter."""
-_MAX_WORDS = 50_000
-_ALIKE_CHARS = 5
-"""Words that are alike begin with as many equal characters, or are equal."""
 _ASKED, _BEFORE, _NEAR = 0.7, 0.2, 0.2
 """What words count that are asked before, or said before, or beside; in later sentences less."""
 _LATER = 0.5
@@ -58,8 +53,6 @@ _REQUESTING = word_set(
     dame muestrame recuerdame dis donne montre rappelle
     """
 )
-_NO_TONGUE = "-"
-"""Of which nothing is known: words stay as they are."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,58 +95,6 @@ class Found:
     event: Event
     place: int
     score: float
-
-
-class Terms:
-    """The terms of a query, and which of them a text has."""
-
-    def __init__(self, query: str) -> None:
-        known = "en" if configuration_of(query) == "english" else _NO_TONGUE
-        self._tongue = language(query) or known
-        found = dict.fromkeys(term for word in self._words(query) for term in self._terms(word))
-        self._numbers = {term: n for n, term in enumerate(list(found)[:MAX_TERMS])}
-        self._alike: dict[str, list[str]] = {}
-        for term in self._numbers:
-            self._alike.setdefault(term[:_ALIKE_CHARS], []).append(term)
-        self._bits: dict[str, int] = {}
-        """Of the words so far that are terms."""
-        self._known: set[str] = set()
-
-    def __len__(self) -> int:
-        return len(self._numbers)
-
-    def read(self, text: str) -> tuple[int, int]:
-        """Return the bits of the terms that a text has, and how many words it has."""
-        found = self._words(text)
-        distinct = set(found)
-        if len(self._known) > _MAX_WORDS:
-            self._known.clear()
-            self._bits.clear()
-        for word in distinct - self._known:
-            self._known.add(word)
-            if matched := self._matched(word):
-                self._bits[word] = matched
-        return _together(self._bits[word] for word in distinct & self._bits.keys()), len(found)
-
-    def _words(self, text: str) -> list[str]:
-        if self._tongue == "fr":
-            text = straight(text).replace("'", " ")
-        return fold(text).split()
-
-    def _terms(self, word: str) -> Sequence[str]:
-        if not word.isascii() and any(map(is_sign, word)):
-            return [word[n : n + 2] for n in range(max(len(word) - 1, 1))]
-        return meanings(word, self._tongue)
-
-    def _matched(self, word: str) -> int:
-        matched = 0
-        for term in self._terms(word):
-            number = self._numbers.get(term)
-            if number is None:
-                near = self._alike.get(term[:_ALIKE_CHARS], ())
-                number = next((self._numbers[own] for own in near if alike(own, term)), None)
-            matched |= 0 if number is None else 1 << number
-        return matched
 
 
 @dataclass
@@ -204,7 +145,7 @@ class Reader:
             if is_users:
                 by_user, by_agent = _Before(matched, is_asked=bool(questions)), _Before()
             elif said.speaker is Speaker.AGENT:
-                by_agent = _Before(_together(questions), is_asked=True)
+                by_agent = _Before(together(questions), is_asked=True)
 
     def _keep(self, event: Event, matched: int) -> None:
         self.size += 1
@@ -240,7 +181,7 @@ def _score(bm25: Bm25, event: Event, place: int) -> float:
     asked = event.before.matched & ~one.matched
     # "It is 4711." speaks of what was said before, whether that was a question or not.
     weight = _ASKED if event.before.is_asked or (one.leans and not place) else _BEFORE
-    near = _together(other.matched for other in beside) & ~(one.matched | asked)
+    near = together(other.matched for other in beside) & ~(one.matched | asked)
     score = (
         bm25.score(one.matched, one.length)
         + weight * (_LATER if place else 1) * bm25.score(asked, one.length)
@@ -264,10 +205,3 @@ def _is_question(text: str, first: str) -> bool:
     if _ENDS_ASKING.search(text) or text.startswith(_CALL):
         return True
     return first in _REQUESTING or (first in _ASKING and not _ENDS_STATING.search(text))
-
-
-def _together(bits: Iterable[int]) -> int:
-    found = 0
-    for one in bits:
-        found |= one
-    return found

@@ -9,9 +9,9 @@ from app.core.errors import Internal, Reason
 from app.llm.ports import Meter, Prompt, TextModel
 from app.recall.passages import Found
 from app.recall.spans import Span, beginning, choose
+from app.rules.beginnings import cut_off
 from app.strategies.budgets import by_length
 from app.strategies.counters import Counter
-from app.summaries.extractive import cut_off
 
 MORE = 4
 """How many times as many passages and tokens a model is shown as it may answer with."""

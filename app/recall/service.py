@@ -6,20 +6,16 @@ what was erased or cleared is not among them. No transaction is open while a mod
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
-import structlog
-
 from app.contexts.schemas import SeqRange
-from app.core.failures import describe
 from app.core.names import EventName, SessionName
 from app.engines import repository as engines
-from app.engines.repository import Lock
 from app.engines.schemas import name_of
 from app.llm.named import check_model
 from app.llm.ports import Meter, TextModel
-from app.recall.passages import MAX_SENTENCES, Found, Reader, Terms
+from app.recall.passages import MAX_SENTENCES, Found, Reader
 from app.recall.retelling import Asked, Retold, by_model, by_passages
 from app.recall.schemas import (
     RecalledSpan,
@@ -29,16 +25,15 @@ from app.recall.schemas import (
 )
 from app.recall.spans import Span, choose
 from app.resources import Resources
+from app.rules.terms import Terms
 from app.sessions import repository as sessions
 from app.sessions.spoken import Said
 from app.strategies.counters import Counter, loaded
 from app.strategies.policies import BUILTIN, CHARS4
 from app.summaries.extractive import MODEL_ID
 from app.usage import costs
-from app.usage import repository as usage
+from app.usage.recording import recorded
 from app.usage.service import UsageService
-
-log = structlog.get_logger()
 
 MAX_EVENTS = 20_000
 """The most events that are searched, the newest; also the bytes of all together."""
@@ -50,8 +45,6 @@ GivenUp = Callable[[], Awaitable[bool]]
 _MAX_CHARS_AT_ONCE = 100_000
 """What is searched between two looks at the clock takes a fraction of a second."""
 _PAGE = 200
-_MAX_NOTE_SECONDS = 5
-"""What a stopped request may take to record its costs: who stops it waits for that."""
 _SCORE_DIGITS = 4
 
 
@@ -186,44 +179,10 @@ class RecallService:
         async with resources.db.snapshot() as read:
             now = resources.clock.now()
             await UsageService.of(resources).check_budget(read, engine.engine, now)
-        recording = _Recording(resources, session.name, Meter())
-        try:
-            retold = await by_model(model, asked, recording.meter)
-        except BaseException:
-            await recording.in_time()
-            raise
-        await recording.now()
-        return retold, recording.meter
-
-
-@dataclass(frozen=True)
-class _Recording:
-    """Records what a model has taken for an answer."""
-
-    resources: Resources
-    name: SessionName
-    meter: Meter = field(default_factory=Meter)
-
-    async def now(self) -> None:
-        resources = self.resources
-        async with resources.db.transaction() as session:
-            engine = await engines.get(session, self.name.engine, Lock.SHARED)
-            prices = resources.settings.model_prices
-            now = resources.clock.now()
-            await usage.record(session, engine.engine_id, now, self.meter, prices)
-
-    async def in_time(self) -> None:
-        """Record in a task of its own, which no second cancellation breaks off."""
-        noting = asyncio.create_task(self._noted())
-        _, late = await asyncio.wait([noting], timeout=_MAX_NOTE_SECONDS)
-        for task in late:
-            task.cancel()
-
-    async def _noted(self) -> None:
-        try:
-            await self.now()
-        except Exception as error:  # noqa: BLE001 - what made the call fail is what has to be told
-            log.warning("recall.costs_not_recorded", error=describe(error))
+        meter = Meter()
+        async with recorded(resources, engine, meter):
+            retold = await by_model(model, asked, meter)
+        return retold, meter
 
 
 async def _extracted(

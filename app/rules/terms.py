@@ -9,9 +9,11 @@ from app.rules.wording import alike, is_sign, meanings
 
 MAX_TERMS = 48
 """Terms of a query that are looked for: the first."""
+_ALIKE_CHARS = 5
+"""Words that are alike begin with as many equal characters, or are equal."""
 _NO_TONGUE = "-"
 """Of which nothing is known: words stay as they are."""
-_MAX_KNOWN = 100_000
+_MAX_KNOWN = 50_000
 """Words that are remembered to have been looked at."""
 
 
@@ -23,6 +25,9 @@ class Terms:
         self._tongue = language(query) or known
         found = dict.fromkeys(term for word in self._words(query) for term in self._terms(word))
         self._numbers = {term: n for n, term in enumerate(list(found)[:MAX_TERMS])}
+        self._alike: dict[str, list[str]] = {}
+        for term in self._numbers:
+            self._alike.setdefault(term[:_ALIKE_CHARS], []).append(term)
         self._bits: dict[str, int] = {}
         """Of the words so far that are terms."""
         self._known: set[str] = set()
@@ -36,6 +41,7 @@ class Terms:
         distinct = set(found)
         if len(self._known) > _MAX_KNOWN:
             self._known.clear()
+            self._bits.clear()
         for word in distinct - self._known:
             self._known.add(word)
             if matched := self._matched(word):
@@ -57,7 +63,8 @@ class Terms:
         for term in self._terms(word):
             number = self._numbers.get(term)
             if number is None:
-                number = next((n for own, n in self._numbers.items() if alike(own, term)), None)
+                near = self._alike.get(term[:_ALIKE_CHARS], ())
+                number = next((self._numbers[own] for own in near if alike(own, term)), None)
             matched |= 0 if number is None else 1 << number
         return matched
 

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
 
+from app.rules.beginnings import cut_off
 from app.rules.scoring import score
 from app.rules.sentences import sentences
 from app.strategies.lines import line
@@ -17,7 +18,6 @@ _MAX_SENTENCE_CHARS = 2_000
 _MAX_CHARS = 200_000
 """The beginning of a text that is looked at: an event may have some millions of characters."""
 _SPACE = re.compile(r"\s+")
-_CUT = "\u2026"
 
 
 @dataclass(frozen=True)
@@ -78,26 +78,3 @@ def _lines(piece: Piece) -> Iterator[tuple[str, float]]:
     for one in islice(sentences(told), _MAX_OF_TEXT):
         text = _SPACE.sub(" ", one.text[:_MAX_SENTENCE_CHARS])
         yield line(piece.label, text), score(text)
-
-
-def cut_off(text: str, chars: int) -> str:
-    """Return the beginning of a text, at most `chars` long: whole sentences, else whole words.
-
-    A line is a sentence, too, as lists have them.
-    """
-    if len(text) <= chars:
-        return text
-    end = 0
-    for one in sentences(text[: chars + 1]):
-        reached = one.start + len(one.text)
-        if reached <= chars and (_is_whole(one.text) or text[reached] == "\n"):
-            end = reached
-    if end:
-        return text[:end]
-    begun = text[: max(chars - len(_CUT), 0)]
-    words, space, _ = begun.rpartition(" ")
-    return ((words if space else begun).rstrip() + _CUT)[:chars]
-
-
-def _is_whole(sentence: str) -> bool:
-    return not sentence[-1].isalnum() and sentence[-1] not in ",:-\u2013("

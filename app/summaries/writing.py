@@ -6,35 +6,29 @@ conversation after the other, each time with the summary of those before.
 """
 
 import asyncio
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
-from typing import Annotated
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, StringConstraints
+from pydantic import BaseModel, ConfigDict
 
 from app.core.errors import ServiceError
 from app.llm.models import TextModels
 from app.llm.ports import Meter, Prompt, TextModel
+from app.rules.beginnings import cut_off
 from app.sessions.spoken import Said
 from app.strategies.composing import Due, Kind
 from app.strategies.lines import label_of, lines_of
 from app.strategies.policies import BUILTIN, Rules, Summarising
 from app.summaries import prompts
-from app.summaries.extractive import MODEL_ID, Piece, cut_off, extract
+from app.summaries.extractive import MODEL_ID, Piece, extract
+from app.wire.model_text import ModelText
 
 _SCHEMA_TOKENS = 200
 """What the shape of the reply takes of a model's window."""
 _LEAST_ROOM = 200
 _BYTES_PER_TOKEN = 3
 """Rather too few than too many: what is sent must fit."""
-_UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
-
-
-def _storable(said: object) -> object:
-    """Leave out what no database keeps: a reply that says nothing else is malformed."""
-    return _UNSTORABLE.sub("", said) if isinstance(said, str) else said
 
 
 class Reply(BaseModel):
@@ -42,11 +36,7 @@ class Reply(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
-    summary: Annotated[
-        str,
-        StringConstraints(strip_whitespace=True, min_length=1),
-        BeforeValidator(_storable),
-    ]
+    summary: ModelText
 
 
 @dataclass(frozen=True)

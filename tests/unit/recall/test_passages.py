@@ -6,8 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.recall.passages import MAX_CHARS, MAX_FOUND, MAX_TERMS, Found, Reader, Terms
+from app.recall.passages import MAX_CHARS, MAX_FOUND, Found, Reader
 from app.recall.spans import Span, choose
+from app.rules.terms import MAX_TERMS, Terms
 from app.sessions.spoken import Said, speaker_of, text_of
 from app.strategies.budgets import by_length
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.summaries.extractive import Piece, cut_off, extract
+from app.rules.beginnings import cut_off
+from app.summaries.extractive import Piece, extract
 
 TALK = [
     Piece("Human", "Hello there! I moved to Lisbon on 3 May 2025. How are you?"),

@@ -1,0 +1,64 @@
+"""Records what requests have models do, whatever becomes of the requests."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+
+import structlog
+
+from app.core.failures import describe
+from app.core.names import EngineName
+from app.engines import repository as engines
+from app.engines.repository import Lock
+from app.llm.ports import Meter
+from app.resources import Resources
+from app.usage import repository
+
+log = structlog.get_logger()
+
+_MAX_NOTE_SECONDS = 5
+"""What a stopped request may take to record its costs: who stops it waits for that."""
+
+
+@asynccontextmanager
+async def recorded(resources: Resources, engine: EngineName, meter: Meter) -> AsyncIterator[None]:
+    """Add what the block has put into `meter` to its engine's day, also if the block fails.
+
+    No transaction may be open: it opens one of its own, after the block.
+    """
+    recording = _Recording(resources, engine, meter)
+    try:
+        yield
+    except BaseException:
+        await recording.in_time()
+        raise
+    await recording.now()
+
+
+@dataclass(frozen=True)
+class _Recording:
+    resources: Resources
+    engine: EngineName
+    meter: Meter
+
+    async def now(self) -> None:
+        resources = self.resources
+        async with resources.db.transaction() as session:
+            engine = await engines.get(session, self.engine, Lock.SHARED)
+            prices = resources.settings.model_prices
+            now = resources.clock.now()
+            await repository.record(session, engine.engine_id, now, self.meter, prices)
+
+    async def in_time(self) -> None:
+        """Record in a task of its own, which no second cancellation breaks off."""
+        noting = asyncio.create_task(self._noted())
+        _, late = await asyncio.wait([noting], timeout=_MAX_NOTE_SECONDS)
+        for task in late:
+            task.cancel()
+
+    async def _noted(self) -> None:
+        try:
+            await self.now()
+        except Exception as error:  # noqa: BLE001 - what made the call fail is what has to be told
+            log.warning("usage.costs_not_recorded", error=describe(error))
