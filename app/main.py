@@ -31,6 +31,7 @@ from app.memories.routes import router as memories
 from app.memories.service import MemoryService
 from app.operations import metrics as operation_metrics
 from app.operations.routes import router as operations
+from app.readers.routes import router as readers
 from app.recall.routes import router as recall
 from app.reembedding import metrics as reembedding_metrics
 from app.reembedding.routes import router as reembedding
@@ -83,6 +84,7 @@ _ROUTERS = (
     costs,
     recall,
     sessions,
+    readers,
     tasks,
     engines,
     unserved,

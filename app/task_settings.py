@@ -78,6 +78,10 @@ class TaskSettings(BaseModel):
         " max_input_tokens}`, `locality` being `local` or `remote`.",
     )
 
+    task_max_summary_calls: int = Field(
+        200, ge=1, description="Calls of a reader's model that one summary may take."
+    )
+
     @model_validator(mode="after")
     def _check_chunks(self) -> Self:
         """Refuse pieces that would repeat more than they bring."""

@@ -9,14 +9,14 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Text, and_, case, cast, func, literal, or_, select
+from sqlalchemy import ColumnElement, Text, and_, case, cast, func, literal, or_, select, tuple_
 from sqlalchemy.dialects.postgresql import REGCONFIG, TSQUERY, array
 
-from app.core.names import NamespaceName
+from app.core.names import NamespaceName, TaskMemoryName
 from app.db.session import Session
 from app.documents.chunking import Chunk, Piece
 from app.tasks.kinds import State
-from app.tasks.tables import ArtifactRow, ChunkRow
+from app.tasks.tables import ArtifactRow, ChunkRow, NamespaceRow
 
 MAX_TERMS = 48
 """Words of a question that are looked for: the first of each language."""
@@ -50,6 +50,59 @@ async def measure(session: Session, name: NamespaceName, now: datetime) -> Insid
     ).where(*_readable(name, now))
     found = (await session.execute(statement)).one()
     return Inside(*map(int, found))
+
+
+@dataclass(frozen=True)
+class Readable:
+    """An artifact that has a text: how long that is, in tokens, and how often it was derived."""
+
+    name: str
+    ordinal: int
+    content_id: str
+    chunks: int
+    tokens: int
+    depth: int
+
+
+async def list_readable(session: Session, name: NamespaceName, now: datetime) -> list[Readable]:
+    """Return the artifacts that have a text, in their order."""
+    row = ArtifactRow
+    statement = (
+        select(row.name, row.ordinal, row.content_id, row.chunks, row.token_estimate, row.depth)
+        .where(*_readable(name, now), row.state == State.READY, row.chunks > 0)
+        .order_by(row.ordinal)
+    )
+    return [Readable(*found) for found in await session.execute(statement)]
+
+
+async def find_derived(
+    session: Session, name: TaskMemoryName, input_hash: bytes, now: datetime
+) -> NamespaceRow | None:
+    """Return the newest namespace with what was derived by the same, if there is one still."""
+    row = ArtifactRow
+    statement = (
+        select(NamespaceRow)
+        .join(
+            row,
+            and_(
+                row.engine_id == NamespaceRow.engine_id,
+                row.memory == NamespaceRow.memory,
+                row.namespace == NamespaceRow.namespace,
+            ),
+        )
+        .where(
+            NamespaceRow.engine_id == name.engine.engine,
+            NamespaceRow.memory == name.memory,
+            NamespaceRow.expire_time > now,
+            row.input_hash == input_hash,
+            row.state != State.UPLOADING,
+            row.expire_time > now,
+            ~row.source_deleted,
+        )
+        .order_by(row.create_time.desc())
+        .limit(1)
+    )
+    return (await session.execute(statement)).scalar_one_or_none()
 
 
 async def find_best(
@@ -105,6 +158,18 @@ async def list_pieces(
             )
         )
     return _read(await session.execute(statement))
+
+
+async def get_pieces(
+    session: Session, name: NamespaceName, now: datetime, wanted: Sequence[tuple[str, int]]
+) -> list[Piece]:
+    """Return some pieces, by content and number, in the order of the artifacts and of their texts.
+
+    Those that are gone are not among them.
+    """
+    key = tuple_(ChunkRow.content_id, ChunkRow.n)
+    statement = _pieces(name, now).where(key.in_(wanted))
+    return _read(await session.execute(statement.order_by(ArtifactRow.ordinal, ChunkRow.n)))
 
 
 async def _terms(

@@ -4,9 +4,10 @@ from typing import Annotated, Any, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from app.tasks.forms import ModelName, TaskId, TaskModel, Template
+from app.tasks.forms import ModelName, Template
 from app.tasks.schemas import MAX_LISTED, Reference
 from app.wire.base import WireModel
+from app.wire.task_fields import TaskId, TaskModel
 
 MAX_QUERY_CHARS = 4_096
 MAX_INSTRUCTIONS_CHARS = 4_096

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from app.documents.chunking import CHARS_PER_TOKEN, Piece, tokens_in
+from app.documents.chunking import CHARS_PER_TOKEN, Piece
 from app.readers.prompts import Summarising, summary
 
 LEAST_PART_TOKENS = 100
@@ -60,6 +60,6 @@ class Parts:
             yield text[start : start + self._most]
 
 
-def calls_of(chars: int, most_tokens: int) -> int:
-    """Return the least calls that a text of so many characters takes."""
-    return max(-(-tokens_in(chars) // most_tokens), 1)
+def calls_of(tokens: int, most_tokens: int) -> int:
+    """Return the least calls that a text of so many tokens takes, in parts of so many."""
+    return max(-(-tokens // most_tokens), 1)

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from app.sessions.mentions import mention_of
+
 _USERS = frozenset({"user", "human"})
 _AGENTS = frozenset({"model", "assistant", "agent", "ai"})
 _SYSTEMS = frozenset({"system", "developer"})
@@ -68,7 +70,8 @@ def text_of(content: Mapping[str, Any] | None) -> str:
     """Return what a prompt shows of an event as one text; empty: nothing.
 
     Texts stand as they are, calls of tools and what these return as compact JSON, files by their
-    type alone, and parts of kinds that are not known here by their kind.
+    type alone, what task memory holds by names and figures, and parts of kinds that are not known
+    here by their kind.
     """
     return "\n".join(text for part in parts_of(content) if (text := _shown(part)))
 
@@ -85,6 +88,8 @@ def _shown(part: Mapping[str, Any]) -> str:
     for kind in ("inlineData", "fileData"):
         if kind in part:
             return f"[file {part[kind].get('mimeType') or 'of unknown type'}]"
+    if "artifactRef" in part:
+        return mention_of(part["artifactRef"])
     strange = sorted(part.keys() - _SILENT)
     return f"[{strange[0]}]" if strange else ""
 

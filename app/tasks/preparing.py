@@ -123,8 +123,8 @@ def kind_of(media_type: str) -> Kind:
     return Kind.TEXT if essence.startswith("text/") else Kind.BLOB
 
 
-def check_storable(settings: Settings, kind: Kind) -> None:
-    """Make sure that uploads of a kind are taken.
+def check_storable(settings: Settings, kind: Kind, field: str = "Content-Type") -> None:
+    """Make sure that a kind is stored; `field` is what makes it that kind, or has it stored.
 
     Raises:
         InvalidArgument: they are not.
@@ -132,8 +132,8 @@ def check_storable(settings: Settings, kind: Kind) -> None:
     if kind not in settings.task_storable:
         listed = ", ".join(settings.task_storable) or "nothing"
         raise InvalidArgument(
-            f"Content-Type: what is uploaded is of kind {kind}, which is not stored here; {listed}"
-            " can be.",
+            f"{field}: what is stored so is of kind {kind}, which is not stored here; {listed} can"
+            " be.",
             Reason.UNSUPPORTED_ARTIFACT_TYPE,
             metadata={"kind": kind.value},
         )

@@ -8,18 +8,11 @@ from typing import Any, ClassVar, Self
 from pydantic import ConfigDict, Field, JsonValue, model_validator
 
 from app.engines.config import Ttl
-from app.tasks.forms import (
-    Directory,
-    MediaTypeField,
-    ModelName,
-    OffPromptField,
-    TaskId,
-    TaskModel,
-    UserId,
-)
+from app.tasks.forms import Directory, ModelName, OffPromptField, UserId
 from app.tasks.kinds import Disposition, Kind, OffPrompt, Reader, State, Warned, shown_kind
 from app.wire.base import WireModel
 from app.wire.scalars import Base64Bytes, Int64, Timestamp
+from app.wire.task_fields import MediaTypeField, TaskId, TaskModel
 
 MAX_MODELS = 50
 MAX_LISTED = 100

@@ -6,6 +6,7 @@ import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import Any
 
 from app.core.auth import Caller
 from app.core.errors import AlreadyExists, Reason, ResourceExhausted
@@ -42,21 +43,43 @@ _STORED = "store"
 
 
 @dataclass(frozen=True)
-class _Batch:
-    """What is to be stored.
+class Derived:
+    """What a reader has made an artifact from.
 
     Attributes:
-        once: the request's id, if it has one.
+        sources: names of artifacts of the namespace `origin`, of the same memory.
+        depth: how many derivations it is away from what a tool has put out.
+        input_hash: of what it was derived by: the same again is the same artifact.
     """
+
+    origin: str
+    sources: Sequence[str]
+    depth: int
+    input_hash: bytes
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns of the artifact that say so."""
+        return {
+            "derived_from": [{"namespace": self.origin, "name": name} for name in self.sources],
+            "depth": self.depth,
+            "input_hash": self.input_hash,
+        }
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What is to be stored; `derived`: if a reader has made it."""
 
     name: NamespaceName
     beginning: Beginning
     items: Sequence[Item]
     prepared: Sequence[Prepared]
-    once: Once | None
+    derived: Derived | None = None
 
     @property
     def lengths(self) -> list[int]:
+        """The bytes of each."""
         return [one.size for one in self.prepared]
 
 
@@ -177,22 +200,26 @@ class StoringService:
             await prepare(settings, item.data, len(item.data), item.kind, item.media_type)
             for item in items
         ]
-        batch = _Batch(name, beginning, items, prepared, once)
+        batch = Batch(name, beginning, items, prepared)
         now = self.tasks.clock.now()
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
             if await repeats.is_repeated(session, engine.engine_id, once, now):
                 row = await repository.get_namespace(session, name, now)
             else:
-                row = await self._put(session, engine, batch, now)
+                row = await self.put(session, engine, batch, now)
             memory = TaskMemoryName(name_of(engine), name.memory.memory)
             note(session, resource=str(NamespaceName(memory, name.namespace)))
             return await self.tasks.reference(session, row, now)
 
-    async def _put(
-        self, session: Session, engine: EngineRow, batch: _Batch, now: datetime
+    async def put(
+        self, session: Session, engine: EngineRow, batch: Batch, now: datetime
     ) -> NamespaceRow:
-        """Put what a batch has into its namespace."""
+        """Put what a batch has into its namespace, in a transaction that holds the engine.
+
+        Raises:
+            AlreadyExists, InvalidArgument, NotFound, ResourceExhausted: as for `store`.
+        """
         places = self.tasks.places
         until = places.expiry(batch.beginning.ttl, now)
         row = await places.begin(session, batch.name, batch.beginning, now, until)
@@ -200,7 +227,9 @@ class StoringService:
         places.check_room(row, sum(batch.lengths), len(batch.items))
         names = await _names(session, batch, row)
         placed = [Place(row.engine_id, row.memory, row.namespace, str(new_id(now))) for _ in names]
-        common = {"version": 1, "create_time": now, "expire_time": until}
+        common: dict[str, Any] = {"version": 1, "create_time": now, "expire_time": until}
+        if batch.derived is not None:
+            common |= batch.derived.columns
         values = [
             {
                 **place.columns,
@@ -227,7 +256,7 @@ class StoringService:
         return row
 
     async def _make_way(
-        self, session: Session, batch: _Batch, row: NamespaceRow, now: datetime
+        self, session: Session, batch: Batch, row: NamespaceRow, now: datetime
     ) -> NamespaceRow:
         """Remove expired artifacts of the names that a batch has.
 
@@ -245,7 +274,7 @@ class StoringService:
         return row
 
 
-async def _names(session: Session, batch: _Batch, row: NamespaceRow) -> list[str]:
+async def _names(session: Session, batch: Batch, row: NamespaceRow) -> list[str]:
     """Return the names of artifacts; those that have none are numbered."""
     made = [f"artifact-{row.last_ordinal + n}" for n in range(1, len(batch.items) + 1)]
     taken = {item.name for item in batch.items if item.name is not None}

@@ -151,6 +151,9 @@ DEMANDS: Mapping[str, Demand] = {
         Permission.ARTIFACTS_WRITE, adds=(Counted.ARTIFACT_BYTES,), is_costly=True
     ),
     "exportNamespace": _change(Permission.ARTIFACTS_DERIVE, _WORK, is_costly=True),
+    # What is kept off the prompt is counted where it is stored.
+    "queryNamespace": _change(Permission.ARTIFACTS_DERIVE, _WORK, is_costly=True),
+    "summarizeNamespace": _change(Permission.ARTIFACTS_DERIVE, _WORK, is_costly=True),
     "getToolSpecs": Demand(Permission.ARTIFACTS_REFERENCE),
     "listArtifacts": Demand(Permission.ARTIFACTS_REFERENCE, _LIST),
     "getArtifact": Demand(Permission.ARTIFACTS_REFERENCE),

@@ -1,13 +1,15 @@
 """Content in the form of Gemini: who speaks, and the parts of what is said.
 
-Source: google.cloud.aiplatform.v1beta1.Content; wire specification, section 8.1.
+Source: google.cloud.aiplatform.v1beta1.Content; wire specification, section 8.1. `artifactRef` is
+this service's own.
 """
 
-from typing import Any
+from typing import Any, Self
 
 from pydantic import ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
+from app.wire.artifact_reference import ArtifactRef
 from app.wire.base import WireModel, camel_name
 from app.wire.scalars import Base64Bytes
 
@@ -41,6 +43,9 @@ class Part(WireModel):
     file_data: FileData | None = None
     function_call: dict[str, Any] | None = None
     function_response: dict[str, Any] | None = None
+    artifact_ref: ArtifactRef | None = Field(
+        None, description="In place of what task memory holds; the part has nothing else."
+    )
 
     @model_validator(mode="before")
     @classmethod
@@ -52,6 +57,17 @@ class Part(WireModel):
             key if key in cls.model_fields else camel_name(key): value
             for key, value in data.items()
         }
+
+    @model_validator(mode="after")
+    def _has_a_reference_alone(self) -> Self:
+        if self.artifact_ref is not None and any(value is not None for value in self._others()):
+            raise ValueError("must have nothing beside artifactRef")
+        return self
+
+    def _others(self) -> list[Any]:
+        named = type(self).model_fields.keys() - {"artifact_ref"}
+        # A second spelling of a field is among the kinds that are not known.
+        return [*(getattr(self, name) for name in named), *(self.model_extra or {}).values()]
 
 
 class Content(WireModel):

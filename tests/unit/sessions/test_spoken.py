@@ -9,6 +9,7 @@ from app.sessions.spoken import Place, Speaker, Step, speaker_of, step_of, text_
 _CALL = {"functionCall": {"name": "seat", "args": {"row": 12}}}
 _RESULT = {"functionResponse": {"name": "seat", "response": {"free": True}}}
 _IMAGE = {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}
+_REFERENCE = {"artifactRef": {"memory": "m", "namespace": "n", "totalBytes": "9"}}
 _THOUGHT = {"text": "hmm", "thought": True}
 
 
@@ -65,6 +66,8 @@ def test_whose_an_event_is(author: str, content: dict[str, Any] | None, speaker:
         (_content({"functionCall": {}}), "[call unknown {}]"),
         (_content(_IMAGE), "[file image/png]"),
         (_content({"fileData": {"fileUri": "gs://b/o"}}), "[file of unknown type]"),
+        (_content(_REFERENCE), "[kept off prompt: memory=m namespace=n; 9 bytes]"),
+        (_content("See", _REFERENCE), "See\n[kept off prompt: memory=m namespace=n; 9 bytes]"),
         (_content({"executableCode": {"code": "1 + 1"}}), "[executableCode]"),
         (_content({"thoughtSignature": "AAAA"}), ""),
         (_content({}), ""),
@@ -89,6 +92,8 @@ def test_what_a_prompt_shows_of_an_event(content: dict[str, Any] | None, text: s
         ("agent", _content("a"), {"partial": True}, Step.GOES_ON),
         ("traveller", _content("a", role="user"), {"partial": True}, Step.GOES_ON),
         ("agent", _content(_IMAGE), {}, Step.ANSWERS),
+        ("user", _content(_REFERENCE), None, Step.ASKS),
+        ("tool", _content(_REFERENCE), None, Step.GOES_ON),
         ("agent", _content(_THOUGHT), None, Step.GOES_ON),
         ("agent", _content(_THOUGHT, "a"), None, Step.ANSWERS),
         ("agent", _content(_CALL), None, Step.GOES_ON),

@@ -1,0 +1,79 @@
+"""Answers questions from the pieces of a namespace: by a model, or without one by sentences."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.core.errors import InvalidArgument
+from app.db.session import Database
+from app.documents.chunking import Piece
+from app.readers import extractive, lookups
+from app.readers.asking import Asking
+from app.readers.citations import cited
+from app.readers.opening import Opened
+from app.readers.packing import Packed, pack, room_of
+from app.readers.prompts import Answered, passage_tokens, question, within
+from app.readers.ranking import best_first
+from app.readers.schemas import Citation, QueryNamespaceRequest
+from app.retrieval.words import folded
+
+_CANDIDATES = 400
+"""Pieces with the rarest of the words, of which the best are chosen."""
+_BOUNDLESS = 10**9
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer, the places that it rests on, and what was read for it."""
+
+    text: str
+    citations: Sequence[Citation]
+    packed: Packed
+
+
+async def find_pieces(db: Database, opened: Opened, query: str, top_k: int) -> list[Piece]:
+    """Return the pieces that may answer a question, best first.
+
+    Where none has any of its words, those that come first in the namespace: a question may be
+    about the whole, or in another language.
+    """
+    async with db.snapshot() as session:
+        found = await lookups.find_best(
+            session, opened.name, folded(query), opened.now, _CANDIDATES
+        )
+        if not found:
+            return await lookups.list_pieces(session, opened.name, opened.now, None, top_k)
+    ranked = await asyncio.to_thread(best_first, query, found, opened.chunks)
+    return (ranked or found)[:top_k]
+
+
+async def by_sentences(pieces: Sequence[Piece], request: QueryNamespaceRequest) -> Answer:
+    """Answer with the sentences that share the most telling words with the question."""
+    packed = pack(pieces, _BOUNDLESS)
+    made = await asyncio.to_thread(
+        extractive.answer, request.query, packed.shown, request.answer_tokens
+    )
+    return Answer(made.text, made.citations, packed)
+
+
+async def by_model(
+    asking: Asking, pieces: Sequence[Piece], request: QueryNamespaceRequest
+) -> Answer:
+    """Have a model answer from as many of the pieces as its window has room for.
+
+    Raises:
+        InvalidArgument: it has room for none beside the question and the answer.
+        ServiceError: as `Asking.ask`.
+    """
+    tokens = request.answer_tokens
+    asked = question(request.query, [], tokens).tokens
+    room = room_of(asking.reader.model.max_input_tokens, tokens, asked)
+    packed = pack(pieces, room, passage_tokens)
+    if not packed.shown:
+        raise InvalidArgument.of_field(
+            "answerTokens",
+            f"leaves no room to read: {asking.reader.name} takes"
+            f" {asking.reader.model.max_input_tokens} tokens, the question {asked}.",
+        )
+    reply = await asking.ask(question(request.query, packed.shown, tokens), Answered)
+    return Answer(within(reply.answer, tokens), cited(reply.citations, packed.shown), packed)
