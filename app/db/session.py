@@ -206,7 +206,7 @@ def note(session: Session, **facts: str) -> None:
     """Leave word, for what ends the transaction, of what is only known inside it.
 
     `resource` is the name of what was created, `operation` that of the operation, `engine` the id
-    of an engine that was created.
+    of an engine that was created, `replayed` the request id under which all was done before.
     """
     session.info[_NOTED] = {**noted(session), **facts}
 

@@ -69,7 +69,20 @@ async def is_repeated(session: Session, engine_id: int, once: Once | None, now: 
     """
     if once is None:
         return False
-    return await _remember(session, engine_id, once, (engine_id, None), now) is not None
+    is_known = await _remember(session, engine_id, once, (engine_id, None), now) is not None
+    if is_known:
+        note(session, replayed=once.request_id)
+    return is_known
+
+
+async def bind(session: Session, engine_id: int, once: Once | None, now: datetime) -> None:
+    """Remember a request that may be done again, so that its id is for no other.
+
+    Raises:
+        AlreadyExists: the id was used with another request.
+    """
+    if once is not None:
+        await _remember(session, engine_id, once, (engine_id, None), now)
 
 
 async def answered_with(
@@ -94,6 +107,7 @@ async def answered_with(
             "requestId: this request was done before; its answer is no longer kept.",
             Reason.RESOURCE_NOT_FOUND,
         )
+    note(session, replayed=once.request_id)
     return known.answer
 
 
@@ -170,5 +184,5 @@ async def _answer(
             f"requestId: this request was done before; its operation {name} is no longer kept.",
             Reason.RESOURCE_NOT_FOUND,
         ) from None
-    note(session, operation=repository.name_of(row))
+    note(session, operation=repository.name_of(row), replayed=known.request_id)
     return row

@@ -120,7 +120,7 @@ class ReaderService:
             async with self.resources.db.transaction() as session:
                 engine = await engines.get(session, asked.name.memory.engine, Lock.SHARED)
                 now = self.resources.clock.now()
-                await repeats.is_repeated(session, engine.engine_id, asked.once, now)
+                await repeats.bind(session, engine.engine_id, asked.once, now)
         return opened
 
     async def _kept_before(self, opened: Opened, wish: Wish, body: Reading) -> Kept | None:

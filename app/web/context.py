@@ -13,6 +13,7 @@ from app.core.auth import Caller
 from app.core.errors import InvalidArgument
 from app.core.once import Once
 from app.core.permissions import Permission
+from app.db.session import Session, noted
 from app.resources import Resources
 from app.web.admission import require
 
@@ -52,10 +53,16 @@ async def _context(request: Request) -> RequestContext:
     before_commit = audit = None
     if request.state.demand.is_change:
         auditor: Auditor = request.app.state.gate.auditor
-        before_commit = partial(auditor.record, audited=request.state.audited)
+        before_commit = partial(_ended, request, auditor)
         audit = partial(auditor.columns, request.state.audited)
     db = resources.db.for_caller(caller, before_commit, audit)
     return RequestContext(replace(resources, db=db), caller)
+
+
+async def _ended(request: Request, auditor: Auditor, session: Session) -> None:
+    """Tell the audit log of a change, and the answer whether it was made by an earlier request."""
+    request.state.is_replayed = "replayed" in noted(session)
+    await auditor.record(session, audited=request.state.audited)
 
 
 Context = Annotated[RequestContext, Depends(_context)]

@@ -24,6 +24,8 @@ from app.web.query import refuse_unknown
 
 log = structlog.get_logger()
 
+REPLAYED = "Idempotent-Replayed"
+"""The header of answers to requests whose id was used before, for the same."""
 _Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
@@ -56,6 +58,8 @@ class AdmittedRoute(APIRoute):
                 await refuse_unknown(request)
                 await _hand_over(request, body)
                 answer = await handle(request)
+                if getattr(request.state, "is_replayed", False):
+                    answer.headers[REPLAYED] = "true"
                 if isinstance(answer, StreamingResponse):
                     return _Streamed(answer, stack.pop_all())
                 return answer

@@ -12,6 +12,7 @@ from app.db.session import Database
 from app.memories.tables import MemoryRow, RevisionRow
 from app.operations.runner import Runner
 from app.operations.tables import OperationRow
+from app.web.routing import REPLAYED
 from tests.support.bank import TAKEN, Json, count, field_of, history, id_of, ok, refusal
 from tests.support.operations import USER, create_memory, path_of
 
@@ -70,10 +71,14 @@ async def test_the_same_request_is_done_once(
     client: httpx.AsyncClient, clock: FixedClock, database: Database, method: str
 ) -> None:
     request = await _request(client, method)
-    first = ok(await client.request(**request, headers=ONCE))
+    answer = await client.request(**request, headers=ONCE)
+    assert REPLAYED not in answer.headers
+    first = ok(answer)
     rows = await count(database, MemoryRow, RevisionRow, OperationRow)
     clock.advance(timedelta(hours=23, minutes=59))
-    assert ok(await client.request(**request, headers=ONCE)) == first
+    again = await client.request(**request, headers=ONCE)
+    assert ok(again) == first
+    assert again.headers[REPLAYED] == "true"
     # The query parameter is the same as the header.
     params = {**request.get("params", {}), "requestId": "once"}
     assert ok(await client.request(**{**request, "params": params})) == first

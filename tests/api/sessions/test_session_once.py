@@ -42,7 +42,9 @@ async def test_the_same_request_is_done_once(
     first = ok(await client.request(**request))
     rows = await count(database, *_TABLES)
     clock.advance(timedelta(hours=23, minutes=59))
-    assert ok(await client.request(**request)) == first
+    again = await client.request(**request)
+    assert ok(again) == first
+    assert again.headers["Idempotent-Replayed"] == "true"
     params = {"requestId": "once"}
     assert ok(await client.request(**_REQUESTS[method], params=params)) == first
     assert await count(database, *_TABLES) == rows

@@ -191,7 +191,9 @@ async def test_a_repeated_request_stores_once_and_tells_the_same(
     body = {"tool": "web", "activity": "f", "offPrompt": True, "output": text_output("tea")}
     path = f"{MEMORY}:processOutput"
     first = ok(await client.post(path, json=body, headers=headers))
-    assert ok(await client.post(path, json=body, headers=headers)) == first
+    again = await client.post(path, json=body, headers=headers)
+    assert ok(again) == first
+    assert again.headers["Idempotent-Replayed"] == "true"
     assert (await stored(database))["task_namespaces"] == 1
     other = await client.post(path, json={**body, "activity": "g"}, headers=headers)
     assert refusal(other) == TAKEN
