@@ -120,6 +120,10 @@ endef
 export IN_HALVES
 in_halves = sh -c "$$IN_HALVES"
 
+# What asks Hypothesis how many cases it should try.
+random_tests := $(addprefix tests/properties/,test_contexts.py test_ledger_machine.py \
+    test_schemathesis.py) tests/api/contexts/test_context_random.py
+
 .PHONY: help
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -142,8 +146,8 @@ else
 endif
 
 .PHONY: test-nightly
-test-nightly: setup ## Run the property tests of contexts with ten times as many sessions
-	$(BIN)/pytest tests/properties/test_contexts.py --hypothesis-profile=nightly $(ARGS)
+test-nightly: setup ## Run what tries random cases with ten times as many as `make test` does
+	$(BIN)/pytest $(random_tests) --hypothesis-profile=nightly $(ARGS)
 
 .PHONY: check
 check: lint ## The loop: lint, unit and property tests
@@ -184,7 +188,7 @@ bench-bulk: setup ## Measure memories a second, created many at a time
 	$(BIN)/python -m benchmarks.bulk $(ARGS)
 
 .PHONY: bench-artifacts
-bench-artifacts: setup ## Measure uploads and downloads of artifacts, and the memory they take
+bench-artifacts: setup ## Uploads and downloads of artifacts with memory; queries of task memory, by size
 	$(BIN)/python -m benchmarks.artifacts $(ARGS)
 
 .PHONY: openapi

@@ -1,5 +1,6 @@
 """The settings of task memory; a part of `Settings`, which reads them."""
 
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, Self
 
@@ -47,7 +48,10 @@ class TaskSettings(BaseModel):
         _MIB, ge=1, description="What the artifacts of one JSON request may hold."
     )
     task_index_at_once_bytes: int = Field(
-        _MIB, ge=0, description="Longest text that is cut into pieces before the upload's answer."
+        _MIB,
+        ge=0,
+        le=8 * _MIB,
+        description="Longest text that is cut into pieces before the upload's answer.",
     )
     task_max_artifact_bytes: int = Field(64 * _MIB, ge=1, description="Longest artifact.")
     task_max_namespace_bytes: int = Field(
@@ -66,6 +70,12 @@ class TaskSettings(BaseModel):
     )
     task_upload_seconds: float = Field(
         3_600, gt=0, description="After how long an upload that did not end is swept."
+    )
+    task_sweep_grace_seconds: float = Field(
+        60,
+        ge=0,
+        description="How long ago something of task memory has expired when a sweep frees it;"
+        " longer than clocks of processes differ, and than requests wait for one another.",
     )
     task_export_sinks: dict[str, Path] = Field(
         default_factory=dict,
@@ -91,4 +101,15 @@ class TaskSettings(BaseModel):
                 "MEMORY_BANK_TASK_CHUNK_OVERLAP_TOKENS may be half of"
                 " MEMORY_BANK_TASK_CHUNK_TOKENS at most.",
             )
+        return self
+
+    @model_validator(mode="after")
+    def _check_sizes(self) -> Self:
+        """Refuse what may be sent and could never be stored."""
+        sizes = ("task_max_inline_bytes", "task_max_artifact_bytes", "task_max_namespace_bytes")
+        for less, more in pairwise(sizes):
+            if getattr(self, less) > getattr(self, more):
+                names = {"less": less.upper(), "more": more.upper()}
+                message = "MEMORY_BANK_{less} may be MEMORY_BANK_{more} at most."
+                raise PydanticCustomError("sizes", message, names)
         return self

@@ -27,7 +27,7 @@ from app.retrieval.jobs import IndexSweep
 from app.summaries import jobs as summaries
 from app.summaries.queue import REGENERATE, SUMMARIZE
 from app.tasks import jobs as tasks
-from app.tasks.indexing import INDEX
+from app.tasks.indexing import EMBED, INDEX
 from app.undo import jobs as undo
 from app.undo.service import UNDO
 
@@ -50,6 +50,7 @@ def make_runner(resources: Resources) -> Runner:
         REGENERATE: partial(summaries.regenerate, resources=resources),
         REEMBED: partial(reembedding.reembed, resources=resources),
         INDEX: partial(tasks.index, resources=resources),
+        EMBED: partial(tasks.embed, resources=resources),
     }
     return Runner(resources.db, resources.clock, resources.settings, jobs)
 

@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, redirect_stderr
 from pathlib import Path
 
+import psycopg
+
+from app.db.engine import plain_url
 from app.logs import configure_logs
 from app.settings import Settings
 
@@ -29,3 +32,16 @@ def unread_logs(settings: Settings | None = None) -> Iterator[None]:
     with Path(os.devnull).open("w") as nowhere, redirect_stderr(nowhere):
         configure_logs(settings or Settings())
         yield
+
+
+def pages_read(url: str) -> int:
+    """Return the pages that a database has read so far, from memory or from disk.
+
+    A connection tells what it has read once it is idle, a second later at the latest.
+    """
+    found = plain_url(url)
+    name = psycopg.conninfo.conninfo_to_dict(found)["dbname"]
+    with psycopg.connect(found, dbname="postgres") as connection:
+        statement = b"select blks_hit + blks_read from pg_stat_database where datname = %s"
+        ((pages,),) = connection.execute(statement, [name]).fetchall()
+    return int(pages)

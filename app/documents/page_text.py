@@ -25,7 +25,10 @@ _LAID_OUT = "pre"
 _UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\ufeff"))
 """Where a word may be broken, and the like: it would not be found with them."""
 _SPACE = re.compile(r"\s+")
-_STEP = 64 * 1024
+_STEP = 4 * 1024
+_MAX_OPEN = 512
+"""Elements within each other. An end without a beginning is looked for in all that are open: were
+there any number of them, time would go with the square of the length."""
 _MAX_WAIT = 16 * 1024 * 1024
 """Characters in which nothing is: one comment or tag this long, and what follows is not read."""
 
@@ -36,20 +39,56 @@ def text_of_html(parts: Iterable[str]) -> Iterator[str]:
     Whatever it is, it has some text, or none: nothing is refused.
     """
     target = _Target()
-    parser = etree.HTMLParser(target=target, no_network=True)
+    reader = _Reader(target)
     waited = 0
     try:
         for piece in _steps(parts):
-            parser.feed(piece)
+            reader.feed(piece)
             waited = 0 if target.has_moved() else waited + len(piece)
             yield target.take()
             if waited > _MAX_WAIT:
                 return
-        parser.close()
+        reader.close()
     except etree.LxmlError:
         # Nothing at all, or what the parser gives up on: what was read before stands.
         pass
     yield target.take()
+
+
+class _Reader:
+    """Parses a page; one that nests too deeply it reads as one page after another."""
+
+    def __init__(self, target: "_Target") -> None:
+        self._target = target
+        self._parser = self._new()
+
+    def feed(self, piece: str) -> None:
+        """Read the next step of the page.
+
+        Raises:
+            LxmlError: the parser gives up.
+        """
+        # After a tag: what is left of one that is cut through would be read as text.
+        end = piece.find(">") + 1
+        if self._target.open <= _MAX_OPEN or not end:
+            self._parser.feed(piece)
+            return
+        self._parser.feed(piece[:end])
+        self._parser.close()
+        self._target.open = 0
+        self._parser = self._new()
+        self._parser.feed(piece[end:])
+
+    def close(self) -> None:
+        """Read the end of the page.
+
+        Raises:
+            LxmlError: the parser gives up.
+        """
+        self._parser.close()
+
+    def _new(self) -> etree.HTMLParser:
+        return etree.HTMLParser(target=self._target, no_network=True)
 
 
 def _steps(parts: Iterable[str]) -> Iterator[str]:
@@ -74,6 +113,8 @@ class _Target:
         self._has_text = False
         self._laid_out = 0
         """How many elements are open in which line breaks are as they stand."""
+        self.open = 0
+        """How many elements are, of whatever kind."""
 
     def has_moved(self) -> bool:
         """Tell whether anything was read since this was asked last."""
@@ -89,6 +130,7 @@ class _Target:
     def start(self, tag: str, _attributes: Mapping[str, str]) -> None:
         """Read the beginning of an element."""
         self._moved = True
+        self.open += 1
         if self._silent:
             self._depth += tag == self._silent
         elif tag in _SILENT:
@@ -101,6 +143,7 @@ class _Target:
     def end(self, tag: str) -> None:
         """Read the end of an element."""
         self._moved = True
+        self.open -= 1
         if not self._silent:
             self._part(tag)
             self._laid_out -= tag == _LAID_OUT and self._laid_out > 0

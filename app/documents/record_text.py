@@ -18,6 +18,9 @@ _LAID_OUT = {",": ", ", ":": ": "}
 
 _DELIMITERS = ",;\t|"
 _MAX_LINE = 64 * 1024
+_MAX_ROW = 256 * 1024
+"""A row is held in its cells, each of which takes many times its length: one that goes on for
+longer, as its quotes hold line breaks, is no row."""
 _MAX_ROWS = 200_000
 """From then on, rows are lines as they are."""
 _MAX_NAME = 60
@@ -125,6 +128,8 @@ class _Rows:
         self._lines = _Lines(parts)
         self._raw: list[str] = []
         """The lines of the row that is being read."""
+        self._length = 0
+        """How many characters these are."""
 
     def read(self) -> Iterator[tuple[Sequence[str] | None, str]]:
         lines = iter(self._lines)
@@ -137,7 +142,7 @@ class _Rows:
             for row in islice(rows, _MAX_ROWS):
                 yield row, self._taken()
         except csv.Error:
-            # A cell as long as this is a quote that never ends.
+            # A cell or a row as long as this is a quote that never ends.
             yield None, self._taken()
         for part in self._lines.rest():
             yield None, part
@@ -145,10 +150,13 @@ class _Rows:
     def _kept(self, lines: Iterable[str]) -> Iterator[str]:
         for line in lines:
             self._raw.append(line)
+            self._length += len(line)
+            if self._length > _MAX_ROW:
+                raise csv.Error
             yield line
 
     def _taken(self) -> str:
-        raw, self._raw = "".join(self._raw), []
+        raw, self._raw, self._length = "".join(self._raw), [], 0
         return raw
 
 
@@ -158,25 +166,26 @@ class _Lines:
     def __init__(self, parts: Iterable[str]) -> None:
         self._parts = iter(parts)
         self._waiting: deque[str] = deque()
+        """Lines, and pieces of lines, with their ends."""
         self._held = ""
 
     def __iter__(self) -> Iterator[str]:
         for part in self._parts:
             *whole, self._held = (self._held + part).split("\n")
-            self._waiting.extend(whole)
-            while self._waiting:
-                line = self._waiting.popleft() + "\n"
-                yield from _pieces(line) if len(line) > _MAX_LINE else (line,)
+            for line in whole:
+                self._waiting.extend(_pieces(line + "\n"))
             if len(self._held) > _MAX_LINE:
                 held, self._held = self._held, ""
-                yield from _pieces(held)
+                self._waiting.extend(_pieces(held))
+            while self._waiting:
+                yield self._waiting.popleft()
         held, self._held = self._held, ""
         if held:
             yield held
 
     def rest(self) -> Iterator[str]:
         """Yield the text from after the last line, in parts."""
-        yield "".join(f"{line}\n" for line in self._waiting) + self._held
+        yield "".join(self._waiting) + self._held
         self._waiting.clear()
         self._held = ""
         yield from self._parts

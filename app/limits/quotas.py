@@ -136,8 +136,12 @@ async def check_room(
             raise exhausted(f"{message}: it may have {limit}.", quota, limit=limit)
 
 
-async def check_held(session: Session, settings: Settings, engine_id: int, quota: Counted) -> None:
+async def check_held(
+    session: Session, settings: Settings, engine_id: int, quota: Counted, going: int = 0
+) -> None:
     """Make sure that what an engine holds by now, with what is not committed yet, is not too much.
+
+    `going` is what it holds no more as soon as what is new has come.
 
     Raises:
         ResourceExhausted: it is; names the quota.
@@ -146,10 +150,22 @@ async def check_held(session: Session, settings: Settings, engine_id: int, quota
     if not limits:
         return
     totals = await repository.read_totals(session, engine_id)
-    if totals[quota] > limits[quota]:
+    if totals[quota] - going > limits[quota]:
         # Not how much it has: as above.
         message = f"reasoningEngines/{engine_id} has no room for as many {quota} more"
         raise exhausted(f"{message}: it may have {limits[quota]}.", quota, limit=limits[quota])
+
+
+async def check_more(session: Session, settings: Settings, engine_id: int, quota: Counted) -> None:
+    """Make sure that an engine may have any more of something.
+
+    Raises:
+        ResourceExhausted: it may not; names the quota.
+    """
+    if await is_full(session, settings, engine_id, quota):
+        message = f"reasoningEngines/{engine_id} has as many {quota} as it may"
+        limit = bounds(settings, quota)[quota]
+        raise exhausted(f"{message}: {limit}.", quota, limit=limit)
 
 
 async def is_full(session: Session, settings: Settings, engine_id: int, quota: Counted) -> bool:

@@ -22,6 +22,7 @@ class CachedEmbedder(ManagedEmbedder):
         self.model_id = inner.model_id
         self.dimensions = inner.dimensions
         self.lexical_only = inner.lexical_only
+        self.is_local = inner.is_local
         self._inner = inner
         self._entries = entries
         self._kept: OrderedDict[bytes, Vectors] = OrderedDict()

@@ -29,6 +29,11 @@ class Embedders:
         """One that knows words alone, and is always there."""
         return next(one for one in self._by_id.values() if one.lexical_only)
 
+    @property
+    def model_ids(self) -> Sequence[str]:
+        """The ids of all models that are open here."""
+        return sorted(self._by_id)
+
     def find(self, model_id: str) -> ManagedEmbedder | None:
         """Return the embedder of a model, if it is open here."""
         return self._by_id.get(model_id)

@@ -216,7 +216,7 @@ def _reader_model(
 
 def _reader_name(name: str, reader: ReaderModel) -> ModelName:
     setting = f"MEMORY_BANK_TASK_READERS, at {name!r},"
-    if name == BUILTIN:
+    if name.partition(":")[0] == BUILTIN:
         raise ModelSetupError(f"{setting} has the name of the reader that needs no model.")
     model = ModelName.parse(reader.model, setting)
     takes_address = model.provider in _TAKE_ADDRESS

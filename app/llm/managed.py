@@ -8,6 +8,9 @@ from app.llm.ports import Embedder
 class ManagedEmbedder(Embedder, Protocol):
     """An embedder with a life. Features see only `Embedder`; whoever opens it sees this."""
 
+    is_local: bool = False
+    """Whether what it is given stays in this process; false for whatever does not say so."""
+
     @property
     def ready(self) -> bool:
         """Whether the next `embed` answers without loading anything first."""

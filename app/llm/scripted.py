@@ -26,6 +26,7 @@ class ScriptedEmbedder(ManagedEmbedder):
 
     model_id = "scripted/1"
     lexical_only = False
+    is_local = True
 
     def __init__(self, dimensions: int = 384) -> None:
         self.dimensions = dimensions

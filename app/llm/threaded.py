@@ -27,6 +27,8 @@ class ThreadedEmbedder(ManagedEmbedder):
     between its portions and not after it.
     """
 
+    is_local = True
+
     def __init__(self, threads: int) -> None:
         self._threads = threads
         self._executor = ThreadPoolExecutor(threads, thread_name_prefix="embed")

@@ -75,6 +75,30 @@ async def is_repeated(session: Session, engine_id: int, once: Once | None, now: 
     return is_known
 
 
+async def is_known(session: Session, engine_id: int, once: Once | None, now: datetime) -> bool:
+    """Say whether a request on an engine was done before; remembers nothing.
+
+    For requests that take several transactions, of which the last remembers them.
+
+    Raises:
+        AlreadyExists: the id was used with another request.
+    """
+    return await _find(session, engine_id, once, now) is not None
+
+
+async def find_answer(
+    session: Session, engine_id: int, once: Once | None, now: datetime
+) -> dict[str, Any] | None:
+    """Return what `keep_answer` has kept for this request, if anything; remembers nothing.
+
+    Raises:
+        AlreadyExists: the id was used with another request.
+        NotFound: the answer is no longer kept; the request is not done again.
+    """
+    known = await _find(session, engine_id, once, now)
+    return None if known is None else _kept(known)
+
+
 async def bind(session: Session, engine_id: int, once: Once | None, now: datetime) -> None:
     """Remember a request that may be done again, so that its id is for no other.
 
@@ -101,14 +125,9 @@ async def answered_with(
     known = await _remember(session, engine_id, once, (engine_id, None), now)
     if known is None:
         return None
-    if known.answer is None:
-        # Lost where the schema was taken back to a release without answers, and up again.
-        raise NotFound(
-            "requestId: this request was done before; its answer is no longer kept.",
-            Reason.RESOURCE_NOT_FOUND,
-        )
+    answer = _kept(known)
     note(session, replayed=once.request_id)
-    return known.answer
+    return answer
 
 
 async def keep_answer(
@@ -118,6 +137,26 @@ async def keep_answer(
     if once is not None:
         kept = update(RequestIdRow).where(_asked(engine_id, once)).values(answer=dict(answer))
         await session.execute(kept.execution_options(synchronize_session=False))
+
+
+async def _find(
+    session: Session, engine_id: int, once: Once | None, now: datetime
+) -> RequestIdRow | None:
+    if once is None:
+        return None
+    statement = select(RequestIdRow).where(_asked(engine_id, once), RequestIdRow.remove_time > now)
+    known = (await session.execute(statement)).scalar_one_or_none()
+    return None if known is None else _checked(known, once)
+
+
+def _kept(known: RequestIdRow) -> dict[str, Any]:
+    if known.answer is None:
+        # Lost where the schema was taken back to a release without answers, and up again.
+        raise NotFound(
+            "requestId: this request was done before; its answer is no longer kept.",
+            Reason.RESOURCE_NOT_FOUND,
+        )
+    return known.answer
 
 
 async def _remember(

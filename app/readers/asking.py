@@ -1,7 +1,9 @@
 """Asks a reader's model, within the tokens of its engine, and counts what it takes."""
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
+from app.core.errors import Cancelled, Reason
 from app.core.names import EngineName
 from app.llm.ports import Meter, OutputT, Prompt
 from app.llm.readers import Reader
@@ -11,6 +13,9 @@ from app.resources import Resources
 from app.usage.recording import recorded
 from app.usage.service import UsageService
 
+GivenUp = Callable[[], Awaitable[bool]]
+"""Says whether nobody waits for the answer any more."""
+
 
 @dataclass
 class Asking:
@@ -19,15 +24,18 @@ class Asking:
     resources: Resources
     engine: EngineName
     reader: Reader
+    is_given_up: GivenUp
     meter: Meter = field(default_factory=Meter)
 
     async def ask(self, asked: Asked, output: type[OutputT]) -> OutputT:
         """Return what the model answers; what that takes is recorded, whatever becomes of it.
 
         Raises:
+            Cancelled: nobody waits any more.
             ResourceExhausted: the engine has used up its tokens of today.
             ServiceError: the model fails, as `TextModel.ask` has it.
         """
+        await check_awaited(self.is_given_up)
         resources = self.resources
         async with resources.db.snapshot() as session:
             budget = UsageService.of(resources)
@@ -39,6 +47,16 @@ class Asking:
         for model, used in spent.by_model.items():
             self.meter.add(model, used)
         return answer
+
+
+async def check_awaited(is_given_up: GivenUp) -> None:
+    """Stop here if nobody waits for the answer any more.
+
+    Raises:
+        Cancelled: so it is.
+    """
+    if await is_given_up():
+        raise Cancelled("The request was given up.", Reason.REQUEST_ABANDONED)
 
 
 def usage_of(meter: Meter) -> ReaderUsage:

@@ -20,7 +20,8 @@ class Allowed:
 
     def takes(self, name: str, *, is_local: bool) -> bool:
         """Say whether a reader may read the namespace."""
-        is_listed = self.models is None or name in self.models
+        names = _BUILTIN_NAMES if name == BUILTIN else (name,)
+        is_listed = self.models is None or any(one in self.models for one in names)
         return is_listed and (is_local or not self.local_only)
 
 

@@ -6,18 +6,21 @@ later. The same request again is answered with what there is.
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
-from app.core.errors import Aborted, Reason
 from app.core.ids import new_id
+from app.core.limits import Counted
 from app.core.names import NamespaceName
 from app.db.session import Session, note
 from app.documents.chunking import tokens_of
 from app.documents.media_types import TEXT
 from app.engines import repository as engines
 from app.engines.repository import Lock
+from app.limits.quotas import check_more
 from app.readers import lookups
-from app.readers.opening import Opened
+from app.readers.opening import Opened, changed
 from app.tasks import repository
+from app.tasks.embedding import embedder_of
 from app.tasks.kinds import Kind
 from app.tasks.outputs import Item
 from app.tasks.places import Beginning
@@ -62,12 +65,22 @@ class Keeping:
     tasks: TaskService
 
     def check(self) -> None:
-        """Make sure that results can be kept, before anything is made.
+        """Make sure that results are kept here at all.
 
         Raises:
             InvalidArgument: texts are not stored here.
         """
         check_storable(self.tasks.settings, Kind.TEXT, "offPrompt")
+
+    async def check_room(self, opened: Opened) -> None:
+        """Make sure that there is room for a result, before a model is paid for it.
+
+        Raises:
+            ResourceExhausted: the engine holds as much as it may.
+        """
+        engine_id = opened.name.memory.engine.engine
+        async with self.tasks.db.snapshot() as session:
+            await check_more(session, self.tasks.settings, engine_id, Counted.ARTIFACT_BYTES)
 
     async def find(self, opened: Opened, wish: Wish) -> Kept | None:
         """Return what was kept of the same before, if it is still there."""
@@ -92,26 +105,34 @@ class Keeping:
         derived = Derived(opened.name.namespace, sources, opened.depth, wish.input_hash)
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
-            source = await self._unchanged(session, opened, now)
-            batch = Batch(name, self._beginning(source, wish, now), [item], [prepared], derived)
-            row = await StoringService(self.tasks).put(session, engine, batch, now)
-            note(session, resource=str(name))
+            source, left = await self._unchanged(session, opened, now)
+            row = await lookups.find_derived(session, name.memory, wish.input_hash, now)
+            # Else the same was asked at the same time, and answered first.
+            if row is None:
+                beginning = self._beginning(source, wish, left)
+                batch = Batch(name, beginning, [item], [prepared], derived)
+                row = await StoringService(self.tasks).put(session, engine, batch, now)
+            note(session, resource=str(NamespaceName(name.memory, row.namespace)))
             return await self._told(session, row, wish, now)
 
-    async def _unchanged(self, session: Session, opened: Opened, now: datetime) -> NamespaceRow:
-        """Return the source, locked, so that it does not go before what is made of it is there."""
+    async def _unchanged(
+        self, session: Session, opened: Opened, now: datetime
+    ) -> tuple[NamespaceRow, timedelta]:
+        """Return the source, and how long the first of what was read is still there.
+
+        It is locked, so that it does not go before what is made of it is there.
+        """
         row = await repository.find_namespace(session, opened.name, now, for_update=True)
         found = await lookups.list_readable(session, opened.name, now) if row is not None else []
-        kept = {one.content_id for one in found}
-        if row is None or not kept.issuperset(one.content_id for one in opened.artifacts):
-            message = (
-                f"namespaces/{opened.name.namespace} was changed while it was read; ask again."
-            )
-            raise Aborted(message, Reason.CONCURRENT_CHANGE)
-        return row
+        read = {one.content_id for one in opened.artifacts}
+        ends = {one.content_id: one.expire_time for one in found if one.content_id in read}
+        if row is None or ends.keys() != read or inherited(row) != inherited(opened.row):
+            raise changed(opened.name)
+        return row, min(ends.values()) - now
 
-    def _beginning(self, source: NamespaceRow, wish: Wish, now: datetime) -> Beginning:
+    def _beginning(self, source: NamespaceRow, wish: Wish, left: timedelta) -> Beginning:
         default = timedelta(seconds=self.tasks.settings.task_ttl_seconds)
+        embedder = embedder_of(self.tasks.embedders, source)
         return Beginning(
             user_id=source.user_id,
             tool=_TOOL,
@@ -119,10 +140,22 @@ class Keeping:
             sensitive=source.sensitive,
             local_only=source.local_only,
             allowed_models=source.allowed_models,
-            embedding_model=source.embedding_model,
-            ttl=min(default, source.expire_time - now),
+            embedding_model=None if embedder is None else embedder.model_id,
+            ttl=min(default, left),
         )
 
     async def _told(self, session: Session, row: NamespaceRow, wish: Wish, now: datetime) -> Kept:
         reference = await self.tasks.reference(session, row, now)
         return Kept(reference, prompt_text(reference, _TOOL, wish.activity))
+
+
+def inherited(row: NamespaceRow) -> list[Any]:
+    """Return what of a namespace holds for what is made of it, too, as JSON."""
+    models = row.allowed_models
+    return [
+        row.user_id,
+        row.sensitive,
+        row.local_only,
+        None if models is None else sorted(models),
+        row.embedding_model,
+    ]

@@ -3,14 +3,29 @@
 All functions take part in the caller's transaction.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, Text, and_, case, cast, func, literal, or_, select, tuple_
-from sqlalchemy.dialects.postgresql import REGCONFIG, TSQUERY, array
+from sqlalchemy import (
+    ARRAY,
+    CTE,
+    BigInteger,
+    ColumnElement,
+    FromClause,
+    Text,
+    and_,
+    case,
+    cast,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+    true,
+)
+from sqlalchemy.dialects.postgresql import REGCONFIG, TSQUERY, TSVECTOR, array
 
 from app.core.names import NamespaceName, TaskMemoryName
 from app.db.session import Session
@@ -20,6 +35,9 @@ from app.tasks.tables import ArtifactRow, ChunkRow, NamespaceRow
 
 MAX_TERMS = 48
 """Words of a question that are looked for: the first of each language."""
+_NO_OFFSET: ColumnElement[int] = literal_column("0")
+"""Skips nothing, and has the planner run a query inside another as it stands."""
+_PLACE_AND_TEXT = (ChunkRow.n, ChunkRow.start_offset, ChunkRow.end_offset, ChunkRow.text)
 
 
 @dataclass(frozen=True)
@@ -28,13 +46,13 @@ class Inside:
 
     Attributes:
         unreadable: artifacts that have no text.
-        indexing: artifacts whose texts are being cut.
+        indexing: the contents whose texts are being cut.
     """
 
     artifacts: int
     chunks: int
     unreadable: int
-    indexing: int
+    indexing: Sequence[str] = ()
 
 
 async def measure(session: Session, name: NamespaceName, now: datetime) -> Inside:
@@ -46,10 +64,10 @@ async def measure(session: Session, name: NamespaceName, now: datetime) -> Insid
         func.count(),
         func.coalesce(func.sum(row.chunks), 0),
         func.count().filter(has_none),
-        func.count().filter(is_indexing),
+        func.array_agg(row.content_id).filter(is_indexing),
     ).where(*_readable(name, now))
-    found = (await session.execute(statement)).one()
-    return Inside(*map(int, found))
+    artifacts, chunks, unreadable, indexing = (await session.execute(statement)).one()
+    return Inside(artifacts, int(chunks), unreadable, indexing or ())
 
 
 @dataclass(frozen=True)
@@ -62,13 +80,22 @@ class Readable:
     chunks: int
     tokens: int
     depth: int
+    expire_time: datetime
 
 
 async def list_readable(session: Session, name: NamespaceName, now: datetime) -> list[Readable]:
     """Return the artifacts that have a text, in their order."""
     row = ArtifactRow
     statement = (
-        select(row.name, row.ordinal, row.content_id, row.chunks, row.token_estimate, row.depth)
+        select(
+            row.name,
+            row.ordinal,
+            row.content_id,
+            row.chunks,
+            row.token_estimate,
+            row.depth,
+            row.expire_time,
+        )
         .where(*_readable(name, now), row.state == State.READY, row.chunks > 0)
         .order_by(row.ordinal)
     )
@@ -116,23 +143,26 @@ async def find_best(
     terms = await _terms(session, name, question, now)
     if not terms:
         return []
-    has = [ChunkRow.terms.bool_op("@@")(cast(literal(term), TSQUERY)) for term in terms]
-    held = (
-        select(func.count(), *(func.count().filter(one) for one in has))
-        .select_from(ChunkRow)
-        .join(ArtifactRow, _is_its())
-        .where(*_readable(name, now))
-    )
-    total, *holding = (await session.execute(held)).one()
-    weights = [_rarity(total, holds) for holds in holding]
+    held = _held(name, now, terms)
+    weights = _weights(held, len(terms))
+    has = _each(held, len(terms))
     score: ColumnElement[Any] = literal(0.0)
-    for one, weight in zip(has, weights, strict=True):
+    for one, weight in zip(has, weights.c, strict=True):
         score += case((one, weight), else_=0.0)
-    statement = (
-        _pieces(name, now)
+    best = (
+        select(held, score.label("score"))
+        .join(weights, true())
         .where(or_(*has))
-        .order_by(score.desc(), ArtifactRow.ordinal, ChunkRow.n)
+        .order_by(score.desc(), held.c.ordinal, held.c.n)
         .limit(limit)
+        .cte("best")
+        .prefix_with("MATERIALIZED")
+    )
+    its = _at(name, best)
+    statement = (
+        select(best.c.name, best.c.ordinal, its)
+        .join(its, true())
+        .order_by(best.c.score.desc(), best.c.ordinal, best.c.n)
     )
     return _read(await session.execute(statement))
 
@@ -148,15 +178,34 @@ async def list_pieces(
 
     `after` is the ordinal of the artifact and the number of the piece that came last.
     """
-    statement = _pieces(name, now).order_by(ArtifactRow.ordinal, ChunkRow.n).limit(limit)
-    if after is not None:
-        ordinal, n = after
-        statement = statement.where(
-            or_(
-                ArtifactRow.ordinal > ordinal,
-                and_(ArtifactRow.ordinal == ordinal, ChunkRow.n > n),
-            )
+    ordinal, n = after or (0, -1)
+    texts = (
+        select(ArtifactRow.name, ArtifactRow.ordinal, ArtifactRow.content_id)
+        .where(*_readable(name, now), ArtifactRow.state == State.READY, ArtifactRow.chunks > 0)
+        .where(ArtifactRow.ordinal >= ordinal)
+        .order_by(ArtifactRow.ordinal)
+        # The first may have no piece that is left, and the others have one each at least.
+        .limit(limit + 1)
+        .subquery("texts")
+    )
+    # Of each, its next pieces: of a long text, all would be read and sorted for each page.
+    its = (
+        select(*_PLACE_AND_TEXT)
+        .where(
+            ChunkRow.engine_id == name.memory.engine.engine,
+            ChunkRow.content_id == texts.c.content_id,
+            ChunkRow.n > case((texts.c.ordinal == ordinal, n), else_=-1),
         )
+        .order_by(ChunkRow.n)
+        .limit(limit)
+        .lateral("its")
+    )
+    statement = (
+        select(texts.c.name, texts.c.ordinal, its)
+        .join(its, true())
+        .order_by(texts.c.ordinal, its.c.n)
+        .limit(limit)
+    )
     return _read(await session.execute(statement))
 
 
@@ -167,9 +216,20 @@ async def get_pieces(
 
     Those that are gone are not among them.
     """
-    key = tuple_(ChunkRow.content_id, ChunkRow.n)
-    statement = _pieces(name, now).where(key.in_(wanted))
-    return _read(await session.execute(statement.order_by(ArtifactRow.ordinal, ChunkRow.n)))
+    contents = literal([content for content, _ in wanted], ARRAY(Text))
+    numbers = literal([n for _, n in wanted], ARRAY(BigInteger))
+    wanted_places = (
+        func.unnest(contents, numbers).table_valued("content_id", "n").render_derived("wanted")
+    )
+    its = _at(name, wanted_places)
+    statement = (
+        select(ArtifactRow.name, ArtifactRow.ordinal, its)
+        .join(wanted_places, wanted_places.c.content_id == ArtifactRow.content_id)
+        .join(its, true())
+        .where(*_readable(name, now), ArtifactRow.state == State.READY)
+        .order_by(ArtifactRow.ordinal, its.c.n)
+    )
+    return _read(await session.execute(statement))
 
 
 async def _terms(
@@ -191,9 +251,42 @@ async def _terms(
     return list(found)
 
 
-def _rarity(total: int, holding: int) -> float:
-    """Return how much it tells that a piece has a word, by how many have it."""
-    return math.log(1 + (total - holding + 0.5) / (holding + 0.5))
+def _held(name: NamespaceName, now: datetime, terms: Sequence[str]) -> CTE:
+    """Return, for each piece of a namespace, which of the terms it has: `has`, an array."""
+    # Lists of words are compressed, many outside of their rows: `strip` unpacks each once for all
+    # terms. An offset keeps the planner from moving it to every mention, and from reading anything
+    # but text after text, whatever it takes a namespace for that is new.
+    lists = (
+        select(ChunkRow.n, func.strip(ChunkRow.terms, type_=TSVECTOR).label("terms"))
+        .where(_is_its())
+        .offset(_NO_OFFSET)
+        .lateral("lists")
+    )
+    has = array([lists.c.terms.bool_op("@@")(cast(literal(term), TSQUERY)) for term in terms])
+    columns = (ArtifactRow.name, ArtifactRow.ordinal, ArtifactRow.content_id, lists.c.n)
+    return (
+        select(*columns, has.label("has"))
+        .select_from(ArtifactRow)
+        .join(lists, true())
+        .where(*_readable(name, now), ArtifactRow.state == State.READY)
+        .cte("held")
+    )
+
+
+def _each(held: CTE, terms: int) -> list[ColumnElement[bool]]:
+    return [held.c.has[number] for number in range(1, terms + 1)]
+
+
+def _weights(held: CTE, terms: int) -> CTE:
+    """Return how much it tells, of each term, that a piece has it: by how many have it."""
+    total = func.count()
+    weights = []
+    for one in _each(held, terms):
+        holding = func.count().filter(one)
+        weights.append(func.ln(1 + (total - holding + 0.5) / (holding + 0.5)))
+    named = [weight.label(f"weight_{number}") for number, weight in enumerate(weights)]
+    # Once for all pieces, however few the planner takes them for.
+    return select(*named).select_from(held).cte("weights").prefix_with("MATERIALIZED")
 
 
 def _readable(name: NamespaceName, now: datetime) -> list[ColumnElement[bool]]:
@@ -206,28 +299,26 @@ def _readable(name: NamespaceName, now: datetime) -> list[ColumnElement[bool]]:
     ]
 
 
-def _is_its() -> ColumnElement[bool]:
-    return and_(
-        ChunkRow.engine_id == ArtifactRow.engine_id,
-        ChunkRow.memory == ArtifactRow.memory,
-        ChunkRow.namespace == ArtifactRow.namespace,
-        ChunkRow.content_id == ArtifactRow.content_id,
+def _at(name: NamespaceName, places: FromClause) -> FromClause:
+    """Return the piece at each place, a content and a number, by its key and in no other way."""
+    return (
+        select(*_PLACE_AND_TEXT)
+        .where(
+            ChunkRow.engine_id == name.memory.engine.engine,
+            ChunkRow.content_id == places.c.content_id,
+            ChunkRow.n == places.c.n,
+        )
+        .offset(_NO_OFFSET)
+        .lateral("its")
     )
 
 
-def _pieces(name: NamespaceName, now: datetime) -> Any:  # noqa: ANN401 - a select of six columns
-    row = ChunkRow
-    return (
-        select(
-            ArtifactRow.name,
-            ArtifactRow.ordinal,
-            row.n,
-            row.start_offset,
-            row.end_offset,
-            row.text,
-        )
-        .join(ArtifactRow, _is_its())
-        .where(*_readable(name, now), ArtifactRow.state == State.READY)
+def _is_its() -> ColumnElement[bool]:
+    # Contents are unique in their engine. Where the namespace was named, too, the planner would
+    # take that for as telling, and read all of it for each content.
+    return and_(
+        ChunkRow.engine_id == ArtifactRow.engine_id,
+        ChunkRow.content_id == ArtifactRow.content_id,
     )
 
 

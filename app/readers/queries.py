@@ -5,19 +5,20 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from app.core.errors import InvalidArgument
-from app.db.session import Database
 from app.documents.chunking import Piece
 from app.readers import extractive, lookups
 from app.readers.asking import Asking
 from app.readers.citations import cited
+from app.readers.neighbours import find_near
 from app.readers.opening import Opened
 from app.readers.packing import Packed, pack, room_of
 from app.readers.prompts import Answered, passage_tokens, question, within
-from app.readers.ranking import best_first
+from app.readers.ranking import best_first, fused
 from app.readers.schemas import Citation, QueryNamespaceRequest
+from app.resources import Resources
 from app.retrieval.words import folded
 
-_CANDIDATES = 400
+_CANDIDATES = 200
 """Pieces with the rarest of the words, of which the best are chosen."""
 _BOUNDLESS = 10**9
 
@@ -31,20 +32,21 @@ class Answer:
     packed: Packed
 
 
-async def find_pieces(db: Database, opened: Opened, query: str, top_k: int) -> list[Piece]:
-    """Return the pieces that may answer a question, best first.
+async def find_pieces(resources: Resources, opened: Opened, query: str, top_k: int) -> list[Piece]:
+    """Return the pieces that may answer a question, best first: by words, and by vectors if any.
 
-    Where none has any of its words, those that come first in the namespace: a question may be
-    about the whole, or in another language.
+    Where none has any of its words, and there are no vectors, those that come first in the
+    namespace: a question may be about the whole, or in another language.
     """
-    async with db.snapshot() as session:
+    near = await find_near(resources, opened.name, opened.row, query, opened.now)
+    async with resources.db.snapshot() as session:
         found = await lookups.find_best(
             session, opened.name, folded(query), opened.now, _CANDIDATES
         )
-        if not found:
+        if not found and not near:
             return await lookups.list_pieces(session, opened.name, opened.now, None, top_k)
     ranked = await asyncio.to_thread(best_first, query, found, opened.chunks)
-    return (ranked or found)[:top_k]
+    return fused([ranked or found, near])[:top_k]
 
 
 async def by_sentences(pieces: Sequence[Piece], request: QueryNamespaceRequest) -> Answer:

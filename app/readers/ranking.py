@@ -6,6 +6,22 @@ from app.documents.chunking import Piece
 from app.rules.bm25 import Bm25
 from app.rules.terms import Terms
 
+_SMOOTHING = 60
+"""How little the first places of a ranking count more than the next (Cormack et al., 2009)."""
+
+
+def fused(rankings: Sequence[Sequence[Piece]]) -> list[Piece]:
+    """Return the pieces of several rankings in one, by the sum of their reciprocal ranks."""
+    pieces: dict[tuple[int, int], Piece] = {}
+    scores: dict[tuple[int, int], float] = {}
+    for ranking in rankings:
+        for rank, piece in enumerate(ranking, start=1):
+            place = (piece.ordinal, piece.chunk.n)
+            pieces.setdefault(place, piece)
+            scores[place] = scores.get(place, 0.0) + 1 / (_SMOOTHING + rank)
+    # What is as good in one ranking as another in the next stays before it.
+    return sorted(pieces.values(), key=lambda one: -scores[one.ordinal, one.chunk.n])
+
 
 def best_first(query: str, pieces: Sequence[Piece], total: int) -> list[Piece]:
     """Return the pieces that share words with a query, those with the rarest first.

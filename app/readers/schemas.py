@@ -86,8 +86,12 @@ class Coverage(WireModel):
     """How much of a namespace was read."""
 
     chunks_total: int
-    chunks_used: int
-    truncated: bool = Field(description="Whether chunks that were wanted did not fit.")
+    chunks_used: int | None = Field(
+        None, description="Not told of a sensitive namespace without `artifacts.content`."
+    )
+    truncated: bool | None = Field(
+        None, description="Whether chunks that were wanted did not fit; told as `chunksUsed` is."
+    )
     artifacts_total: int
     artifacts_unreadable: int = Field(description="They have no text.")
 
@@ -117,7 +121,10 @@ class QueryNamespaceResponse(ReadResponse):
     """An answer, and what it rests on."""
 
     answer: str | None = Field(None, description="Absent if it is kept off the prompt.")
-    citations: list[Citation] = Field(description=f"At most {MAX_LISTED}, in order of the text.")
+    citations: list[Citation] = Field(
+        description=f"At most {MAX_LISTED}, in order of the text; of a sensitive namespace, none"
+        " without `artifacts.content`."
+    )
 
 
 class SummarizeNamespaceResponse(ReadResponse):

@@ -4,7 +4,7 @@ No transaction is open while a model is asked. What a model takes is recorded ca
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.core.auth import Caller
@@ -13,12 +13,13 @@ from app.core.once import Once
 from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.llm.ports import Meter
+from app.llm.readers import Reader
 from app.operations import repeats
 from app.readers import queries, summaries
-from app.readers.asking import Asking, usage_of
+from app.readers.asking import Asking, GivenUp, usage_of
 from app.readers.extractive import MODEL_ID
-from app.readers.keeping import Keeping, Kept, Wish
-from app.readers.opening import Opened, open_namespace
+from app.readers.keeping import Keeping, Kept, Wish, inherited
+from app.readers.opening import Opened, changed, open_namespace
 from app.readers.prompts import Summarising
 from app.readers.queries import Answer
 from app.readers.schemas import (
@@ -29,7 +30,7 @@ from app.readers.schemas import (
     SummarizeNamespaceRequest,
     SummarizeNamespaceResponse,
 )
-from app.readers.summaries import Calls, GivenUp, Summary
+from app.readers.summaries import Calls, Summary
 from app.resources import Resources
 from app.tasks.kinds import Reader as Method
 from app.tasks.service import TaskService
@@ -57,7 +58,7 @@ class ReaderService:
         Raises:
             Aborted, InvalidArgument, NotFound, PermissionDenied: as `open_namespace`.
             AlreadyExists: the request's id was used with another request.
-            ServiceError: the model fails, as `Asking.ask`.
+            ServiceError: as `Asking.ask`.
         """
         opened = await self._open(asked, body)
         parts = {"query": body.query, "topK": body.top_k, "answerTokens": body.answer_tokens}
@@ -69,13 +70,13 @@ class ReaderService:
                 citations=[],
             )
         meter = Meter()
-        answer = await self._answer(opened, body, meter)
-        new = await self._keep(opened, wish, body, answer.text)
+        answer = await self._answer(asked, opened, body, meter)
+        new = await self._end(opened, wish, body, answer.text)
         coverage = opened.coverage(answer.packed.chunks_used, truncated=answer.packed.truncated)
         return QueryNamespaceResponse(
             **_told(opened, meter, coverage, new),
             answer=None if new else answer.text,
-            citations=list(answer.citations),
+            citations=list(answer.citations) if opened.may_show else [],
         )
 
     async def summarize(
@@ -84,7 +85,6 @@ class ReaderService:
         """Summarise all of a namespace.
 
         Raises:
-            Cancelled: nobody waits any more; the model is not called again.
             ServiceError: as `query`.
         """
         opened = await self._open(asked, body)
@@ -99,8 +99,8 @@ class ReaderService:
                 **_told(opened, Meter(), opened.coverage(0, truncated=False), kept), reused=True
             )
         meter = Meter()
-        made = await self._summary(opened, body, meter, asked.is_given_up)
-        new = await self._keep(opened, wish, body, made.text)
+        made = await self._summary(asked, opened, body, meter)
+        new = await self._end(opened, wish, body, made.text)
         coverage = opened.coverage(made.chunks_used, truncated=made.chunks_used < opened.chunks)
         return SummarizeNamespaceResponse(
             **_told(opened, meter, coverage, new),
@@ -112,51 +112,78 @@ class ReaderService:
     def _keeping(self) -> Keeping:
         return Keeping(TaskService.of(self.resources))
 
+    @property
+    def _parts(self) -> Resources:
+        """What is used before the end, with which alone the audit log has the request."""
+        return replace(self.resources, db=self.resources.db.in_parts())
+
     async def _open(self, asked: Request, body: Reading) -> Opened:
         if body.off_prompt:
             self._keeping.check()
-        opened = await open_namespace(self.resources, asked.name, body, asked.caller)
+        parts = self._parts
+        opened = await open_namespace(parts, asked.name, body, asked.caller, asked.is_given_up)
         if asked.once is not None:
-            async with self.resources.db.transaction() as session:
-                engine = await engines.get(session, asked.name.memory.engine, Lock.SHARED)
-                now = self.resources.clock.now()
-                await repeats.bind(session, engine.engine_id, asked.once, now)
+            async with parts.db.transaction() as session:
+                engine = await engines.get(session, opened.name.memory.engine, Lock.SHARED)
+                await repeats.bind(session, engine.engine_id, asked.once, parts.clock.now())
         return opened
 
     async def _kept_before(self, opened: Opened, wish: Wish, body: Reading) -> Kept | None:
-        return await self._keeping.find(opened, wish) if body.off_prompt else None
+        """Return what was kept of the same before; else see that there is room for it."""
+        if not body.off_prompt:
+            return None
+        kept = await self._keeping.find(opened, wish)
+        if kept is None:
+            await self._keeping.check_room(opened)
+        else:
+            await self._tell(opened)
+        return kept
 
-    async def _keep(self, opened: Opened, wish: Wish, body: Reading, text: str) -> Kept | None:
-        return await self._keeping.keep(opened, wish, text) if body.off_prompt else None
+    async def _end(self, opened: Opened, wish: Wish, body: Reading, text: str) -> Kept | None:
+        """Keep a result, if it is to be kept off the prompt."""
+        if body.off_prompt:
+            return await self._keeping.keep(opened, wish, text)
+        await self._tell(opened)
+        return None
 
-    async def _answer(self, opened: Opened, body: QueryNamespaceRequest, meter: Meter) -> Answer:
-        pieces = await queries.find_pieces(self.resources.db, opened, body.query, body.top_k)
+    async def _tell(self, opened: Opened) -> None:
+        """Let the audit log have a request that changes nothing."""
+        async with self.resources.db.transaction() as session:
+            await engines.get(session, opened.name.memory.engine, Lock.SHARED)
+
+    async def _answer(
+        self, asked: Request, opened: Opened, body: QueryNamespaceRequest, meter: Meter
+    ) -> Answer:
+        pieces = await queries.find_pieces(self._parts, opened, body.query, body.top_k)
+        if not pieces:
+            raise changed(opened.name)
         if opened.reader is None:
             return await queries.by_sentences(pieces, body)
-        asking = Asking(self.resources, opened.name.memory.engine, opened.reader, meter)
-        return await queries.by_model(asking, pieces, body)
+        return await queries.by_model(
+            self._asking(asked, opened, opened.reader, meter), pieces, body
+        )
 
     async def _summary(
-        self,
-        opened: Opened,
-        body: SummarizeNamespaceRequest,
-        meter: Meter,
-        is_given_up: GivenUp,
+        self, asked: Request, opened: Opened, body: SummarizeNamespaceRequest, meter: Meter
     ) -> Summary:
         wanted = Summarising(body.max_tokens, body.instructions, body.template)
-        db = self.resources.db
         if opened.reader is None:
-            return await summaries.by_sentences(db, opened, wanted)
-        asking = Asking(self.resources, opened.name.memory.engine, opened.reader, meter)
-        most = self.resources.settings.task_max_summary_calls
-        return await summaries.by_model(db, Calls(asking, most, is_given_up), opened, wanted)
+            return await summaries.by_sentences(self._parts.db, opened, wanted)
+        asking = self._asking(asked, opened, opened.reader, meter)
+        calls = Calls(asking, self.resources.settings.task_max_summary_calls)
+        return await summaries.by_model(self._parts.db, calls, opened, wanted)
+
+    def _asking(self, asked: Request, opened: Opened, reader: Reader, meter: Meter) -> Asking:
+        engine = opened.name.memory.engine
+        return Asking(self._parts, engine, reader, asked.is_given_up, meter)
 
 
 def _wish(opened: Opened, method: Method, name: str, parts: Mapping[str, Any]) -> Wish:
     reader = opened.reader
     by = [MODEL_ID] if reader is None else [reader.name, reader.model.model_id]
     contents = [one.content_id for one in opened.artifacts]
-    return Wish(method.value, name, Once.hash_of([method.value, by, contents, dict(parts)]))
+    held = inherited(opened.row)
+    return Wish(method.value, name, Once.hash_of([method.value, by, contents, held, dict(parts)]))
 
 
 def _told(opened: Opened, meter: Meter, coverage: Coverage, kept: Kept | None) -> dict[str, Any]:

@@ -1,20 +1,18 @@
 """Summarises all that a namespace has: by a model in parts, or without one by sentences."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator
 from dataclasses import dataclass
 
-from app.core.errors import Aborted, Cancelled, InvalidArgument, Reason
+from app.core.errors import InvalidArgument
 from app.db.session import Database
 from app.readers import extractive, lookups
 from app.readers.asking import Asking
-from app.readers.opening import Opened
+from app.readers.opening import Opened, changed
 from app.readers.packing import pack
-from app.readers.prompts import Asked, Summarised, Summarising, summary, within
+from app.readers.prompts import Summarised, Summarising, summary, within
 from app.readers.summarising import LEAST_PART_TOKENS, Parts, calls_of, part_tokens
 
-GivenUp = Callable[[], Awaitable[bool]]
-"""Says whether nobody waits for the answer any more."""
 _PAGE = 200
 _BOUNDLESS = 10**9
 
@@ -29,11 +27,17 @@ class Summary:
 
 
 async def by_sentences(db: Database, opened: Opened, wish: Summarising) -> Summary:
-    """Summarise with the sentences that say most of what the texts say."""
+    """Summarise with the sentences that say most of what the texts say.
+
+    Raises:
+        Aborted: what is read was deleted meanwhile.
+    """
     keys = [(one.content_id, n) for one in opened.artifacts for n in range(one.chunks)]
     wanted = [keys[place] for place in extractive.spaced(len(keys))]
     async with db.snapshot() as session:
         pieces = await lookups.get_pieces(session, opened.name, opened.now, wanted)
+    if not pieces:
+        raise changed(opened.name)
     shown = pack(pieces, _BOUNDLESS).shown
     made = await asyncio.to_thread(extractive.summary, shown, wish.max_tokens)
     return Summary(made.text, len(pieces))
@@ -41,11 +45,10 @@ async def by_sentences(db: Database, opened: Opened, wish: Summarising) -> Summa
 
 @dataclass(frozen=True)
 class Calls:
-    """The calls of a model for one summary: at most so many, and none once that is given up."""
+    """The calls of a model for one summary: at most so many."""
 
     asking: Asking
     most: int
-    is_given_up: GivenUp
 
     def part_tokens(self, opened: Opened, wish: Summarising) -> int:
         """Return the most tokens of text in one call.
@@ -69,29 +72,19 @@ class Calls:
             )
         return room
 
-    async def ask(self, asked: Asked) -> str:
-        """Return what the model writes.
-
-        Raises:
-            Cancelled: nobody waits any more.
-            ServiceError: as `Asking.ask`.
-        """
-        if await self.is_given_up():
-            raise Cancelled("The request was given up.", Reason.REQUEST_ABANDONED)
-        return (await self.asking.ask(asked, Summarised)).summary
-
 
 async def by_model(db: Database, calls: Calls, opened: Opened, wish: Summarising) -> Summary:
     """Have a model summarise part after part, each with the summary of those before.
 
     Raises:
         Aborted: what is read was deleted meanwhile.
-        InvalidArgument, ServiceError: as `Calls`.
+        InvalidArgument: as `Calls.part_tokens`.
+        ServiceError: as `Asking.ask`.
     """
     most = calls.part_tokens(opened, wish)
     text = written = ""
     async for part in _parts(db, opened, most):
-        written = await calls.ask(summary(part, text, wish))
+        written = (await calls.asking.ask(summary(part, text, wish), Summarised)).summary
         text = within(written, wish.max_tokens)
     return Summary(text, opened.chunks, is_cut=text != written)
 
@@ -113,7 +106,6 @@ async def _parts(db: Database, opened: Opened, most_tokens: int) -> AsyncIterato
         for part in parts.feed(page):
             yield part
     if count != opened.chunks:
-        message = f"namespaces/{opened.name.namespace} was changed while it was read; ask again."
-        raise Aborted(message, Reason.CONCURRENT_CHANGE)
+        raise changed(opened.name)
     for part in parts.end():
         yield part

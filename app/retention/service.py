@@ -188,8 +188,8 @@ class RetentionService:
             ("memories", self._remove_gone),
             ("revisions", repository.remove_expired_revisions),
             ("sessions", session_erasure.remove_expired),
-            ("artifacts", artifacts.remove_expired),
-            ("namespaces", artifacts.remove_expired_namespaces),
+            ("artifacts", self._remove_artifacts),
+            ("namespaces", self._remove_namespaces),
             ("event ids", self.ingestion.forget_old_ids),
             ("streams", self.ingestion.forget_old_streams),
             ("operations", stored.remove_old),
@@ -226,6 +226,16 @@ class RetentionService:
             total += count
             if count < limit:
                 return total
+
+    async def _remove_artifacts(self, session: Session, now: datetime, limit: int) -> int:
+        return await artifacts.remove_expired(session, self._expired_by(now), limit)
+
+    async def _remove_namespaces(self, session: Session, now: datetime, limit: int) -> int:
+        return await artifacts.remove_expired_namespaces(session, self._expired_by(now), limit)
+
+    def _expired_by(self, now: datetime) -> datetime:
+        """Return when that of task memory has expired which nobody can be about to revive."""
+        return now - timedelta(seconds=self.memories.settings.task_sweep_grace_seconds)
 
     @staticmethod
     async def _remove_deleted_engines(session: Session, now: datetime, limit: int) -> int:

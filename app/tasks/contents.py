@@ -7,9 +7,10 @@ while a slow client sends or reads.
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
-from sqlalchemy import delete, select
+from sqlalchemy import delete, select, true
 from sqlalchemy.dialects.postgresql import insert
 
 from app.core.errors import Aborted, Reason
@@ -97,12 +98,16 @@ async def remove_chunks(session: Session, place: Place) -> None:
     )
 
 
-async def lock_uploading(session: Session, place: Place) -> None:
+async def lock_uploading(session: Session, place: Place, now: datetime | None = None) -> None:
     """Make sure that what is uploaded still has its place, and keep that.
+
+    With `now`, what has expired by then has it no more: a sweep frees its pages in several
+    transactions, and another may not be written between them.
 
     Raises:
         Aborted: it was swept or deleted meanwhile.
     """
+    has_time = true() if now is None else ArtifactRow.expire_time > now
     statement = (
         select(ArtifactRow.content_id)
         .where(
@@ -110,6 +115,7 @@ async def lock_uploading(session: Session, place: Place) -> None:
             ArtifactRow.memory == place.memory,
             ArtifactRow.namespace == place.namespace,
             ArtifactRow.content_id == place.content_id,
+            has_time,
         )
         .with_for_update(read=True, key_share=True)
     )
@@ -125,14 +131,14 @@ class Pages:
     db: Database
     place: Place
 
-    async def write(self, page: int, data: bytes) -> None:
+    async def write(self, page: int, data: bytes, now: datetime) -> None:
         """Write a page.
 
         Raises:
-            Aborted: its artifact was swept or deleted meanwhile.
+            Aborted: its artifact was swept or deleted meanwhile, or has expired.
         """
         async with self.db.transaction() as session:
-            await lock_uploading(session, self.place)
+            await lock_uploading(session, self.place, now)
             await insert_pages(session, self.place, page, [data])
 
     async def read(self, start: int, end: int) -> AsyncIterator[bytes]:

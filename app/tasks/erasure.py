@@ -1,20 +1,28 @@
 """Takes what task memory holds away for good: on request, when its time is over, with its engine.
 
-With an artifact go its pages and chunks. What was derived from it stays, and says that its source
-is gone. All functions take part in the caller's transaction.
+With an artifact go its pages, chunks and vectors. What was derived from it stays, and says that its
+source is gone. All functions take part in the caller's transaction.
 """
 
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, exists, select, tuple_, update
+from sqlalchemy import ColumnElement, and_, any_, cast, delete, exists, select, tuple_, update
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.db.base import Base
 from app.db.session import Session
 from app.tasks.kinds import State
-from app.tasks.tables import ArtifactRow, ChunkRow, NamespaceRow, PageRow, ToolPolicyRow
+from app.tasks.tables import (
+    ArtifactRow,
+    ChunkRow,
+    NamespaceRow,
+    PageRow,
+    ToolPolicyRow,
+    VectorRow,
+)
 
 _PAGES_AT_ONCE = 64
 """16 MiB: what one transaction of a sweep frees."""
@@ -24,15 +32,24 @@ _Key = tuple[int, str, str]
 
 async def remove_artifact(session: Session, namespace: NamespaceRow, row: ArtifactRow) -> None:
     """Remove an artifact; the caller has locked its namespace, and counts what is left there."""
-    await mark_derived(session, namespace, row.name)
+    await mark_derived(session, namespace, [row.name])
     await remove_content(session, row.engine_id, row.content_id)
 
 
 async def remove_content(session: Session, engine_id: int, content_id: str) -> None:
     """Remove an artifact by its content, whatever its state."""
+    await session.execute(delete(ArtifactRow).where(_has_content(engine_id, content_id)))
+
+
+async def remove_upload(session: Session, engine_id: int, content_id: str) -> None:
+    """Remove what has come of an upload, unless it was put under its name.
+
+    It may have been, without whoever takes it back knowing that: the answer of a commit can be
+    lost, and its caller be cancelled meanwhile.
+    """
     await session.execute(
         delete(ArtifactRow).where(
-            ArtifactRow.engine_id == engine_id, ArtifactRow.content_id == content_id
+            _has_content(engine_id, content_id), ArtifactRow.state == State.UPLOADING
         )
     )
 
@@ -59,20 +76,27 @@ async def remove_if_empty(session: Session, namespace: NamespaceRow) -> bool:
     return removed.first() is not None
 
 
-async def mark_derived(session: Session, source: NamespaceRow, name: str | None) -> None:
-    """Note at what was derived from an artifact, or from any of the namespace, that it is gone."""
-    origin = {"namespace": source.namespace} | ({} if name is None else {"name": name})
+async def mark_derived(session: Session, source: NamespaceRow, names: Sequence[str] | None) -> None:
+    """Note at what was derived from artifacts, or from any of the namespace, that they are gone."""
+    origin = {"namespace": source.namespace}
+    origins = [origin] if names is None else [origin | {"name": name} for name in names]
+    # One look at all that is derived in the memory, however many artifacts go at once.
+    any_of = cast([[one] for one in origins], ARRAY(JSONB, dimensions=1))
     await session.execute(
         update(ArtifactRow)
         .where(
             ArtifactRow.engine_id == source.engine_id,
             ArtifactRow.memory == source.memory,
             ArtifactRow.derived_from.is_not(None),
-            ArtifactRow.derived_from.contains([origin]),
+            ArtifactRow.derived_from.contains(any_(any_of)),
         )
         .values(source_deleted=True)
         .execution_options(synchronize_session=False)
     )
+
+
+def _has_content(engine_id: int, content_id: str) -> ColumnElement[bool]:
+    return and_(ArtifactRow.engine_id == engine_id, ArtifactRow.content_id == content_id)
 
 
 def _is_it(row: NamespaceRow) -> ColumnElement[bool]:
@@ -106,6 +130,7 @@ async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
 
 _BELOW: Sequence[tuple[type[Base], tuple[str, ...]]] = (
     (PageRow, ("engine_id", "content_id", "page")),
+    (VectorRow, ("engine_id", "content_id", "n", "part")),
     (ChunkRow, ("engine_id", "content_id", "n")),
     (ArtifactRow, ("engine_id", "content_id")),
     (NamespaceRow, ("engine_id", "memory", "namespace")),
@@ -135,8 +160,9 @@ async def remove_expired(session: Session, now: datetime, limit: int) -> int:
         return 0
     if await _free(session, PageRow, PageRow.page, keys, _PAGES_AT_ONCE):
         return limit
-    if await _free(session, ChunkRow, ChunkRow.n, keys, limit):
-        return limit
+    for row in (VectorRow, ChunkRow):
+        if await _free(session, row, row.n, keys, limit):
+            return limit
     for key, gone in _by_namespace(rows).items():
         await _remove_of_namespace(session, key, gone)
     return limit
@@ -185,12 +211,12 @@ async def remove_expired_namespaces(session: Session, now: datetime, limit: int)
 
 async def _free(
     session: Session,
-    row: type[PageRow | ChunkRow],
+    row: type[PageRow | ChunkRow | VectorRow],
     last: InstrumentedAttribute[int],
     keys: Sequence[tuple[int, str]],
     limit: int,
 ) -> int:
-    """Remove some of the pages or chunks of contents; return how many."""
+    """Remove some of the pages, chunks or vectors of contents; return how many."""
     key = (row.engine_id, row.content_id, last)
     some = (
         select(*key).where(tuple_(row.engine_id, row.content_id).in_(keys)).limit(limit).cte("some")
@@ -230,8 +256,8 @@ async def _remove_of_namespace(session: Session, key: _Key, rows: Sequence[Artif
         .execution_options(synchronize_session=False)
     )
     source = (await session.execute(statement)).scalar_one()
-    for row in counted:
-        await mark_derived(session, source, row.name)
+    if counted:
+        await mark_derived(session, source, [row.name for row in counted])
     await session.execute(
         delete(ArtifactRow)
         .where(
@@ -240,3 +266,4 @@ async def _remove_of_namespace(session: Session, key: _Key, rows: Sequence[Artif
         )
         .execution_options(synchronize_session=False)
     )
+    await remove_if_empty(session, source)

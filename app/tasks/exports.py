@@ -1,7 +1,8 @@
 """Writes artifacts into folders of the operator's, so that nobody else has to see them.
 
-Below a sink, each namespace has a folder of its own, by engine, memory and namespace: no user can
-write over what another has exported. A file is there whole, or not at all.
+Below a sink, each namespace has a folder of its own, by engine, memory and namespace, so that one
+does not write over what another has exported. One that begins anew under a name that was deleted,
+or has expired, does, whosever it is now. A file is there whole, or not at all.
 """
 
 import asyncio
@@ -10,9 +11,18 @@ import secrets
 from collections.abc import AsyncIterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
+from typing import BinaryIO
 
-from app.core.errors import InvalidArgument, NotFound, Reason, Unavailable
+from app.core.errors import (
+    AlreadyExists,
+    InvalidArgument,
+    NotFound,
+    Reason,
+    ServiceError,
+    Unavailable,
+)
 from app.core.names import ArtifactName, NamespaceName
 from app.core.once import Once
 from app.db.pages import Slice
@@ -27,6 +37,10 @@ from app.tasks.schemas import (
 )
 from app.tasks.service import TaskService
 from app.tasks.tables import ArtifactRow
+
+_FILE_MODE = 0o600
+_FOLDER_MODE = 0o700
+"""What was kept off prompts is not for every user of the machine."""
 
 
 @dataclass(frozen=True)
@@ -43,30 +57,34 @@ class ExportService:
         What is there of the same name, from an export before, is replaced.
 
         Raises:
+            AlreadyExists: a folder is where a file is to be, or the other way round; or the
+                request's id was used with another request.
             InvalidArgument: there is no such sink.
             NotFound: there is no such namespace, or one of the artifacts is not in it.
             Unavailable: the sink cannot be written to.
         """
-        sink = self._sink(request.sink)
+        sink, now = self._sink(request.sink), self.tasks.clock.now()
+        # A repetition writes nothing: what was written may have been moved, or edited.
+        first = await self._first_answer(name, once, now)
+        answer = first or await self._write_all(sink, name, request)
+        return await self._tell(name, answer, once, now)
+
+    async def _write_all(
+        self, sink: Path, name: NamespaceName, request: ExportNamespaceRequest
+    ) -> ExportNamespaceResponse:
         rows = await self._chosen(name, request)
         parts = [str(name.memory.engine.engine), name.memory.memory, name.namespace]
         below = Path(*parts, *(request.directory or "").split("/"))
-        files = []
+        files: list[ExportedFile] = []
         for row in rows:
             path = below / row.name
             try:
                 await self._write(sink, path, row)
-            except OSError:
-                # What the system says of it may hold paths of this machine.
-                raise Unavailable(
-                    f"The sink {request.sink} cannot be written to.",
-                    Reason.NOT_READY,
-                    metadata={"sink": request.sink},
-                ) from None
+            except OSError as error:
+                raise _not_written(error, request.sink, row.name, len(files)) from None
             files.append(
                 ExportedFile(artifact=row.name, path=path.as_posix(), size_bytes=row.size_bytes)
             )
-        await self._tell(name, once)
         total = sum(row.size_bytes for row in rows)
         return ExportNamespaceResponse(sink=request.sink, files=files, total_bytes=total)
 
@@ -103,26 +121,81 @@ class ExportService:
         partly = folder / f".{secrets.token_hex(8)}"
         try:
             await _fill(partly, pages)
-            await asyncio.to_thread(os.replace, partly, folder / path.name)
+            await asyncio.to_thread(_place, partly, folder / path.name)
         finally:
             with suppress(FileNotFoundError):
                 await asyncio.to_thread(os.unlink, partly)
 
-    async def _tell(self, name: NamespaceName, once: Once | None) -> None:
-        """Let the audit log have it, and remember the request's id."""
+    async def _first_answer(
+        self, name: NamespaceName, once: Once | None, now: datetime
+    ) -> ExportNamespaceResponse | None:
+        async with self.tasks.db.snapshot() as session:
+            engine = await engines.get(session, name.memory.engine)
+            found = await repeats.find_answer(session, engine.engine_id, once, now)
+        return None if found is None else ExportNamespaceResponse.model_validate(found)
+
+    async def _tell(
+        self,
+        name: NamespaceName,
+        answer: ExportNamespaceResponse,
+        once: Once | None,
+        now: datetime,
+    ) -> ExportNamespaceResponse:
+        """Let the audit log have it, and remember how the request was answered."""
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
-            now = self.tasks.clock.now()
-            await repeats.is_repeated(session, engine.engine_id, once, now)
+            first = await repeats.answered_with(session, engine.engine_id, once, now)
+            if first is not None:
+                return ExportNamespaceResponse.model_validate(first)
+            await repeats.keep_answer(session, engine.engine_id, once, answer.wire())
+        return answer
+
+
+def _not_written(error: OSError, sink: str, artifact: str, written: int) -> ServiceError:
+    """Return what is told of a file that could not be written, after `written` others.
+
+    Not what the system says of it, which may hold paths of this machine.
+    """
+    metadata = {"sink": sink, "filesWritten": str(written)}
+    if isinstance(error, (IsADirectoryError, NotADirectoryError, FileExistsError)):
+        return AlreadyExists(
+            f"In the sink {sink}, a folder or a file of an export before is in the way of"
+            f" artifacts/{artifact}; choose another directory.",
+            Reason.ID_TAKEN,
+            metadata=metadata,
+        )
+    message = f"The sink {sink} cannot be written to."
+    return Unavailable(message, Reason.NOT_READY, metadata=metadata)
 
 
 async def _fill(path: Path, pages: AsyncIterator[bytes]) -> None:
-    file = await asyncio.to_thread(path.open, "xb")
+    """Write a file that nobody but the service's own user can read; it is on the disk then."""
+    file = await asyncio.to_thread(_open, path)
     try:
         async for page in pages:
             await asyncio.to_thread(file.write, page)
+        await asyncio.to_thread(_sync, file)
     finally:
         await asyncio.to_thread(file.close)
+
+
+def _open(path: Path) -> BinaryIO:
+    return os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, _FILE_MODE), "wb")
+
+
+def _sync(file: BinaryIO) -> None:
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def _place(partly: Path, path: Path) -> None:
+    """Give a file that is whole its name, whatever had that before; so it is after a power cut."""
+    partly.replace(path)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(folder)
+    finally:
+        os.close(folder)
 
 
 def _made(sink: Path, below: Path) -> Path:
@@ -136,5 +209,5 @@ def _made(sink: Path, below: Path) -> Path:
         folder /= part
         if folder.is_symlink():
             raise OSError("leads out of the sink")
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(_FOLDER_MODE, exist_ok=True)
     return folder

@@ -15,8 +15,10 @@ from app.core.limits import Counted
 from app.core.names import NamespaceName
 from app.db.session import Session
 from app.limits.quotas import check_held, exhausted
+from app.llm.embedders import Embedders
 from app.settings import Settings
-from app.tasks import repository
+from app.tasks import erasure, lookups, repository
+from app.tasks.embedding import check_embedder
 from app.tasks.schemas import BeginsNamespace
 from app.tasks.tables import ArtifactRow, NamespaceRow
 from app.wire.scalars import moment_after
@@ -72,6 +74,7 @@ class Places:
 
     clock: Clock
     settings: Settings
+    embedders: Embedders
 
     async def begin(
         self,
@@ -87,25 +90,41 @@ class Places:
 
         Raises:
             AlreadyExists: it is there, and not for this caller.
-            InvalidArgument: it is there, and not as the request says.
+            InvalidArgument: it is there, and not as the request says; or its embedder is not known.
             NotFound: there is no such user for this caller.
+            PermissionDenied: it may not have its embedder, as it would be.
         """
         columns = beginning.columns(now, until)
+        await _give_way(session, name, now)
         row, is_new = await repository.begin_namespace(session, name, columns)
         if is_new:
+            check_embedder(self.embedders, row, is_chosen=True)
             return row
         for field, column in (("userId", "user_id"), ("embeddingModel", "embedding_model")):
             if columns[column] not in {None, getattr(row, column)}:
                 raise InvalidArgument.of_field(field, "the namespace is there, with another one.")
-        stricter = _stricter(row, beginning)
-        return await repository.update_namespace(session, row, stricter) if stricter else row
+        if stricter := _stricter(row, beginning):
+            row = await repository.update_namespace(session, row, stricter)
+            check_embedder(self.embedders, row, is_chosen=False)
+        return row
 
-    def check_room(self, row: NamespaceRow, length: int, artifacts: int) -> None:
-        """Make sure that a namespace, which is locked, may have more.
+    async def check_room(
+        self,
+        session: Session,
+        row: NamespaceRow,
+        length: int,
+        artifacts: int,
+        but: str | None = None,
+    ) -> None:
+        """Make sure that a namespace, which is locked, may have more, beside what is coming.
+
+        `but` is the content of the upload that is to be put there: it is coming no more.
 
         Raises:
             ResourceExhausted: it may not; names the quota.
         """
+        coming = await lookups.sum_coming(session, row, self.clock.now(), but)
+        artifacts, length = artifacts + coming[0], length + coming[1]
         most = self.settings.task_max_namespace_bytes
         if row.bytes + length > most:
             message = f"namespaces/{row.namespace} may have {most} bytes, and has no room for these"
@@ -115,13 +134,13 @@ class Places:
             message = f"namespaces/{row.namespace} may have {most} artifacts, and no more"
             raise exhausted(f"{message}.", "namespace_artifacts", limit=most)
 
-    async def check_engine(self, session: Session, engine_id: int) -> None:
-        """Make sure that what the engine holds by now is not too much.
+    async def check_engine(self, session: Session, engine_id: int, going: int = 0) -> None:
+        """Make sure that what the engine holds by now, without what is going, is not too much.
 
         Raises:
             ResourceExhausted: it is.
         """
-        await check_held(session, self.settings, engine_id, Counted.ARTIFACT_BYTES)
+        await check_held(session, self.settings, engine_id, Counted.ARTIFACT_BYTES, going)
 
     async def count(
         self, session: Session, row: NamespaceRow, added: Sequence[int], until: datetime
@@ -139,11 +158,15 @@ class Places:
 
     async def uncount(self, session: Session, row: NamespaceRow, gone: ArtifactRow) -> NamespaceRow:
         """Count an artifact out, of a namespace that is locked."""
-        values = {
+        values: dict[str, Any] = {
             "artifacts": row.artifacts - 1,
             "bytes": row.bytes - gone.size_bytes,
             "update_time": self.clock.now(),
         }
+        if gone.expire_time >= row.expire_time:
+            # What is left may not be there for as long.
+            latest = await lookups.latest_expiry(session, row)
+            values["expire_time"] = latest or row.expire_time
         return await repository.update_namespace(session, row, values)
 
     def expiry(self, ttl: timedelta | None, now: datetime) -> datetime:
@@ -163,6 +186,16 @@ def check_content_etag(row: ArtifactRow | None, etag: str | None) -> None:
     if row is None or etag not in {row.content_id, "*"}:
         # As `check_etag` has it, whose etags are numbers of versions.
         check_etag(0, "stale")
+
+
+async def _give_way(session: Session, name: NamespaceName, now: datetime) -> None:
+    """Remove a namespace that has expired, unless something is coming into it."""
+    row = await repository.lock_namespace(session, name)
+    if row is None or row.expire_time > now:
+        return
+    coming, _ = await lookups.sum_coming(session, row, now)
+    if not coming:
+        await erasure.remove_namespace(session, row)
 
 
 def _stricter(row: NamespaceRow, beginning: Beginning) -> dict[str, Any]:

@@ -4,11 +4,10 @@ All functions take part in the caller's transaction.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, delete, func, or_, select, update
+from sqlalchemy import ColumnElement, and_, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.core.errors import Aborted, AlreadyExists, NotFound, Reason
@@ -21,16 +20,8 @@ from app.tasks.kinds import State
 from app.tasks.tables import ArtifactRow, NamespaceRow
 
 
-@dataclass
-class Contents:
-    """What is in a namespace: how many artifacts and bytes, and the first artifacts."""
-
-    count: int
-    bytes: int
-    has_text: bool
-    artifacts: list[ArtifactRow] = field(default_factory=list)
-
-
+_TRIES = 2
+"""To begin a namespace that others delete at the same moment."""
 Sums = tuple[str, int, int, int]
 """A memory, and how many namespaces, artifacts and bytes it has."""
 
@@ -65,39 +56,41 @@ async def find_namespace(
 async def begin_namespace(
     session: Session, name: NamespaceName, values: Mapping[str, Any]
 ) -> tuple[NamespaceRow, bool]:
-    """Return a namespace, locked, and whether it was begun here; an expired one gives way.
+    """Return a namespace, locked, and whether it was begun here.
 
     Raises:
+        Aborted: others begin and delete it at the same time.
         AlreadyExists: it is there, and not for the session's caller.
         NotFound: the session's caller does not reach the user.
     """
     user = values["user_id"]
     if user is None and conditions_of(session):
         # A caller who is bound may add to what is there without saying whose that is.
-        found = await _lock_namespace(session, name)
-        if found is not None and found.expire_time > values["create_time"]:
+        found = await lock_namespace(session, name)
+        if found is not None:
             return found, False
     check_scope(session, {} if user is None else {"user_id": user})
-    await session.execute(
-        delete(NamespaceRow).where(
-            _is_namespace(name), NamespaceRow.expire_time <= values["create_time"]
-        )
-    )
     key = {"engine_id": name.memory.engine.engine, "memory": name.memory.memory}
     given = {**key, "namespace": name.namespace, **values}
     statement = insert(NamespaceRow).values(given).on_conflict_do_nothing()
-    made = (await session.execute(statement.returning(NamespaceRow))).scalar_one_or_none()
-    if made is not None:
-        return made, True
-    row = await _lock_namespace(session, name)
-    if row is None:
+    for _ in range(_TRIES):
+        made = (await session.execute(statement.returning(NamespaceRow))).scalar_one_or_none()
+        if made is not None:
+            return made, True
+        row = await lock_namespace(session, name)
+        if row is not None:
+            return row, False
+        # It was deleted in between, or is another user's.
+    if conditions_of(session):
         raise AlreadyExists(
             f"namespaces/{name.namespace} exists; choose another name.", Reason.ID_TAKEN
         )
-    return row, False
+    message = f"namespaces/{name.namespace} was deleted meanwhile; send this again."
+    raise Aborted(message, Reason.CONCURRENT_CHANGE)
 
 
-async def _lock_namespace(session: Session, name: NamespaceName) -> NamespaceRow | None:
+async def lock_namespace(session: Session, name: NamespaceName) -> NamespaceRow | None:
+    """Return a namespace, locked, if it is there, whatever is in it."""
     statement = select(NamespaceRow).where(_is_namespace(name)).with_for_update()
     return (await session.execute(statement)).scalar_one_or_none()
 
@@ -108,7 +101,7 @@ async def lock_for_upload(session: Session, name: NamespaceName) -> NamespaceRow
     Raises:
         Aborted: it was deleted meanwhile.
     """
-    row = await _lock_namespace(session, name)
+    row = await lock_namespace(session, name)
     if row is None:
         raise gone_meanwhile()
     return row
@@ -246,52 +239,6 @@ async def list_artifacts(
     statement = select(ArtifactRow).where(_is_in(name), _is_readable(now))
     order = (ArtifactRow.ordinal, ArtifactRow.content_id)
     return (await session.execute(sliced(statement, order, page))).scalars().all()
-
-
-async def read_contents(
-    session: Session, name: TaskMemoryName, namespaces: Sequence[str], now: datetime, limit: int
-) -> dict[str, Contents]:
-    """Return what is in namespaces of a memory: of each the first `limit`, and the sums of all."""
-    row, inside = ArtifactRow, ArtifactRow.namespace
-    listed = (
-        select(
-            row.engine_id,
-            row.content_id,
-            func.row_number()
-            .over(partition_by=inside, order_by=(row.ordinal, row.content_id))
-            .label("place"),
-            func.count().over(partition_by=inside).label("count"),
-            func.sum(row.size_bytes).over(partition_by=inside).label("bytes"),
-            func.bool_or(_has_text()).over(partition_by=inside).label("has_text"),
-        )
-        .where(
-            row.engine_id == name.engine.engine,
-            row.memory == name.memory,
-            inside.in_(namespaces),
-            _is_readable(now),
-        )
-        .subquery("listed")
-    )
-    statement = (
-        select(row, listed.c.count, listed.c.bytes, listed.c.has_text)
-        .join(
-            listed,
-            and_(row.engine_id == listed.c.engine_id, row.content_id == listed.c.content_id),
-        )
-        .where(row.engine_id == name.engine.engine, listed.c.place <= limit)
-        .order_by(listed.c.place)
-    )
-    found: dict[str, Contents] = {}
-    for artifact, count, length, has_text in await session.execute(statement):
-        known = found.setdefault(
-            artifact.namespace, Contents(count, int(length), has_text=has_text)
-        )
-        known.artifacts.append(artifact)
-    return found
-
-
-def _has_text() -> ColumnElement[bool]:
-    return or_(ArtifactRow.chunks > 0, ArtifactRow.state == State.INDEXING)
 
 
 async def find_names(

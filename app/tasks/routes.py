@@ -13,6 +13,7 @@ from app.documents.media_types import BYTES, MediaType
 from app.engines.config import Ttl
 from app.tasks.exports import ExportService
 from app.tasks.places import Beginning
+from app.tasks.removals import RemovalService
 from app.tasks.schemas import (
     Artifact,
     ExportNamespaceRequest,
@@ -36,7 +37,7 @@ from app.tasks.storing import StoringService
 from app.tasks.tooling import PolicyService
 from app.tasks.uploads import Upload, UploadService
 from app.web.body import pieces
-from app.web.contents import read_digest, read_range, write_digest
+from app.web.contents import check_whole, read_digest, read_range, write_digest
 from app.web.context import Context, Mutation
 from app.web.errors import ErrorBody, render
 from app.web.etag import IfMatch, etag_of
@@ -51,6 +52,7 @@ from app.web.paging import Page
 from app.web.paths import ENGINE
 from app.web.routing import Router
 from app.wire.base import Empty
+from app.wire.task_fields import TaskId
 
 router = Router("task memories")
 
@@ -102,7 +104,7 @@ async def get_task_memory(context: Context, name: TaskMemoryPath) -> TaskMemory:
 @router.delete(_MEMORY, summary="Delete a task memory", operation_id="deleteTaskMemory")
 async def delete_task_memory(context: Mutation, name: TaskMemoryPath) -> Empty:
     """Erase all that is in a memory, beyond recovery; the policies of its tools stay."""
-    await TaskService.of(context.resources).delete_memory(name, context.once({}))
+    await RemovalService(TaskService.of(context.resources)).delete_memory(name, context.once({}))
     return Empty()
 
 
@@ -201,7 +203,8 @@ async def delete_namespace(
 ) -> Empty:
     """Erase all that is in a namespace, beyond recovery."""
     once = context.once({"etag": if_match})
-    await TaskService.of(context.resources).delete_namespace(name, if_match, once)
+    service = RemovalService(TaskService.of(context.resources))
+    await service.delete_namespace(name, if_match, once)
     return Empty()
 
 
@@ -226,6 +229,7 @@ class _Said:
 
 
 async def _said(
+    *,
     user_id: Annotated[
         str | None,
         Query(
@@ -234,6 +238,20 @@ async def _said(
             description="Whose the namespace is that this begins; needed of bound callers.",
         ),
     ] = None,
+    tool: Annotated[
+        TaskId | None,
+        Query(
+            description="What has put it out: its policy says then whether it is sensitive, and"
+            " how long it is kept.",
+        ),
+    ] = None,
+    sensitive: Annotated[
+        bool,
+        Query(description="Whether what is derived from the namespace stays off the prompt, too."),
+    ] = False,
+    local_only: Annotated[
+        bool, Query(alias="localOnly", description="Whether no remote model may read it.")
+    ] = False,
     ttl: Annotated[str | None, Query(description='How long it is kept, such as "3600s".')] = None,
     content_digest: Annotated[
         str | None, Header(description="`sha-256=:...:`, of the bytes; others are 400.")
@@ -244,7 +262,13 @@ async def _said(
     except ValidationError:
         description = 'must be a positive duration, such as "3600s", of a thousand years at most.'
         raise InvalidArgument.of_field("ttl", description) from None
-    beginning = Beginning(user_id=user_id or None, ttl=life)
+    beginning = Beginning(
+        user_id=user_id or None,
+        tool=tool,
+        sensitive=sensitive,
+        local_only=local_only,
+        ttl=life,
+    )
     return _Said(beginning, read_digest(content_digest))
 
 
@@ -267,9 +291,13 @@ async def upload_artifact(
 ) -> Artifact:
     """Store a body of any media type, as it comes.
 
-    Without `If-Match`, what is under the name is not replaced: the same bytes again are 200, others
-    409 ABORTED.
+    Without `If-Match`, what is under the name is not replaced: the same bytes again are 200, and
+    leave it as it is, with the time at which it expires; others are 409 ABORTED. So are the same
+    bytes where the caller may not know them: with neither `artifacts.content` nor, unless the
+    namespace is sensitive, `artifacts.derive`. Without `Content-Length`, the longest artifact is
+    counted while it comes.
     """
+    check_whole(request.headers)
     service = UploadService(TaskService.of(context.resources))
     upload = Upload(
         name=name,
@@ -342,7 +370,8 @@ async def download_artifact(
 async def delete_artifact(context: Mutation, name: ArtifactPath, if_match: IfMatch = None) -> Empty:
     """Erase an artifact, beyond recovery; with the last one, its namespace goes."""
     once = context.once({"etag": if_match})
-    await TaskService.of(context.resources).delete_artifact(name, if_match, once)
+    service = RemovalService(TaskService.of(context.resources))
+    await service.delete_artifact(name, if_match, once)
     return Empty()
 
 

@@ -3,9 +3,9 @@
 The methods are this service's own. Those of readers are in `app.readers.schemas`.
 """
 
-from typing import Any, ClassVar, Self
+from typing import Annotated, Any, ClassVar, Self
 
-from pydantic import ConfigDict, Field, JsonValue, model_validator
+from pydantic import ConfigDict, FailFast, Field, JsonValue, model_validator
 
 from app.engines.config import Ttl
 from app.tasks.forms import Directory, ModelName, OffPromptField, UserId
@@ -17,8 +17,12 @@ from app.wire.task_fields import MediaTypeField, TaskId, TaskModel
 MAX_MODELS = 50
 MAX_LISTED = 100
 """Artifacts that a reference lists; its count and bytes are of all."""
+MAX_LISTED_IN_LISTS = 10
+"""The same where namespaces are listed."""
 MAX_INLINE_TOKENS = 1_000_000
 MAX_TO_EXPORT = 1_000
+MAX_ELEMENTS = 10_000
+"""Of a list, whatever the service is set to; the first that is wrong ends the reading."""
 
 
 class PolicyFields(TaskModel):
@@ -102,7 +106,9 @@ class Output(TaskModel):
     text: str | None = Field(None, description="Of `text`, `info` and `error`.")
     json_value: JsonValue = Field(None, alias="json", description="Of `json`: any value.")
     data: Base64Bytes | None = Field(None, description="Of `blob`.")
-    elements: list["Output"] | None = Field(None, description="Of `list`; none is a list itself.")
+    elements: Annotated[list["Output"] | None, FailFast()] = Field(
+        None, max_length=MAX_ELEMENTS, description="Of `list`; none is a list itself."
+    )
     media_type: MediaTypeField | None = Field(
         None, description="Of `text` (`text/plain`) and `blob` (`application/octet-stream`)."
     )
@@ -152,7 +158,9 @@ class NamespaceSettings(TaskModel):
         None, max_length=MAX_MODELS, description="Only these may read it; absent: all configured."
     )
     embedding_model: ModelName | None = Field(
-        None, description="May turn it into vectors; absent: none, and words are searched."
+        None,
+        description="The id of the embedding model that turns it, and questions about it, into"
+        " vectors; absent: none does, and words are searched.",
     )
     ttl: Ttl | None = Field(None, description="Input only: expiry is now + ttl.")
 
@@ -208,7 +216,9 @@ class StoreArtifactsRequest(BeginsNamespace):
         json_schema_extra={"examples": [{"artifacts": [{"kind": "text", "text": "Some notes"}]}]}
     )
 
-    artifacts: list[Output] = Field(min_length=1, description="Of kind text, json or blob.")
+    artifacts: Annotated[list[Output], FailFast()] = Field(
+        min_length=1, max_length=MAX_ELEMENTS, description="Of kind text, json or blob."
+    )
 
 
 class ArtifactReference(WireModel):
@@ -233,13 +243,17 @@ class Reference(WireModel):
 
     memory: TaskId
     namespace: TaskId
-    artifacts: list[ArtifactReference] = Field(description=f"The first {MAX_LISTED}.")
+    artifacts: list[ArtifactReference] = Field(
+        description=f"The first {MAX_LISTED}; where namespaces are listed, {MAX_LISTED_IN_LISTS}."
+    )
     count: int
     total_bytes: Int64
     created_time: Timestamp
     expire_time: Timestamp
     readable_with: list[Reader] = Field(description="Empty: nothing can read it.")
-    derived_from: list[Source] | None = Field(None, description=f"The first {MAX_LISTED}.")
+    derived_from: list[Source] | None = Field(
+        None, description=f"Of those that are listed, the first {MAX_LISTED}."
+    )
 
 
 class Passed(WireModel):

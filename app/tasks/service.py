@@ -3,14 +3,14 @@
 What writes artifacts is above this: `storing.py` and `uploads.py`.
 """
 
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from app.core.auth import Caller
 from app.core.clock import Clock
-from app.core.errors import NotFound, PermissionDenied, Reason
+from app.core.errors import PermissionDenied, Reason
 from app.core.etags import check_etag
 from app.core.names import ArtifactName, EngineName, NamespaceName, TaskMemoryName
 from app.core.once import Once
@@ -21,14 +21,18 @@ from app.db.session import Database, Session
 from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.engines.schemas import name_of
+from app.llm.embedders import Embedders
 from app.operations import repeats
 from app.resources import Resources
 from app.settings import Settings
-from app.tasks import erasure, repository
+from app.tasks import listing, lookups, repository, vectors
 from app.tasks.contents import Pages, Place
-from app.tasks.places import Places, check_content_etag
+from app.tasks.embedding import check_embedder
+from app.tasks.indexing import embed_later
+from app.tasks.places import Places
 from app.tasks.schemas import (
     MAX_LISTED,
+    MAX_LISTED_IN_LISTS,
     Artifact,
     ListArtifactsResponse,
     ListNamespacesResponse,
@@ -51,21 +55,22 @@ class TaskService:
     db: Database
     clock: Clock
     settings: Settings
+    embedders: Embedders
 
     @classmethod
     def of(cls, resources: Resources) -> "TaskService":
         """Build the service from the process's resources."""
-        return cls(resources.db, resources.clock, resources.settings)
+        return cls(resources.db, resources.clock, resources.settings, resources.embedders)
 
     @property
     def places(self) -> Places:
         """Where artifacts are put."""
-        return Places(self.clock, self.settings)
+        return Places(self.clock, self.settings, self.embedders)
 
     async def reference(self, session: Session, row: NamespaceRow, now: datetime) -> Reference:
         """Return what may be known of a namespace."""
         memory = TaskMemoryName(EngineName("-", "-", row.engine_id), row.memory)
-        found = await repository.read_contents(session, memory, [row.namespace], now, MAX_LISTED)
+        found = await listing.read_contents(session, memory, [row.namespace], now, MAX_LISTED)
         return reference_of(self.settings, row, found.get(row.namespace))
 
     # Task memories
@@ -96,47 +101,12 @@ class TaskService:
             engine = name_of(await engines.get(session, name.engine))
             return _memory_of(engine, await repository.get_memory(session, name, self.clock.now()))
 
-    async def delete_memory(self, name: TaskMemoryName, once: Once | None) -> None:
-        """Erase all namespaces of a memory that the caller sees; policies of tools stay.
-
-        Each is a transaction of its own, so that a large memory holds nobody up; the last one tells
-        of all.
-
-        Raises:
-            NotFound: there is nothing in it.
-        """
-        now = self.clock.now()
-        removed = 0
-        while batch := await self._remove_some(name, now):
-            removed += batch
-        async with self.db.transaction() as session:
-            engine = await engines.get(session, name.engine, Lock.SHARED)
-            is_repeated = await repeats.is_repeated(session, engine.engine_id, once, now)
-            if not removed and not is_repeated:
-                raise NotFound.of(name)
-
-    async def _remove_some(self, name: TaskMemoryName, now: datetime) -> int:
-        """Remove the oldest namespaces of a memory; return how many there were."""
-        parts = self.db.in_parts()
-        oldest = Slice[tuple[datetime, str]](MAX_NAMESPACE_PAGE, None, is_descending=False)
-        async with parts.snapshot() as session:
-            await engines.get(session, name.engine)
-            rows = await repository.list_namespaces(session, name, now, oldest)
-        for row in rows:
-            async with parts.transaction() as session:
-                found = await repository.find_namespace(
-                    session, NamespaceName(name, row.namespace), now, for_update=True
-                )
-                if found is not None:
-                    await erasure.remove_namespace(session, found)
-        return len(rows)
-
     # Namespaces
 
     async def list_namespaces(
         self, name: TaskMemoryName, page: PageRequest
     ) -> ListNamespacesResponse:
-        """Return a page of namespaces, newest first."""
+        """Return a page of namespaces, newest first; of what is in each, little is listed."""
         limit = clamp_page_size(page.size, maximum=MAX_NAMESPACE_PAGE)
         query = {"list": "namespaces", "memory": f"{name.engine.engine}/{name.memory}"}
         after = typed_key(decode_token(page.token, query), datetime, str) if page.token else None
@@ -146,8 +116,8 @@ class TaskService:
             asked = Slice(limit + 1, after, is_descending=True)
             rows = await repository.list_namespaces(session, name, now, asked)
             shown = rows[:limit]
-            inside = await repository.read_contents(
-                session, name, [row.namespace for row in shown], now, MAX_LISTED
+            inside = await listing.read_contents(
+                session, name, [row.namespace for row in shown], now, MAX_LISTED_IN_LISTS
             )
         last = shown[-1] if len(rows) > limit else None
         return ListNamespacesResponse(
@@ -178,25 +148,31 @@ class TaskService:
 
         Raises:
             Aborted: the etag is stale.
+            InvalidArgument: there is no such embedder.
             NotFound: there is none.
-            PermissionDenied: it would become looser, and the caller may not do that.
+            PermissionDenied: it would become looser, and the caller may not do that; or it may not
+                have its embedder, as it would be.
         """
         now = self.clock.now()
         async with self.db.transaction() as session:
-            await engines.get(session, name.memory.engine, Lock.SHARED)
+            engine = await engines.get(session, name.memory.engine, Lock.SHARED)
             if not await repeats.is_repeated(session, name.memory.engine.engine, once, now):
                 row = await repository.get_namespace(session, name, now, for_update=True)
                 check_etag(row.version, etag)
+                before = row.embedding_model
                 values = self._changed(request, now)
-                if _loosens(row, values) and not caller.may(Permission.ENGINES_UPDATE):
-                    raise PermissionDenied(
-                        "What is set for a namespace can be loosened with engines.update only.",
-                        Reason.PERMISSION_MISSING,
-                        metadata={"permission": Permission.ENGINES_UPDATE.value},
-                    )
+                if not caller.may(Permission.ENGINES_UPDATE):
+                    await _check_no_looser(session, row, values, now)
                 if "expire_time" in values:
                     await repository.set_expiry(session, name, values["expire_time"], now)
-                await repository.update_namespace(session, row, {**values, "update_time": now})
+                changed = {**values, "update_time": now}
+                row = await repository.update_namespace(session, row, changed)
+                is_chosen = row.embedding_model != before
+                check_embedder(self.embedders, row, is_chosen=is_chosen)
+                if is_chosen:
+                    await vectors.remove(session, name)
+                if "embedding_model" in values:
+                    await embed_later(session, self.settings, name_of(engine), row, now)
             return await self._read_namespace(session, name, now)
 
     def _changed(self, request: UpdateNamespaceRequest, now: datetime) -> dict[str, Any]:
@@ -211,30 +187,12 @@ class TaskService:
             values["expire_time"] = self.places.expiry(request.ttl, now)
         return values
 
-    async def delete_namespace(
-        self, name: NamespaceName, etag: str | None, once: Once | None
-    ) -> None:
-        """Erase a namespace with all that is in it, beyond recovery.
-
-        Raises:
-            Aborted: the etag is stale.
-            NotFound: there is none.
-        """
-        now = self.clock.now()
-        async with self.db.transaction() as session:
-            await engines.get(session, name.memory.engine, Lock.SHARED)
-            if await repeats.is_repeated(session, name.memory.engine.engine, once, now):
-                return
-            row = await repository.get_namespace(session, name, now, for_update=True)
-            check_etag(row.version, etag)
-            await erasure.remove_namespace(session, row)
-
     async def _read_namespace(
         self, session: Session, name: NamespaceName, now: datetime
     ) -> Namespace:
         engine = await engines.get(session, name.memory.engine)
         row = await repository.get_namespace(session, name, now)
-        inside = await repository.read_contents(
+        inside = await listing.read_contents(
             session, name.memory, [name.namespace], now, MAX_LISTED
         )
         memory = TaskMemoryName(name_of(engine), name.memory.memory)
@@ -260,10 +218,11 @@ class TaskService:
             await repository.get_namespace(session, name, now)
             asked = Slice(limit + 1, after, is_descending=False)
             rows = await repository.list_artifacts(session, name, now, asked)
+            silent = await listing.list_silent(session, rows)
         last = rows[limit - 1] if len(rows) > limit else None
         stored = NamespaceName(TaskMemoryName(engine, name.memory.memory), name.namespace)
         return ListArtifactsResponse(
-            artifacts=[self.shown(stored, row, caller) for row in rows[:limit]],
+            artifacts=[self.shown(stored, row, caller, silent) for row in rows[:limit]],
             next_page_token=last and encode_token(query, [last.ordinal, last.content_id]),
         )
 
@@ -276,13 +235,25 @@ class TaskService:
         async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.namespace.memory.engine))
             row = await repository.get_artifact(session, name, self.clock.now())
+            silent = await listing.list_silent(session, [row])
         memory = TaskMemoryName(engine, name.namespace.memory.memory)
-        return self.shown(NamespaceName(memory, name.namespace.namespace), row, caller)
+        return self.shown(NamespaceName(memory, name.namespace.namespace), row, caller, silent)
 
-    def shown(self, namespace: NamespaceName, row: ArtifactRow, caller: Caller) -> Artifact:
-        """Return what a caller may know of an artifact."""
-        may_see_content = caller.may(Permission.ARTIFACTS_CONTENT)
-        return artifact_of(self.settings, namespace, row, may_see_content=may_see_content)
+    def shown(
+        self,
+        namespace: NamespaceName,
+        row: ArtifactRow,
+        caller: Caller,
+        silent: Collection[str] = (),
+    ) -> Artifact:
+        """Return what a caller may know of an artifact; `silent` are those `listing` says."""
+        return artifact_of(
+            self.settings,
+            namespace,
+            row,
+            may_see_content=caller.may(Permission.ARTIFACTS_CONTENT),
+            is_silent=row.content_id in silent,
+        )
 
     async def find_content(self, name: ArtifactName) -> ArtifactRow:
         """Return an artifact whose content can be read.
@@ -302,39 +273,34 @@ class TaskService:
         """
         return Pages(self.db, Place.of(row)).read(start, end)
 
-    async def delete_artifact(
-        self, name: ArtifactName, etag: str | None, once: Once | None
-    ) -> None:
-        """Erase an artifact, beyond recovery; with the last one, its namespace goes.
 
-        Raises:
-            Aborted: the etag is stale.
-            NotFound: there is none.
-        """
-        now = self.clock.now()
-        engine_id = name.namespace.memory.engine.engine
-        async with self.db.transaction() as session:
-            await engines.get(session, name.namespace.memory.engine, Lock.SHARED)
-            if await repeats.is_repeated(session, engine_id, once, now):
-                return
-            namespace = await repository.find_namespace(
-                session, name.namespace, now, for_update=True
-            )
-            row = await repository.get_artifact(session, name, now, for_update=True)
-            assert namespace is not None, "an artifact is in a namespace that is there"
-            check_content_etag(row, etag)
-            await erasure.remove_artifact(session, namespace, row)
-            namespace = await self.places.uncount(session, namespace, row)
-            await erasure.remove_if_empty(session, namespace)
+async def _check_no_looser(
+    session: Session, row: NamespaceRow, values: dict[str, Any], now: datetime
+) -> None:
+    """Make sure that a change by somebody without `engines.update` lets no more be done.
+
+    Raises:
+        PermissionDenied: it does.
+    """
+    earliest = await lookups.earliest_expiry(session, row, now)
+    if _loosens(row, values, earliest or row.expire_time):
+        raise PermissionDenied(
+            "What is set for a namespace can be loosened with engines.update only.",
+            Reason.PERMISSION_MISSING,
+            metadata={"permission": Permission.ENGINES_UPDATE.value},
+        )
 
 
-def _loosens(row: NamespaceRow, values: dict[str, Any]) -> bool:
-    """Say whether a change lets more be done with a namespace than may be now."""
+def _loosens(row: NamespaceRow, values: dict[str, Any], earliest: datetime) -> bool:
+    """Say whether a change lets more be done with a namespace than may be now.
+
+    `earliest` is when the first of what is in it expires.
+    """
     flags = (flag for flag in ("sensitive", "local_only") if not values.get(flag, True))
     if any(getattr(row, flag) for flag in flags):
         return True
-    if row.sensitive and values.get("expire_time", row.expire_time) > row.expire_time:
-        # The policy of its tool may have said how long it is kept.
+    if row.sensitive and values.get("expire_time", earliest) > earliest:
+        # The policy of its tool may have said how long that is kept.
         return True
     if values.get("embedding_model", row.embedding_model) not in {None, row.embedding_model}:
         return True

@@ -22,7 +22,8 @@ from app.engines.tables import EngineRow
 from app.operations import repeats
 from app.tasks import contents, erasure, policies, repository
 from app.tasks.contents import Place
-from app.tasks.indexing import index_later
+from app.tasks.embedding import check_choice
+from app.tasks.indexing import embed_later, index_later
 from app.tasks.kinds import Disposition, Kind, OffPrompt
 from app.tasks.outputs import Decided, Item, Limits, Wishes, decide, handling, items_of
 from app.tasks.places import Beginning
@@ -103,8 +104,10 @@ class StoringService:
             NotFound: there is no such engine, or for the caller no such user.
             ResourceExhausted: it is too long, or a quota is used up.
         """
+        check_choice(self.tasks.embedders, request.embedding_model, caller)
         decided, beginning = await self._decide(name, request)
         if decided.disposition is not Disposition.STORED:
+            await self._remember(name, once)
             return ProcessOutputResponse(
                 disposition=decided.disposition, prompt_text=decided.prompt_text
             )
@@ -129,6 +132,7 @@ class StoringService:
             AlreadyExists: one of the names is taken.
             InvalidArgument, NotFound, ResourceExhausted: as for `process`.
         """
+        check_choice(self.tasks.embedders, request.embedding_model, caller)
         items = await asyncio.to_thread(items_of, request.artifacts, self._limits)
         reference = await self._store(name, Beginning.of(request), items, once)
         may_derive = caller.may(Permission.ARTIFACTS_DERIVE)
@@ -181,6 +185,14 @@ class StoringService:
         beginning = replace(Beginning.of(request), sensitive=held.sensitive, ttl=held.ttl)
         return decided, beginning
 
+    async def _remember(self, name: TaskMemoryName, once: Once | None) -> None:
+        """Remember the id of a request that stores nothing, so that it is for no other."""
+        if once is not None:
+            async with self.tasks.db.transaction() as session:
+                engine = await engines.get(session, name.engine, Lock.SHARED)
+                now = self.tasks.clock.now()
+                await repeats.is_repeated(session, engine.engine_id, once, now)
+
     async def _store(
         self,
         name: NamespaceName,
@@ -204,13 +216,15 @@ class StoringService:
         now = self.tasks.clock.now()
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
-            if await repeats.is_repeated(session, engine.engine_id, once, now):
-                row = await repository.get_namespace(session, name, now)
-            else:
-                row = await self.put(session, engine, batch, now)
             memory = TaskMemoryName(name_of(engine), name.memory.memory)
             note(session, resource=str(NamespaceName(memory, name.namespace)))
-            return await self.tasks.reference(session, row, now)
+            first = await repeats.answered_with(session, engine.engine_id, once, now)
+            if first is not None:
+                return Reference.model_validate(first)
+            row = await self.put(session, engine, batch, now)
+            reference = await self.tasks.reference(session, row, now)
+            await repeats.keep_answer(session, engine.engine_id, once, reference.wire())
+            return reference
 
     async def put(
         self, session: Session, engine: EngineRow, batch: Batch, now: datetime
@@ -224,7 +238,7 @@ class StoringService:
         until = places.expiry(batch.beginning.ttl, now)
         row = await places.begin(session, batch.name, batch.beginning, now, until)
         row = await self._make_way(session, batch, row, now)
-        places.check_room(row, sum(batch.lengths), len(batch.items))
+        await places.check_room(session, row, sum(batch.lengths), len(batch.items))
         names = await _names(session, batch, row)
         placed = [Place(row.engine_id, row.memory, row.namespace, str(new_id(now))) for _ in names]
         common: dict[str, Any] = {"version": 1, "create_time": now, "expire_time": until}
@@ -251,6 +265,8 @@ class StoringService:
             await contents.insert_chunks(session, place, prepared.language, prepared.chunks)
             if prepared.is_indexed_later:
                 await index_later(session, self.tasks.settings, engine, row, place, now)
+        if any(prepared.chunks for prepared in batch.prepared):
+            await embed_later(session, self.tasks.settings, name_of(engine), row, now)
         row = await places.count(session, row, batch.lengths, until)
         await places.check_engine(session, row.engine_id)
         return row

@@ -8,7 +8,6 @@ from sqlalchemy import (
     Index,
     LargeBinary,
     Text,
-    UniqueConstraint,
 )
 from sqlalchemy import text as sql_text
 from sqlalchemy.dialects.postgresql import ARRAY, REGCONFIG, TSVECTOR
@@ -16,6 +15,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.base import Base, JsonList
 from app.db.bindings import ByKeys, ByParent
+from app.db.columns import EMBEDDING
 
 _NAMESPACE = ("engine_id", "memory", "namespace")
 _FALSE = sql_text("false")
@@ -109,7 +109,7 @@ class ArtifactRow(Base):
     sniffed_type: Mapped[str | None] = mapped_column(Text)
     """What its first bytes look like, where that is known."""
     size_bytes: Mapped[int]
-    """While it is uploading, what was said that will come."""
+    """While it is uploading, what was said that will come, or the most that may."""
     sha256: Mapped[bytes | None] = mapped_column(LargeBinary)
     token_estimate: Mapped[int] = mapped_column(server_default=_ZERO)
     language: Mapped[str | None] = mapped_column(Text)
@@ -163,8 +163,6 @@ class ChunkRow(Base):
             ["task_artifacts.engine_id", "task_artifacts.content_id"],
             ondelete="CASCADE",
         ),
-        UniqueConstraint(*_NAMESPACE, "content_id", "n", name="uq_task_chunks_namespace"),
-        Index("ix_task_chunks_terms", "terms", postgresql_using="gin"),
     )
 
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
@@ -180,6 +178,30 @@ class ChunkRow(Base):
     tokens: Mapped[int]
     language: Mapped[str] = mapped_column(REGCONFIG, server_default=sql_text("'simple'::regconfig"))
     terms: Mapped[str] = mapped_column(TSVECTOR, Computed(_TERMS, persisted=True), deferred=True)
+
+
+class VectorRow(Base):
+    """The vector of a part of a piece, by the model that its namespace names; most have none."""
+
+    __tablename__ = "task_vectors"
+    conditioned_by = ByParent("task_namespaces", _NAMESPACE)
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["engine_id", "content_id"],
+            ["task_artifacts.engine_id", "task_artifacts.content_id"],
+            ondelete="CASCADE",
+        ),
+    )
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    content_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    n: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    part: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    """From 0: models read less at a time than readers do."""
+    memory: Mapped[str] = mapped_column(Text)
+    namespace: Mapped[str] = mapped_column(Text)
+    model_id: Mapped[str] = mapped_column(Text)
+    embedding: Mapped[list[float]] = mapped_column(EMBEDDING)
 
 
 class ToolPolicyRow(Base):

@@ -10,7 +10,7 @@ import asyncio
 import hashlib
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -19,16 +19,18 @@ import structlog
 from app.core.auth import Caller
 from app.core.errors import Aborted, InvalidArgument, Reason, ResourceExhausted, ServiceError
 from app.core.ids import new_id
-from app.core.names import ArtifactName, NamespaceName, TaskMemoryName
+from app.core.names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
+from app.core.permissions import Permission
 from app.db.session import Session
 from app.documents.charsets import HEAD_BYTES
 from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.engines.schemas import name_of
-from app.tasks import contents, erasure, repository
+from app.tasks import contents, erasure, policies, repository
 from app.tasks.contents import PAGE_BYTES, Pages, Place
-from app.tasks.indexing import index_later
+from app.tasks.indexing import embed_later, index_later
 from app.tasks.kinds import State
+from app.tasks.outputs import Limits, Wishes, handling
 from app.tasks.places import Beginning, check_content_etag
 from app.tasks.preparing import Prepared, check_storable, kind_of, prepare
 from app.tasks.schemas import Artifact
@@ -39,6 +41,8 @@ log = structlog.get_logger()
 
 _OTHER = "other"
 """The etag of nothing."""
+_withdrawals: set[asyncio.Task[None]] = set()
+"""Those under way: the event loop itself would not keep them from being collected."""
 
 
 @dataclass(frozen=True)
@@ -84,6 +88,8 @@ class UploadService:
     async def put(self, upload: Upload, pieces: AsyncIterator[bytes], caller: Caller) -> Artifact:
         """Store what comes under the artifact's name; the same bytes again change nothing.
 
+        To callers that may not know what is there, the same bytes are as any others.
+
         Raises:
             Aborted: other bytes are under the name, or not those with the etag.
             InvalidArgument: the bytes are not those of the digest, or were broken off.
@@ -93,6 +99,7 @@ class UploadService:
         most = self.tasks.settings.task_max_artifact_bytes
         if upload.size is not None and upload.size > most:
             raise _too_large(most)
+        upload = await self._under_policy(upload)
         async with self._begun(upload) as place:
             received = await self._receive(place, pieces)
             digest: bytes = received.digest.digest()
@@ -105,6 +112,21 @@ class UploadService:
             )
             return await self._end(upload, place, prepared, caller)
 
+    async def _under_policy(self, upload: Upload) -> Upload:
+        """Return an upload as the policy of the tool has it that has put it out, if one is said."""
+        said, memory = upload.beginning, upload.name.namespace.memory
+        if said.tool is None:
+            return upload
+        async with self.tasks.db.snapshot() as session:
+            await engines.get(session, memory.engine)
+            row = await policies.find(session, ToolPolicyName(memory, said.tool))
+        if row is None:
+            return upload
+        policy = Wishes(sensitive=row.sensitive, ttl=row.ttl)
+        held = handling(policy, Wishes(sensitive=said.sensitive, ttl=said.ttl), Limits())
+        beginning = replace(said, sensitive=held.sensitive, ttl=held.ttl)
+        return replace(upload, beginning=beginning)
+
     @asynccontextmanager
     async def _begun(self, upload: Upload) -> AsyncIterator[Place]:
         """Make room for what comes; take back what is not put under its name in the block."""
@@ -112,8 +134,12 @@ class UploadService:
         try:
             yield place
         except BaseException:
-            # Whoever cancels this waits for it: it is the work of a moment.
-            await asyncio.shield(self._withdraw(upload, place))
+            # Whoever cancels this waits for it: it is the work of a moment. Cancelled once more, it
+            # goes on by itself.
+            withdrawal = asyncio.create_task(self._withdraw(upload, place))
+            _withdrawals.add(withdrawal)
+            withdrawal.add_done_callback(_withdrawals.discard)
+            await asyncio.shield(withdrawal)
             raise
 
     async def _begin(self, upload: Upload) -> Place:
@@ -121,16 +147,21 @@ class UploadService:
         now = service.clock.now()
         check_storable(service.settings, kind_of(upload.media_type))
         content_id = str(new_id(now))
+        most = service.settings.task_max_artifact_bytes
+        # Whoever does not say how much will come could fill what others need.
+        length = most if upload.size is None else upload.size
         until = now + timedelta(seconds=service.settings.task_upload_seconds)
         async with service.db.in_parts().transaction() as session:
             engine = await engines.get(session, name.namespace.memory.engine, Lock.SHARED)
             namespace = await service.places.begin(
                 session, name.namespace, upload.beginning, now, until
             )
-            if upload.etag is not None:
-                found = await repository.find_artifact(session, name, now)
-                check_content_etag(found, upload.etag)
-            service.places.check_room(namespace, upload.size or 0, 0)
+            found = await repository.find_artifact(session, name, now)
+            check_content_etag(found, upload.etag)
+            # It takes the place of what is there, or is the same.
+            going = 0 if found is None else found.size_bytes
+            added = 1 if found is None else 0
+            await service.places.check_room(session, namespace, length - going, added)
             await repository.insert_artifacts(
                 session,
                 [
@@ -143,7 +174,7 @@ class UploadService:
                         "ordinal": 0,
                         "kind": kind_of(upload.media_type),
                         "media_type": upload.media_type,
-                        "size_bytes": upload.size or 0,
+                        "size_bytes": length,
                         "state": State.UPLOADING,
                         "version": 1,
                         "create_time": now,
@@ -151,7 +182,7 @@ class UploadService:
                     }
                 ],
             )
-            await service.places.check_engine(session, engine.engine_id)
+            await service.places.check_engine(session, engine.engine_id, going)
         return Place(engine.engine_id, namespace.memory, namespace.namespace, content_id)
 
     async def _receive(self, place: Place, pieces: AsyncIterator[bytes]) -> _Received:
@@ -172,30 +203,35 @@ class UploadService:
                 data = bytes(buffer[:PAGE_BYTES])
                 del buffer[:PAGE_BYTES]
                 received.add(data)
-                await pages.write(page, data)
+                await pages.write(page, data, self.tasks.clock.now())
                 page += 1
         if buffer:
             received.add(bytes(buffer))
-            await pages.write(page, bytes(buffer))
+            await pages.write(page, bytes(buffer), self.tasks.clock.now())
         return received
 
     async def _end(
         self, upload: Upload, place: Place, prepared: Prepared, caller: Caller
     ) -> Artifact:
-        """Put what has come under its name, in one transaction."""
+        """Put what has come under its name, in one transaction.
+
+        That the same is there is not told of what is sensitive, or trying would find it out.
+        """
         service, name, now = self.tasks, upload.name.namespace, self.tasks.clock.now()
         async with service.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
             namespace = await repository.lock_for_upload(session, name)
             row = await repository.lock_content(session, place.engine_id, place.content_id)
-            if row is None:
+            if row is None or row.expire_time <= now:
+                # A sweep may have freed some of its pages.
                 raise repository.gone_meanwhile()
             found = await repository.find_names(session, name, [row.name])
             known = found.get(row.name)
             live = None if known is None or known.expire_time <= now else known
             check_content_etag(live, upload.etag)
-            if live is not None and _is_same(live, prepared, upload.media_type):
-                await erasure.remove_content(session, place.engine_id, place.content_id)
+            may_tell = _may_know_bytes(caller, namespace)
+            if live is not None and may_tell and _is_same(live, prepared, upload.media_type):
+                await erasure.remove_upload(session, place.engine_id, place.content_id)
                 row = live
             else:
                 if live is not None and upload.etag is None:
@@ -206,6 +242,9 @@ class UploadService:
                 row = await self._put(session, namespace, row, prepared, (upload, known, now))
                 if prepared.is_indexed_later:
                     await index_later(session, service.settings, engine, namespace, place, now)
+                elif prepared.chunks:
+                    stored_in = name_of(engine)
+                    await embed_later(session, service.settings, stored_in, namespace, now)
         stored = TaskMemoryName(name_of(engine), name.memory.memory)
         return service.shown(NamespaceName(stored, name.namespace), row, caller)
 
@@ -220,7 +259,7 @@ class UploadService:
         """Put it where nothing is any more."""
         upload, before, now = asked
         places = self.tasks.places
-        places.check_room(namespace, prepared.size, 1)
+        await places.check_room(session, namespace, prepared.size, 1, row.content_id)
         until = places.expiry(upload.beginning.ttl, now)
         namespace = await places.count(session, namespace, [prepared.size], until)
         row = await repository.update_artifact(
@@ -244,13 +283,23 @@ class UploadService:
         try:
             async with self.tasks.db.in_parts().transaction() as session:
                 namespace = await repository.lock_for_upload(session, upload.name.namespace)
-                await erasure.remove_content(session, place.engine_id, place.content_id)
+                await erasure.remove_upload(session, place.engine_id, place.content_id)
                 await erasure.remove_if_empty(session, namespace)
         except Aborted:
             # It is gone already.
             return
         except ServiceError as error:
             log.warning("upload.not_withdrawn", reason=error.reason)
+
+
+def _may_know_bytes(caller: Caller, namespace: NamespaceRow) -> bool:
+    """Say whether a caller may be told that bytes are those which are stored.
+
+    Everybody else could guess a short secret, and have it confirmed.
+    """
+    if caller.may(Permission.ARTIFACTS_CONTENT):
+        return True
+    return not namespace.sensitive and caller.may(Permission.ARTIFACTS_DERIVE)
 
 
 def _is_same(row: ArtifactRow, prepared: Prepared, media_type: str) -> bool:

@@ -1,10 +1,13 @@
 """What callers are told of the rows of task memory: of content, nothing."""
 
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
 from app.core.names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
 from app.settings import Settings
 from app.tasks.kinds import Kind, OffPrompt, Reader, State
 from app.tasks.references import readable_with
-from app.tasks.repository import Contents
 from app.tasks.schemas import (
     MAX_LISTED,
     Artifact,
@@ -16,13 +19,40 @@ from app.tasks.schemas import (
 )
 from app.tasks.tables import ArtifactRow, NamespaceRow, ToolPolicyRow
 
+
+class Listed(NamedTuple):
+    """An artifact, as a reference lists it; `sources` as the column `derived_from` has them."""
+
+    name: str
+    kind: str
+    media_type: str
+    size_bytes: int
+    token_estimate: int
+    sources: list[dict[str, str]] | None
+
+
+@dataclass
+class Contents:
+    """What is in a namespace: how many artifacts and bytes, and the first artifacts.
+
+    `has_text`: whether readers can be given a text of any, now or soon.
+    """
+
+    count: int
+    bytes: int
+    has_text: bool
+    artifacts: list[Listed] = field(default_factory=list)
+
+
 _EMPTY = Contents(0, 0, has_text=False)
 
 
 def reference_of(settings: Settings, row: NamespaceRow, inside: Contents | None) -> Reference:
     """Return all that a prompt may know of a namespace."""
     found = inside or _EMPTY
-    sources = list(dict.fromkeys(one for artifact in found.artifacts for one in _sources(artifact)))
+    sources = list(
+        dict.fromkeys(one for artifact in found.artifacts for one in _sources(artifact.sources))
+    )
     return Reference(
         memory=row.memory,
         namespace=row.namespace,
@@ -37,7 +67,7 @@ def reference_of(settings: Settings, row: NamespaceRow, inside: Contents | None)
     )
 
 
-def _named(row: ArtifactRow) -> ArtifactReference:
+def _named(row: Listed) -> ArtifactReference:
     return ArtifactReference(
         name=row.name,
         kind=Kind(row.kind),
@@ -47,32 +77,36 @@ def _named(row: ArtifactRow) -> ArtifactReference:
     )
 
 
-def _sources(row: ArtifactRow) -> list[tuple[str, str]]:
-    return [(one["namespace"], one["name"]) for one in row.derived_from or ()]
+def _sources(found: Iterable[dict[str, str]] | None) -> list[tuple[str, str]]:
+    return [(one["namespace"], one["name"]) for one in found or ()]
 
 
 def _readers(settings: Settings, *, has_text: bool) -> list[Reader]:
     return readable_with(has_text=has_text, has_sinks=bool(settings.task_export_sinks))
 
 
-def has_text(row: ArtifactRow) -> bool:
-    """Say whether readers can be given a text of an artifact, now or soon."""
-    return row.chunks > 0 or row.state == State.INDEXING
-
-
 def artifact_of(
-    settings: Settings, namespace: NamespaceName, row: ArtifactRow, *, may_see_content: bool
+    settings: Settings,
+    namespace: NamespaceName,
+    row: ArtifactRow,
+    *,
+    may_see_content: bool,
+    is_silent: bool,
 ) -> Artifact:
-    """Return what may be known of an artifact; its look and digest by those who may read it."""
-    sources = [Source(namespace=one[0], name=one[1]) for one in _sources(row)]
+    """Return what may be known of an artifact; its look and digest by those who may read it.
+
+    `is_silent`: whether it waits for its text to be cut, which no worker does any more.
+    """
+    sources = [Source(namespace=one[0], name=one[1]) for one in _sources(row.derived_from)]
+    state = State.READY if is_silent else State(row.state)
     return Artifact(
         name=str(ArtifactName(namespace, row.name)),
         kind=Kind(row.kind),
         media_type=row.media_type,
         size_bytes=row.size_bytes,
         token_estimate=row.token_estimate,
-        state=State(row.state),
-        readable_with=_readers(settings, has_text=has_text(row)),
+        state=state,
+        readable_with=_readers(settings, has_text=row.chunks > 0 or state is State.INDEXING),
         derived_from=sources or None,
         source_deleted=row.source_deleted or None,
         depth=row.depth or None,

@@ -3,6 +3,7 @@
 import base64
 import binascii
 import re
+from collections.abc import Mapping
 
 from app.core.errors import InvalidArgument, Reason
 
@@ -38,6 +39,21 @@ def read_range(header: str | None, size: int) -> tuple[int, int] | None:
             http=_UNSATISFIABLE,
         )
     return start, end
+
+
+def check_whole(headers: Mapping[str, str]) -> None:
+    """Refuse a body that is not what it would be kept as: a part of it, or packed.
+
+    Raises:
+        InvalidArgument: it is.
+    """
+    if "content-range" in headers:
+        # As RFC 9110, 14.5, wants it: the part would be taken for the whole.
+        raise InvalidArgument.of_field("Content-Range", "must not be sent; send the whole.")
+    if headers.get("content-encoding", "identity").strip().lower() not in {"identity", ""}:
+        raise InvalidArgument.of_field(
+            "Content-Encoding", "must not be sent; what is packed has a media type, too."
+        )
 
 
 def read_digest(header: str | None) -> bytes | None:

@@ -1,157 +1,36 @@
-"""Uploads and downloads through a server of its own: `python -m benchmarks.artifacts`.
+"""Artifacts of task memory: `python -m benchmarks.artifacts [--rounds N] [--text]`.
 
-The server is started as users start it, with its worker and its Postgres; the bytes are random, so
-that nothing can be compressed, and sent over a socket in pieces. With `--text`, they are words,
-which the worker cuts into pieces meanwhile: that is waited for, and its memory counts. What is told
-of memory is the resident set of the server's process, read from the kernel every few milliseconds
-while bytes are on their way, less what it was before; Postgres is another process, and its memory
-is not in it.
+First, uploads and downloads of one artifact through a server of its own. Then questions over
+namespaces of 10, 100 and 1,000 texts of 6,000 characters, asked in turn by one caller in this
+process: of rare words, which one sentence of all has, and of these with common ones, which nearly
+all pieces have. The built-in reader answers, or a model's server on the loopback address, in a
+process of its own, that says the same at once: what is left is the service's own share. The floor
+is a GET of the same namespace between the questions. At last, what a summary without a model takes
+of the largest one, and for how long it ever keeps others waiting.
 """
 
 import argparse
-import hashlib
-import os
-import tempfile
-import threading
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from pathlib import Path
-from statistics import median
 
-import httpx
-
-from tests.support.live import KEY, LiveServer, live_server
-
-_MIB = 1024**2
-_PIECE_BYTES = 64 * 1024
-_LOOK_SECONDS = 0.005
-_PATH = "/v1beta1/reasoningEngines/1/taskMemories/bench/namespaces/n/artifacts/"
-
-
-def _resident(pid: int) -> int:
-    """Return the bytes of a process that are in memory."""
-    pages = int(Path(f"/proc/{pid}/statm").read_text().split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE")
-
-
-@dataclass
-class _Took:
-    """What a transfer took: seconds, and bytes of memory beyond those of before."""
-
-    seconds: float
-    growth: int
-
-
-def _measured(pid: int, work: Callable[[], None]) -> _Took:
-    """Run some work, and look meanwhile how much memory a process has."""
-    before = most = _resident(pid)
-    ended = threading.Event()
-
-    def look() -> None:
-        nonlocal most
-        while not ended.wait(_LOOK_SECONDS):
-            most = max(most, _resident(pid))
-
-    looking = threading.Thread(target=look)
-    looking.start()
-    began = time.perf_counter()
-    try:
-        work()
-    finally:
-        seconds = time.perf_counter() - began
-        ended.set()
-        looking.join()
-    return _Took(seconds, most - before)
-
-
-def _pieces(path: Path) -> Iterator[bytes]:
-    with path.open("rb") as file:
-        while piece := file.read(_PIECE_BYTES):
-            yield piece
-
-
-def _written(source: Path, size: int, *, is_text: bool) -> None:
-    """Write what is to be sent."""
-    with source.open("wb") as file:
-        while file.tell() < size:
-            if is_text:
-                words = os.urandom(_MIB // 5).hex()
-                line = " ".join(words[at : at + 4] for at in range(0, len(words), 4))
-                file.write(line.encode()[: size - file.tell()])
-            else:
-                file.write(os.urandom(_MIB))
-
-
-def _transfers(
-    server: LiveServer, source: Path, rounds: int, media_type: str
-) -> tuple[list[_Took], list[_Took], list[_Took]]:
-    """Send and fetch the same bytes, round by round, under another name each time."""
-    size = source.stat().st_size
-    with source.open("rb") as file:
-        digest = hashlib.file_digest(file, "sha256").digest()
-    headers = {"Authorization": f"Bearer {KEY}", "Content-Type": media_type}
-    up, indexed, down = [], [], []
-    with httpx.Client(base_url=server.url + _PATH, headers=headers, timeout=600) as client:
-
-        def send(name: str) -> None:
-            length = {"Content-Length": str(size)}
-            client.put(name, content=_pieces(source), headers=length).raise_for_status()
-
-        def fetch(name: str) -> None:
-            found = hashlib.sha256()
-            with client.stream("GET", f"{name}/content") as answer:
-                answer.raise_for_status()
-                for piece in answer.iter_bytes():
-                    found.update(piece)
-            assert found.digest() == digest, "other bytes have come back"
-
-        def wait(name: str) -> None:
-            while client.get(name).raise_for_status().json()["state"] != "ready":
-                time.sleep(0.1)
-
-        # What a process takes once for all is no part of what a transfer takes.
-        client.put("first", content=b"\x00" * _MIB).raise_for_status()
-        client.get("first/content").raise_for_status()
-        for turn in range(rounds):
-            name = f"a-{turn}"
-            up.append(_measured(server.process.pid, lambda name=name: send(name)))  # type: ignore[misc]  # bound here
-            indexed.append(_measured(server.process.pid, lambda name=name: wait(name)))  # type: ignore[misc]  # as above
-            down.append(_measured(server.process.pid, lambda name=name: fetch(name)))  # type: ignore[misc]  # as above
-            client.delete(name).raise_for_status()
-    return up, indexed, down
-
-
-def _tell(what: str, took: list[_Took], size: int) -> None:
-    seconds = median(one.seconds for one in took)
-    growth = max(one.growth for one in took)
-    print(
-        f"{what:9} {size / _MIB:5.0f} MiB  {seconds:6.2f} s  {size / _MIB / seconds:7.1f} MiB/s"
-        f"  memory +{growth / _MIB:5.1f} MiB at most"
-    )
+from app.serving import run
+from benchmarks.artifacts import queries, transfers
+from benchmarks.artifacts.reader import reader_server
+from benchmarks.surroundings import data_folder, unread_logs
 
 
 def main() -> None:
-    """Measure, and tell."""
-    parser = argparse.ArgumentParser(prog="benchmarks.artifacts", description=__doc__)
-    parser.add_argument("--mebibytes", type=int, default=64, help="of each artifact")
-    parser.add_argument("--rounds", type=int, default=3)
-    parser.add_argument("--text", action="store_true", help="words, in place of random bytes")
+    """Measure as the command line says."""
+    parser = argparse.ArgumentParser(prog="benchmarks.artifacts", description="Task memory.")
+    parser.add_argument("--mebibytes", type=int, default=64, help="of the artifact that is sent")
+    parser.add_argument("--rounds", type=int, default=3, help="of all that is measured")
+    parser.add_argument("--text", action="store_true", help="send words, in place of random bytes")
+    parser.add_argument("--questions", type=int, default=12, help="of each kind, in a round")
+    parser.add_argument("--only", choices=["transfers", "queries"], help="and nothing else")
     asked = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="omb-") as folder:
-        data_dir = Path(folder)
-        data_dir.chmod(0o755)
-        source = data_dir / "source"
-        size = asked.mebibytes * _MIB
-        _written(source, size, is_text=asked.text)
-        media_type = "text/plain" if asked.text else "application/octet-stream"
-        limits = {"MEMORY_BANK_EMBEDDER": "hash"}
-        with live_server(data_dir, **limits) as server:
-            up, indexed, down = _transfers(server, source, asked.rounds, media_type)
-        _tell("upload", up, size)
-        if asked.text:
-            _tell("indexing", indexed, size)
-        _tell("download", down, size)
+    if asked.only != "queries":
+        transfers.measure(asked.mebibytes, asked.rounds, is_text=asked.text)
+    if asked.only != "transfers":
+        with unread_logs(), reader_server() as url, data_folder() as folder:
+            run(lambda: queries.measure(folder, url, asked.rounds, asked.questions))
 
 
 if __name__ == "__main__":

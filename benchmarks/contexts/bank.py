@@ -7,14 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import psycopg
 from fastapi import FastAPI
 
-from app.db.engine import plain_url
 from app.main import create_app
 from app.operations.runner import Runner
 from app.resources import Resources
 from app.worker import make_runner
+from benchmarks.surroundings import pages_read
 from tests.support.asgi import Sent, call
 
 KEY = "contexts-admin-key"
@@ -77,24 +76,15 @@ class Bank:
     async def buffers(self, session: str, body: Mapping[str, object], requests: int) -> float:
         """Return the pages that Postgres reads for a context, wherever they are."""
         await self._flushed(session, body)
-        before = self._read()
+        before = pages_read(self.url)
         for _ in range(requests):
             await self.context(session, body)
         await self._flushed(session, body)
-        return (self._read() - before) / (requests + 1)
+        return (pages_read(self.url) - before) / (requests + 1)
 
     async def _flushed(self, session: str, body: Mapping[str, object]) -> None:
         await asyncio.sleep(_FLUSH_SECONDS)
         await self.context(session, body)
-
-    def _read(self) -> int:
-        url = plain_url(self.url)
-        name = psycopg.conninfo.conninfo_to_dict(url)["dbname"]
-        with psycopg.connect(url, dbname="postgres") as connection:
-            ((found,),) = connection.execute(
-                b"select blks_hit + blks_read from pg_stat_database where datname = %s", [name]
-            ).fetchall()
-        return int(found)
 
 
 def _event(number: int) -> Json:

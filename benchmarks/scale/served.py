@@ -10,16 +10,15 @@ from itertools import count
 from typing import Any
 
 import numpy as np
-import psycopg
 from fastapi import FastAPI
 
 from app.access.service import AccessService
-from app.db.engine import plain_url
 from app.main import create_app
 from app.resources import Resources, open_resources
 from app.settings import Ranking, Settings
 from benchmarks.scale.bank import ENGINES, Bank
 from benchmarks.scale.words import DIMENSIONS, SubspaceEmbedder, facts, queries
+from benchmarks.surroundings import pages_read
 from tests.support.asgi import Sent, call
 
 _KEY = "scale-admin-key"
@@ -78,24 +77,15 @@ class Served:
         """Return the pages that Postgres reads for a request, wherever they are."""
         ask = self.retrieve if what == "retrieve" else self.create
         await self._flushed(what)
-        before = self._read()
+        before = pages_read(self.resources.database_url)
         for _ in range(requests):
             await ask()
         await self._flushed(what)
-        return (self._read() - before) / (requests + 1)
+        return (pages_read(self.resources.database_url) - before) / (requests + 1)
 
     async def _flushed(self, what: str) -> None:
         await asyncio.sleep(_FLUSH_SECONDS)
         await (self.retrieve() if what == "retrieve" else self.create())
-
-    def _read(self) -> int:
-        url = plain_url(self.resources.database_url)
-        name = psycopg.conninfo.conninfo_to_dict(url)["dbname"]
-        with psycopg.connect(url, dbname="postgres") as connection:
-            ((found,),) = connection.execute(
-                b"select blks_hit + blks_read from pg_stat_database where datname = %s", [name]
-            ).fetchall()
-        return int(found)
 
 
 @asynccontextmanager

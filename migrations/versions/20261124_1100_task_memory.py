@@ -1,9 +1,10 @@
-"""Task memory: namespaces, artifacts, pages and chunks of these, policies of tools, a total."""
+"""Task memory: namespaces, artifacts with pages, chunks and vectors, tools' policies, a total."""
 
 from collections.abc import Sequence
 
 import sqlalchemy as sa
 from alembic import op
+from pgvector.sqlalchemy import HALFVEC
 from sqlalchemy.dialects import postgresql as pg
 
 revision: str = "e7f42a7c1100"
@@ -14,7 +15,14 @@ depends_on: str | Sequence[str] | None = None
 _NAMESPACE = ("engine_id", "memory", "namespace")
 _CONTENT = ("engine_id", "content_id")
 _FOLDED = r"regexp_replace(normalize(text, NFD), '[\u0300-\u036f]', '', 'g')"
-_TABLES = ("task_chunks", "task_pages", "task_artifacts", "task_namespaces", "tool_policies")
+_TABLES = (
+    "task_vectors",
+    "task_chunks",
+    "task_pages",
+    "task_artifacts",
+    "task_namespaces",
+    "tool_policies",
+)
 _ADDED = "select engine_id, size_bytes from added"
 _REMOVED = "select engine_id, - size_bytes as size_bytes from removed"
 _STATEMENTS = {
@@ -29,6 +37,7 @@ def upgrade() -> None:
     _create_artifacts()
     _create_pages()
     _create_chunks()
+    _create_vectors()
     _create_policies()
     op.add_column("engine_totals", _number("artifact_bytes", "0"))
     for verb, (rows, transition) in _STATEMENTS.items():
@@ -183,9 +192,21 @@ def _create_chunks() -> None:
         ),
         sa.PrimaryKeyConstraint(*_CONTENT, "n", name=op.f("pk_task_chunks")),
         _below_artifact("task_chunks"),
-        sa.UniqueConstraint(*_NAMESPACE, "content_id", "n", name="uq_task_chunks_namespace"),
     )
-    op.create_index("ix_task_chunks_terms", "task_chunks", ["terms"], postgresql_using="gin")
+
+
+def _create_vectors() -> None:
+    op.create_table(
+        "task_vectors",
+        _engine(),
+        _words("content_id"),
+        sa.Column("n", sa.BigInteger(), autoincrement=False, nullable=False),
+        sa.Column("part", sa.BigInteger(), autoincrement=False, nullable=False),
+        *map(_words, ("memory", "namespace", "model_id")),
+        sa.Column("embedding", HALFVEC(), nullable=False),
+        sa.PrimaryKeyConstraint(*_CONTENT, "n", "part", name=op.f("pk_task_vectors")),
+        _below_artifact("task_vectors"),
+    )
 
 
 def _create_policies() -> None:

@@ -144,6 +144,9 @@ def _asking_around(route: Route, asked: Asked, own: Names) -> Iterator[Asked]:
             yield replace(asked, body={**base, "similaritySearchParams": search})
             yield replace(asked, body={**base, "filterGroups": _GROUPS})
             yield replace(asked, body={**base, "filter": 'NOT fact="x"'})
+    if asked.path.endswith((":query", ":summarize")):
+        wishes: list[Json] = [{"wait": True}, {"offPrompt": True}, {"model": "builtin"}]
+        yield from (replace(asked, body={**(asked.body or {}), **wish}) for wish in wishes)
     if route.method == "PATCH":
         for mask in ("*", "fact", "scope", "user_id", "display_name,labels"):
             yield asked.with_params(updateMask=mask)
@@ -248,6 +251,14 @@ def _own(own: Names) -> Json:
     return {"fact": "I like tea.", "scope": dict(own.scope)}
 
 
+def _read(own: Names, victim: Victim) -> Iterator[Json]:
+    """Ask for what the tenant was answered, in case that is found again."""
+    del own
+    for asked in victim.request_ids:
+        if asked.path.endswith((":query", ":summarize")):
+            yield dict(asked.body or {})
+
+
 def _made(own: Names, victim: Victim) -> Iterator[Json]:
     del own
     yield {"userId": victim.names.user}
@@ -278,6 +289,8 @@ _SMUGGLERS: dict[str, Callable[[Names, Victim], Iterator[Json]]] = {
     "memories": _created,
     "batchCreate": _created_at_once,
     "import": _imported,
+    "query": _read,
+    "summarize": _read,
     "sessions": _made,
     "keys": _granted,
 }

@@ -174,6 +174,10 @@ def _stored(names: Names) -> Json:
     return {"artifacts": [_output(names)], "userId": names.user}
 
 
+def _queried(_: Names) -> Json:
+    return {"query": "What do I like?"}
+
+
 def _displayed(_: Names) -> Json:
     return {"displayName": "d"}
 
@@ -313,6 +317,14 @@ _USER = [
         ("artifacts.derive",),
         make=with_artifact,
         body=lambda _: {"sink": EXPORTS},
+    ),
+    _user("POST", _NAMESPACE + ":query", ("artifacts.derive",), make=with_artifact, body=_queried),
+    _user(
+        "POST",
+        _NAMESPACE + ":summarize",
+        ("artifacts.derive",),
+        make=with_artifact,
+        body=lambda _: {},
     ),
     _user("POST", _NAMESPACE + ":store", ("artifacts.write",), make=with_artifact, body=_stored),
     _user(

@@ -184,6 +184,11 @@ class _Filling:
         await self.do("POST", f"/taskMemories/{memory}:processOutput", body)
         uploaded: Json = {self.content("key of a file"): self.content("file")}
         await self.do("PUT", f"{path}/artifacts/{name}-2", uploaded, userId=self.names.user)
+        question = {"query": f"What of {self.content('question')}, or a canary?"}
+        wish = {"instructions": self.content("what a summary is to have")}
+        for method, asked in (("query", question), ("summarize", wish)):
+            await self.do("POST", f"{path}:{method}", asked)
+            await self.do("POST", f"{path}:{method}", {**asked, "offPrompt": True})
         return replace(self.names, task_memory=memory, namespace=namespace, artifact=name)
 
     async def streams(self) -> str:

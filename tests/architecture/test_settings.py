@@ -10,6 +10,7 @@ from tests.architecture.code import modules
 UNITS = {"seconds", "bytes", "chars", "rows"}
 COUNTED = {
     "artifacts",
+    "calls",
     "port",
     "size",
     "overflow",

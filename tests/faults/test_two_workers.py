@@ -21,7 +21,7 @@ from tests.support.model_server import ModelServer, model_server, slow
 from tests.support.workers import own_database, worker
 
 _KEY = "two-workers-key"
-_GENERATIONS = 50
+_GENERATIONS = 30
 _LEASE_SECONDS = 2
 _SOON_SECONDS = 90
 _SHARED = "I like green tea."

@@ -1,4 +1,4 @@
-"""Property tests run 100 examples each; `make test-nightly` runs 1,000."""
+"""Property tests run 100 examples each, or a share of that; `make test-nightly` runs 1,000."""
 
 from hypothesis import settings
 

@@ -23,7 +23,7 @@ from tests.support.ledger_check import check_all
 from tests.support.ledger_model import Bank, Ledger, Memory, Revising
 from tests.support.ledger_wire import undo_told, wire_bank, wire_revising, wire_ttl
 
-EXAMPLES = 200
+EXAMPLES = settings().max_examples * 3 // 4
 STEPS = 20
 HOUR = timedelta(hours=1)
 DAY = timedelta(days=1)

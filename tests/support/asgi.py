@@ -46,8 +46,8 @@ class Answer:
         return reason
 
 
-async def call(app: FastAPI, sent: Sent) -> Answer:
-    """Send a request to the application, without a client in between."""
+async def call(app: FastAPI, sent: Sent, gone: asyncio.Event | None = None) -> Answer:
+    """Send a request to the application, without a client in between; once `gone`, it has left."""
     scope = {
         "type": "http",
         "asgi": {"version": "3.0"},
@@ -65,7 +65,7 @@ async def call(app: FastAPI, sent: Sent) -> Answer:
     answer = Answer()
     messages: list[Message] = [{"type": "http.request", "body": sent.body, "more_body": False}]
 
-    is_answered = asyncio.Event()
+    is_answered = gone or asyncio.Event()
 
     async def receive() -> Message:
         if messages:

@@ -134,6 +134,7 @@ _CONTENT = {
         {"text": "I live in Paris and I like tea."},
         {"inline_data": {"mime_type": "text/plain", "data": "aGVsbG8"}, "thought": False},
         {"function_call": {"name": "f", "args": {}}, "video_metadata": {"fps": 1}},
+        {"artifact_ref": {"memory": "m", "namespace": "n", "artifacts": [{"name": "a"}]}},
     ],
 }
 _TOPICS = [{"managedMemoryTopic": "USER_PREFERENCES"}, {"customMemoryTopicLabel": "jargon"}]

@@ -42,8 +42,8 @@ def start(data_dir: Path, port: int | None = None, **environment: str) -> LiveSe
     command = [sys.executable, "-m", "app.cli", "serve"]
     command += ["--port", str(port), "--data-dir", str(data_dir)]
     variables = {**os.environ, "MEMORY_BANK_ADMIN_KEY": KEY, **environment}
-    with (data_dir / "stderr").open("ab") as errors:
-        process = subprocess.Popen(command, env=variables, stderr=errors)
+    with (data_dir / "stdout").open("ab") as output, (data_dir / "stderr").open("ab") as errors:
+        process = subprocess.Popen(command, env=variables, stdout=output, stderr=errors)
     server = LiveServer(port, process)
     deadline = time.monotonic() + _START_SECONDS
     while time.monotonic() < deadline and process.poll() is None:

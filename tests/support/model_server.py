@@ -32,7 +32,17 @@ from typing_extensions import override
 from app.llm.embed_minilm import _weights_folder
 
 Json = Mapping[str, Any]
-Answer = Json | str | Callable[[Json], Json | str]
+
+
+@dataclass(frozen=True)
+class Called:
+    """A call of one of the request's tools, by its name."""
+
+    name: str
+    arguments: Json
+
+
+Answer = Json | str | Called | Callable[[Json], Json | str | Called]
 """A structure, put where the request asks for it; a text as it stands; or made from the request."""
 
 
@@ -219,8 +229,10 @@ def _completion(body: Json, behaviour: Behaviour) -> Json:
     if callable(answer):
         answer = answer(body)
     is_call = bool(body.get("tools")) and not isinstance(answer, str)
+    name = answer.name if isinstance(answer, Called) else None
+    answer = answer.arguments if isinstance(answer, Called) else answer
     text = answer if isinstance(answer, str) else json.dumps(answer, ensure_ascii=False)
-    message = _call(body, text) if is_call else {"role": "assistant", "content": text}
+    message = _call(body, name, text) if is_call else {"role": "assistant", "content": text}
     finish = "tool_calls" if is_call else "stop"
     found: dict[str, Any] = {
         "id": "chatcmpl-1",
@@ -244,9 +256,8 @@ def _tokens(body: Json, text: str) -> tuple[int, int]:
     return prompt_tokens(body), count_tokens(text)
 
 
-def _call(body: Json, arguments: str) -> Json:
-    name = body["tools"][0]["function"]["name"]
-    function = {"name": name, "arguments": arguments}
+def _call(body: Json, name: str | None, arguments: str) -> Json:
+    function = {"name": name or body["tools"][0]["function"]["name"], "arguments": arguments}
     call = {"id": "call_1", "type": "function", "function": function}
     return {"role": "assistant", "content": None, "tool_calls": [call]}
 

@@ -14,7 +14,7 @@ Sweep = Callable[[], Awaitable[None]]
 MEMORY = "/taskMemories/tools"
 NAMESPACE = f"{MEMORY}/namespaces/n"
 ARTIFACT = f"{NAMESPACE}/artifacts/a"
-TABLES = ("task_namespaces", "task_artifacts", "task_pages", "task_chunks")
+TABLES = ("task_namespaces", "task_artifacts", "task_pages", "task_chunks", "task_vectors")
 
 
 def text_output(content: str, **fields: Any) -> Json:

@@ -230,6 +230,18 @@ async def _upload_artifact(client: httpx.AsyncClient, _: Runner) -> httpx.Respon
     return await upload(client, TEA.encode())
 
 
+@_asks("queryNamespace")
+async def _query_namespace(client: httpx.AsyncClient, runner: Runner) -> httpx.Response:
+    await _store_artifacts(client, runner)
+    return await client.post(f"{NAMESPACE}:query", json={"query": "Tea?"})
+
+
+@_asks("summarizeNamespace")
+async def _summarize_namespace(client: httpx.AsyncClient, runner: Runner) -> httpx.Response:
+    await _store_artifacts(client, runner)
+    return await client.post(f"{NAMESPACE}:summarize", json={"offPrompt": True})
+
+
 @_asks("updateNamespace")
 async def _update_namespace(client: httpx.AsyncClient, runner: Runner) -> httpx.Response:
     await _store_artifacts(client, runner)

@@ -5,13 +5,15 @@ from typing import Any
 
 import httpx
 import pytest
+from hypothesis import settings
 
 from app.operations.runner import Runner
 from tests.support.bank import Json, ok
 from tests.support.contexts import context, ranges, said, talk
 from tests.support.sessions import new_path
 
-_SESSIONS = 12
+_SESSIONS = settings().max_examples * 6 // 100
+"""More of them by `make test-nightly`."""
 _POLICIES: list[Json] = [
     {"strategy": "none"},
     {"strategy": "inclusive", "onOverflow": "omit"},

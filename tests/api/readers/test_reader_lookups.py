@@ -63,4 +63,4 @@ async def test_how_much_can_be_read_is_known(
     ok(await upload(client, b"\x89PNG\r\n\x1a\n\x00\x01"))
     async with database.snapshot() as session:
         found = await lookups.measure(session, _NAME, clock.now())
-    assert found == lookups.Inside(artifacts=3, chunks=3, unreadable=1, indexing=0)
+    assert found == lookups.Inside(artifacts=3, chunks=3, unreadable=1, indexing=())

@@ -97,7 +97,7 @@ async def test_a_sink_that_is_not_there_is_told_without_its_path(
     _remove(sink)
     answer = await _export(client)
     assert refusal(answer) == (503, "UNAVAILABLE")
-    assert answer.json()["error"]["details"][0]["metadata"] == {"sink": "out"}
+    assert answer.json()["error"]["details"][0]["metadata"] == {"sink": "out", "filesWritten": "0"}
     assert str(sink) not in answer.text
 
 

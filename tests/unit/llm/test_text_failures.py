@@ -35,6 +35,13 @@ from tests.unit.llm.conftest import PROMPT, TEA, Likes, Open, failure
 PACKED = {"Content-Encoding": "gzip"}
 
 
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Try again soon; what is looked at is that it is tried, and how often."""
+    monkeypatch.setattr("app.llm.provider._FIRST_DELAY_SECONDS", 0.02)
+
+
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
     "trouble",
     [
@@ -88,6 +95,7 @@ async def test_a_connection_that_is_refused_is_tried_again_and_counted(opened: O
     assert meter.total.calls == 2
 
 
+@pytest.mark.usefixtures("quick")
 @pytest.mark.parametrize(
     ("trouble", "kind", "reason", "http"),
     [

@@ -31,7 +31,7 @@ def test_a_long_page_takes_so_many_calls(text: str) -> None:
     assert 19 <= len(found) <= 20
     assert all(tokens_of(one) <= 4_096 for one in found)
     assert "".join(found) == text
-    assert calls_of(len(text), most) == 19
+    assert calls_of(tokens_of(text), most) == 19
 
 
 def test_each_call_fits_in_the_window() -> None:

@@ -29,18 +29,18 @@ def shown(**fields: Any) -> str:
     [
         ({}, ""),
         ({"artifacts": []}, ""),
-        ({"count": 0, "artifacts": []}, "; 0 artifacts"),
-        ({"artifacts": [{"name": "a"}]}, " artifact=a; 1 artifact"),
-        ({"artifacts": [{"name": "a"}, {"name": "b"}]}, "; 2 artifacts"),
-        ({"artifacts": [{"name": "a"}], "count": 1}, " artifact=a; 1 artifact"),
-        ({"totalBytes": "9"}, "; 9 bytes"),
-        ({"count": 3, "totalBytes": 9}, "; 3 artifacts, 9 bytes"),
-        ({"readableWith": []}, "; readers: none"),
-        ({"readableWith": ["query", "export", "query"]}, "; readers: query, export"),
+        ({"count": 0, "artifacts": []}, ", 0 artifacts"),
+        ({"artifacts": [{"name": "a"}]}, " artifact=a, 1 artifact"),
+        ({"artifacts": [{"name": "a"}, {"name": "b"}]}, ", 2 artifacts"),
+        ({"artifacts": [{"name": "a"}], "count": 1}, " artifact=a, 1 artifact"),
+        ({"totalBytes": "9"}, ", 9 bytes"),
+        ({"count": 3, "totalBytes": 9}, ", 3 artifacts, 9 bytes"),
+        ({"readableWith": []}, ", readers: none"),
+        ({"readableWith": ["query", "export", "query"]}, ", readers: query, export"),
         (
             {
                 "artifacts": [
-                    {"name": "a", "mediaType": "text/plain", "kind": "text", "sizeBytes": "5"},
+                    {"name": "a", "mediaType": "text/plain; charset=utf-8", "sizeBytes": 5},
                     {"name": "b", "mediaType": "Image/PNG", "tokenEstimate": 1},
                     {"name": "c", "mediaType": "text/plain"},
                 ],
@@ -51,7 +51,7 @@ def shown(**fields: Any) -> str:
                 "readableWith": ["query", "summarize"],
                 "derivedFrom": [{"namespace": "o", "name": "x"}],
             },
-            "; 200 artifacts (text/plain, image/png), 123 bytes; readers: query, summarize",
+            ", 200 artifacts (text/plain, image/png), 123 bytes, readers: query, summarize",
         ),
     ],
 )
@@ -87,7 +87,7 @@ def test_a_long_reference_keeps_its_figures_and_as_many_types_as_there_is_room_f
     types = [f"application/x-{n:03}" for n in range(100)]
     listed = [{"name": f"a{n}", "mediaType": one} for n, one in enumerate(types)]
     told = shown(artifacts=listed, totalBytes=9)
-    assert "; 100 artifacts (application/x-000, application/x-001" in told
+    assert ", 100 artifacts (application/x-000, application/x-001" in told
     assert told.endswith(", \u2026), 9 bytes]")
     assert MAX_CHARS - len("application/x-000, ") < len(told) <= MAX_CHARS
 
@@ -95,5 +95,5 @@ def test_a_long_reference_keeps_its_figures_and_as_many_types_as_there_is_room_f
 def test_a_name_is_never_cut() -> None:
     long = {"memory": "m" * 128, "namespace": "n" * 128}
     most = MAX_CHARS - len(shown(**long, artifacts=[{"name": "a"}])) + 1
-    assert f" artifact={'a' * most};" in shown(**long, artifacts=[{"name": "a" * most}])
+    assert f" artifact={'a' * most}," in shown(**long, artifacts=[{"name": "a" * most}])
     assert " artifact=" not in shown(**long, artifacts=[{"name": "a" * (most + 1)}])

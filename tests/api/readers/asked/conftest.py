@@ -1,0 +1,38 @@
+"""A service with two readers, both served on the loopback address."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+
+import pytest
+
+from app.llm.factory import open_readers
+from app.resources import Resources
+from app.settings import Settings
+from tests.support.model_server import ModelServer, model_server
+from tests.support.readers import readers
+
+
+@pytest.fixture(scope="package")
+def serving() -> Iterator[ModelServer]:
+    with model_server() as found:
+        yield found
+
+
+@pytest.fixture
+def server(serving: ModelServer) -> ModelServer:
+    """The models of all readers; it has been asked nothing yet."""
+    serving.reset()
+    return serving
+
+
+@pytest.fixture
+def settings(settings: Settings, server: ModelServer) -> Settings:
+    once = {"model_max_attempts": 1, "model_timeout_seconds": 30.0}
+    return settings.model_copy(update={"task_readers": readers(server), **once})
+
+
+@pytest.fixture
+async def resources(resources: Resources, settings: Settings) -> AsyncIterator[Resources]:
+    found = open_readers(settings)
+    yield replace(resources, readers=found)
+    await found.close()

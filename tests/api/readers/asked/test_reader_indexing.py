@@ -1,0 +1,127 @@
+"""Texts that a worker cuts: they are waited for, and given up with the work on them."""
+
+import asyncio
+
+import httpx
+import pytest
+from sqlalchemy import text
+
+from app.core.errors import Reason
+from app.db.session import Database
+from app.operations.runner import Runner
+from app.readers import opening
+from app.settings import Settings
+from tests.support.bank import ok
+from tests.support.errors import refusal
+from tests.support.model_server import ModelServer
+from tests.support.operations import path_of
+from tests.support.readers import FACT, answered, query, summarised, summarize
+from tests.support.tasks import ARTIFACT, NAMESPACE, store, text_output, upload
+
+NOT_READY = (409, "ABORTED", Reason.NOT_READY)
+UNREADABLE = (400, "INVALID_ARGUMENT", Reason.NO_READABLE_ARTIFACTS)
+SAID = FACT + " The road is long." * 50
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(update={"task_index_at_once_bytes": 100, "worker_max_attempts": 1})
+
+
+async def test_what_is_being_cut_is_not_ready(
+    client: httpx.AsyncClient, server: ModelServer, runner: Runner
+) -> None:
+    ok(await store(client, text_output("Short.")))
+    ok(await upload(client, SAID.encode(), media_type="text/plain"))
+    for ask in (query, summarize):
+        for more in ({}, {"offPrompt": True}, {"model": "builtin"}):
+            answer = await ask(client, **more)
+            assert refusal(answer) == NOT_READY
+            assert answer.headers["retry-after"] == "1"
+    assert server.seen == []
+    await runner.run_pending()
+    server.will(answered("42.", 1), summarised("A kettle."))
+    assert ok(await query(client))["answer"] == "42."
+    assert ok(await summarize(client))["coverage"]["artifactsTotal"] == 2
+
+
+async def test_it_is_waited_for(
+    client: httpx.AsyncClient, server: ModelServer, runner: Runner
+) -> None:
+    ok(await upload(client, SAID.encode(), media_type="text/plain"))
+    server.will(answered("42.", 1))
+    answer = asyncio.create_task(query(client, wait=True))
+    await asyncio.sleep(0.05)
+    assert not answer.done()
+    await runner.run_pending()
+    assert ok(await answer)["answer"] == "42."
+
+
+async def test_it_is_not_waited_for_for_ever(
+    client: httpx.AsyncClient, server: ModelServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(opening, "MAX_WAIT_SECONDS", 0.1)
+    ok(await upload(client, SAID.encode(), media_type="text/plain"))
+    assert refusal(await query(client, wait=True)) == NOT_READY
+    assert server.seen == []
+
+
+async def _break(database: Database) -> None:
+    """Let the pages of an artifact be gone when a worker looks for them."""
+    async with database.transaction() as session:
+        await session.execute(text("delete from task_pages"))
+
+
+async def test_what_could_not_be_cut_is_no_text(
+    client: httpx.AsyncClient, server: ModelServer, runner: Runner, database: Database
+) -> None:
+    ok(await upload(client, SAID.encode(), media_type="text/plain"))
+    await _break(database)
+    waiting = asyncio.create_task(query(client, wait=True))
+    await asyncio.sleep(0.05)
+    await runner.run_pending()
+    (operation,) = ok(await client.get("/operations"))["operations"]
+    assert "error" in operation
+    assert refusal(await waiting) == UNREADABLE
+    for ask in (query, summarize):
+        assert refusal(await ask(client)) == UNREADABLE
+    found = ok(await client.get(ARTIFACT))
+    assert found["state"] == "ready"
+    assert "query" not in found["readableWith"]
+    # It keeps nobody from what else is there, or comes in its place.
+    ok(await store(client, text_output("Short.")))
+    server.always(answered("Nothing.", 1))
+    coverage = ok(await query(client))["coverage"]
+    assert (coverage["artifactsTotal"], coverage["artifactsUnreadable"]) == (2, 1)
+    again = SAID.encode() + b" Again."
+    ok(await upload(client, again, media_type="text/plain", headers={"If-Match": "*"}))
+    assert refusal(await query(client)) == NOT_READY
+    await runner.run_pending()
+    assert ok(await query(client))["coverage"]["artifactsUnreadable"] == 0
+
+
+async def test_nor_is_what_was_cancelled(
+    client: httpx.AsyncClient, server: ModelServer, runner: Runner
+) -> None:
+    ok(await upload(client, SAID.encode(), media_type="text/plain"))
+    (operation,) = ok(await client.get("/operations"))["operations"]
+    ok(await client.post(f"{path_of(operation['name'])}:cancel"))
+    await runner.run_pending()
+    assert refusal(await query(client)) == UNREADABLE
+    assert ok(await client.get(NAMESPACE))["reference"]["count"] == 1
+    assert server.seen == []
+
+
+async def test_what_others_wait_for_is_left_to_the_worker(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    ok(await upload(client, SAID.encode(), media_type="text/plain"))
+    other = f"{NAMESPACE}/artifacts/b"
+    ok(await upload(client, SAID.encode(), other, media_type="text/plain"))
+    first, *_ = ok(await client.get("/operations"))["operations"]
+    ok(await client.post(f"{path_of(first['name'])}:cancel"))
+    assert refusal(await query(client)) == NOT_READY
+    states = [ok(await client.get(path))["state"] for path in (ARTIFACT, other)]
+    assert sorted(states) == ["indexing", "ready"]
+    await runner.run_pending()
+    assert ok(await query(client, model="builtin"))["coverage"]["artifactsUnreadable"] == 1

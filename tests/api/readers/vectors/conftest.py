@@ -1,0 +1,56 @@
+"""A service with a remote embedder and MiniLM, and a reader that shows what it is given."""
+
+from collections.abc import AsyncIterator, Iterator
+from dataclasses import replace
+
+import pytest
+
+from app.llm.embed_hash import HashEmbedder
+from app.llm.embed_minilm import MiniLmEmbedder
+from app.llm.embedders import Embedders
+from app.llm.factory import open_embedder
+from app.llm.readers import Reader, Readers
+from app.llm.scripted import ScriptedTextModel
+from app.resources import Resources
+from app.settings import EmbedderChoice
+from tests.support.embedding import NewEmbedder
+from tests.support.model_server import ModelServer, model_server
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with model_server() as found:
+        yield found
+
+
+@pytest.fixture
+async def embedder() -> NewEmbedder:
+    """An embedder of this process, whose distances the test decides."""
+    return NewEmbedder()
+
+
+@pytest.fixture
+def reader() -> ScriptedTextModel:
+    return ScriptedTextModel(lambda _: {"answer": "So it is.", "citations": [1]})
+
+
+@pytest.fixture
+async def resources(
+    resources: Resources, embedder: NewEmbedder, server: ModelServer, reader: ScriptedTextModel
+) -> AsyncIterator[Resources]:
+    """With a remote embedder and MiniLM beside, and a reader that shows what it is given."""
+    choice = {
+        "embedder": EmbedderChoice.HTTP,
+        "embedding_base_url": server.url,
+        "embedding_model": "bge-m3",
+        "model_retry_base_seconds": 0.01,
+    }
+    others = [
+        open_embedder(resources.settings.model_copy(update=choice)),
+        MiniLmEmbedder(1),
+        HashEmbedder(1),
+    ]
+    embedders = Embedders(embedder, others)
+    readers = Readers({"local": Reader("local", reader, is_local=True)})
+    yield replace(resources, readers=readers, embedders=embedders)
+    await embedders.close()

@@ -1,0 +1,110 @@
+"""A worker that embeds a namespace is killed with -9: the next goes on, and asks for little again.
+
+The model's server is on the loopback address, and counts what it was asked for.
+"""
+
+import asyncio
+import subprocess
+import time
+from collections import Counter
+from collections.abc import AsyncIterator, Iterator
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import httpx
+import pytest
+from sqlalchemy import text
+
+from app.db.session import Database
+from app.main import create_app
+from app.serving import opened
+from app.settings import Settings
+from tests.support.bank import ok
+from tests.support.model_server import ModelServer, model_server, slow
+from tests.support.tasks import store, text_output
+from tests.support.workers import own_database, worker
+
+_KEY = "vectors-key"
+_PIECES = 320
+_BATCH = 64
+_SOON_SECONDS = 60
+
+
+@pytest.fixture
+def database_url(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    with own_database(tmp_path_factory.mktemp("vectors")) as url:
+        yield url
+
+
+@pytest.fixture
+def server() -> Iterator[ModelServer]:
+    with model_server() as found:
+        found.always(slow(0.05, {}))
+        yield found
+
+
+@pytest.fixture
+async def service(
+    database_url: str, server: ModelServer, tmp_path: Path
+) -> AsyncIterator[tuple[httpx.AsyncClient, Database]]:
+    """A client of the service, which runs no worker itself, and its database."""
+    settings = Settings(
+        data_dir=tmp_path,
+        database_url=database_url,
+        admin_key=_KEY,
+        embedder="http",
+        embedding_base_url=server.url,
+        embedding_model="bge-m3",
+    )
+    async with (
+        opened(settings) as found,
+        httpx.AsyncClient(
+            transport=httpx.ASGITransport(create_app(found.resources)),
+            base_url="http://test/v1beta1/reasoningEngines/1",
+            headers={"Authorization": f"Bearer {_KEY}"},
+        ) as client,
+    ):
+        yield client, found.resources.db
+
+
+def embedding(url: str, server: ModelServer) -> AbstractContextManager[subprocess.Popen[bytes]]:
+    return worker(
+        url,
+        embedder="http",
+        embedding_base_url=server.url,
+        embedding_model="bge-m3",
+        worker_lease_seconds=1,
+    )
+
+
+async def until(database: Database, count: int) -> None:
+    """Wait until so many pieces have their vectors."""
+    deadline = time.monotonic() + _SOON_SECONDS
+    while await _count(database) < count:
+        assert time.monotonic() < deadline
+        await asyncio.sleep(0.05)
+
+
+async def _count(database: Database) -> int:
+    async with database.snapshot() as session:
+        found = await session.execute(text("select count(*) from task_vectors"))
+    count: int = found.scalar_one()
+    return count
+
+
+async def test_all_is_embedded_and_at_most_one_batch_twice(
+    service: tuple[httpx.AsyncClient, Database], database_url: str, server: ModelServer
+) -> None:
+    client, database = service
+    said = [f"Cup {number} has tea." for number in range(_PIECES)]
+    ok(await store(client, *map(text_output, said), embeddingModel="http:bge-m3"))
+    with embedding(database_url, server) as victim:
+        await until(database, 2 * _BATCH)
+        victim.kill()
+        victim.wait()
+    assert await _count(database) < _PIECES
+    with embedding(database_url, server):
+        await until(database, _PIECES)
+    asked = Counter(one for seen in server.seen for one in seen.body["input"])
+    assert set(said) <= asked.keys()
+    assert sum(asked[one] - 1 for one in said) <= _BATCH

@@ -1,0 +1,104 @@
+"""The readers that the settings name: opened as they are said to be, or told why not."""
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, SecretStr, ValidationError
+
+from app.llm.factory import open_readers
+from app.llm.names import ModelSetupError
+from app.llm.ports import Meter, Prompt
+from app.settings import Settings
+from app.task_settings import ReaderModel
+from tests.support.model_server import ModelServer, model_server
+
+
+class _Output(BaseModel):
+    said: str
+
+
+def _settings(name: str = "one", **reader: Any) -> Settings:
+    said = {"model": "openai:any", "locality": "remote", **reader}
+    return Settings(task_readers={name: ReaderModel(**said)}, model_max_attempts=1)
+
+
+async def test_without_any_there_is_nothing_to_open() -> None:
+    readers = open_readers(Settings())
+    assert readers.by_name == {}
+    await readers.close()
+
+
+async def test_they_come_in_their_order_as_they_are_said_to_be() -> None:
+    models = {
+        "z": ReaderModel(model="ollama:llama3", locality="local", max_input_tokens=32_000),
+        "a": ReaderModel(model="openai:gpt-5", locality="remote", key=SecretStr("k")),
+        "m": ReaderModel(model="openai:own", locality="local", base_url="http://localhost:1/v1"),
+    }
+    readers = open_readers(Settings(task_readers=models))
+    found = [(one.name, one.is_local, one.model.model_id) for one in readers.by_name.values()]
+    assert found == [
+        ("z", True, "ollama:llama3"),
+        ("a", False, "openai:gpt-5"),
+        ("m", True, "openai:own"),
+    ]
+    windows = [one.model.max_input_tokens for one in readers.by_name.values()]
+    assert windows == [32_000, 8_192, 8_192]
+    await readers.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "reader", "says"),
+    [
+        ("builtin", {}, "at 'builtin', has the name of the reader that needs no model"),
+        ("builtin:extractive", {}, "has the name of the reader that needs no model"),
+        ("one", {"model": "any"}, "at 'one', is 'any'; a model is named as one of"),
+        ("one", {"model": "openai:"}, "a model is named as one of"),
+        ("one", {"base_url": "localhost:1"}, "must begin with http:// or https://"),
+        ("one", {"model": "anthropic:any", "base_url": "http://x"}, "only openai:... and ollama"),
+        ("one", {"locality": "local"}, "is local, and openai:any without an address is not"),
+        ("one", {"model": "google:any", "locality": "local"}, "without an address is not"),
+    ],
+)
+def test_what_is_wrong_with_one_is_told(name: str, reader: dict[str, str], says: str) -> None:
+    with pytest.raises(ModelSetupError, match="MEMORY_BANK_TASK_READERS") as told:
+        open_readers(_settings(name, **reader))
+    assert says in str(told.value)
+
+
+@pytest.mark.parametrize(
+    "reader", [{"locality": "nowhere"}, {"max_input_tokens": 999}, {"window": 1}, {"model": ""}]
+)
+def test_what_no_reader_can_be_is_no_setting(reader: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError):
+        _settings(**reader)
+
+
+def test_the_setting_is_read_as_json(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = '{"one": {"model": "ollama:any", "locality": "local", "key": "secret-key"}}'
+    monkeypatch.setenv("MEMORY_BANK_TASK_READERS", text)
+    settings = Settings()
+    assert settings.task_readers["one"].locality == "local"
+    assert "secret-key" not in repr(settings)
+
+
+async def _asked(server: ModelServer, settings: Settings) -> str:
+    """Return with which key a server is asked."""
+    server.reset()
+    server.will({"said": "Yes."})
+    readers = open_readers(settings)
+    meter = Meter()
+    answer = await readers.by_name["one"].model.ask(Prompt("Say.", "Yes?"), _Output, meter)
+    await readers.close()
+    assert (answer.said, meter.total.calls) == ("Yes.", 1)
+    return server.seen[0].headers.get("authorization", "")
+
+
+async def test_one_has_its_own_key_and_learns_no_other() -> None:
+    with model_server() as server, model_server() as other:
+        own = _settings(base_url=server.url, key=SecretStr("own"))
+        # What writes memories is asked elsewhere, with another key.
+        main = {"model": "openai:main", "model_base_url": other.url, "model_key": SecretStr("main")}
+        assert await _asked(server, own.model_copy(update=main)) == "Bearer own"
+        without = _settings(base_url=server.url).model_copy(update=main)
+        assert "main" not in await _asked(server, without)
+        assert other.seen == []
