@@ -9,6 +9,8 @@ from pydantic_core import PydanticCustomError
 
 StorableKind = Literal["text", "json", "blob"]
 _MIB = 1024**2
+MAX_NAMESPACE_ARTIFACTS = 10_000
+"""However the service is set, or was."""
 
 
 class ReaderModel(BaseModel):
@@ -58,7 +60,10 @@ class TaskSettings(BaseModel):
         512 * _MIB, ge=1, description="What the artifacts of one namespace may hold."
     )
     task_max_namespace_artifacts: int = Field(
-        1_000, ge=1, le=10_000, description="Artifacts of one namespace, and elements of a list."
+        1_000,
+        ge=1,
+        le=MAX_NAMESPACE_ARTIFACTS,
+        description="Artifacts of one namespace, and elements of a list.",
     )
     engine_max_artifact_bytes: int | None = Field(
         100 * 1024**3,
@@ -72,10 +77,10 @@ class TaskSettings(BaseModel):
         3_600, gt=0, description="After how long an upload that did not end is swept."
     )
     task_sweep_grace_seconds: float = Field(
-        60,
+        2,
         ge=0,
         description="How long ago something of task memory has expired when a sweep frees it;"
-        " longer than clocks of processes differ, and than requests wait for one another.",
+        " longer than the clocks of processes differ.",
     )
     task_export_sinks: dict[str, Path] = Field(
         default_factory=dict,

@@ -29,6 +29,9 @@ _STEP = 4 * 1024
 _MAX_OPEN = 512
 """Elements within each other. An end without a beginning is looked for in all that are open: were
 there any number of them, time would go with the square of the length."""
+_MAX_HELD = 2 * 1024 * 1024
+"""Characters after which a parser, which holds all that it has read, gives way to another."""
+_BLOCK_END = re.compile(r"</(?:p|div|li|tr|dd|h[1-6])>", re.IGNORECASE)
 _MAX_WAIT = 16 * 1024 * 1024
 """Characters in which nothing is: one comment or tag this long, and what follows is not read."""
 
@@ -56,11 +59,11 @@ def text_of_html(parts: Iterable[str]) -> Iterator[str]:
 
 
 class _Reader:
-    """Parses a page; one that nests too deeply it reads as one page after another."""
+    """Parses a page; one that is long, or nests too deeply, it reads as one page after another."""
 
     def __init__(self, target: "_Target") -> None:
         self._target = target
-        self._parser = self._new()
+        self._begin()
 
     def feed(self, piece: str) -> None:
         """Read the next step of the page.
@@ -68,16 +71,12 @@ class _Reader:
         Raises:
             LxmlError: the parser gives up.
         """
-        # After a tag: what is left of one that is cut through would be read as text.
-        end = piece.find(">") + 1
-        if self._target.open <= _MAX_OPEN or not end:
-            self._parser.feed(piece)
-            return
-        self._parser.feed(piece[:end])
-        self._parser.close()
-        self._target.open = 0
-        self._parser = self._new()
-        self._parser.feed(piece[end:])
+        end = self._cut(piece)
+        self._feed(piece[:end])
+        if end and self._may_end():
+            self._parser.close()
+            self._begin()
+        self._feed(piece[end:])
 
     def close(self) -> None:
         """Read the end of the page.
@@ -87,8 +86,25 @@ class _Reader:
         """
         self._parser.close()
 
-    def _new(self) -> etree.HTMLParser:
-        return etree.HTMLParser(target=self._target, no_network=True)
+    def _begin(self) -> None:
+        self._parser = etree.HTMLParser(target=self._target, no_network=True)
+        self._held = 0
+        self._target.open = 0
+
+    def _feed(self, piece: str) -> None:
+        self._parser.feed(piece)
+        self._held += len(piece)
+
+    def _cut(self, piece: str) -> int:
+        """Return after how many characters another parser may go on; 0: it need not."""
+        if self._target.open > _MAX_OPEN:
+            # After a tag: what is left of one that is cut through would be read as text.
+            return piece.find(">") + 1
+        found = _BLOCK_END.search(piece) if self._held > _MAX_HELD else None
+        return found.end() if found else 0
+
+    def _may_end(self) -> bool:
+        return self._target.open > _MAX_OPEN or self._target.is_between()
 
 
 def _steps(parts: Iterable[str]) -> Iterator[str]:
@@ -115,11 +131,17 @@ class _Target:
         """How many elements are open in which line breaks are as they stand."""
         self.open = 0
         """How many elements are, of whatever kind."""
+        self._has_ended = False
+        """Whether the last that came was the end of an element."""
 
     def has_moved(self) -> bool:
         """Tell whether anything was read since this was asked last."""
         moved, self._moved = self._moved, False
         return moved
+
+    def is_between(self) -> bool:
+        """Tell whether an element has just ended where texts are read as usual."""
+        return self._has_ended and not self._silent and not self._laid_out
 
     def take(self) -> str:
         """Return what was found since this was asked last."""
@@ -130,6 +152,7 @@ class _Target:
     def start(self, tag: str, _attributes: Mapping[str, str]) -> None:
         """Read the beginning of an element."""
         self._moved = True
+        self._has_ended = False
         self.open += 1
         if self._silent:
             self._depth += tag == self._silent
@@ -143,6 +166,7 @@ class _Target:
     def end(self, tag: str) -> None:
         """Read the end of an element."""
         self._moved = True
+        self._has_ended = True
         self.open -= 1
         if not self._silent:
             self._part(tag)
@@ -154,6 +178,7 @@ class _Target:
     def data(self, text: str) -> None:
         """Read text, which may come in single characters."""
         self._moved = True
+        self._has_ended = False
         if not self._silent:
             self._pending.append(text)
 

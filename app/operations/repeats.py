@@ -109,6 +109,23 @@ async def bind(session: Session, engine_id: int, once: Once | None, now: datetim
         await _remember(session, engine_id, once, (engine_id, None), now)
 
 
+async def recalled(
+    session: Session, engine_id: int, once: Once | None, now: datetime
+) -> tuple[bool, dict[str, Any] | None]:
+    """Return whether a request was done before, and the answer kept of it; remembers nothing.
+
+    For what is to be known before the transaction that does it: another may be faster still.
+
+    Raises:
+        AlreadyExists: the id was used with another request.
+    """
+    if once is None:
+        return False, None
+    statement = select(RequestIdRow).where(_asked(engine_id, once), RequestIdRow.remove_time > now)
+    known = (await session.execute(statement)).scalar_one_or_none()
+    return (False, None) if known is None else (True, _checked(known, once).answer)
+
+
 async def answered_with(
     session: Session, engine_id: int, once: Once | None, now: datetime
 ) -> dict[str, Any] | None:

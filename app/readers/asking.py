@@ -59,11 +59,11 @@ async def check_awaited(is_given_up: GivenUp) -> None:
         raise Cancelled("The request was given up.", Reason.REQUEST_ABANDONED)
 
 
-def usage_of(meter: Meter) -> ReaderUsage:
-    """Return what the calls of a request took."""
+def usage_of(meter: Meter, *, with_tokens: bool) -> ReaderUsage:
+    """Return what the calls of a request took; tokens, only for who may be shown the result."""
     total = meter.total
     return ReaderUsage(
         calls=total.calls,
-        input_token_count=total.input_tokens,
-        output_token_count=total.output_tokens,
+        input_token_count=total.input_tokens if with_tokens else None,
+        output_token_count=total.output_tokens if with_tokens else None,
     )

@@ -1,18 +1,18 @@
 """Keeps what readers make off the prompt: as an artifact in a namespace of its own.
 
 It is not looser than what it was made of: as sensitive, as local, the same user's, and gone no
-later. The same request again is answered with what there is.
+later. The same request again is answered with what there is. What is made of sensitive content is
+filled up with blanks to the length of the longest result: by many questions, lengths would tell it.
 """
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from app.core.ids import new_id
 from app.core.limits import Counted
 from app.core.names import NamespaceName
 from app.db.session import Session, note
-from app.documents.chunking import tokens_of
+from app.documents.chunking import CHARS_PER_TOKEN
 from app.documents.media_types import TEXT
 from app.engines import repository as engines
 from app.engines.repository import Lock
@@ -28,11 +28,15 @@ from app.tasks.preparing import check_storable, prepare
 from app.tasks.references import prompt_text
 from app.tasks.schemas import Reference
 from app.tasks.service import TaskService
-from app.tasks.storing import Batch, Derived, StoringService
+from app.tasks.storing import Batch, Derived, StoringService, new_namespace
 from app.tasks.tables import NamespaceRow
 
 _TOOL = "task_memory"
 """What stands in a prompt for the tool that has put out what a reader has made."""
+_NOTHING = "Nothing was found."
+"""What is kept where a result has no text: it can be read like any other."""
+_MOST_CHARACTER_BYTES = 4
+"""In UTF-8."""
 
 
 @dataclass(frozen=True)
@@ -42,11 +46,13 @@ class Wish:
     Attributes:
         activity: the reader's method.
         name: of the artifact.
+        tokens: of the longest result.
         input_hash: of all that decides what is made.
     """
 
     activity: str
     name: str
+    tokens: int
     input_hash: bytes
 
 
@@ -97,10 +103,14 @@ class Keeping:
             ResourceExhausted: a quota is used up.
         """
         settings, now = self.tasks.settings, self.tasks.clock.now()
+        text = text or _NOTHING
         data = text.encode()
-        item = Item(Kind.TEXT, TEXT, data, tokens_of(text), wish.name, 0, text)
-        prepared = await prepare(settings, data, len(data), item.kind, item.media_type)
-        name = NamespaceName(opened.name.memory, str(new_id(now)))
+        prepared = await prepare(settings, data, len(data), Kind.TEXT, TEXT)
+        if opened.row.sensitive:
+            data = data.ljust(wish.tokens * CHARS_PER_TOKEN * _MOST_CHARACTER_BYTES)
+            prepared = prepared.sized_as(data)
+        item = Item(Kind.TEXT, TEXT, data, prepared.token_estimate, wish.name, 0)
+        name = NamespaceName(opened.name.memory, new_namespace())
         sources = [one.name for one in opened.artifacts]
         derived = Derived(opened.name.namespace, sources, opened.depth, wish.input_hash)
         async with self.tasks.db.transaction() as session:

@@ -75,7 +75,7 @@ class Opened:
         it could be guessed.
         """
         return Coverage(
-            chunks_total=self.chunks,
+            chunks_total=self.chunks if self.may_show else None,
             chunks_used=chunks_used if self.may_show else None,
             truncated=truncated if self.may_show else None,
             artifacts_total=len(self.artifacts) + self.unreadable,

@@ -85,12 +85,12 @@ class Citation(WireModel):
 class Coverage(WireModel):
     """How much of a namespace was read."""
 
-    chunks_total: int
-    chunks_used: int | None = Field(
+    chunks_total: int | None = Field(
         None, description="Not told of a sensitive namespace without `artifacts.content`."
     )
+    chunks_used: int | None = Field(None, description="Told as `chunksTotal` is.")
     truncated: bool | None = Field(
-        None, description="Whether chunks that were wanted did not fit; told as `chunksUsed` is."
+        None, description="Whether chunks that were wanted did not fit; told as `chunksTotal` is."
     )
     artifacts_total: int
     artifacts_unreadable: int = Field(description="They have no text.")
@@ -100,8 +100,10 @@ class ReaderUsage(WireModel):
     """What the calls of the model took."""
 
     calls: int
-    input_token_count: int
-    output_token_count: int
+    input_token_count: int | None = Field(
+        None, description="Not told of a sensitive namespace without `artifacts.content`."
+    )
+    output_token_count: int | None = Field(None, description="Told as `inputTokenCount` is.")
 
 
 class ReadResponse(WireModel):

@@ -62,7 +62,7 @@ class ReaderService:
         """
         opened = await self._open(asked, body)
         parts = {"query": body.query, "topK": body.top_k, "answerTokens": body.answer_tokens}
-        wish = _wish(opened, Method.QUERY, "answer", parts)
+        wish = _wish(opened, Method.QUERY, "answer", body.answer_tokens, parts)
         if kept := await self._kept_before(opened, wish, body):
             return QueryNamespaceResponse(
                 **_told(opened, Meter(), opened.coverage(0, truncated=False), kept),
@@ -93,7 +93,7 @@ class ReaderService:
             "template": body.template,
             "maxTokens": body.max_tokens,
         }
-        wish = _wish(opened, Method.SUMMARIZE, "summary", parts)
+        wish = _wish(opened, Method.SUMMARIZE, "summary", body.max_tokens, parts)
         if kept := await self._kept_before(opened, wish, body):
             return SummarizeNamespaceResponse(
                 **_told(opened, Meter(), opened.coverage(0, truncated=False), kept), reused=True
@@ -105,7 +105,7 @@ class ReaderService:
         return SummarizeNamespaceResponse(
             **_told(opened, meter, coverage, new),
             summary=None if new else made.text,
-            cut=made.is_cut or None,
+            cut=(made.is_cut and opened.may_show) or None,
         )
 
     @property
@@ -178,12 +178,13 @@ class ReaderService:
         return Asking(self._parts, engine, reader, asked.is_given_up, meter)
 
 
-def _wish(opened: Opened, method: Method, name: str, parts: Mapping[str, Any]) -> Wish:
+def _wish(opened: Opened, method: Method, name: str, tokens: int, parts: Mapping[str, Any]) -> Wish:
     reader = opened.reader
     by = [MODEL_ID] if reader is None else [reader.name, reader.model.model_id]
     contents = [one.content_id for one in opened.artifacts]
     held = inherited(opened.row)
-    return Wish(method.value, name, Once.hash_of([method.value, by, contents, held, dict(parts)]))
+    asked = Once.hash_of([method.value, by, contents, held, dict(parts)])
+    return Wish(method.value, name, tokens, asked)
 
 
 def _told(opened: Opened, meter: Meter, coverage: Coverage, kept: Kept | None) -> dict[str, Any]:
@@ -191,7 +192,7 @@ def _told(opened: Opened, meter: Meter, coverage: Coverage, kept: Kept | None) -
     return {
         "model": MODEL_ID if opened.reader is None else opened.reader.name,
         "coverage": coverage,
-        "usage": usage_of(meter),
+        "usage": usage_of(meter, with_tokens=opened.may_show),
         "reference": kept and kept.reference,
         "prompt_text": kept and kept.prompt_text,
     }

@@ -29,6 +29,7 @@ from app.db.pages import Slice
 from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.operations import repeats
+from app.task_settings import MAX_NAMESPACE_ARTIFACTS
 from app.tasks import repository
 from app.tasks.schemas import (
     ExportedFile,
@@ -98,10 +99,9 @@ class ExportService:
     async def _chosen(
         self, name: NamespaceName, request: ExportNamespaceRequest
     ) -> Sequence[ArtifactRow]:
-        settings, now = self.tasks.settings, self.tasks.clock.now()
-        asked = Slice[tuple[int, str]](
-            settings.task_max_namespace_artifacts, None, is_descending=False
-        )
+        now = self.tasks.clock.now()
+        # There may be more than are taken as the service is set now.
+        asked = Slice[tuple[int, str]](MAX_NAMESPACE_ARTIFACTS, None, is_descending=False)
         async with self.tasks.db.snapshot() as session:
             await engines.get(session, name.memory.engine)
             await repository.get_namespace(session, name, now)

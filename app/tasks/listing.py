@@ -1,4 +1,4 @@
-"""What is told of a namespace's content in answers: sums, first artifacts, whether readers can read.
+"""What is told of the content of namespaces: sums, first artifacts, and whether it can be read.
 
 All functions take part in the caller's transaction.
 """

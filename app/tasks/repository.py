@@ -19,7 +19,6 @@ from app.db.session import Session
 from app.tasks.kinds import State
 from app.tasks.tables import ArtifactRow, NamespaceRow
 
-
 _TRIES = 2
 """To begin a namespace that others delete at the same moment."""
 Sums = tuple[str, int, int, int]
@@ -109,7 +108,7 @@ async def lock_for_upload(session: Session, name: NamespaceName) -> NamespaceRow
 
 def gone_meanwhile() -> Aborted:
     """Return what an upload is told whose place was taken away."""
-    message = "The namespace was deleted while this was uploaded; send it again."
+    message = "It took too long, or the namespace was deleted meanwhile; send it again."
     return Aborted(message, Reason.CONCURRENT_CHANGE)
 
 

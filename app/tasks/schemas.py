@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar, Self
 from pydantic import ConfigDict, FailFast, Field, JsonValue, model_validator
 
 from app.engines.config import Ttl
+from app.task_settings import MAX_NAMESPACE_ARTIFACTS
 from app.tasks.forms import Directory, ModelName, OffPromptField, UserId
 from app.tasks.kinds import Disposition, Kind, OffPrompt, Reader, State, Warned, shown_kind
 from app.wire.base import WireModel
@@ -21,8 +22,8 @@ MAX_LISTED_IN_LISTS = 10
 """The same where namespaces are listed."""
 MAX_INLINE_TOKENS = 1_000_000
 MAX_TO_EXPORT = 1_000
-MAX_ELEMENTS = 10_000
-"""Of a list, whatever the service is set to; the first that is wrong ends the reading."""
+MAX_ELEMENTS = MAX_NAMESPACE_ARTIFACTS
+"""Of a list, however the service is set; the first that is wrong ends the reading."""
 
 
 class PolicyFields(TaskModel):

@@ -158,6 +158,8 @@ class TaskService:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
             if not await repeats.is_repeated(session, name.memory.engine.engine, once, now):
                 row = await repository.get_namespace(session, name, now, for_update=True)
+                # The lock may have been long in coming, and what is in it have expired.
+                now = self.clock.now()
                 check_etag(row.version, etag)
                 before = row.embedding_model
                 values = self._changed(request, now)

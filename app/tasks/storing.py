@@ -1,7 +1,6 @@
 """Stores outputs of tools that come in JSON: all that a request has, or nothing."""
 
 import asyncio
-import hashlib
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -41,6 +40,12 @@ from app.tasks.tables import NamespaceRow
 
 _STORED = "store"
 """What stands in a prompt for the tool of a request that names none."""
+_NAME_BYTES = 16
+
+
+def new_namespace() -> str:
+    """Make the name of a namespace: of nothing that the content says, and never the same again."""
+    return secrets.token_hex(_NAME_BYTES)
 
 
 @dataclass(frozen=True)
@@ -99,19 +104,22 @@ class StoringService:
     ) -> ProcessOutputResponse:
         """Say what to put into the prompt for an output, and store it if it is to be kept off.
 
+        What is asked once more is answered as before, whatever holds by now.
+
         Raises:
             InvalidArgument: it is of a kind that is not taken.
             NotFound: there is no such engine, or for the caller no such user.
+            PermissionDenied: the embedder that it names is remote, and not the caller's to choose.
             ResourceExhausted: it is too long, or a quota is used up.
         """
         check_choice(self.tasks.embedders, request.embedding_model, caller)
-        decided, beginning = await self._decide(name, request)
+        decided, beginning = await self._decide(name, request, once)
         if decided.disposition is not Disposition.STORED:
             await self._remember(name, once)
             return ProcessOutputResponse(
                 disposition=decided.disposition, prompt_text=decided.prompt_text
             )
-        namespace = request.namespace or self._new_name(once)
+        namespace = request.namespace or new_namespace()
         place = NamespaceName(name, namespace)
         reference = await self._store(place, beginning, decided.items, once)
         may_derive = caller.may(Permission.ARTIFACTS_DERIVE)
@@ -130,7 +138,7 @@ class StoringService:
 
         Raises:
             AlreadyExists: one of the names is taken.
-            InvalidArgument, NotFound, ResourceExhausted: as for `process`.
+            InvalidArgument, NotFound, PermissionDenied, ResourceExhausted: as for `process`.
         """
         check_choice(self.tasks.embedders, request.embedding_model, caller)
         items = await asyncio.to_thread(items_of, request.artifacts, self._limits)
@@ -154,23 +162,15 @@ class StoringService:
             max_elements=settings.task_max_namespace_artifacts,
         )
 
-    def _new_name(self, once: Once | None) -> str:
-        """Make the name of a namespace: of nothing that the content says.
-
-        The same request again finds it by its id.
-        """
-        if once is None:
-            return str(new_id(self.tasks.clock.now()))
-        return hashlib.sha256(f"{once.caller}\n{once.request_id}".encode()).hexdigest()[:32]
-
     async def _decide(
-        self, name: TaskMemoryName, request: ProcessOutputRequest
+        self, name: TaskMemoryName, request: ProcessOutputRequest, once: Once | None
     ) -> tuple[Decided, Beginning]:
         policy = Wishes()
         is_sensitive = bool(request.sensitive)
         now = self.tasks.clock.now()
         async with self.tasks.db.snapshot() as session:
             await engines.get(session, name.engine)
+            is_known, answer = await repeats.recalled(session, name.engine.engine, once, now)
             row = await policies.find(session, ToolPolicyName(name, request.tool))
             if row is not None:
                 off_prompt = OffPrompt(row.off_prompt)
@@ -181,6 +181,9 @@ class StoringService:
                 is_sensitive = is_sensitive or (known is not None and known.sensitive)
         wishes = Wishes(request.off_prompt, is_sensitive, request.ttl)
         held = handling(policy, wishes, self._limits)
+        if is_known:
+            before = OffPrompt.NEVER if answer is None else OffPrompt.ALWAYS
+            held = replace(held, off_prompt=before, sensitive=held.sensitive and answer is not None)
         decided = await asyncio.to_thread(decide, request.output, held, self._limits)
         beginning = replace(Beginning.of(request), sensitive=held.sensitive, ttl=held.ttl)
         return decided, beginning

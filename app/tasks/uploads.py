@@ -30,6 +30,7 @@ from app.tasks import contents, erasure, policies, repository
 from app.tasks.contents import PAGE_BYTES, Pages, Place
 from app.tasks.indexing import embed_later, index_later
 from app.tasks.kinds import State
+from app.tasks.listing import list_silent
 from app.tasks.outputs import Limits, Wishes, handling
 from app.tasks.places import Beginning, check_content_etag
 from app.tasks.preparing import Prepared, check_storable, kind_of, prepare
@@ -88,6 +89,8 @@ class UploadService:
     async def put(self, upload: Upload, pieces: AsyncIterator[bytes], caller: Caller) -> Artifact:
         """Store what comes under the artifact's name; the same bytes again change nothing.
 
+        Unless their text was given up: then it is cut once more.
+
         To callers that may not know what is there, the same bytes are as any others.
 
         Raises:
@@ -99,6 +102,7 @@ class UploadService:
         most = self.tasks.settings.task_max_artifact_bytes
         if upload.size is not None and upload.size > most:
             raise _too_large(most)
+        check_storable(self.tasks.settings, kind_of(upload.media_type))
         upload = await self._under_policy(upload)
         async with self._begun(upload) as place:
             received = await self._receive(place, pieces)
@@ -130,8 +134,11 @@ class UploadService:
     @asynccontextmanager
     async def _begun(self, upload: Upload) -> AsyncIterator[Place]:
         """Make room for what comes; take back what is not put under its name in the block."""
-        place = await self._begin(upload)
+        now, name = self.tasks.clock.now(), upload.name.namespace
+        engine_id = name.memory.engine.engine
+        place = Place(engine_id, name.memory.memory, name.namespace, str(new_id(now)))
         try:
+            await self._begin(upload, place, now)
             yield place
         except BaseException:
             # Whoever cancels this waits for it: it is the work of a moment. Cancelled once more, it
@@ -142,11 +149,8 @@ class UploadService:
             await asyncio.shield(withdrawal)
             raise
 
-    async def _begin(self, upload: Upload) -> Place:
+    async def _begin(self, upload: Upload, place: Place, now: datetime) -> None:
         service, name = self.tasks, upload.name
-        now = service.clock.now()
-        check_storable(service.settings, kind_of(upload.media_type))
-        content_id = str(new_id(now))
         most = service.settings.task_max_artifact_bytes
         # Whoever does not say how much will come could fill what others need.
         length = most if upload.size is None else upload.size
@@ -166,10 +170,7 @@ class UploadService:
                 session,
                 [
                     {
-                        "engine_id": engine.engine_id,
-                        "content_id": content_id,
-                        "memory": namespace.memory,
-                        "namespace": namespace.namespace,
+                        **place.columns,
                         "name": name.artifact,
                         "ordinal": 0,
                         "kind": kind_of(upload.media_type),
@@ -183,7 +184,6 @@ class UploadService:
                 ],
             )
             await service.places.check_engine(session, engine.engine_id, going)
-        return Place(engine.engine_id, namespace.memory, namespace.namespace, content_id)
 
     async def _receive(self, place: Place, pieces: AsyncIterator[bytes]) -> _Received:
         """Write the pages that come.
@@ -230,11 +230,12 @@ class UploadService:
             live = None if known is None or known.expire_time <= now else known
             check_content_etag(live, upload.etag)
             may_tell = _may_know_bytes(caller, namespace)
-            if live is not None and may_tell and _is_same(live, prepared, upload.media_type):
+            is_same = live is not None and may_tell and _is_same(live, prepared, upload.media_type)
+            if live is not None and is_same and not await _lacks_text(session, live, prepared):
                 await erasure.remove_upload(session, place.engine_id, place.content_id)
                 row = live
             else:
-                if live is not None and upload.etag is None:
+                if live is not None and upload.etag is None and not is_same:
                     check_content_etag(live, _OTHER)
                 if known is not None:
                     await erasure.remove_artifact(session, namespace, known)
@@ -308,6 +309,13 @@ def _is_same(row: ArtifactRow, prepared: Prepared, media_type: str) -> bool:
         prepared.size,
         media_type,
     )
+
+
+async def _lacks_text(session: Session, row: ArtifactRow, prepared: Prepared) -> bool:
+    """Say whether the text of an artifact can be cut, and nobody does: it was given up."""
+    if row.chunks or not (prepared.chunks or prepared.is_indexed_later):
+        return False
+    return row.state == State.READY or bool(await list_silent(session, [row]))
 
 
 def _too_large(most: int) -> ResourceExhausted:

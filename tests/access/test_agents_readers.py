@@ -90,15 +90,21 @@ async def test_what_is_derived_is_as_sensitive_however_often(case: _Case, method
 
 async def test_nothing_is_told_by_which_words_could_be_guessed(case: _Case) -> None:
     canary = case.agent.hidden[0].removeprefix("canary-")
+    told = []
     for word in (canary, "zebra"):
         body = {"query": word, "offPrompt": True}
         answer = (await case.service.ask(_asked(case, body), case.agent.secret)).json()
         assert answer["citations"] == []
-        assert answer["coverage"].keys() == {
-            "chunksTotal",
-            "artifactsTotal",
-            "artifactsUnreadable",
-        }
+        assert answer["usage"] == {"calls": 0}
+        assert answer["coverage"].keys() == {"artifactsTotal", "artifactsUnreadable"}
+        reference = answer["reference"]
+        # It has a name and times of its own.
+        names = {"namespace", "createdTime", "expireTime"}
+        told.append({name: one for name, one in reference.items() if name not in names})
+        again = {"query": "what", "offPrompt": True}
+        place = f"{case.beside(answer)}:query"
+        assert (await case.agent.post(place, again)).status_code == 200
+    assert told[0] == told[1]
 
 
 def _asked(case: _Case, body: Json) -> Asked:

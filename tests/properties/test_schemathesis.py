@@ -34,7 +34,7 @@ _Operation = APIOperation[Any, Any, Any, Any]
 _Case = schemathesis.Case[Any]
 
 _BASE = "http://test"
-_EXAMPLES = hypothesis_settings().max_examples * 8 // 100
+_EXAMPLES = hypothesis_settings().max_examples * 12 // 100
 _NOT_SERVED = 501
 _CHECKS = [
     not_a_server_error,

@@ -14,6 +14,8 @@ Sweep = Callable[[], Awaitable[None]]
 MEMORY = "/taskMemories/tools"
 NAMESPACE = f"{MEMORY}/namespaces/n"
 ARTIFACT = f"{NAMESPACE}/artifacts/a"
+AGENT = ["artifacts.write", "artifacts.reference", "artifacts.derive"]
+"""What the key of an agent may do."""
 TABLES = ("task_namespaces", "task_artifacts", "task_pages", "task_chunks", "task_vectors")
 
 

@@ -11,7 +11,7 @@ from tests.support.bank import ENGINE_URL, Json, ok
 from tests.support.errors import refusal
 from tests.support.keys import client_with, make_key
 from tests.support.readers import FACT, kept_in, query, summarize
-from tests.support.tasks import NAMESPACE, store, text_output, upload
+from tests.support.tasks import NAMESPACE, hexadecimal, store, text_output, upload
 
 FILLING = "The road is long, and the tea is warm. " * 60
 SAID = f"{FILLING}{FACT} {FILLING}"
@@ -67,13 +67,26 @@ async def test_it_reads_what_files_say(client: httpx.AsyncClient, media_type: st
     assert "kettle()" not in answer
 
 
-async def test_a_result_of_nothing_can_be_kept_and_not_be_read(client: httpx.AsyncClient) -> None:
+async def test_a_result_of_nothing_is_kept_as_such(client: httpx.AsyncClient) -> None:
     ok(await store(client, text_output(SAID)))
     kept = kept_in(ok(await query(client, query="Zebras?", offPrompt=True)))
-    found = ok(await client.get(f"{kept}/artifacts/answer"))
-    assert found["sizeBytes"] == "0"
-    wanted = (400, "INVALID_ARGUMENT", Reason.NO_READABLE_ARTIFACTS)
-    assert refusal(await query(client, kept)) == wanted
+    content = await client.get(f"{kept}/artifacts/answer/content")
+    assert content.text == "Nothing was found."
+    assert ok(await query(client, kept))["coverage"]["chunksTotal"] == 1
+
+
+async def test_of_sensitive_content_all_results_have_one_length(
+    client: httpx.AsyncClient,
+) -> None:
+    ok(await store(client, text_output(SAID + " Das Café ist grün."), sensitive=True))
+    for question in ("Zebras?", "Which café?", FACT):
+        kept = kept_in(ok(await query(client, query=question, offPrompt=True, answerTokens=50)))
+        found = ok(await client.get(f"{kept}/artifacts/answer"))
+        assert (found["sizeBytes"], found["tokenEstimate"]) == ("800", 200)
+        content = await client.get(f"{kept}/artifacts/answer/content")
+        assert len(content.content) == 800
+        assert found["sha256"] == hexadecimal(content.content)
+        assert content.text.strip() != content.text
 
 
 AGENT = ["artifacts.write", "artifacts.reference", "artifacts.derive"]

@@ -1,5 +1,7 @@
 """Exports: artifacts get into the operator's folders, and nobody is told what they hold."""
 
+import os
+import stat
 from pathlib import Path
 
 import httpx
@@ -10,7 +12,7 @@ from app.core.clock import FixedClock
 from app.db.session import Database
 from app.settings import Settings
 from tests.support.audit import events
-from tests.support.bank import BAD, GONE, ok, refusal
+from tests.support.bank import BAD, GONE, Json, ok, refusal
 from tests.support.keys import client_with, make_key
 from tests.support.tasks import NAMESPACE, store, text_output, upload
 
@@ -99,6 +101,74 @@ async def test_a_sink_that_is_not_there_is_told_without_its_path(
     assert refusal(answer) == (503, "UNAVAILABLE")
     assert answer.json()["error"]["details"][0]["metadata"] == {"sink": "out", "filesWritten": "0"}
     assert str(sink) not in answer.text
+
+
+async def test_nobody_but_the_service_can_read_what_it_writes(
+    client: httpx.AsyncClient, sink: Path
+) -> None:
+    ok(await store(client, text_output("one", name="a")))
+    before = os.umask(0)
+    try:
+        ok(await _export(client, directory="d"))
+    finally:
+        os.umask(before)
+    modes = {
+        path: stat.S_IMODE((sink / path).stat().st_mode)
+        for path in ("1", "1/tools", "1/tools/n", "1/tools/n/d", "1/tools/n/d/a")
+    }
+    assert modes.pop("1/tools/n/d/a") == 0o600
+    assert set(modes.values()) == {0o700}
+
+
+@pytest.mark.parametrize("first", ["folder", "file"])
+async def test_what_is_in_the_way_is_told_and_not_for_later(
+    client: httpx.AsyncClient, sink: Path, first: str
+) -> None:
+    ok(await store(client, text_output("one", name="a"), text_output("two", name="x")))
+    ways: list[Json] = [{"directory": "x", "artifacts": ["a"]}, {}]
+    before, after = ways if first == "folder" else ways[::-1]
+    ok(await _export(client, **before))
+    refused = await _export(client, **after)
+    assert refusal(refused) == (409, "ALREADY_EXISTS")
+    told = refused.json()["error"]["details"][0]
+    # Those that were written before it stay.
+    written = "1" if first == "folder" else "0"
+    assert (told["reason"], told["metadata"]) == (
+        "ID_TAKEN",
+        {"sink": "out", "filesWritten": written},
+    )
+    assert str(sink) not in refused.text
+
+
+async def test_a_repetition_writes_nothing_and_is_answered_as_the_first_time(
+    client: httpx.AsyncClient, sink: Path
+) -> None:
+    ok(await store(client, text_output("one", name="a")))
+    once = {"Idempotency-Key": "e1"}
+
+    async def export() -> httpx.Response:
+        return await client.post(f"{NAMESPACE}:export", json={"sink": "out"}, headers=once)
+
+    first = ok(await export())
+    file = sink / "1/tools/n/a"
+    file.rename(sink / "moved")
+    ok(await store(client, text_output("two")))
+    again = await export()
+    assert ok(again) == first
+    assert again.headers["Idempotent-Replayed"] == "true"
+    assert _below(sink / "1/tools/n") == []
+
+
+async def test_with_the_id_of_another_request_nothing_is_written(
+    client: httpx.AsyncClient, sink: Path
+) -> None:
+    body = {"artifacts": [text_output("one", name="a")]}
+    once = {"Idempotency-Key": "e1"}
+    ok(await client.post(f"{NAMESPACE}:store", json=body, headers=once))
+    refused = await client.post(f"{NAMESPACE}:export", json={"sink": "out"}, headers=once)
+    assert refusal(refused) == (409, "ALREADY_EXISTS")
+    assert refused.json()["error"]["details"][0]["reason"] == "REQUEST_ID_REUSED"
+    assert _below(sink) == []
 
 
 async def test_it_can_be_exported_says_the_reference(

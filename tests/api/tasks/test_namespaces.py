@@ -13,6 +13,7 @@ from app.settings import Settings
 from tests.support.bank import BAD, ENGINE_URL, GONE, STALE, Json, ok, refusal
 from tests.support.keys import client_with, make_key
 from tests.support.tasks import (
+    AGENT,
     ARTIFACT,
     MEMORY,
     NAMESPACE,
@@ -26,7 +27,6 @@ from tests.support.tasks import (
 )
 
 DENIED = (403, "PERMISSION_DENIED")
-AGENT = ["artifacts.write", "artifacts.reference", "artifacts.derive"]
 
 
 async def _client(

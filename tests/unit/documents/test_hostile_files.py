@@ -1,10 +1,14 @@
 """Files made to take time or memory out of proportion: their text comes all the same."""
 
+import re
+import resource
 import tracemalloc
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from app.documents import page_text
 from app.documents.page_text import text_of_html
 from app.documents.record_text import text_of_csv
 
@@ -34,6 +38,41 @@ def test_a_page_that_never_closes_what_it_opens_has_all_of_its_text_and_no_marku
         parts = [page[n : n + step] for n in range(0, len(page), step)]
         found = "".join(text_of_html(parts))
         assert found.split() == [one for n in range(3_000) for one in (f"word{n}", "&")]
+
+
+def held_mib() -> float:
+    """Return how much memory this process has, in MiB; parsers' own is not known to Python."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize() / MIB
+
+
+def test_of_a_long_page_little_is_held() -> None:
+    paragraph = "<div><p>" + "word " * 4_000 + "</p></div>"
+    before, most = held_mib(), 0.0
+    for part in text_of_html(pages(paragraph, 48 * MIB)):
+        most = max(most, held_mib()) if part else most
+    # A parser that reads all of it holds all of it.
+    assert most - before < 24
+
+
+LONG_PAGE = "".join(
+    f"<div class='</p>'><!-- </p> --><h2>Head {n}</h2><p>Some <b>bold</b> text {n}</p>"
+    f"<pre>a {n}\n  <b>laid</b>  out</pre><script>hidden('</p>')</script>"
+    f"<svg><p>drawn</p></svg><table><tr><td>Row</td><td>{n}</td></tr></table></div>\n"
+    for n in range(40)
+)
+
+
+@pytest.mark.parametrize("step", [16, 100, 4_096])
+def test_a_page_that_is_read_by_several_parsers_has_the_same_text(
+    monkeypatch: pytest.MonkeyPatch, step: int
+) -> None:
+    whole = "".join(text_of_html([LONG_PAGE]))
+    assert "a 7\n  laid" in whole
+    assert "Row | 7" in whole
+    monkeypatch.setattr(page_text, "_MAX_HELD", 10)
+    parts = [LONG_PAGE[n : n + step] for n in range(0, len(LONG_PAGE), step)]
+    found = "".join(text_of_html(parts))
+    assert re.sub(r"\n+", "\n", found) == re.sub(r"\n+", "\n", whole)
 
 
 def test_a_row_that_never_ends_is_not_held_in_its_cells() -> None:
