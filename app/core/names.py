@@ -24,26 +24,16 @@ CHOSEN_ID = r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?"
 STORED_ID = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
 # Wider than the API's definition: agent frameworks choose ids with capitals and underscores.
 SESSION_ID = r"[A-Za-z0-9_-]{1,63}"
-# Of task memories and of what is in them: tools and frameworks choose these.
-TASK_ID = r"[A-Za-z0-9._-]{1,128}"
-MAX_TASK_ID_CHARS = 128
-TASK_ID_FORM = (
-    f"must be 1 to {MAX_TASK_ID_CHARS} characters of A-Z, a-z, 0-9, dot, underscore and hyphen, and"
-    ' not "." or ".."'
-)
 _INT64_ID, _CHOSEN_ID, _STORED_ID = map(re.compile, (INT64_ID, CHOSEN_ID, STORED_ID))
-_SESSION_ID, _TASK_ID = re.compile(SESSION_ID), re.compile(TASK_ID)
+_SESSION_ID = re.compile(SESSION_ID)
 # The parent is opaque, but has to be storable and printable.
 _PARENT_ID = re.compile(r"[^/\x00-\x1f\x7f\ud800-\udfff]{1,256}")
 _SHOWN_CHARS = 80
 
 _LOCATION_FORM = "projects/{project}/locations/{location}"
-_ENGINE_FORM = _LOCATION_FORM + "/reasoningEngines/{engine}"
-_MEMORY_FORM = _ENGINE_FORM + "/memories/{memory}"
-_SESSION_FORM = _ENGINE_FORM + "/sessions/{session}"
-_TASK_MEMORY_FORM = _ENGINE_FORM + "/taskMemories/{memory}"
-_NAMESPACE_FORM = _TASK_MEMORY_FORM + "/namespaces/{namespace}"
-_ARTIFACT_FORM = _NAMESPACE_FORM + "/artifacts/{artifact}"
+ENGINE_FORM = _LOCATION_FORM + "/reasoningEngines/{engine}"
+_MEMORY_FORM = ENGINE_FORM + "/memories/{memory}"
+_SESSION_FORM = ENGINE_FORM + "/sessions/{session}"
 _ENGINE_COLLECTIONS = frozenset({"reasoningEngines", "memoryBanks"})
 
 
@@ -82,7 +72,7 @@ def parse_text_id(collection: str, text: str) -> str:
         NotFound: no resource of the collection can have this id.
     """
     if _STORED_ID.fullmatch(text) is None:
-        raise NotFound.of(f"{collection}/{_shown(text)}")
+        raise NotFound.of(f"{collection}/{shown_id(text)}")
     return text
 
 
@@ -93,7 +83,7 @@ def parse_session_id(text: str) -> str:
         NotFound: no session can have this id.
     """
     if _SESSION_ID.fullmatch(text) is None:
-        raise NotFound.of(f"sessions/{_shown(text)}")
+        raise NotFound.of(f"sessions/{shown_id(text)}")
     return text
 
 
@@ -125,46 +115,23 @@ def check_chosen_id(field: str, text: str) -> str:
     return text
 
 
-def is_task_id(text: str) -> bool:
-    """Say whether a task memory, or what is in one, can have this id; `..` leads elsewhere."""
-    return _TASK_ID.fullmatch(text) is not None and text not in {".", ".."}
-
-
-def parse_task_id(collection: str, text: str) -> str:
-    """Read the id of a task memory, or of what is in one.
-
-    Raises:
-        NotFound: no resource of the collection can have this id.
-    """
-    if not is_task_id(text):
-        raise NotFound.of(f"{collection}/{_shown(text)}")
-    return text
-
-
-def check_task_id(field: str, text: str) -> str:
-    """Return the id that a caller chose for a task memory, or for what is in one.
-
-    Raises:
-        InvalidArgument: the id is not acceptable; the error names the field.
-    """
-    if not is_task_id(text):
-        raise InvalidArgument.of_field(field, f"{TASK_ID_FORM}.")
-    return text
-
-
 def _parse_int64_id(collection: str, text: str) -> int:
     if _INT64_ID.fullmatch(text) is None or int(text) > MAX_INT64:
-        raise NotFound.of(f"{collection}/{_shown(text)}")
+        raise NotFound.of(f"{collection}/{shown_id(text)}")
     return int(text)
 
 
-def _shown(text: str) -> str:
+def shown_id(text: str) -> str:
     """Make a foreign id safe to repeat in a message."""
     return text[:_SHOWN_CHARS].encode("ascii", "backslashreplace").decode("ascii")
 
 
-def _split(text: str, collection: str, form: str, field: str) -> tuple[str, str]:
-    """Return what is before the last collection of a name, and the id in it."""
+def split_name(text: str, collection: str, form: str, field: str) -> tuple[str, str]:
+    """Return what is before the last collection of a name, and the id in it.
+
+    Raises:
+        InvalidArgument: the name does not end in an id of this collection.
+    """
     head, _, identity = text.rpartition("/")
     head, _, found = head.rpartition("/")
     if found != collection or not identity:
@@ -222,7 +189,7 @@ class EngineName:
         head, _, identity = text.rpartition("/")
         head, _, collection = head.rpartition("/")
         if collection not in _ENGINE_COLLECTIONS or not identity:
-            raise _malformed(_ENGINE_FORM, field)
+            raise _malformed(ENGINE_FORM, field)
         parent = LocationName.parse(head, field)
         return cls(parent.project, parent.location, parse_engine_id(identity))
 
@@ -251,7 +218,7 @@ class MemoryName:
             InvalidArgument: the text is not such a name.
             NotFound: no memory can have this id.
         """
-        head, identity = _split(text, "memories", _MEMORY_FORM, field)
+        head, identity = split_name(text, "memories", _MEMORY_FORM, field)
         return cls(EngineName.parse(head, field), parse_text_id("memories", identity))
 
     @override
@@ -286,7 +253,7 @@ class SessionName:
             InvalidArgument: the text is not such a name.
             NotFound: no session can have this id.
         """
-        head, identity = _split(text, "sessions", _SESSION_FORM, field)
+        head, identity = split_name(text, "sessions", _SESSION_FORM, field)
         return cls(EngineName.parse(head, field), parse_session_id(identity))
 
     @override
@@ -316,87 +283,6 @@ class SummaryName:
     @override
     def __str__(self) -> str:
         return f"{self.session}/summaries/{self.summary}"
-
-
-@dataclass(frozen=True, slots=True)
-class TaskMemoryName:
-    """A task memory of an engine: what tools returned and prompts do not show."""
-
-    engine: EngineName
-    memory: str
-
-    @classmethod
-    def parse(cls, text: str, field: str = "name") -> Self:
-        """Read a full name.
-
-        Raises:
-            InvalidArgument: the text is not such a name.
-            NotFound: no task memory can have this id.
-        """
-        head, identity = _split(text, "taskMemories", _TASK_MEMORY_FORM, field)
-        return cls(EngineName.parse(head, field), parse_task_id("taskMemories", identity))
-
-    @override
-    def __str__(self) -> str:
-        return f"{self.engine}/taskMemories/{self.memory}"
-
-
-@dataclass(frozen=True, slots=True)
-class ToolPolicyName:
-    """What a task memory does with the outputs of a tool."""
-
-    memory: TaskMemoryName
-    tool: str
-
-    @override
-    def __str__(self) -> str:
-        return f"{self.memory}/toolPolicies/{self.tool}"
-
-
-@dataclass(frozen=True, slots=True)
-class NamespaceName:
-    """The artifacts of a task memory that belong together, such as one tool output."""
-
-    memory: TaskMemoryName
-    namespace: str
-
-    @classmethod
-    def parse(cls, text: str, field: str = "name") -> Self:
-        """Read a full name.
-
-        Raises:
-            InvalidArgument: the text is not such a name.
-            NotFound: no namespace can have this id.
-        """
-        head, identity = _split(text, "namespaces", _NAMESPACE_FORM, field)
-        return cls(TaskMemoryName.parse(head, field), parse_task_id("namespaces", identity))
-
-    @override
-    def __str__(self) -> str:
-        return f"{self.memory}/namespaces/{self.namespace}"
-
-
-@dataclass(frozen=True, slots=True)
-class ArtifactName:
-    """One text or file of a namespace."""
-
-    namespace: NamespaceName
-    artifact: str
-
-    @classmethod
-    def parse(cls, text: str, field: str = "name") -> Self:
-        """Read a full name.
-
-        Raises:
-            InvalidArgument: the text is not such a name.
-            NotFound: no artifact can have this id.
-        """
-        head, identity = _split(text, "artifacts", _ARTIFACT_FORM, field)
-        return cls(NamespaceName.parse(head, field), parse_task_id("artifacts", identity))
-
-    @override
-    def __str__(self) -> str:
-        return f"{self.namespace}/artifacts/{self.artifact}"
 
 
 @dataclass(frozen=True, slots=True)

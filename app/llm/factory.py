@@ -11,7 +11,7 @@ from app.llm.embedders import Embedders
 from app.llm.http import open_client
 from app.llm.managed import ManagedEmbedder
 from app.llm.models import TextModels
-from app.llm.names import ModelName, ModelSetupError
+from app.llm.names import ADDRESSES, NO_KEY, ModelName, ModelSetupError
 from app.llm.ports import TextModel
 from app.llm.provider import Provider
 from app.llm.readers import Reader, Readers
@@ -186,19 +186,27 @@ class _Opener:
 def open_readers(settings: Settings) -> Readers:
     """Open the readers that the settings name. Takes seconds where there are any.
 
-    They share nothing with the model that writes memories: neither its key nor its address.
+    They share nothing with the model that writes memories: neither its key nor its address. No
+    variable of the environment says where they are; local ones take no key or proxy from it either.
 
     Raises:
         ModelSetupError: a name, an address, a key, or what is said of a locality is wrong.
     """
     if not settings.task_readers:
         return Readers()
-    client = open_client(settings.model_timeout_seconds, settings.model_max_reply_bytes)
-    found = {
-        name: Reader(name, _reader_model(name, one, client, settings), one.locality == "local")
-        for name, one in settings.task_readers.items()
-    }
-    return Readers(found, client.aclose)
+    limits = (settings.model_timeout_seconds, settings.model_max_reply_bytes)
+    near, far = open_client(*limits, is_direct=True), open_client(*limits)
+
+    async def close() -> None:
+        await near.aclose()
+        await far.aclose()
+
+    found = {}
+    for name, one in settings.task_readers.items():
+        is_local = one.locality == "local"
+        model = _reader_model(name, one, near if is_local else far, settings)
+        found[name] = Reader(name, model, is_local)
+    return Readers(found, close)
 
 
 def _reader_model(
@@ -209,8 +217,11 @@ def _reader_model(
 
     model = _reader_name(name, reader)
     key = reader.key.get_secret_value() if reader.key is not None else None
+    if reader.locality == "local":
+        key = key or NO_KEY
+    address = reader.base_url or ADDRESSES[model.provider]
     own = settings.model_copy(update={"model_max_input_tokens": reader.max_input_tokens})
-    channel = open_channel(model, reader.base_url, key, client, own)
+    channel = open_channel(model, address, key, client, own)
     return RemoteTextModel(str(model), channel, Provider(own), own)
 
 

@@ -19,10 +19,13 @@ class ReplyUnread(httpx2.TransportError):
     """The reply is not read; the message says why."""
 
 
-def open_client(timeout_seconds: float, max_reply_bytes: int) -> httpx2.AsyncClient:
+def open_client(
+    timeout_seconds: float, max_reply_bytes: int, *, is_direct: bool = False
+) -> httpx2.AsyncClient:
     """Return a client that stops reading a reply at `max_reply_bytes`, declared or not.
 
     Of a reply that is no success no more than that is read either, but it stays what it is.
+    `is_direct`: whether it passes by the proxies that the environment names.
     """
 
     async def bound(response: httpx2.Response) -> None:
@@ -43,6 +46,7 @@ def open_client(timeout_seconds: float, max_reply_bytes: int) -> httpx2.AsyncCli
     return httpx2.AsyncClient(
         timeout=httpx2.Timeout(timeout_seconds, connect=min(_CONNECT_SECONDS, timeout_seconds)),
         headers={"Accept-Encoding": "identity"},
+        trust_env=not is_direct,
         # A hook and not a transport: with a transport of ours the client would pass by the proxies
         # of the environment.
         event_hooks={"response": [bound]},

@@ -4,7 +4,16 @@ from dataclasses import dataclass
 
 from typing_extensions import override
 
-PROVIDERS = ("openai", "anthropic", "google", "ollama")
+ADDRESSES = {
+    "openai": "https://api.openai.com/v1",
+    "anthropic": "https://api.anthropic.com",
+    "google": "https://generativelanguage.googleapis.com/",
+    "ollama": "http://localhost:11434/v1",
+}
+"""Where each provider is, if neither a setting nor the environment has another address."""
+PROVIDERS = tuple(ADDRESSES)
+NO_KEY = "none"
+"""Sent to servers of one's own that ask for no key; never a key that is meant for a vendor."""
 
 
 class ModelSetupError(RuntimeError):

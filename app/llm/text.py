@@ -42,7 +42,7 @@ from typing_extensions import override
 from app.core.failures import describe
 from app.llm.http import ReplyUnread, retry_after_seconds
 from app.llm.media import VENDOR_MEDIA_TYPES
-from app.llm.names import ModelName, ModelSetupError
+from app.llm.names import ADDRESSES, NO_KEY, ModelName, ModelSetupError
 from app.llm.ports import Attachment
 from app.llm.provider import RequestFailed, Unread
 from app.llm.remote import Channel, Question, Said
@@ -55,9 +55,6 @@ _log = structlog.get_logger(__name__)
 _NAME = "answer"
 _MODES = (OutputMode.NATIVE, OutputMode.TOOL, OutputMode.PROMPT)
 """From the most reliable way of asking to the one that every model can."""
-_OLLAMA = "http://localhost:11434/v1"
-_NO_KEY = "none"
-"""Sent to servers of one's own that ask for no key; never a key that is meant for a vendor."""
 
 
 def open_channel(
@@ -69,7 +66,8 @@ def open_channel(
 ) -> Channel:
     """Open the way to a model. Makes no request.
 
-    Without an address or a key the variables of the provider's own client apply.
+    Without an address or a key the variables of the provider's own client apply. The address of the
+    vendor itself may be given as well, so that they do not.
 
     Raises:
         ModelSetupError: the provider needs a key, and there is none.
@@ -81,19 +79,20 @@ def open_channel(
             f"The model {name} needs an API key: set it beside the model's name, such as by"
             " MEMORY_BANK_MODEL_KEY, or set the variable of its provider."
         ) from None
-    is_vendor = name.provider != "ollama" and base_url is None
+    is_vendor = name.provider != "ollama" and base_url in {None, ADDRESSES[name.provider]}
     return _VendorChannel(model, settings, is_vendor=is_vendor)
 
 
 def _open_openai(
     model: str, base_url: str | None, key: str | None, client: httpx2.AsyncClient
 ) -> Model:
-    if base_url is None:
+    if base_url in {None, ADDRESSES["openai"]}:
         vendor = OpenAIProvider(api_key=key, http_client=client)
+        vendor.client.base_url = base_url or vendor.client.base_url
         vendor.client.max_retries = 0
         return OpenAIChatModel(model, provider=vendor)
     own = OpenAICompatibleProvider(
-        "openai-compatible", base_url=base_url, api_key=key or _NO_KEY, http_client=client
+        "openai-compatible", base_url=base_url, api_key=key or NO_KEY, http_client=client
     )
     own.client.max_retries = 0
     return OpenAIChatModel(model, provider=own, profile=_own_profile(own, model))
@@ -105,22 +104,24 @@ def _open_ollama(
     try:
         own = OllamaProvider(base_url, key, http_client=client)
     except UserError:
-        own = OllamaProvider(_OLLAMA, key, http_client=client)
+        own = OllamaProvider(ADDRESSES["ollama"], key, http_client=client)
     own.client.max_retries = 0
     return OpenAIChatModel(model, provider=own, profile=_own_profile(own, model))
 
 
 def _open_anthropic(
-    model: str, _: str | None, key: str | None, client: httpx2.AsyncClient
+    model: str, base_url: str | None, key: str | None, client: httpx2.AsyncClient
 ) -> Model:
-    vendor = AnthropicProvider(api_key=key, http_client=client)
+    vendor = AnthropicProvider(api_key=key, base_url=base_url, http_client=client)
     vendor.client.max_retries = 0
     return AnthropicModel(model, provider=vendor)
 
 
-def _open_google(model: str, _: str | None, key: str | None, client: httpx2.AsyncClient) -> Model:
+def _open_google(
+    model: str, base_url: str | None, key: str | None, client: httpx2.AsyncClient
+) -> Model:
     once = HttpRetryOptions(attempts=1)
-    vendor = GoogleProvider(api_key=key, http_client=client, retry_options=once)
+    vendor = GoogleProvider(api_key=key, base_url=base_url, http_client=client, retry_options=once)
     return GoogleModel(model, provider=vendor)
 
 

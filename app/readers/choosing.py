@@ -1,28 +1,11 @@
 """Chooses which reader reads a namespace, of those that may."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 from app.core.errors import PermissionDenied, Reason
 from app.llm.readers import Reader
-from app.readers.extractive import MODEL_ID
+from app.tasks.allowing import BUILTIN_NAMES, Allowed
 from app.wire.memory_policy import BUILTIN
-
-_BUILTIN_NAMES = (BUILTIN, MODEL_ID)
-
-
-@dataclass(frozen=True)
-class Allowed:
-    """What a namespace says of its readers; `models` None: all of the settings, and `builtin`."""
-
-    local_only: bool
-    models: Sequence[str] | None
-
-    def takes(self, name: str, *, is_local: bool) -> bool:
-        """Say whether a reader may read the namespace."""
-        names = _BUILTIN_NAMES if name == BUILTIN else (name,)
-        is_listed = self.models is None or any(one in self.models for one in names)
-        return is_listed and (is_local or not self.local_only)
 
 
 def choose(asked: str | None, readers: Mapping[str, Reader], allowed: Allowed) -> Reader | None:
@@ -34,7 +17,7 @@ def choose(asked: str | None, readers: Mapping[str, Reader], allowed: Allowed) -
     may = [name for name, one in readers.items() if allowed.takes(name, is_local=one.is_local)]
     if allowed.takes(BUILTIN, is_local=True):
         may.append(BUILTIN)
-    wanted = BUILTIN if asked in _BUILTIN_NAMES else asked
+    wanted = BUILTIN if asked in BUILTIN_NAMES else asked
     if wanted is None and may:
         wanted = may[0]
     if wanted not in may:

@@ -19,8 +19,9 @@ from app.rules.scoring import score
 from app.rules.sentences import sentences
 from app.rules.terms import Terms, together
 from app.rules.text import content
+from app.tasks.allowing import EXTRACTIVE
 
-MODEL_ID = "builtin:extractive"
+MODEL_ID = EXTRACTIVE
 """What answers name as what has made them."""
 MAX_CHUNKS = 1_000
 """Pieces that a summary is made of: of more, those that are evenly spaced."""
@@ -48,7 +49,7 @@ class Made:
     citations: Sequence[Citation]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class _Sentence:
     """A sentence; `number` is its place among all, `bits` the terms of the query it has."""
 
@@ -101,12 +102,8 @@ def answer(query: str, shown: Sequence[Shown], max_tokens: int) -> Made:
 
 def summary(shown: Sequence[Shown], max_tokens: int) -> Made:
     """Return the sentences that say most of what the texts say, in their order."""
-    found = [
-        _Sentence(number, at, start, text)
-        for number, (at, start, text) in enumerate(_sentences(shown))
-    ]
-    found = _spread(found, _MAX_LOOKED_AT)
-    tongue = language(" ".join(one.text[:80] for one in _spread(found, 25)))
+    found = _spread(shown, _MAX_LOOKED_AT)
+    tongue = language(" ".join(found[n].text[:80] for n in spaced(len(found), 25)))
     stems = {one.number: content(one.text[:_SAMPLE_CHARS], tongue) for one in found}
     common = Counter(stem for words in stems.values() for stem in words)
     firsts = _firsts(found)
@@ -123,8 +120,18 @@ def spaced(total: int, most: int = MAX_CHUNKS) -> range | list[int]:
     return range(total) if total <= most else [n * total // most for n in range(most)]
 
 
-def _spread(found: list[_Sentence], most: int) -> list[_Sentence]:
-    return [found[n] for n in spaced(len(found), most)]
+def _spread(shown: Sequence[Shown], most: int) -> list[_Sentence]:
+    """Return all sentences, or evenly spaced ones; no more are held than that.
+
+    They are counted first: a text may have a hundred times as many.
+    """
+    total = sum(1 for _ in _sentences(shown))
+    wanted = frozenset(spaced(total, most))
+    return [
+        _Sentence(number, at, start, text)
+        for number, (at, start, text) in enumerate(_sentences(shown))
+        if number in wanted
+    ]
 
 
 def _answers(bm25: Bm25, found: Sequence[_Sentence], one: _Sentence) -> float:

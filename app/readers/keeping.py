@@ -7,10 +7,9 @@ filled up with blanks to the length of the longest result: by many questions, le
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
 
 from app.core.limits import Counted
-from app.core.names import NamespaceName
+from app.core.task_names import NamespaceName
 from app.db.session import Session, note
 from app.documents.chunking import CHARS_PER_TOKEN
 from app.documents.media_types import TEXT
@@ -18,8 +17,7 @@ from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.limits.quotas import check_more
 from app.readers import lookups
-from app.readers.opening import Opened, changed
-from app.tasks import repository
+from app.readers.opened import Opened, unchanged
 from app.tasks.embedding import embedder_of
 from app.tasks.kinds import Kind
 from app.tasks.outputs import Item
@@ -58,10 +56,15 @@ class Wish:
 
 @dataclass(frozen=True)
 class Kept:
-    """What is told of a result that is kept off the prompt."""
+    """What is told of a result that is kept off the prompt.
+
+    Attributes:
+        is_reused: it was kept before, of another request for the same.
+    """
 
     reference: Reference
     prompt_text: str
+    is_reused: bool
 
 
 @dataclass(frozen=True)
@@ -93,10 +96,14 @@ class Keeping:
         now = self.tasks.clock.now()
         async with self.tasks.db.snapshot() as session:
             row = await lookups.find_derived(session, opened.name.memory, wish.input_hash, now)
-            return None if row is None else await self._told(session, row, wish, now)
+            if row is None:
+                return None
+            return await self._told(session, row, wish, now, is_reused=True)
 
     async def keep(self, opened: Opened, wish: Wish, text: str) -> Kept:
-        """Store a result.
+        """Store a result, unless the same was kept meanwhile: then that is what is told.
+
+        The source is locked, so that it does not go before what is made of it is there.
 
         Raises:
             Aborted: what it was made of is gone, or other than it was.
@@ -115,30 +122,16 @@ class Keeping:
         derived = Derived(opened.name.namespace, sources, opened.depth, wish.input_hash)
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
-            source, left = await self._unchanged(session, opened, now)
+            source = await unchanged(session, opened, now, for_update=True)
             row = await lookups.find_derived(session, name.memory, wish.input_hash, now)
             # Else the same was asked at the same time, and answered first.
+            is_reused = row is not None
             if row is None:
-                beginning = self._beginning(source, wish, left)
+                beginning = self._beginning(source.row, wish, source.expire_time - now)
                 batch = Batch(name, beginning, [item], [prepared], derived)
                 row = await StoringService(self.tasks).put(session, engine, batch, now)
             note(session, resource=str(NamespaceName(name.memory, row.namespace)))
-            return await self._told(session, row, wish, now)
-
-    async def _unchanged(
-        self, session: Session, opened: Opened, now: datetime
-    ) -> tuple[NamespaceRow, timedelta]:
-        """Return the source, and how long the first of what was read is still there.
-
-        It is locked, so that it does not go before what is made of it is there.
-        """
-        row = await repository.find_namespace(session, opened.name, now, for_update=True)
-        found = await lookups.list_readable(session, opened.name, now) if row is not None else []
-        read = {one.content_id for one in opened.artifacts}
-        ends = {one.content_id: one.expire_time for one in found if one.content_id in read}
-        if row is None or ends.keys() != read or inherited(row) != inherited(opened.row):
-            raise changed(opened.name)
-        return row, min(ends.values()) - now
+            return await self._told(session, row, wish, now, is_reused=is_reused)
 
     def _beginning(self, source: NamespaceRow, wish: Wish, left: timedelta) -> Beginning:
         default = timedelta(seconds=self.tasks.settings.task_ttl_seconds)
@@ -154,18 +147,8 @@ class Keeping:
             ttl=min(default, left),
         )
 
-    async def _told(self, session: Session, row: NamespaceRow, wish: Wish, now: datetime) -> Kept:
+    async def _told(
+        self, session: Session, row: NamespaceRow, wish: Wish, now: datetime, *, is_reused: bool
+    ) -> Kept:
         reference = await self.tasks.reference(session, row, now)
-        return Kept(reference, prompt_text(reference, _TOOL, wish.activity))
-
-
-def inherited(row: NamespaceRow) -> list[Any]:
-    """Return what of a namespace holds for what is made of it, too, as JSON."""
-    models = row.allowed_models
-    return [
-        row.user_id,
-        row.sensitive,
-        row.local_only,
-        None if models is None else sorted(models),
-        row.embedding_model,
-    ]
+        return Kept(reference, prompt_text(reference, _TOOL, wish.activity), is_reused)

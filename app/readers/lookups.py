@@ -14,10 +14,13 @@ from sqlalchemy import (
     BigInteger,
     ColumnElement,
     FromClause,
+    SmallInteger,
     Text,
     and_,
     case,
     cast,
+    column,
+    false,
     func,
     literal,
     literal_column,
@@ -27,17 +30,28 @@ from sqlalchemy import (
 )
 from sqlalchemy.dialects.postgresql import REGCONFIG, TSQUERY, TSVECTOR, array
 
-from app.core.names import NamespaceName, TaskMemoryName
+from app.core.task_names import NamespaceName, TaskMemoryName
 from app.db.session import Session
 from app.documents.chunking import Chunk, Piece
+from app.rules.terms import MAX_TERMS
 from app.tasks.kinds import State
 from app.tasks.tables import ArtifactRow, ChunkRow, NamespaceRow
 
-MAX_TERMS = 48
-"""Words of a question that are looked for: the first of each language."""
 _NO_OFFSET: ColumnElement[int] = literal_column("0")
 """Skips nothing, and has the planner run a query inside another as it stands."""
 _PLACE_AND_TEXT = (ChunkRow.n, ChunkRow.start_offset, ChunkRow.end_offset, ChunkRow.text)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The contents of a namespace that may be read, as of a moment: of no others are pieces found.
+
+    By the namespace's name alone, they would be found of what has come since, too.
+    """
+
+    name: NamespaceName
+    content_ids: Sequence[str]
+    now: datetime
 
 
 @dataclass(frozen=True)
@@ -102,6 +116,15 @@ async def list_readable(session: Session, name: NamespaceName, now: datetime) ->
     return [Readable(*found) for found in await session.execute(statement)]
 
 
+async def count_there(session: Session, texts: Texts) -> tuple[int, datetime | None]:
+    """Return how many of some texts can still be read, and when the first of these expires."""
+    statement = select(func.count(), func.min(ArtifactRow.expire_time)).where(
+        *_its(texts), ArtifactRow.state == State.READY, ArtifactRow.chunks > 0
+    )
+    count, expire_time = (await session.execute(statement)).one()
+    return count, expire_time
+
+
 async def find_derived(
     session: Session, name: TaskMemoryName, input_hash: bytes, now: datetime
 ) -> NamespaceRow | None:
@@ -132,18 +155,16 @@ async def find_derived(
     return (await session.execute(statement)).scalar_one_or_none()
 
 
-async def find_best(
-    session: Session, name: NamespaceName, question: str, now: datetime, limit: int
-) -> list[Piece]:
+async def find_best(session: Session, texts: Texts, question: str, limit: int) -> list[Piece]:
     """Return the pieces that share the rarest words with a question, best first.
 
     Words count as the language of each text reduces them; `question` has no accents, as `folded`
     of the searches makes it. Pieces without any of its words are not among them.
     """
-    terms = await _terms(session, name, question, now)
+    terms = await _terms(session, texts, question)
     if not terms:
         return []
-    held = _held(name, now, terms)
+    held = _held(texts, terms)
     weights = _weights(held, len(terms))
     has = _each(held, len(terms))
     score: ColumnElement[Any] = literal(0.0)
@@ -158,7 +179,7 @@ async def find_best(
         .cte("best")
         .prefix_with("MATERIALIZED")
     )
-    its = _at(name, best)
+    its = _at(texts, best)
     statement = (
         select(best.c.name, best.c.ordinal, its)
         .join(its, true())
@@ -168,11 +189,7 @@ async def find_best(
 
 
 async def list_pieces(
-    session: Session,
-    name: NamespaceName,
-    now: datetime,
-    after: tuple[int, int] | None,
-    limit: int,
+    session: Session, read: Texts, after: tuple[int, int] | None, limit: int
 ) -> list[Piece]:
     """Return pieces in the order of the artifacts and of their texts.
 
@@ -181,7 +198,7 @@ async def list_pieces(
     ordinal, n = after or (0, -1)
     texts = (
         select(ArtifactRow.name, ArtifactRow.ordinal, ArtifactRow.content_id)
-        .where(*_readable(name, now), ArtifactRow.state == State.READY, ArtifactRow.chunks > 0)
+        .where(*_its(read), ArtifactRow.state == State.READY, ArtifactRow.chunks > 0)
         .where(ArtifactRow.ordinal >= ordinal)
         .order_by(ArtifactRow.ordinal)
         # The first may have no piece that is left, and the others have one each at least.
@@ -192,7 +209,7 @@ async def list_pieces(
     its = (
         select(*_PLACE_AND_TEXT)
         .where(
-            ChunkRow.engine_id == name.memory.engine.engine,
+            ChunkRow.engine_id == read.name.memory.engine.engine,
             ChunkRow.content_id == texts.c.content_id,
             ChunkRow.n > case((texts.c.ordinal == ordinal, n), else_=-1),
         )
@@ -210,7 +227,7 @@ async def list_pieces(
 
 
 async def get_pieces(
-    session: Session, name: NamespaceName, now: datetime, wanted: Sequence[tuple[str, int]]
+    session: Session, texts: Texts, wanted: Sequence[tuple[str, int]]
 ) -> list[Piece]:
     """Return some pieces, by content and number, in the order of the artifacts and of their texts.
 
@@ -221,37 +238,36 @@ async def get_pieces(
     wanted_places = (
         func.unnest(contents, numbers).table_valued("content_id", "n").render_derived("wanted")
     )
-    its = _at(name, wanted_places)
+    its = _at(texts, wanted_places)
     statement = (
         select(ArtifactRow.name, ArtifactRow.ordinal, its)
         .join(wanted_places, wanted_places.c.content_id == ArtifactRow.content_id)
         .join(its, true())
-        .where(*_readable(name, now), ArtifactRow.state == State.READY)
+        .where(*_its(texts), ArtifactRow.state == State.READY)
         .order_by(ArtifactRow.ordinal, its.c.n)
     )
     return _read(await session.execute(statement))
 
 
-async def _terms(
-    session: Session, name: NamespaceName, question: str, now: datetime
-) -> Sequence[str]:
-    """Return the words of a question, quoted, in each of the languages of the texts."""
-    languages = (
-        select(ArtifactRow.language).where(*_readable(name, now), ArtifactRow.chunks > 0).distinct()
-    )
+async def _terms(session: Session, texts: Texts, question: str) -> Sequence[str]:
+    """Return the first words of a question, quoted, in each of the languages of the texts."""
+    languages = select(ArtifactRow.language).where(*_its(texts), ArtifactRow.chunks > 0).distinct()
     known = [one for one in (await session.execute(languages)).scalars() if one]
     found: dict[str, None] = {}
     for language in known:
-        words = func.unnest(
-            func.tsvector_to_array(func.to_tsvector(cast(literal(language), REGCONFIG), question))
-        ).column_valued("word")
-        quoted = cast(func.array_to_tsvector(array([words])), Text)
-        statement = select(quoted).limit(MAX_TERMS)
+        words = (
+            func.unnest(func.to_tsvector(cast(literal(language), REGCONFIG), question))
+            .table_valued("lexeme", column("positions", ARRAY(SmallInteger)), "weights")
+            .render_derived(name="words")
+        )
+        quoted = cast(func.array_to_tsvector(array([words.c.lexeme])), Text)
+        # As they stand in the question, as `Terms` counts: else by the alphabet.
+        statement = select(quoted).order_by(words.c.positions, words.c.lexeme).limit(MAX_TERMS)
         found |= dict.fromkeys((await session.execute(statement)).scalars())
     return list(found)
 
 
-def _held(name: NamespaceName, now: datetime, terms: Sequence[str]) -> CTE:
+def _held(texts: Texts, terms: Sequence[str]) -> CTE:
     """Return, for each piece of a namespace, which of the terms it has: `has`, an array."""
     # Lists of words are compressed, many outside of their rows: `strip` unpacks each once for all
     # terms. An offset keeps the planner from moving it to every mention, and from reading anything
@@ -268,7 +284,7 @@ def _held(name: NamespaceName, now: datetime, terms: Sequence[str]) -> CTE:
         select(*columns, has.label("has"))
         .select_from(ArtifactRow)
         .join(lists, true())
-        .where(*_readable(name, now), ArtifactRow.state == State.READY)
+        .where(*_its(texts), ArtifactRow.state == State.READY)
         .cte("held")
     )
 
@@ -299,12 +315,20 @@ def _readable(name: NamespaceName, now: datetime) -> list[ColumnElement[bool]]:
     ]
 
 
-def _at(name: NamespaceName, places: FromClause) -> FromClause:
+def _its(texts: Texts) -> list[ColumnElement[bool]]:
+    ids = func.unnest(literal(list(texts.content_ids), ARRAY(Text))).column_valued("content_id")
+    # Looked up in a table of their own, text after text. Of a plain list, a plan that is made once
+    # for all compares each with each, and one that takes the namespace for small finds each by key.
+    is_one = case((ArtifactRow.content_id.in_(select(ids)), true()), else_=false())
+    return [*_readable(texts.name, texts.now), is_one]
+
+
+def _at(texts: Texts, places: FromClause) -> FromClause:
     """Return the piece at each place, a content and a number, by its key and in no other way."""
     return (
         select(*_PLACE_AND_TEXT)
         .where(
-            ChunkRow.engine_id == name.memory.engine.engine,
+            ChunkRow.engine_id == texts.name.memory.engine.engine,
             ChunkRow.content_id == places.c.content_id,
             ChunkRow.n == places.c.n,
         )

@@ -5,20 +5,18 @@ meanwhile. Whatever keeps the model from it, words still find pieces.
 """
 
 import asyncio
-from datetime import datetime
 
 import structlog
 
 from app.core.errors import Reason, ServiceError
-from app.core.names import NamespaceName
 from app.documents.chunking import Piece
 from app.llm.ports import Vectors
 from app.memories.embedding import EngineEmbedding
 from app.readers import lookups
+from app.readers.opened import Opened, reading
 from app.resources import Resources
 from app.tasks import vectors
 from app.tasks.embedding import embedder_of
-from app.tasks.tables import NamespaceRow
 
 log = structlog.get_logger()
 
@@ -26,23 +24,25 @@ _NEAREST = 200
 """Pieces of which the distance counts: as many as a reader is ever shown."""
 
 
-async def find_near(
-    resources: Resources, name: NamespaceName, row: NamespaceRow, query: str, now: datetime
-) -> list[Piece]:
-    """Return the nearest pieces, the nearest first; none, where there are no vectors."""
-    embedder = embedder_of(resources.embedders, row)
+async def find_near(resources: Resources, opened: Opened, query: str) -> list[Piece]:
+    """Return the nearest pieces, the nearest first; none, where there are no vectors.
+
+    Raises:
+        Aborted: what was opened is not any more what it was.
+    """
+    embedder = embedder_of(resources.embedders, opened.row)
     if embedder is None:
         return []
-    async with resources.db.snapshot() as session:
-        if not await vectors.has_any(session, name, embedder.model_id, now):
+    async with reading(resources, opened) as (session, texts):
+        if not await vectors.has_any(session, opened.name, embedder.model_id, texts.now):
             return []
     vector = await _embedded(resources, embedder.model_id, query)
     if vector is None:
         return []
-    async with resources.db.snapshot() as session:
+    async with reading(resources, opened) as (session, texts):
         near = (embedder.model_id, vector)
-        found = await vectors.list_nearest(session, name, near, now, _NEAREST)
-        pieces = await lookups.get_pieces(session, name, now, [one.key for one in found])
+        found = await vectors.list_nearest(session, opened.name, near, texts.now, _NEAREST)
+        pieces = await lookups.get_pieces(session, texts, [one.key for one in found])
     at = {(piece.ordinal, piece.chunk.n): piece for piece in pieces}
     places = [(one.ordinal, one.key[1]) for one in found]
     return [at[place] for place in places if place in at]

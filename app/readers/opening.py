@@ -5,82 +5,29 @@ A text whose indexing was given up is from then on none.
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
-from datetime import datetime
 
 from app.core.auth import Caller
 from app.core.errors import Aborted, InvalidArgument, PermissionDenied, Reason
-from app.core.names import NamespaceName, TaskMemoryName
 from app.core.permissions import Permission
+from app.core.task_names import NamespaceName, TaskMemoryName
 from app.engines import repository as engines
 from app.engines.schemas import name_of
-from app.llm.readers import Reader
 from app.readers import lookups
-from app.readers.asking import GivenUp, check_awaited
-from app.readers.choosing import Allowed, choose
-from app.readers.lookups import Readable
-from app.readers.schemas import Coverage, Reading
+from app.readers.calls import GivenUp, check_awaited
+from app.readers.choosing import choose
+from app.readers.opened import Opened
+from app.readers.schemas import Reading
 from app.resources import Resources
 from app.tasks import repository
+from app.tasks.allowing import Allowed
 from app.tasks.contents import Place
 from app.tasks.indexing import give_up, list_given_up
-from app.tasks.tables import NamespaceRow
 
 MAX_DEPTH = 3
 """How many derivations there may be between a result and what a tool has put out."""
 MAX_WAIT_SECONDS = 60.0
-_POLL_SECONDS = 0.2
-
-
-@dataclass(frozen=True)
-class Opened:
-    """A namespace that may be read.
-
-    Attributes:
-        name: with the engine's full name.
-        reader: None: the built-in one.
-        artifacts: those that have a text, in their order.
-        unreadable: how many others there are.
-        now: the moment as of which it is read.
-        may_show: whether the caller may be shown what is made of it.
-    """
-
-    name: NamespaceName
-    row: NamespaceRow
-    reader: Reader | None
-    artifacts: Sequence[Readable]
-    unreadable: int
-    now: datetime
-    may_show: bool
-
-    @property
-    def chunks(self) -> int:
-        """How many pieces the texts have."""
-        return sum(one.chunks for one in self.artifacts)
-
-    @property
-    def tokens(self) -> int:
-        """About how many tokens the texts have."""
-        return sum(one.tokens for one in self.artifacts)
-
-    @property
-    def depth(self) -> int:
-        """How many derivations a result of these is away from what a tool has put out."""
-        return max(one.depth for one in self.artifacts) + 1
-
-    def coverage(self, chunks_used: int, *, truncated: bool) -> Coverage:
-        """Return how much of it was read.
-
-        What depends on the content is only for who may be shown that: by what many questions find,
-        it could be guessed.
-        """
-        return Coverage(
-            chunks_total=self.chunks if self.may_show else None,
-            chunks_used=chunks_used if self.may_show else None,
-            truncated=truncated if self.may_show else None,
-            artifacts_total=len(self.artifacts) + self.unreadable,
-            artifacts_unreadable=self.unreadable,
-        )
+_POLL_SECONDS, _LONGEST_POLL_SECONDS, _LONGER = 0.2, 2.0, 1.5
+"""Between two looks at what is waited for: first, at most, and how much longer each time."""
 
 
 async def open_namespace(
@@ -100,24 +47,51 @@ async def open_namespace(
         PermissionDenied: the caller may not have the result in the prompt, or the model not the
             content.
     """
-    deadline = asyncio.get_running_loop().time() + MAX_WAIT_SECONDS
+    deadline = _time() + MAX_WAIT_SECONDS
     while True:
         found, indexing = await _found(resources, name, request, caller)
         if not indexing:
             return _checked(found, request)
-        if await _settled(resources, found.name, indexing):
-            continue
-        if not request.wait or asyncio.get_running_loop().time() >= deadline:
-            message = f"namespaces/{name.namespace} has texts that are not cut up yet; ask again."
-            raise Aborted(message, Reason.NOT_READY, retry_after_seconds=1)
+        if not await _settled(resources, found.name, indexing):
+            if not request.wait:
+                raise _not_ready(name)
+            await _ended(resources, found.name, indexing, is_given_up, deadline)
+        if _time() >= deadline:
+            raise _not_ready(name)
+
+
+async def _ended(
+    resources: Resources,
+    name: NamespaceName,
+    indexing: Sequence[str],
+    is_given_up: GivenUp,
+    deadline: float,
+) -> None:
+    """Wait until no worker cuts any of some contents any more, or the deadline.
+
+    Many may wait, for long: each looks at nothing else, and ever more seldom.
+
+    Raises:
+        Cancelled: nobody waits for that any more.
+    """
+    pause = _POLL_SECONDS
+    while (left := deadline - _time()) > 0:
         await check_awaited(is_given_up)
-        await asyncio.sleep(_POLL_SECONDS)
+        await asyncio.sleep(min(pause, left))
+        async with resources.db.snapshot() as session:
+            ended = await list_given_up(session, name.memory.engine.engine, indexing)
+        if len(ended) == len(indexing):
+            return
+        pause = min(pause * _LONGER, _LONGEST_POLL_SECONDS)
 
 
-def changed(name: NamespaceName) -> Aborted:
-    """Return what says that a namespace is not any more what was read."""
-    message = f"namespaces/{name.namespace} was changed while it was read; ask again."
-    return Aborted(message, Reason.CONCURRENT_CHANGE)
+def _time() -> float:
+    return asyncio.get_running_loop().time()
+
+
+def _not_ready(name: NamespaceName) -> Aborted:
+    message = f"namespaces/{name.namespace} has texts that are not cut up yet; ask again."
+    return Aborted(message, Reason.NOT_READY, retry_after_seconds=1)
 
 
 async def _settled(resources: Resources, name: NamespaceName, indexing: Sequence[str]) -> bool:
@@ -153,7 +127,7 @@ async def _found(
     allowed = Allowed(row.local_only, row.allowed_models)
     reader = choose(request.model, resources.readers.by_name, allowed)
     full = NamespaceName(TaskMemoryName(engine, name.memory.memory), name.namespace)
-    opened = Opened(full, row, reader, artifacts, inside.unreadable, now, may_show)
+    opened = Opened(full, row, reader, artifacts, inside.unreadable, may_show)
     return opened, inside.indexing
 
 

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from app.core.errors import InvalidArgument
 from app.documents.chunking import Piece
 from app.readers import extractive, lookups
-from app.readers.asking import Asking
+from app.readers.calls import Asking
 from app.readers.citations import cited
 from app.readers.neighbours import find_near
-from app.readers.opening import Opened
+from app.readers.opened import Opened, reading
 from app.readers.packing import Packed, pack, room_of
 from app.readers.prompts import Answered, passage_tokens, question, within
 from app.readers.ranking import best_first, fused
@@ -37,14 +37,15 @@ async def find_pieces(resources: Resources, opened: Opened, query: str, top_k: i
 
     Where none has any of its words, and there are no vectors, those that come first in the
     namespace: a question may be about the whole, or in another language.
+
+    Raises:
+        Aborted: what was opened is not any more what it was.
     """
-    near = await find_near(resources, opened.name, opened.row, query, opened.now)
-    async with resources.db.snapshot() as session:
-        found = await lookups.find_best(
-            session, opened.name, folded(query), opened.now, _CANDIDATES
-        )
+    near = await find_near(resources, opened, query)
+    async with reading(resources, opened) as (session, texts):
+        found = await lookups.find_best(session, texts, folded(query), _CANDIDATES)
         if not found and not near:
-            return await lookups.list_pieces(session, opened.name, opened.now, None, top_k)
+            return await lookups.list_pieces(session, texts, None, top_k)
     ranked = await asyncio.to_thread(best_first, query, found, opened.chunks)
     return fused([ranked or found, near])[:top_k]
 

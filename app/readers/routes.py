@@ -5,7 +5,7 @@ from typing import Annotated
 from fastapi import Query
 from fastapi import Request as HttpRequest
 
-from app.core.names import check_task_id
+from app.core.task_names import check_task_id
 from app.engines import repository as engines
 from app.readers.schemas import (
     QueryNamespaceRequest,

@@ -74,12 +74,23 @@ class SummarizeNamespaceRequest(Reading):
 
 
 class Citation(WireModel):
-    """A place that an answer rests on, in characters of what was read of the artifact."""
+    """A place that an answer rests on.
+
+    `start` and `end` count characters (code points, not bytes or UTF-16 units) of the text that was
+    read of the artifact. That is its content without a byte order mark and with line ends as LF;
+    JSON, CSV and HTML as they were rewritten for readers, so that there the places are not those of
+    the content.
+    """
 
     artifact: TaskId
     chunk: int = Field(description="Of the artifact, from 0.")
-    start: int
-    end: int = Field(description="The first character after it.")
+    start: int = Field(
+        ge=0,
+        description="The first character, from 0: code points of the text that was read, which has"
+        " no byte order mark and LF for every line end, and is another than the content of JSON,"
+        " CSV and HTML.",
+    )
+    end: int = Field(ge=0, description="The first character after it, counted as `start` is.")
 
 
 class Coverage(WireModel):
@@ -115,7 +126,9 @@ class ReadResponse(WireModel):
     reference: Reference | None = Field(None, description="Of the result, if it is kept off.")
     prompt_text: str | None = Field(None, description="What then belongs into the prompt.")
     reused: bool | None = Field(
-        None, description="Whether the same was asked before: this is its result, and cost nothing."
+        None,
+        description="Whether this is the result of a request for the same, made before, which then"
+        " costs nothing, or at the same moment, where `usage` tells what was spent beside it.",
     )
 
 

@@ -8,18 +8,19 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.core.auth import Caller
-from app.core.names import NamespaceName
 from app.core.once import Once
+from app.core.task_names import NamespaceName
 from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.llm.ports import Meter
 from app.llm.readers import Reader
 from app.operations import repeats
 from app.readers import queries, summaries
-from app.readers.asking import Asking, GivenUp, usage_of
+from app.readers.calls import Asking, GivenUp, usage_of
 from app.readers.extractive import MODEL_ID
-from app.readers.keeping import Keeping, Kept, Wish, inherited
-from app.readers.opening import Opened, changed, open_namespace
+from app.readers.keeping import Keeping, Kept, Wish
+from app.readers.opened import Opened, changed, inherited, unchanged
+from app.readers.opening import open_namespace
 from app.readers.prompts import Summarising
 from app.readers.queries import Answer
 from app.readers.schemas import (
@@ -63,20 +64,17 @@ class ReaderService:
         opened = await self._open(asked, body)
         parts = {"query": body.query, "topK": body.top_k, "answerTokens": body.answer_tokens}
         wish = _wish(opened, Method.QUERY, "answer", body.answer_tokens, parts)
-        if kept := await self._kept_before(opened, wish, body):
-            return QueryNamespaceResponse(
-                **_told(opened, Meter(), opened.coverage(0, truncated=False), kept),
-                reused=True,
-                citations=[],
-            )
         meter = Meter()
+        if kept := await self._kept_before(opened, wish, body):
+            return QueryNamespaceResponse(**_told(opened, meter, kept), citations=[])
         answer = await self._answer(asked, opened, body, meter)
         new = await self._end(opened, wish, body, answer.text)
-        coverage = opened.coverage(answer.packed.chunks_used, truncated=answer.packed.truncated)
+        read = opened.coverage(answer.packed.chunks_used, truncated=answer.packed.truncated)
+        is_its_own = opened.may_show and not (new and new.is_reused)
         return QueryNamespaceResponse(
-            **_told(opened, meter, coverage, new),
+            **_told(opened, meter, new, read),
             answer=None if new else answer.text,
-            citations=list(answer.citations) if opened.may_show else [],
+            citations=list(answer.citations) if is_its_own else [],
         )
 
     async def summarize(
@@ -94,18 +92,17 @@ class ReaderService:
             "maxTokens": body.max_tokens,
         }
         wish = _wish(opened, Method.SUMMARIZE, "summary", body.max_tokens, parts)
-        if kept := await self._kept_before(opened, wish, body):
-            return SummarizeNamespaceResponse(
-                **_told(opened, Meter(), opened.coverage(0, truncated=False), kept), reused=True
-            )
         meter = Meter()
+        if kept := await self._kept_before(opened, wish, body):
+            return SummarizeNamespaceResponse(**_told(opened, meter, kept))
         made = await self._summary(asked, opened, body, meter)
         new = await self._end(opened, wish, body, made.text)
-        coverage = opened.coverage(made.chunks_used, truncated=made.chunks_used < opened.chunks)
+        read = opened.coverage(made.chunks_used, truncated=made.chunks_used < opened.chunks)
+        is_its_own = opened.may_show and not (new and new.is_reused)
         return SummarizeNamespaceResponse(
-            **_told(opened, meter, coverage, new),
+            **_told(opened, meter, new, read),
             summary=None if new else made.text,
-            cut=(made.is_cut and opened.may_show) or None,
+            cut=(made.is_cut and is_its_own) or None,
         )
 
     @property
@@ -147,9 +144,14 @@ class ReaderService:
         return None
 
     async def _tell(self, opened: Opened) -> None:
-        """Let the audit log have a request that changes nothing."""
+        """Let the audit log have a request that changes nothing, and see that it may be answered.
+
+        Raises:
+            Aborted: what was opened is not any more what it was.
+        """
         async with self.resources.db.transaction() as session:
             await engines.get(session, opened.name.memory.engine, Lock.SHARED)
+            await unchanged(session, opened, self.resources.clock.now())
 
     async def _answer(
         self, asked: Request, opened: Opened, body: QueryNamespaceRequest, meter: Meter
@@ -168,14 +170,13 @@ class ReaderService:
     ) -> Summary:
         wanted = Summarising(body.max_tokens, body.instructions, body.template)
         if opened.reader is None:
-            return await summaries.by_sentences(self._parts.db, opened, wanted)
+            return await summaries.by_sentences(self._parts, opened, wanted)
         asking = self._asking(asked, opened, opened.reader, meter)
         calls = Calls(asking, self.resources.settings.task_max_summary_calls)
-        return await summaries.by_model(self._parts.db, calls, opened, wanted)
+        return await summaries.by_model(calls, wanted)
 
     def _asking(self, asked: Request, opened: Opened, reader: Reader, meter: Meter) -> Asking:
-        engine = opened.name.memory.engine
-        return Asking(self._parts, engine, reader, asked.is_given_up, meter)
+        return Asking(self._parts, opened, reader, asked.is_given_up, meter)
 
 
 def _wish(opened: Opened, method: Method, name: str, tokens: int, parts: Mapping[str, Any]) -> Wish:
@@ -187,12 +188,22 @@ def _wish(opened: Opened, method: Method, name: str, tokens: int, parts: Mapping
     return Wish(method.value, name, tokens, asked)
 
 
-def _told(opened: Opened, meter: Meter, coverage: Coverage, kept: Kept | None) -> dict[str, Any]:
-    """Return the fields that each answer of a reader has."""
+def _told(
+    opened: Opened, meter: Meter, kept: Kept | None, read: Coverage | None = None
+) -> dict[str, Any]:
+    """Return the fields that each answer of a reader has; `read`: what it was made of.
+
+    A result that is another request's was made of nothing that was read for this one, whatever
+    that has taken.
+    """
+    is_reused = kept is not None and kept.is_reused
+    if read is None or is_reused:
+        read = opened.coverage(0, truncated=False)
     return {
         "model": MODEL_ID if opened.reader is None else opened.reader.name,
-        "coverage": coverage,
+        "coverage": read,
         "usage": usage_of(meter, with_tokens=opened.may_show),
         "reference": kept and kept.reference,
         "prompt_text": kept and kept.prompt_text,
+        "reused": is_reused or None,
     }

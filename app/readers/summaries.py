@@ -1,17 +1,19 @@
 """Summarises all that a namespace has: by a model in parts, or without one by sentences."""
 
 import asyncio
+from bisect import bisect_right
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
+from itertools import accumulate
 
 from app.core.errors import InvalidArgument
-from app.db.session import Database
 from app.readers import extractive, lookups
-from app.readers.asking import Asking
-from app.readers.opening import Opened, changed
+from app.readers.calls import Asking
+from app.readers.opened import Opened, changed, reading
 from app.readers.packing import pack
 from app.readers.prompts import Summarised, Summarising, summary, within
-from app.readers.summarising import LEAST_PART_TOKENS, Parts, calls_of, part_tokens
+from app.readers.summarising import Parts, Room, calls_of, room_for
+from app.resources import Resources
 
 _PAGE = 200
 _BOUNDLESS = 10**9
@@ -26,21 +28,31 @@ class Summary:
     is_cut: bool = False
 
 
-async def by_sentences(db: Database, opened: Opened, wish: Summarising) -> Summary:
+async def by_sentences(resources: Resources, opened: Opened, wish: Summarising) -> Summary:
     """Summarise with the sentences that say most of what the texts say.
 
     Raises:
-        Aborted: what is read was deleted meanwhile.
+        Aborted: what is read was deleted or changed meanwhile.
     """
-    keys = [(one.content_id, n) for one in opened.artifacts for n in range(one.chunks)]
-    wanted = [keys[place] for place in extractive.spaced(len(keys))]
-    async with db.snapshot() as session:
-        pieces = await lookups.get_pieces(session, opened.name, opened.now, wanted)
-    if not pieces:
+    wanted = _spaced_keys(opened)
+    async with reading(resources, opened) as (session, texts):
+        pieces = await lookups.get_pieces(session, texts, wanted)
+    if len(pieces) != len(wanted):
         raise changed(opened.name)
     shown = pack(pieces, _BOUNDLESS).shown
     made = await asyncio.to_thread(extractive.summary, shown, wish.max_tokens)
     return Summary(made.text, len(pieces))
+
+
+def _spaced_keys(opened: Opened) -> list[tuple[str, int]]:
+    """Return contents and numbers of the pieces that a summary without a model is made of."""
+    ends = list(accumulate(one.chunks for one in opened.artifacts))
+    keys = []
+    for place in extractive.spaced(opened.chunks):
+        number = bisect_right(ends, place)
+        one = opened.artifacts[number]
+        keys.append((one.content_id, place - ends[number] + one.chunks))
+    return keys
 
 
 @dataclass(frozen=True)
@@ -50,62 +62,71 @@ class Calls:
     asking: Asking
     most: int
 
-    def part_tokens(self, opened: Opened, wish: Summarising) -> int:
-        """Return the most tokens of text in one call.
+    def room(self, wish: Summarising) -> Room:
+        """Return what there is room for in one call.
 
         Raises:
             InvalidArgument: the model has no room for a part; or there would be too many.
         """
-        reader = self.asking.reader
+        reader, opened = self.asking.reader, self.asking.opened
         window = reader.model.max_input_tokens
-        room = part_tokens(window, wish)
-        if room < LEAST_PART_TOKENS:
+        room = room_for(window, wish)
+        if not room.is_enough:
             raise InvalidArgument.of_field(
                 "maxTokens", f"leaves no room to read: {reader.name} takes {window} tokens."
             )
-        calls = calls_of(opened.tokens, room)
+        tokens = sum(one.tokens for one in opened.artifacts)
+        self.check(calls_of(tokens, [one.name for one in opened.artifacts], room))
+        return room
+
+    def check(self, calls: int) -> None:
+        """Make sure that so many calls may be made.
+
+        Raises:
+            InvalidArgument: they may not. How many it would be, which is how long the texts are, is
+                not told: they may be sensitive.
+        """
         if calls > self.most:
             raise InvalidArgument.of_field(
                 "model",
-                f"{reader.name} would be called {calls} times, and a request may call it"
-                f" {self.most} times; name one of a longer window, or builtin, or ask a query.",
+                f"{self.asking.reader.name} would be called more than {self.most} times, the most"
+                " for a request; name one of a longer window, or builtin, or ask a query.",
             )
-        return room
 
 
-async def by_model(db: Database, calls: Calls, opened: Opened, wish: Summarising) -> Summary:
+async def by_model(calls: Calls, wish: Summarising) -> Summary:
     """Have a model summarise part after part, each with the summary of those before.
 
     Raises:
-        Aborted: what is read was deleted meanwhile.
-        InvalidArgument: as `Calls.part_tokens`.
+        Aborted: what is read was deleted or changed meanwhile.
+        InvalidArgument: as `Calls.room`.
         ServiceError: as `Asking.ask`.
     """
-    most = calls.part_tokens(opened, wish)
-    text = written = ""
-    async for part in _parts(db, opened, most):
+    room = calls.room(wish)
+    text, made, is_cut = "", 0, False
+    async for part in _parts(calls.asking, room):
+        made += 1
+        calls.check(made)
         written = (await calls.asking.ask(summary(part, text, wish), Summarised)).summary
         text = within(written, wish.max_tokens)
-    return Summary(text, opened.chunks, is_cut=text != written)
+        # What one of them lacks, those after it lack, too.
+        is_cut |= text != written
+    return Summary(text, calls.asking.opened.chunks, is_cut)
 
 
-async def _parts(db: Database, opened: Opened, most_tokens: int) -> AsyncIterator[str]:
+async def _parts(asking: Asking, room: Room) -> AsyncIterator[str]:
     """Yield the texts in parts for a model; no transaction is open at any."""
-    parts = Parts(most_tokens)
-    last, count = opened.artifacts[-1].ordinal, 0
+    parts, opened = Parts(room), asking.opened
+    count = 0
     after: tuple[int, int] | None = None
-    while True:
-        async with db.snapshot() as session:
-            page = await lookups.list_pieces(session, opened.name, opened.now, after, _PAGE)
-        # What has come since is not read.
-        page = [piece for piece in page if piece.ordinal <= last]
+    while count < opened.chunks:
+        async with reading(asking.resources, opened) as (session, texts):
+            page = await lookups.list_pieces(session, texts, after, _PAGE)
         if not page:
-            break
+            raise changed(opened.name)
         count += len(page)
         after = page[-1].ordinal, page[-1].chunk.n
         for part in parts.feed(page):
             yield part
-    if count != opened.chunks:
-        raise changed(opened.name)
     for part in parts.end():
         yield part

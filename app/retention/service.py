@@ -41,6 +41,7 @@ from app.sessions import erasure as session_erasure
 from app.sessions import repository as sessions
 from app.tasks import erasure as artifacts
 from app.tasks import repository as tasks
+from app.tasks import sweeps
 from app.usage import repository as usage
 
 log = structlog.get_logger()
@@ -183,12 +184,14 @@ class RetentionService:
 
     async def sweep(self) -> None:
         """Free what nothing can read any more, in batches of one transaction each."""
-        now = self.memories.clock.now()
+        service = self.memories
+        now, limit = service.clock.now(), service.settings.sweep_batch_rows
+        expired = self._expired_by(now)
+        await _swept("artifacts", sweeps.remove_expired(service.db, expired, limit))
         for name, remove in (
             ("memories", self._remove_gone),
             ("revisions", repository.remove_expired_revisions),
             ("sessions", session_erasure.remove_expired),
-            ("artifacts", self._remove_artifacts),
             ("namespaces", self._remove_namespaces),
             ("event ids", self.ingestion.forget_old_ids),
             ("streams", self.ingestion.forget_old_streams),
@@ -200,14 +203,7 @@ class RetentionService:
             ("totals", totals.add_up),
             ("memories without traits", _learn_traits),
         ):
-            # One that fails must not keep the others from freeing their space.
-            try:
-                removed = await self._in_batches(remove, now)
-            except ServiceError as error:
-                log.warning("sweep.failed", what=name, reason=error.reason)
-                continue
-            if removed:
-                log.info("sweep.done", what=name, rows=removed)
+            await _swept(name, self._in_batches(remove, now))
 
     async def take_tick(self, name: str) -> bool:
         """Take the present slot of a periodic task for this process."""
@@ -226,9 +222,6 @@ class RetentionService:
             total += count
             if count < limit:
                 return total
-
-    async def _remove_artifacts(self, session: Session, now: datetime, limit: int) -> int:
-        return await artifacts.remove_expired(session, self._expired_by(now), limit)
 
     async def _remove_namespaces(self, session: Session, now: datetime, limit: int) -> int:
         return await artifacts.remove_expired_namespaces(session, self._expired_by(now), limit)
@@ -254,6 +247,17 @@ class RetentionService:
             erased = await ledger.erase_gone(session, engine_id, ids, now)
             count += erased.memories
         return count
+
+
+async def _swept(name: str, removing: Awaitable[int]) -> None:
+    """Await a sweep. One that fails must not keep the others from freeing their space."""
+    try:
+        removed = await removing
+    except ServiceError as error:
+        log.warning("sweep.failed", what=name, reason=error.reason)
+        return
+    if removed:
+        log.info("sweep.done", what=name, rows=removed)
 
 
 async def _learn_traits(session: Session, now: datetime, limit: int) -> int:

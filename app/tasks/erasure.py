@@ -4,12 +4,26 @@ With an artifact go its pages, chunks and vectors. What was derived from it stay
 source is gone. All functions take part in the caller's transaction.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, and_, any_, cast, delete, exists, select, tuple_, update
-from sqlalchemy.dialects.postgresql import ARRAY, JSONB
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Text,
+    and_,
+    any_,
+    column,
+    delete,
+    exists,
+    func,
+    literal,
+    select,
+    tuple_,
+    update,
+)
+from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.db.base import Base
@@ -26,14 +40,18 @@ from app.tasks.tables import (
 
 _PAGES_AT_ONCE = 64
 """16 MiB: what one transaction of a sweep frees."""
-_Key = tuple[int, str, str]
+_SLASH = "/"
+"""Stands between names and is in none."""
+_Named = tuple[str, str]
+"""The namespace of an artifact, and its name there."""
+Key = tuple[int, str, str]
 """Engine, memory and namespace."""
 
 
 async def remove_artifact(session: Session, namespace: NamespaceRow, row: ArtifactRow) -> None:
     """Remove an artifact; the caller has locked its namespace, and counts what is left there."""
-    await mark_derived(session, namespace, [row.name])
     await remove_content(session, row.engine_id, row.content_id)
+    await mark_derived(session, namespace, [row.name])
 
 
 async def remove_content(session: Session, engine_id: int, content_id: str) -> None:
@@ -56,8 +74,8 @@ async def remove_upload(session: Session, engine_id: int, content_id: str) -> No
 
 async def remove_namespace(session: Session, namespace: NamespaceRow) -> None:
     """Remove a namespace that the caller has locked, with all that is in it."""
-    await mark_derived(session, namespace, None)
     await session.execute(delete(NamespaceRow).where(_is_it(namespace)))
+    await mark_derived(session, namespace, None)
 
 
 async def remove_if_empty(session: Session, namespace: NamespaceRow) -> bool:
@@ -77,22 +95,55 @@ async def remove_if_empty(session: Session, namespace: NamespaceRow) -> bool:
 
 
 async def mark_derived(session: Session, source: NamespaceRow, names: Sequence[str] | None) -> None:
-    """Note at what was derived from artifacts, or from any of the namespace, that they are gone."""
-    origin = {"namespace": source.namespace}
-    origins = [origin] if names is None else [origin | {"name": name} for name in names]
-    # One look at all that is derived in the memory, however many artifacts go at once.
-    any_of = cast([[one] for one in origins], ARRAY(JSONB, dimensions=1))
-    await session.execute(
+    """Note at what was derived from artifacts, or from any of the namespace, that they are gone.
+
+    And at what was derived from that, in turn. The caller has locked the artifacts, or removed
+    them: all who do so go from sources to what was made of them.
+    """
+    if names is None:
+        gone = await _mark(session, source, [source.namespace])
+    else:
+        gone = await _mark_from(session, source, [(source.namespace, name) for name in names])
+    while gone:
+        # What is marked already is not marked again, so that this ends.
+        gone = await _mark_from(session, source, gone)
+
+
+async def _mark_from(
+    session: Session, source: NamespaceRow, gone: Sequence[_Named]
+) -> Sequence[_Named]:
+    """Mark what was derived from artifacts of the memory, and return what was not marked before.
+
+    Each source of it is looked up among all that are gone, and that by its key: there may be very
+    many of both.
+    """
+    lost = literal({_SLASH.join(one): None for one in gone}, JSONB)
+    elements = func.jsonb_array_elements(ArtifactRow.derived_from)
+    each = elements.table_valued(column("value", JSONB)).render_derived(name="each")
+    key = ArtifactRow.origin + _SLASH + each.c.value["name"].astext
+    is_lost = select(1).select_from(each).where(lost.has_key(key)).exists()
+    origins = {namespace for namespace, _ in gone}
+    return await _mark(session, source, sorted(origins), is_lost)
+
+
+async def _mark(
+    session: Session, source: NamespaceRow, origins: Sequence[str], *which: ColumnElement[bool]
+) -> Sequence[_Named]:
+    """Mark what was derived from namespaces of a memory; return what was not marked before."""
+    marked = await session.execute(
         update(ArtifactRow)
         .where(
             ArtifactRow.engine_id == source.engine_id,
             ArtifactRow.memory == source.memory,
-            ArtifactRow.derived_from.is_not(None),
-            ArtifactRow.derived_from.contains(any_(any_of)),
+            ArtifactRow.origin == any_(literal(origins, ARRAY(Text))),
+            ~ArtifactRow.source_deleted,
+            *which,
         )
         .values(source_deleted=True)
+        .returning(ArtifactRow.namespace, ArtifactRow.name)
         .execution_options(synchronize_session=False)
     )
+    return [(row[0], row[1]) for row in marked]
 
 
 def _has_content(engine_id: int, content_id: str) -> ColumnElement[bool]:
@@ -100,10 +151,24 @@ def _has_content(engine_id: int, content_id: str) -> ColumnElement[bool]:
 
 
 def _is_it(row: NamespaceRow) -> ColumnElement[bool]:
+    return _is_namespace((row.engine_id, row.memory, row.namespace))
+
+
+def _is_namespace(key: Key) -> ColumnElement[bool]:
+    engine_id, memory, namespace = key
     return and_(
-        NamespaceRow.engine_id == row.engine_id,
-        NamespaceRow.memory == row.memory,
-        NamespaceRow.namespace == row.namespace,
+        NamespaceRow.engine_id == engine_id,
+        NamespaceRow.memory == memory,
+        NamespaceRow.namespace == namespace,
+    )
+
+
+def _is_in(key: Key) -> ColumnElement[bool]:
+    engine_id, memory, namespace = key
+    return and_(
+        ArtifactRow.engine_id == engine_id,
+        ArtifactRow.memory == memory,
+        ArtifactRow.namespace == namespace,
     )
 
 
@@ -141,48 +206,55 @@ _BELOW: Sequence[tuple[type[Base], tuple[str, ...]]] = (
 # When its time is over
 
 
-async def remove_expired(session: Session, now: datetime, limit: int) -> int:
-    """Free a part of what no longer can be read, and of uploads that did not end; a sweep's.
+async def list_expired(
+    session: Session, now: datetime, limit: int, but: Collection[Key]
+) -> list[Key]:
+    """Return namespaces with something to remove, without those of `but`; a sweep's.
 
-    Returns `limit` as long as there may be more.
+    Those of the `limit` artifacts that have expired first.
     """
-    namespaces = await _lock_with_expired(session, now, limit)
     theirs = (ArtifactRow.engine_id, ArtifactRow.memory, ArtifactRow.namespace)
+    first = select(*theirs).where(ArtifactRow.expire_time <= now)
+    if but:
+        first = first.where(tuple_(*theirs).not_in(but))
+    some = first.order_by(ArtifactRow.expire_time).limit(limit).cte("some")
+    found = await session.execute(select(some).distinct())
+    return [(row[0], row[1], row[2]) for row in found]
+
+
+async def remove_expired(session: Session, key: Key, now: datetime, limit: int) -> int | None:
+    """Free a part of what no longer can be read of a namespace, and of uploads that did not end.
+
+    Returns how many rows that were, 0 if nothing is left. None: somebody else holds the namespace,
+    or it is gone.
+    """
+    namespace = await _lock(session, key)
+    if namespace is None:
+        return None
     statement = (
         select(ArtifactRow)
-        .where(ArtifactRow.expire_time <= now, tuple_(*theirs).in_(namespaces))
+        .where(_is_in(key), ArtifactRow.expire_time <= now)
         .limit(limit)
         .with_for_update()
     )
-    rows = (await session.execute(statement)).scalars().all() if namespaces else []
-    keys = [(row.engine_id, row.content_id) for row in rows]
-    if not keys:
-        return 0
-    if await _free(session, PageRow, PageRow.page, keys, _PAGES_AT_ONCE):
-        return limit
-    for row in (VectorRow, ChunkRow):
-        if await _free(session, row, row.n, keys, limit):
-            return limit
-    for key, gone in _by_namespace(rows).items():
-        await _remove_of_namespace(session, key, gone)
-    return limit
+    rows = (await session.execute(statement)).scalars().all()
+    contents = [row.content_id for row in rows]
+    for row, last, most in (
+        (PageRow, PageRow.page, _PAGES_AT_ONCE),
+        (VectorRow, VectorRow.n, limit),
+        (ChunkRow, ChunkRow.n, limit),
+    ):
+        if contents and (freed := await _free(session, row, last, (key[0], contents), most)):
+            return freed
+    if rows:
+        await _remove_of_namespace(session, namespace, rows)
+    return len(rows)
 
 
-async def _lock_with_expired(session: Session, now: datetime, limit: int) -> list[_Key]:
-    """Lock namespaces with something to remove; those that others hold are left to the next time.
-
-    Before what is in them, as requests do.
-    """
-    theirs = (ArtifactRow.engine_id, ArtifactRow.memory, ArtifactRow.namespace)
-    some = select(*theirs).where(ArtifactRow.expire_time <= now).limit(limit).cte("some")
-    key = (NamespaceRow.engine_id, NamespaceRow.memory, NamespaceRow.namespace)
-    statement = (
-        select(*key)
-        .where(tuple_(*key).in_(select(some)))
-        .order_by(*key)
-        .with_for_update(skip_locked=True)
-    )
-    return [(row[0], row[1], row[2]) for row in await session.execute(statement)]
+async def _lock(session: Session, key: Key) -> NamespaceRow | None:
+    """Lock a namespace before what is in it, as requests do; not if somebody else holds it."""
+    statement = select(NamespaceRow).where(_is_namespace(key)).with_for_update(skip_locked=True)
+    return (await session.execute(statement)).scalar_one_or_none()
 
 
 async def remove_expired_namespaces(session: Session, now: datetime, limit: int) -> int:
@@ -213,57 +285,45 @@ async def _free(
     session: Session,
     row: type[PageRow | ChunkRow | VectorRow],
     last: InstrumentedAttribute[int],
-    keys: Sequence[tuple[int, str]],
+    contents: tuple[int, Sequence[str]],
     limit: int,
 ) -> int:
-    """Remove some of the pages, chunks or vectors of contents; return how many."""
-    key = (row.engine_id, row.content_id, last)
-    some = (
-        select(*key).where(tuple_(row.engine_id, row.content_id).in_(keys)).limit(limit).cte("some")
-    )
+    """Remove some of the pages, chunks or vectors of an engine's contents; return how many."""
+    engine_id, content_ids = contents
+    key = (row.content_id, last)
+    mine = row.engine_id == engine_id
+    some = select(*key).where(mine, row.content_id.in_(content_ids)).limit(limit).cte("some")
     removed = await session.execute(
         delete(row)
-        .where(tuple_(*key).in_(select(some)))
+        .where(mine, tuple_(*key).in_(select(some)))
         .returning(row.content_id)
         .execution_options(synchronize_session=False)
     )
     return len(removed.all())
 
 
-def _by_namespace(rows: Sequence[ArtifactRow]) -> dict[_Key, list[ArtifactRow]]:
-    found: dict[_Key, list[ArtifactRow]] = {}
-    for row in rows:
-        found.setdefault((row.engine_id, row.memory, row.namespace), []).append(row)
-    return found
-
-
-async def _remove_of_namespace(session: Session, key: _Key, rows: Sequence[ArtifactRow]) -> None:
+async def _remove_of_namespace(
+    session: Session, namespace: NamespaceRow, rows: Sequence[ArtifactRow]
+) -> None:
     """Remove artifacts of one namespace, without pages any more, and count what is left there."""
-    engine_id, memory, namespace = key
     counted = [row for row in rows if row.state != State.UPLOADING]
-    statement = (
+    await session.execute(
         update(NamespaceRow)
-        .where(
-            NamespaceRow.engine_id == engine_id,
-            NamespaceRow.memory == memory,
-            NamespaceRow.namespace == namespace,
-        )
+        .where(_is_it(namespace))
         .values(
             artifacts=NamespaceRow.artifacts - len(counted),
             bytes=NamespaceRow.bytes - sum(row.size_bytes for row in counted),
         )
-        .returning(NamespaceRow)
         .execution_options(synchronize_session=False)
     )
-    source = (await session.execute(statement)).scalar_one()
     if counted:
-        await mark_derived(session, source, [row.name for row in counted])
+        await mark_derived(session, namespace, [row.name for row in counted])
     await session.execute(
         delete(ArtifactRow)
         .where(
-            ArtifactRow.engine_id == engine_id,
+            ArtifactRow.engine_id == namespace.engine_id,
             ArtifactRow.content_id.in_([row.content_id for row in rows]),
         )
         .execution_options(synchronize_session=False)
     )
-    await remove_if_empty(session, source)
+    await remove_if_empty(session, namespace)

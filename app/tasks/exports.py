@@ -23,8 +23,8 @@ from app.core.errors import (
     ServiceError,
     Unavailable,
 )
-from app.core.names import ArtifactName, NamespaceName
 from app.core.once import Once
+from app.core.task_names import ArtifactName, NamespaceName
 from app.db.pages import Slice
 from app.engines import repository as engines
 from app.engines.repository import Lock

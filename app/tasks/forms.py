@@ -11,7 +11,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from app.core.names import TASK_ID_FORM, is_task_id
+from app.core.task_names import TASK_ID_FORM, is_task_id
 from app.tasks.kinds import OffPrompt
 
 MAX_TEMPLATE_CHARS = 8_000

@@ -8,7 +8,8 @@ from itertools import islice
 from typing import Self
 
 from app.core.errors import Aborted, DeadlineExceeded, NotFound, Reason
-from app.core.names import EngineName, NamespaceName, TaskMemoryName
+from app.core.names import EngineName
+from app.core.task_names import NamespaceName, TaskMemoryName
 from app.db.session import Session
 from app.documents.chunking import Chunk, chunks, tokens_in
 from app.documents.extracting import extracted

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import ARRAY, ColumnElement, Text, and_, cast, func, literal, select, true
 from sqlalchemy.dialects.postgresql import JSONPATH
 
-from app.core.names import TaskMemoryName
+from app.core.task_names import TaskMemoryName
 from app.db.session import Session
 from app.tasks.indexing import list_given_up
 from app.tasks.kinds import State

@@ -3,10 +3,12 @@
 All functions take part in the caller's transaction, which has locked the namespace.
 """
 
+from collections.abc import Sequence
 from datetime import datetime
 
-from sqlalchemy import ColumnElement, and_, func, select
+from sqlalchemy import ARRAY, ColumnElement, Text, and_, any_, func, literal, select
 
+from app.core.task_names import NamespaceName
 from app.db.session import Session
 from app.tasks.kinds import State
 from app.tasks.tables import ArtifactRow, NamespaceRow
@@ -45,6 +47,27 @@ async def earliest_expiry(session: Session, row: NamespaceRow, now: datetime) ->
         _is_in(row), ArtifactRow.state != State.UPLOADING, ArtifactRow.expire_time > now
     )
     return (await session.execute(statement)).scalar_one()
+
+
+async def has_lost_source(session: Session, name: NamespaceName, artifacts: Sequence[str]) -> bool:
+    """Say whether artifacts of a namespace were derived themselves, and of what is gone.
+
+    They are locked until the transaction ends: what is kept of them meanwhile is marked with them,
+    if their source goes.
+    """
+    row = ArtifactRow
+    statement = (
+        select(row.source_deleted)
+        .where(
+            row.engine_id == name.memory.engine.engine,
+            row.memory == name.memory.memory,
+            row.namespace == name.namespace,
+            row.name == any_(literal(artifacts, ARRAY(Text))),
+            row.origin.is_not(None),
+        )
+        .with_for_update(read=True, of=row)
+    )
+    return any((await session.execute(statement)).scalars())
 
 
 def _is_in(row: NamespaceRow) -> ColumnElement[bool]:

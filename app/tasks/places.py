@@ -12,7 +12,7 @@ from app.core.clock import Clock
 from app.core.errors import InvalidArgument
 from app.core.etags import check_etag
 from app.core.limits import Counted
-from app.core.names import NamespaceName
+from app.core.task_names import NamespaceName
 from app.db.session import Session
 from app.limits.quotas import check_held, exhausted
 from app.llm.embedders import Embedders

@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import ColumnElement, and_, delete, select
 from sqlalchemy.dialects.postgresql import insert
 
-from app.core.names import TaskMemoryName, ToolPolicyName
+from app.core.task_names import TaskMemoryName, ToolPolicyName
 from app.db.session import Session
 from app.tasks.tables import ToolPolicyRow
 

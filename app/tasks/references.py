@@ -15,14 +15,15 @@ _TEXT = (
 )
 
 
-def readable_with(*, has_text: bool, has_sinks: bool) -> list[Reader]:
+def readable_with(*, has_text: bool, has_reader: bool, has_sinks: bool) -> list[Reader]:
     """Return what can be done with artifacts.
 
     Args:
         has_text: whether any has a text that readers are given.
+        has_reader: whether any reader may read their namespace.
         has_sinks: whether the service has a place to export to.
     """
-    reading = [Reader.QUERY, Reader.SUMMARIZE] if has_text else []
+    reading = [Reader.QUERY, Reader.SUMMARIZE] if has_text and has_reader else []
     return [*reading, Reader.EXPORT] if has_sinks else reading
 
 

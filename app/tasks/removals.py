@@ -5,8 +5,8 @@ from datetime import datetime
 
 from app.core.errors import NotFound
 from app.core.etags import check_etag
-from app.core.names import ArtifactName, NamespaceName, TaskMemoryName
 from app.core.once import Once
+from app.core.task_names import ArtifactName, NamespaceName, TaskMemoryName
 from app.db.pages import Slice
 from app.engines import repository as engines
 from app.engines.repository import Lock

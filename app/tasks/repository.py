@@ -11,7 +11,8 @@ from sqlalchemy import ColumnElement, and_, func, select, update
 from sqlalchemy.dialects.postgresql import insert
 
 from app.core.errors import Aborted, AlreadyExists, NotFound, Reason
-from app.core.names import ArtifactName, EngineName, NamespaceName, TaskMemoryName
+from app.core.names import EngineName
+from app.core.task_names import ArtifactName, NamespaceName, TaskMemoryName
 from app.db.bulk import insert_rows
 from app.db.conditions import check_scope, conditions_of
 from app.db.pages import Slice, sliced

@@ -12,10 +12,11 @@ from app.core.auth import Caller
 from app.core.clock import Clock
 from app.core.errors import PermissionDenied, Reason
 from app.core.etags import check_etag
-from app.core.names import ArtifactName, EngineName, NamespaceName, TaskMemoryName
+from app.core.names import EngineName
 from app.core.once import Once
 from app.core.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
 from app.core.permissions import Permission
+from app.core.task_names import ArtifactName, NamespaceName, TaskMemoryName
 from app.db.pages import Slice
 from app.db.session import Database, Session
 from app.engines import repository as engines
@@ -217,14 +218,13 @@ class TaskService:
         now = self.clock.now()
         async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.memory.engine))
-            await repository.get_namespace(session, name, now)
+            namespace = await repository.get_namespace(session, name, now)
             asked = Slice(limit + 1, after, is_descending=False)
             rows = await repository.list_artifacts(session, name, now, asked)
             silent = await listing.list_silent(session, rows)
         last = rows[limit - 1] if len(rows) > limit else None
-        stored = NamespaceName(TaskMemoryName(engine, name.memory.memory), name.namespace)
         return ListArtifactsResponse(
-            artifacts=[self.shown(stored, row, caller, silent) for row in rows[:limit]],
+            artifacts=[self.shown(engine, namespace, row, caller, silent) for row in rows[:limit]],
             next_page_token=last and encode_token(query, [last.ordinal, last.content_id]),
         )
 
@@ -234,16 +234,18 @@ class TaskService:
         Raises:
             NotFound: there is none.
         """
+        now = self.clock.now()
         async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.namespace.memory.engine))
-            row = await repository.get_artifact(session, name, self.clock.now())
+            row = await repository.get_artifact(session, name, now)
+            namespace = await repository.get_namespace(session, name.namespace, now)
             silent = await listing.list_silent(session, [row])
-        memory = TaskMemoryName(engine, name.namespace.memory.memory)
-        return self.shown(NamespaceName(memory, name.namespace.namespace), row, caller, silent)
+        return self.shown(engine, namespace, row, caller, silent)
 
     def shown(
         self,
-        namespace: NamespaceName,
+        engine: EngineName,
+        namespace: NamespaceRow,
         row: ArtifactRow,
         caller: Caller,
         silent: Collection[str] = (),
@@ -251,6 +253,7 @@ class TaskService:
         """Return what a caller may know of an artifact; `silent` are those `listing` says."""
         return artifact_of(
             self.settings,
+            TaskMemoryName(engine, namespace.memory),
             namespace,
             row,
             may_see_content=caller.may(Permission.ARTIFACTS_CONTENT),

@@ -10,16 +10,16 @@ from typing import Any
 from app.core.auth import Caller
 from app.core.errors import AlreadyExists, Reason, ResourceExhausted
 from app.core.ids import new_id
-from app.core.names import NamespaceName, TaskMemoryName, ToolPolicyName
 from app.core.once import Once
 from app.core.permissions import Permission
+from app.core.task_names import NamespaceName, TaskMemoryName, ToolPolicyName
 from app.db.session import Session, note
 from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.engines.schemas import name_of
 from app.engines.tables import EngineRow
 from app.operations import repeats
-from app.tasks import contents, erasure, policies, repository
+from app.tasks import contents, erasure, lookups, policies, repository
 from app.tasks.contents import Place
 from app.tasks.embedding import check_choice
 from app.tasks.indexing import embed_later, index_later
@@ -246,7 +246,9 @@ class StoringService:
         placed = [Place(row.engine_id, row.memory, row.namespace, str(new_id(now))) for _ in names]
         common: dict[str, Any] = {"version": 1, "create_time": now, "expire_time": until}
         if batch.derived is not None:
-            common |= batch.derived.columns
+            origin = replace(batch.name, namespace=batch.derived.origin)
+            is_lost = await lookups.has_lost_source(session, origin, batch.derived.sources)
+            common |= batch.derived.columns | {"source_deleted": is_lost}
         values = [
             {
                 **place.columns,

@@ -20,6 +20,7 @@ from app.db.columns import EMBEDDING
 _NAMESPACE = ("engine_id", "memory", "namespace")
 _FALSE = sql_text("false")
 _ZERO = sql_text("0")
+_ORIGIN = "derived_from -> 0 ->> 'namespace'"
 # Accents go, as they do from the words of a query: see `app.retrieval.words.folded`.
 _TERMS = r"to_tsvector(language, regexp_replace(normalize(text, NFD), '[\u0300-\u036f]', '', 'g'))"
 
@@ -81,10 +82,10 @@ class ArtifactRow(Base):
         Index("ix_task_artifacts_ordinal", *_NAMESPACE, "ordinal"),
         Index("ix_task_artifacts_expire_time", "expire_time"),
         Index(
-            "ix_task_artifacts_derived",
-            "engine_id",
-            "memory",
-            postgresql_where=sql_text("derived_from is not null"),
+            "ix_task_artifacts_origin",
+            *_NAMESPACE[:2],
+            "origin",
+            postgresql_where=sql_text("origin is not null and not source_deleted"),
         ),
         Index(
             "ix_task_artifacts_input_hash",
@@ -120,7 +121,9 @@ class ArtifactRow(Base):
     depth: Mapped[int] = mapped_column(server_default=_ZERO)
     """How many derivations lie between it and what a tool has put out."""
     derived_from: Mapped[JsonList | None]
-    """`[{"namespace", "name"}]`, of the same memory."""
+    """`[{"namespace", "name"}]`: of one namespace of the same memory."""
+    origin: Mapped[str | None] = mapped_column(Text, Computed(_ORIGIN, persisted=True))
+    """That namespace."""
     source_deleted: Mapped[bool] = mapped_column(server_default=_FALSE)
     input_hash: Mapped[bytes | None] = mapped_column(LargeBinary)
     """Of what it was derived by: the same again is the same artifact."""

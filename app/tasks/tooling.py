@@ -4,9 +4,9 @@ from dataclasses import dataclass
 
 from app.core.errors import NotFound
 from app.core.etags import check_etag
-from app.core.names import TaskMemoryName, ToolPolicyName
 from app.core.once import Once
 from app.core.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
+from app.core.task_names import TaskMemoryName, ToolPolicyName
 from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.engines.schemas import name_of

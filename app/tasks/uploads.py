@@ -19,8 +19,8 @@ import structlog
 from app.core.auth import Caller
 from app.core.errors import Aborted, InvalidArgument, Reason, ResourceExhausted, ServiceError
 from app.core.ids import new_id
-from app.core.names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
 from app.core.permissions import Permission
+from app.core.task_names import ArtifactName, ToolPolicyName
 from app.db.session import Session
 from app.documents.charsets import HEAD_BYTES
 from app.engines import repository as engines
@@ -246,8 +246,7 @@ class UploadService:
                 elif prepared.chunks:
                     stored_in = name_of(engine)
                     await embed_later(session, service.settings, stored_in, namespace, now)
-        stored = TaskMemoryName(name_of(engine), name.memory.memory)
-        return service.shown(NamespaceName(stored, name.namespace), row, caller)
+        return service.shown(name_of(engine), namespace, row, caller)
 
     async def _put(
         self,

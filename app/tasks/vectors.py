@@ -9,7 +9,7 @@ from datetime import datetime
 
 from sqlalchemy import ColumnElement, and_, delete, func, select, true, tuple_
 
-from app.core.names import NamespaceName
+from app.core.task_names import NamespaceName
 from app.db.bulk import Conflict, insert_rows
 from app.db.session import Session
 from app.llm.ports import Vectors

@@ -4,8 +4,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from app.core.names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
+from app.core.task_names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
 from app.settings import Settings
+from app.tasks.allowing import Allowed
 from app.tasks.kinds import Kind, OffPrompt, Reader, State
 from app.tasks.references import readable_with
 from app.tasks.schemas import (
@@ -61,7 +62,7 @@ def reference_of(settings: Settings, row: NamespaceRow, inside: Contents | None)
         total_bytes=found.bytes,
         created_time=row.create_time,
         expire_time=row.expire_time,
-        readable_with=_readers(settings, has_text=found.has_text),
+        readable_with=_readers(settings, row, has_text=found.has_text),
         derived_from=[Source(namespace=one[0], name=one[1]) for one in sources[:MAX_LISTED]]
         or None,
     )
@@ -81,13 +82,19 @@ def _sources(found: Iterable[dict[str, str]] | None) -> list[tuple[str, str]]:
     return [(one["namespace"], one["name"]) for one in found or ()]
 
 
-def _readers(settings: Settings, *, has_text: bool) -> list[Reader]:
-    return readable_with(has_text=has_text, has_sinks=bool(settings.task_export_sinks))
+def _readers(settings: Settings, row: NamespaceRow, *, has_text: bool) -> list[Reader]:
+    allowed = Allowed(row.local_only, row.allowed_models)
+    return readable_with(
+        has_text=has_text,
+        has_reader=allowed.takes_any(settings.task_readers),
+        has_sinks=bool(settings.task_export_sinks),
+    )
 
 
 def artifact_of(
     settings: Settings,
-    namespace: NamespaceName,
+    memory: TaskMemoryName,
+    namespace: NamespaceRow,
     row: ArtifactRow,
     *,
     may_see_content: bool,
@@ -100,14 +107,16 @@ def artifact_of(
     sources = [Source(namespace=one[0], name=one[1]) for one in _sources(row.derived_from)]
     state = State.READY if is_silent else State(row.state)
     return Artifact(
-        name=str(ArtifactName(namespace, row.name)),
+        name=str(ArtifactName(NamespaceName(memory, row.namespace), row.name)),
         kind=Kind(row.kind),
         media_type=row.media_type,
         size_bytes=row.size_bytes,
         token_estimate=row.token_estimate,
         state=state,
-        readable_with=_readers(settings, has_text=row.chunks > 0 or state is State.INDEXING),
-        derived_from=sources or None,
+        readable_with=_readers(
+            settings, namespace, has_text=row.chunks > 0 or state is State.INDEXING
+        ),
+        derived_from=sources[:MAX_LISTED] or None,
         source_deleted=row.source_deleted or None,
         depth=row.depth or None,
         sniffed_type=row.sniffed_type if may_see_content else None,

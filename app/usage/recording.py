@@ -31,9 +31,28 @@ async def recorded(resources: Resources, engine: EngineName, meter: Meter) -> As
     try:
         yield
     except BaseException:
-        await recording.in_time()
+        await _in_time(asyncio.create_task(recording.now()))
         raise
-    await recording.now()
+    noting = asyncio.create_task(recording.now())
+    try:
+        # Unlike awaiting it, this does not break it off when the request is stopped.
+        await asyncio.wait([noting])
+    except BaseException:
+        await _in_time(noting)
+        raise
+    noting.result()
+
+
+async def _in_time(noting: asyncio.Task[None]) -> None:
+    """Let costs be recorded by a task of its own, which no second cancellation breaks off.
+
+    What stopped the request is what has to be told, whatever becomes of this.
+    """
+    _, late = await asyncio.wait([noting], timeout=_MAX_NOTE_SECONDS)
+    for task in late:
+        task.cancel()
+    if not late and (error := noting.exception()) is not None:
+        log.warning("usage.costs_not_recorded", error=describe(error))
 
 
 @dataclass(frozen=True)
@@ -49,16 +68,3 @@ class _Recording:
             prices = resources.settings.model_prices
             now = resources.clock.now()
             await repository.record(session, engine.engine_id, now, self.meter, prices)
-
-    async def in_time(self) -> None:
-        """Record in a task of its own, which no second cancellation breaks off."""
-        noting = asyncio.create_task(self._noted())
-        _, late = await asyncio.wait([noting], timeout=_MAX_NOTE_SECONDS)
-        for task in late:
-            task.cancel()
-
-    async def _noted(self) -> None:
-        try:
-            await self.now()
-        except Exception as error:  # noqa: BLE001 - what made the call fail is what has to be told
-            log.warning("usage.costs_not_recorded", error=describe(error))

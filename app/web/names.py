@@ -10,22 +10,24 @@ from app.core.names import (
     INT64_ID,
     SESSION_ID,
     STORED_ID,
-    TASK_ID,
-    ArtifactName,
     EngineName,
     EventName,
     LocationName,
     MemoryName,
-    NamespaceName,
     OperationName,
     SessionName,
     SummaryName,
-    TaskMemoryName,
-    ToolPolicyName,
     parse_engine_id,
     parse_session_id,
-    parse_task_id,
     parse_text_id,
+)
+from app.core.task_names import (
+    TASK_ID,
+    ArtifactName,
+    NamespaceName,
+    TaskMemoryName,
+    ToolPolicyName,
+    parse_task_id,
 )
 
 # What follows is for the API's document only: other ids have a message of their own, and are 404.

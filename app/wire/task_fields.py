@@ -10,7 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, BeforeValidator, WithJsonSchema, model_validator
 from pydantic.alias_generators import to_camel
 
-from app.core.names import TASK_ID, TASK_ID_FORM, is_task_id
+from app.core.task_names import TASK_ID, TASK_ID_FORM, is_task_id
 from app.documents.media_types import MediaType
 from app.wire.base import WireModel
 

@@ -15,6 +15,7 @@ depends_on: str | Sequence[str] | None = None
 _NAMESPACE = ("engine_id", "memory", "namespace")
 _CONTENT = ("engine_id", "content_id")
 _FOLDED = r"regexp_replace(normalize(text, NFD), '[\u0300-\u036f]', '', 'g')"
+_ORIGIN = "derived_from -> 0 ->> 'namespace'"
 _TABLES = (
     "task_vectors",
     "task_chunks",
@@ -113,6 +114,7 @@ def _create_artifacts() -> None:
         _number("chunks", "0"),
         _number("depth", "0"),
         sa.Column("derived_from", pg.JSONB(), nullable=True),
+        sa.Column("origin", sa.Text(), sa.Computed(_ORIGIN, persisted=True), nullable=True),
         _flag("source_deleted"),
         sa.Column("input_hash", sa.LargeBinary(), nullable=True),
         _number("version"),
@@ -136,10 +138,10 @@ def _create_artifacts() -> None:
     op.create_index("ix_task_artifacts_ordinal", table, [*_NAMESPACE, "ordinal"])
     op.create_index("ix_task_artifacts_expire_time", table, ["expire_time"])
     op.create_index(
-        "ix_task_artifacts_derived",
+        "ix_task_artifacts_origin",
         table,
-        ["engine_id", "memory"],
-        postgresql_where=sa.text("derived_from is not null"),
+        ["engine_id", "memory", "origin"],
+        postgresql_where=sa.text("origin is not null and not source_deleted"),
     )
     op.create_index(
         "ix_task_artifacts_input_hash",

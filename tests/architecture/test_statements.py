@@ -41,9 +41,7 @@ ALLOWED = {
     "app.retrieval.indexes.list_likely": "a sweep",
     "app.retrieval.indexes.list_ready": "what each process knows: digests of the few large scopes",
     "app.sessions.erasure.remove_expired": "a sweep",
-    "app.tasks.erasure._free": "a sweep",
-    "app.tasks.erasure._lock_with_expired": "a sweep",
-    "app.tasks.erasure.remove_expired": "a sweep",
+    "app.tasks.erasure.list_expired": "a sweep",
     "app.tasks.erasure.remove_expired_namespaces": "a sweep",
 }
 """Who may cross engines, and why: workers and sweeps, and who may see every engine."""

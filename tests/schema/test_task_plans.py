@@ -11,12 +11,13 @@ import psycopg
 import pytest
 from sqlalchemy import event
 
-from app.core.names import NamespaceName
+from app.core.task_names import NamespaceName
 from app.db import migrate
 from app.db.engine import open_engine
 from app.db.session import Database, Session
 from app.documents.chunking import Piece
 from app.readers import lookups
+from app.readers.lookups import Texts
 from app.settings import Settings
 from tests.conftest import START
 from tests.schema.conftest import database_beside
@@ -71,21 +72,23 @@ def url(database_url: str) -> Iterator[str]:
         yield found
 
 
-def _name(namespace: str) -> NamespaceName:
-    return NamespaceName.parse(f"{_MEMORY}/namespaces/{namespace}")
+def _texts(namespace: str) -> Texts:
+    numbers = range(1, 2 if namespace == _ONE_LONG else _ARTIFACTS + 1)
+    name = NamespaceName.parse(f"{_MEMORY}/namespaces/{namespace}")
+    return Texts(name, [f"{namespace}-{number}" for number in numbers], START)
 
 
 def _best(namespace: str) -> Find:
-    return lambda session: lookups.find_best(session, _name(namespace), _QUESTION, START, 400)
+    return lambda session: lookups.find_best(session, _texts(namespace), _QUESTION, 400)
 
 
 def _page(namespace: str, after: tuple[int, int] | None) -> Find:
-    return lambda session: lookups.list_pieces(session, _name(namespace), START, after, 200)
+    return lambda session: lookups.list_pieces(session, _texts(namespace), after, 200)
 
 
 def _places(namespace: str, places: Sequence[tuple[int, int]]) -> Find:
     wanted = [(f"{namespace}-{number}", n) for number, n in places]
-    return lambda session: lookups.get_pieces(session, _name(namespace), START, wanted)
+    return lambda session: lookups.get_pieces(session, _texts(namespace), wanted)
 
 
 _SIZE = _ARTIFACTS * _CHUNKS

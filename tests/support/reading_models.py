@@ -30,7 +30,12 @@ def finder(fact: re.Pattern[str]) -> Callable[[Mapping[str, Any]], Json]:
 
 
 def part_of(seen: Seen) -> str:
-    """Return the part of a text that a call for a summary brings."""
+    """Return the part of a text that a call for a summary brings, without what indents it."""
     _, mark, part = prompt_of(seen.body).partition(_TEXT)
     assert mark
-    return part
+    return unlined(part)
+
+
+def unlined(part: str) -> str:
+    """Return a part of a text without what indents its lines."""
+    return re.sub("^  ", "", part, flags=re.MULTILINE)

@@ -3,9 +3,11 @@
 import httpx
 
 from app.core.clock import FixedClock
-from app.core.names import NamespaceName
-from app.db.session import Database
+from app.core.task_names import NamespaceName
+from app.db.session import Database, Session
 from app.readers import lookups
+from app.readers.lookups import Texts
+from app.rules.terms import MAX_TERMS
 from tests.support.bank import ENGINE, ok
 from tests.support.tasks import NAMESPACE, store, text_output, upload
 
@@ -13,9 +15,15 @@ _NAME = NamespaceName.parse(f"{ENGINE}{NAMESPACE}")
 _FILLING = "The tea was warm, and the road was long. " * 40
 
 
+async def _texts(session: Session, clock: FixedClock) -> Texts:
+    found = await lookups.list_readable(session, _NAME, clock.now())
+    return Texts(_NAME, [one.content_id for one in found], clock.now())
+
+
 async def _best(database: Database, clock: FixedClock, question: str, limit: int = 5) -> list[str]:
     async with database.snapshot() as session:
-        found = await lookups.find_best(session, _NAME, question, clock.now(), limit)
+        texts = await _texts(session, clock)
+        found = await lookups.find_best(session, texts, question, limit)
     return [f"{piece.artifact}/{piece.chunk.n}" for piece in found]
 
 
@@ -34,10 +42,28 @@ async def test_the_rarest_words_count_most(
     assert len(await _best(database, clock, "tea", 2)) == 2
 
 
+async def test_the_first_words_of_a_long_question_are_looked_for(
+    client: httpx.AsyncClient, database: Database, clock: FixedClock
+) -> None:
+    ok(await store(client, text_output("The zanzibar tariff is 17.", name="z")))
+    ok(await store(client, text_output("The aardvark tariff is 19.", name="y")))
+    # By the alphabet, it is the other way about.
+    others = " ".join(f"h{n}h" for n in range(MAX_TERMS - 1))
+    assert await _best(database, clock, f"zanzibar {others} aardvark") == ["z/0"]
+    answers = [
+        ok(await client.post(f"{NAMESPACE}:query", json={"query": query, "model": "builtin"}))
+        for query in (f"zanzibar {others} aardvark", f"aardvark {others} zanzibar")
+    ]
+    assert [one["answer"] for one in answers] == [
+        "The zanzibar tariff is 17.",
+        "The aardvark tariff is 19.",
+    ]
+
+
 async def _text(database: Database, clock: FixedClock, place: str) -> str:
     artifact, _, number = place.partition("/")
     async with database.snapshot() as session:
-        found = await lookups.list_pieces(session, _NAME, clock.now(), None, 100)
+        found = await lookups.list_pieces(session, await _texts(session, clock), None, 100)
     return next(
         one.chunk.text for one in found if one.artifact == artifact and one.chunk.n == int(number)
     )
@@ -49,9 +75,8 @@ async def test_all_come_in_the_order_of_the_texts(
     ok(await store(client, text_output(_FILLING, name="z"), text_output("tea", name="a")))
     found: list[tuple[int, int]] = []
     async with database.snapshot() as session:
-        while batch := await lookups.list_pieces(
-            session, _NAME, clock.now(), found[-1] if found else None, 1
-        ):
+        texts = await _texts(session, clock)
+        while batch := await lookups.list_pieces(session, texts, found[-1] if found else None, 1):
             found += [(piece.ordinal, piece.chunk.n) for piece in batch]
     assert found == [(1, 0), (1, 1), (2, 0)]
 

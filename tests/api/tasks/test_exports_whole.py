@@ -6,7 +6,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.core.names import EngineName, NamespaceName, TaskMemoryName
+from app.core.names import EngineName
+from app.core.task_names import NamespaceName, TaskMemoryName
 from app.resources import Resources
 from app.settings import Settings
 from app.tasks.exports import ExportService

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, SecretStr, ValidationError
 
+from app.core.errors import ServiceError
 from app.llm.factory import open_readers
 from app.llm.names import ModelSetupError
 from app.llm.ports import Meter, Prompt
@@ -102,3 +103,55 @@ async def test_one_has_its_own_key_and_learns_no_other() -> None:
         without = _settings(base_url=server.url).model_copy(update=main)
         assert "main" not in await _asked(server, without)
         assert other.seen == []
+
+
+_VARIABLES = {
+    "ollama:any": ("OLLAMA_BASE_URL", "OLLAMA_API_KEY"),
+    "openai:any": ("OPENAI_BASE_URL", "OPENAI_API_KEY"),
+    "anthropic:any": ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY"),
+    "google:any": ("GOOGLE_GEMINI_BASE_URL", "GOOGLE_API_KEY"),
+}
+
+
+def _unproxied(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_PROXY", "no_proxy", "ALL_PROXY", "all_proxy", "http_proxy", "https_proxy"):
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.mark.parametrize(
+    ("model", "locality"),
+    [("ollama:any", "local"), *((model, "remote") for model in _VARIABLES)],
+)
+async def test_no_variable_says_where_one_is(
+    monkeypatch: pytest.MonkeyPatch, model: str, locality: str
+) -> None:
+    _unproxied(monkeypatch)
+    # Nobody serves at that address, so that nothing leaves the machine of the test.
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:1")
+    with model_server() as server:
+        address, key = _VARIABLES[model]
+        monkeypatch.setenv(address, server.url)
+        monkeypatch.setenv(key, "secret")
+        with pytest.raises(ServiceError):
+            await _asked(server, _settings(model=model, locality=locality))
+        assert server.seen == []
+
+
+@pytest.mark.parametrize(("locality", "learns"), [("local", False), ("remote", True)])
+async def test_a_local_one_learns_no_key_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch, locality: str, *, learns: bool
+) -> None:
+    monkeypatch.setenv("OLLAMA_API_KEY", "secret")
+    with model_server() as server:
+        own = _settings(model="ollama:any", locality=locality, base_url=server.url)
+        assert ("secret" in await _asked(server, own)) == learns
+
+
+async def test_a_local_one_is_asked_past_the_proxies_of_the_environment(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    _unproxied(monkeypatch)
+    with model_server() as server, model_server() as proxy:
+        monkeypatch.setenv("HTTP_PROXY", proxy.url.removesuffix("/v1"))
+        await _asked(server, _settings(locality="local", base_url=server.url))
+        assert (len(server.seen), proxy.seen) == (1, [])

@@ -8,7 +8,8 @@ import pytest
 from app.core.errors import PermissionDenied, Reason
 from app.llm.readers import Reader
 from app.llm.scripted import ScriptedTextModel
-from app.readers.choosing import Allowed, choose
+from app.readers.choosing import choose
+from app.tasks.allowing import Allowed
 
 READERS = {
     name: Reader(name, ScriptedTextModel([]), is_local=is_local)

@@ -51,13 +51,13 @@ def test_a_summary_is_asked_for_with_what_is_wanted() -> None:
 
 def test_a_part_comes_with_the_summary_of_those_before() -> None:
     asked = summary("Part two.", "Before.", Summarising(100, instructions="Short."))
-    assert asked.text.endswith("Summary so far:\nBefore.\n\nText:\nPart two.")
+    assert asked.text.endswith("Summary so far:\n  Before.\n\nText:\nPart two.")
 
 
 def test_a_template_is_the_whole_prompt() -> None:
     wish = Summarising(10, template="{{{char_limit}}} of {text} after {previous_summary}")
-    assert summary("{text}", "{x}", wish).text == "{40} of {text} after {x}"
+    assert summary("{text}", "{x}", wish).text == "{40} of {text} after   {x}"
     # What came before is not lost where it has no place.
     asked = summary("two", "one", Summarising(10, template="Do: {text}"))
-    assert asked.text == "Summary so far:\none\n\nDo: two"
+    assert asked.text == "Summary so far:\n  one\n\nDo: two"
     assert summary("one", "", Summarising(10, template="Do: {text}")).text == "Do: one"

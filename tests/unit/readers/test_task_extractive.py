@@ -1,5 +1,7 @@
 """The reader without a model."""
 
+import tracemalloc
+
 import pytest
 
 from app.documents.chunking import Piece, chunks, tokens_of
@@ -107,3 +109,15 @@ def test_of_very_many_pieces_those_that_are_evenly_spaced_are_read() -> None:
     assert list(spaced(3, 5)) == [0, 1, 2]
     assert list(spaced(10, 5)) == [0, 2, 4, 6, 8]
     assert len(spaced(47_935)) == 1_000
+
+
+def test_of_very_many_sentences_few_are_held() -> None:
+    given = [Shown("a", 1, n, 1_200 * n, 1_200 * (n + 1), "a.\n" * 400) for n in range(250)]
+    tracemalloc.start()
+    try:
+        summary(given, 400)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    # A sentence takes a hundred bytes and more, and there are a hundred thousand.
+    assert most < 12 * 2**20

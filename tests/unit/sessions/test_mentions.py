@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.names import MAX_INT64, is_task_id
+from app.core.names import MAX_INT64
+from app.core.task_names import is_task_id
 from app.sessions.mentions import MAX_CHARS, mention_of
 from app.wire.artifact_reference import MAX_LISTED, ArtifactRef
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.names import is_task_id
+from app.core.task_names import is_task_id
 from app.tasks.kinds import Kind, Reader, Warned
 from app.tasks.references import MAX_PROMPT_CHARS, prompt_text, readable_with, warned
 from app.tasks.schemas import ArtifactReference, Reference
@@ -100,21 +100,15 @@ def test_a_reference_has_these_fields_and_no_others() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("has_text", "has_sinks", "expected"),
-    [
-        (True, True, ["query", "summarize", "export"]),
-        (True, False, ["query", "summarize"]),
-        (False, True, ["export"]),
-        (False, False, []),
-    ],
-)
+@pytest.mark.parametrize("has_text", [True, False])
+@pytest.mark.parametrize("has_reader", [True, False])
+@pytest.mark.parametrize("has_sinks", [True, False])
 def test_readers_are_those_that_can_read_it(
-    has_text: bool,  # noqa: FBT001 - given by the parameters of the test
-    has_sinks: bool,  # noqa: FBT001 - as above
-    expected: list[str],
+    *, has_text: bool, has_reader: bool, has_sinks: bool
 ) -> None:
-    assert readable_with(has_text=has_text, has_sinks=has_sinks) == expected
+    found = readable_with(has_text=has_text, has_reader=has_reader, has_sinks=has_sinks)
+    reading = ["query", "summarize"] if has_text and has_reader else []
+    assert found == [*reading, *(["export"] if has_sinks else [])]
 
 
 def test_a_developer_is_warned_of_what_nobody_can_read() -> None:

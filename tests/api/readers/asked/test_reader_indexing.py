@@ -4,7 +4,7 @@ import asyncio
 
 import httpx
 import pytest
-from sqlalchemy import text
+from sqlalchemy import event, text
 
 from app.core.errors import Reason
 from app.db.session import Database
@@ -53,6 +53,32 @@ async def test_it_is_waited_for(
     answer = asyncio.create_task(query(client, wait=True))
     await asyncio.sleep(0.05)
     assert not answer.done()
+    await runner.run_pending()
+    assert ok(await answer)["answer"] == "42."
+
+
+async def test_who_waits_looks_at_nothing_but_what_is_waited_for(
+    client: httpx.AsyncClient,
+    server: ModelServer,
+    runner: Runner,
+    database: Database,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(opening, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(opening, "_LONGEST_POLL_SECONDS", 0.01)
+    ok(await store(client, text_output("Short.")))
+    ok(await upload(client, SAID.encode(), media_type="text/plain"))
+    server.will(answered("42.", 1))
+    sent: list[str] = []
+    engine = database.engine.sync_engine
+    event.listen(engine, "before_cursor_execute", lambda *given: sent.append(given[2]))
+    answer = asyncio.create_task(query(client, wait=True))
+    async with asyncio.timeout(30):
+        while sum("FROM operations" in one for one in sent) < 8:  # noqa: ASYNC110 - of another task
+            await asyncio.sleep(0.01)
+    # Once, before it was known that something is to be waited for.
+    assert sum("FROM task_artifacts" in one for one in sent) == 2
+    assert sum("FROM task_namespaces" in one for one in sent) == 1
     await runner.run_pending()
     assert ok(await answer)["answer"] == "42."
 

@@ -87,6 +87,7 @@ async def test_the_same_at_the_same_time_is_one(
     server.always(answered(ANSWER, 1))
     found = await asyncio.gather(*(query(client, offPrompt=True) for _ in range(4)))
     assert len({ok(one)["reference"]["namespace"] for one in found}) == 1
+    assert [ok(one).get("reused") for one in found].count(None) == 1
     assert (await stored(database))["task_namespaces"] == 2
 
 

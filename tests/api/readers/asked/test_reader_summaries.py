@@ -12,6 +12,7 @@ from tests.support.bank import ENGINE_URL, Json, ok
 from tests.support.errors import refusal, violations
 from tests.support.model_server import ModelServer, status
 from tests.support.readers import FACT, Gate, asked, heard, summarised, summarize
+from tests.support.reading_models import part_of
 from tests.support.task_texts import long_text
 from tests.support.tasks import ARTIFACT, store, stored, text_output, upload
 
@@ -21,7 +22,7 @@ PAGE = long_text(5_000)
 
 def _parts(server: ModelServer) -> list[str]:
     """Return the part of the text that each call brought."""
-    return [told.partition("Text:\n")[2] for told in heard(server)]
+    return list(map(part_of, server.seen))
 
 
 async def test_a_text_that_fits_takes_one_call(
@@ -57,8 +58,8 @@ async def test_a_long_one_takes_several_each_with_the_summary_so_far(
     assert all(len(part) <= 8_000 for part in _parts(server))
     first, second, third = heard(server)
     assert "Summary so far:" not in first
-    assert "Summary so far:\nSummary 1." in second
-    assert "Summary so far:\nSummary 2." in third
+    assert "Summary so far:\n  Summary 1." in second
+    assert "Summary so far:\n  Summary 2." in third
     total = ok(await client.get(f"{ENGINE_URL}:usage"))["total"]
     assert total["callCount"] == 3
 
@@ -71,15 +72,15 @@ async def test_a_template_is_the_whole_prompt(
     template = "Before: <{previous_summary}> Now: <{text}> At most {char_limit}, {{not more}}."
     ok(await summarize(client, template=template, maxTokens=100))
     users = [str(seen.body["messages"][-1]["content"]) for seen in server.seen]
-    assert users[0].startswith(f"Before: <> Now: <{PAGE[:100]}")
-    assert all(one.startswith("Before: <So far.> Now: <") for one in users[1:])
+    assert users[0].startswith(f"Before: <> Now: <  {PAGE[:100]}")
+    assert all(one.startswith("Before: <  So far.> Now: <  ") for one in users[1:])
     assert all(one.endswith("> At most 400, {not more}.") for one in users)
     server.reset()
     server.always(summarised("So far."))
     ok(await summarize(client, template="Shorten: {text}"))
     users = [str(seen.body["messages"][-1]["content"]) for seen in server.seen]
     assert users[0].startswith("Shorten: ")
-    assert all(one.startswith("Summary so far:\nSo far.\n\nShorten: ") for one in users[1:])
+    assert all(one.startswith("Summary so far:\n  So far.\n\nShorten:   ") for one in users[1:])
 
 
 @pytest.mark.parametrize(
@@ -119,6 +120,16 @@ async def test_one_that_is_too_long_is_cut_and_says_so(
     assert all(len(told) < 10_000 for told in heard(server))
 
 
+async def test_one_that_was_cut_on_the_way_says_so_as_well(
+    client: httpx.AsyncClient, server: ModelServer
+) -> None:
+    ok(await upload(client, PAGE.encode(), media_type="text/plain"))
+    server.will(summarised("It goes on and on. " * 300))
+    server.always(summarised("Short."))
+    found = ok(await summarize(client))
+    assert (found["summary"], found["cut"]) == ("Short.", True)
+
+
 async def test_a_window_without_room_is_400(client: httpx.AsyncClient, server: ModelServer) -> None:
     ok(await store(client, text_output(FACT)))
     answer = await summarize(client, maxTokens=3_800)
@@ -141,6 +152,25 @@ class TestFewCalls:
         assert violations(answer).keys() == {"model"}
         assert server.seen == []
         assert ok(await summarize(client, model="builtin"))["model"] == "builtin:extractive"
+
+    async def test_names_of_artifacts_count_as_well(
+        self, client: httpx.AsyncClient, server: ModelServer
+    ) -> None:
+        many = (text_output("x.", name=f"{'n' * 120}{n:05}") for n in range(300))
+        ok(await store(client, *many))
+        assert violations(await summarize(client)).keys() == {"model"}
+        assert server.seen == []
+
+    async def test_there_is_no_call_after_the_last_whatever_the_text(
+        self, client: httpx.AsyncClient, server: ModelServer
+    ) -> None:
+        # Its lines are so short that a prompt shows it twice as long.
+        ok(await upload(client, b"x\n" * 6_000, media_type="text/plain"))
+        server.always(summarised("So far."))
+        answer = await summarize(client)
+        assert violations(answer).keys() == {"model"}
+        assert "more than 2 times" in answer.text
+        assert len(server.seen) == 2
 
 
 async def test_a_call_that_fails_ends_it_and_all_calls_are_counted(

@@ -4,9 +4,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from app.core.errors import Cancelled, Reason
-from app.core.names import EngineName
 from app.llm.ports import Meter, OutputT, Prompt
 from app.llm.readers import Reader
+from app.readers.opened import Opened, reading
 from app.readers.prompts import Asked
 from app.readers.schemas import ReaderUsage
 from app.resources import Resources
@@ -22,7 +22,7 @@ class Asking:
     """The calls of one reader for one request. No transaction may be open at any."""
 
     resources: Resources
-    engine: EngineName
+    opened: Opened
     reader: Reader
     is_given_up: GivenUp
     meter: Meter = field(default_factory=Meter)
@@ -31,17 +31,17 @@ class Asking:
         """Return what the model answers; what that takes is recorded, whatever becomes of it.
 
         Raises:
+            Aborted: what was opened is not any more what it was: the model may not read it now.
             Cancelled: nobody waits any more.
             ResourceExhausted: the engine has used up its tokens of today.
             ServiceError: the model fails, as `TextModel.ask` has it.
         """
         await check_awaited(self.is_given_up)
-        resources = self.resources
-        async with resources.db.snapshot() as session:
-            budget = UsageService.of(resources)
-            await budget.check_budget(session, self.engine.engine, resources.clock.now())
+        resources, engine = self.resources, self.opened.name.memory.engine
+        async with reading(resources, self.opened) as (session, texts):
+            await UsageService.of(resources).check_budget(session, engine.engine, texts.now)
         spent = Meter()
-        async with recorded(resources, self.engine, spent):
+        async with recorded(resources, engine, spent):
             prompt = Prompt(asked.instructions, asked.text)
             answer = await self.reader.model.ask(prompt, output, spent)
         for model, used in spent.by_model.items():

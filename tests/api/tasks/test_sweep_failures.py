@@ -1,0 +1,68 @@
+"""A namespace that cannot be freed keeps no other from its turn."""
+
+from datetime import timedelta
+
+import httpx
+import psycopg
+from sqlalchemy import text
+from structlog.testing import capture_logs
+
+from app.core.clock import FixedClock
+from app.core.errors import Reason
+from app.db.engine import open_engine
+from app.db.session import Database
+from app.settings import Settings
+from app.tasks import sweeps
+from tests.support.bank import ok
+from tests.support.tasks import MEMORY, store, text_output
+
+_LIMIT = 2
+"""Fewer than expire in the namespace that fails."""
+
+
+async def _left(database: Database) -> list[str]:
+    async with database.snapshot() as session:
+        found = await session.execute(text("select distinct namespace from task_artifacts"))
+        return sorted(found.scalars())
+
+
+async def _derive(database: Database) -> None:
+    """Say of what is in the namespace `d` that it was made of what is in `n`."""
+    async with database.transaction() as session:
+        await session.execute(
+            text(
+                "update task_artifacts set depth = 1, derived_from = jsonb_build_array("
+                "jsonb_build_object('namespace', 'n', 'name', 'a')) where namespace = 'd'"
+            )
+        )
+
+
+async def test_a_sweep_goes_on_with_the_others_and_says_so(
+    client: httpx.AsyncClient,
+    database: Database,
+    database_url: str,
+    settings: Settings,
+    clock: FixedClock,
+) -> None:
+    ok(await store(client, *(text_output("x", name=name) for name in "abc"), ttl="1s"))
+    for name in ("m", "o"):
+        path = f"{MEMORY}/namespaces/{name}"
+        ok(await store(client, text_output("x"), text_output("y"), path=path, ttl="2s"))
+    ok(await store(client, text_output("made", name="a"), path=f"{MEMORY}/namespaces/d"))
+    await _derive(database)
+    clock.advance(timedelta(seconds=3))
+    impatient = settings.model_copy(update={"database_statement_timeout_seconds": 0.5})
+    sweeping = Database(open_engine(database_url, impatient))
+    try:
+        with psycopg.connect(database_url) as holding:
+            # What was made of the first cannot be marked meanwhile.
+            holding.execute("select 1 from task_artifacts where namespace = 'd' for update")
+            with capture_logs() as lines:
+                await sweeps.remove_expired(sweeping, clock.now(), _LIMIT)
+        (line,) = [one for one in lines if one["event"] == "sweep.failed"]
+        assert (line["what"], line["reason"]) == ("artifacts", Reason.DATABASE_UNAVAILABLE)
+        assert await _left(database) == ["d", "n"]
+        await sweeps.remove_expired(sweeping, clock.now(), _LIMIT)
+        assert await _left(database) == ["d"]
+    finally:
+        await sweeping.close()
