@@ -34,6 +34,9 @@ _MAX_SENTENCES = 12
 _LONG_CHARS, _HEADING_CHARS = 400, 80
 _PIECE = re.compile(r"\S(?:.{0,298}\S)?(?=\s|\Z)|\S{300}", re.DOTALL)
 _SPACE = re.compile(r"\s+")
+_WRAPPED = re.compile(r"(?<=[^\W\d_])\n(?=[^\W\d_A-Z])(?!\w[\w .-]{0,40}:)|(?<=,)\n(?=[^\W_])")
+"""The end of a line in the middle of a sentence: after a word or comma, before a small letter,
+unless that names what follows, as in records. As one blank, so that nothing is elsewhere."""
 _LEAST_WORDS = 4
 _FIRST, _WORTH = 0.3, 0.05
 """What it counts that a sentence is the first of its text, and that it says something exact."""
@@ -199,11 +202,11 @@ def _citation(one: _Sentence) -> Citation:
 def _sentences(shown: Iterable[Shown]) -> Iterator[tuple[Shown, int, str]]:
     """Yield each sentence, where it begins, and what it is shown in; long ones in pieces.
 
-    One that goes on in the next piece of its text is read as a whole.
+    One that goes on in the next line, or in the next piece of its text, is read as a whole.
     """
     for joined in _adjoining(shown):
         base = joined[0].start
-        text = "".join(one.text for one in joined)
+        text = _WRAPPED.sub(" ", "".join(one.text for one in joined))
         place = 0
         for begin, found in _cut(text):
             start = base + begin

@@ -121,3 +121,14 @@ def test_of_very_many_sentences_few_are_held() -> None:
         tracemalloc.stop()
     # A sentence takes a hundred bytes and more, and there are a hundred thousand.
     assert most < 12 * 2**20
+
+
+def test_a_sentence_goes_on_in_the_next_line() -> None:
+    said = "A green kettle costs\nforty coins, and with its lid,\nif it has one, 42."
+    text = f"Prices\n{said}\nIt whistles.\nitem: lid\nitem: kettle"
+    made = answer("What is a green kettle with a lid?", shown(text), 100)
+    assert made.text.splitlines()[0] == said.replace("\n", " ")
+    place = made.citations[0]
+    assert text[place.start : place.end] == said
+    # Records are lines of their own.
+    assert answer("Which item is a lid?", shown(text), 4).text == "item: lid"
