@@ -43,6 +43,18 @@ async def test_lists_have_what_the_key_sees(bound: Bound, kept: httpx.AsyncClien
     assert ok(await kept.get(MEMORY))["namespaceCount"] == len(USERS) + 1
 
 
+async def test_a_text_that_waits_to_be_cut_is_told_to_who_sees_it(
+    bound: Bound, bank: httpx.AsyncClient
+) -> None:
+    long = b"The tea was warm. " * 70_000
+    for user in USERS:
+        path, whose = f"{_path(user)}/artifacts/a", {"userId": user}
+        ok(await upload(bank, long, path, "text/plain", params=whose))
+    listed = ok(await bound.client.get(f"{MEMORY}/namespaces")).get("namespaces", [])
+    readable = {one["userId"]: one["reference"]["readableWith"] for one in listed}
+    assert readable == {user: ["query", "summarize"] for user in bound.kind.users}
+
+
 async def test_a_namespace_is_used_where_the_key_sees_it(
     bound: Bound, kept: httpx.AsyncClient
 ) -> None:
