@@ -1,13 +1,16 @@
 """What all commands have in common: their settings, and how they fail."""
 
+import re
 from typing import Any, NoReturn
 
 import typer
 from pydantic import ValidationError
+from pydantic_settings import SettingsError
 
 from app.logs import configure_logs
 from app.settings import Settings
 
+_FIELD = re.compile(r'field "(\w+)"')
 FAILED = 1
 MISUSED = 2
 
@@ -28,5 +31,10 @@ def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any
             # What concerns several settings names them itself.
             typer.echo(f"{name}: {item['msg']}" if item["loc"] else item["msg"], err=True)
         raise typer.Exit(MISUSED) from None
+    except SettingsError as error:
+        # The message has the name of the field, and nothing of the value.
+        named = _FIELD.search(str(error))
+        name = f"MEMORY_BANK_{named[1].upper()}" if named else "A setting"
+        fail(f"{name}: is not valid JSON.", MISUSED)
     configure_logs(settings)
     return settings

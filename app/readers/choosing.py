@@ -8,8 +8,16 @@ from app.tasks.allowing import BUILTIN_NAMES, Allowed
 from app.wire.memory_policy import BUILTIN
 
 
-def choose(asked: str | None, readers: Mapping[str, Reader], allowed: Allowed) -> Reader | None:
+def choose(
+    asked: str | None,
+    readers: Mapping[str, Reader],
+    allowed: Allowed,
+    *,
+    is_sensitive: bool = False,
+) -> Reader | None:
     """Return the reader that is asked for, or else the first that may read; None: the built-in one.
+
+    What is sensitive goes to a remote one only by name, or where no other may read it.
 
     Raises:
         PermissionDenied: it may not read this, or is not known; or none is, that may.
@@ -19,7 +27,8 @@ def choose(asked: str | None, readers: Mapping[str, Reader], allowed: Allowed) -
         may.append(BUILTIN)
     wanted = BUILTIN if asked in BUILTIN_NAMES else asked
     if wanted is None and may:
-        wanted = may[0]
+        local = [name for name in may if name == BUILTIN or readers[name].is_local]
+        wanted = (local if is_sensitive and local else may)[0]
     if wanted not in may:
         raise _not_allowed(may)
     return None if wanted == BUILTIN else readers[wanted]

@@ -125,7 +125,8 @@ async def _found(
             metadata={"permission": Permission.ARTIFACTS_CONTENT.value},
         )
     allowed = Allowed(row.local_only, row.allowed_models)
-    reader = choose(request.model, resources.readers.by_name, allowed)
+    readers = resources.readers.by_name
+    reader = choose(request.model, readers, allowed, is_sensitive=row.sensitive)
     full = NamespaceName(TaskMemoryName(engine, name.memory.memory), name.namespace)
     opened = Opened(full, row, reader, artifacts, inside.unreadable, may_show)
     return opened, inside.indexing

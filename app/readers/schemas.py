@@ -25,7 +25,8 @@ class Reading(TaskModel):
     model: ModelName | None = Field(
         None,
         description="A model of the settings, or `builtin`, which needs none; absent: the first"
-        " that may read the namespace, and without one `builtin`.",
+        " that may read the namespace (if that is sensitive, the first local one), and without one"
+        " `builtin`.",
     )
     off_prompt: bool = Field(
         False, description="Whether the result is stored as well, and only its reference returned."

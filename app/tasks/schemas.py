@@ -39,7 +39,8 @@ class PolicyFields(TaskModel):
         description="With `auto`: longer texts are stored; absent: as the service is set.",
     )
     sensitive: bool = Field(
-        False, description="All outputs are stored; requests may not loosen this."
+        False,
+        description="All outputs but info and errors are stored; requests may not loosen this.",
     )
     ttl: Ttl | None = Field(None, description="How long outputs are kept.")
 
@@ -180,7 +181,7 @@ class BeginsNamespace(NamespaceSettings):
     user_id: UserId | None = Field(
         None, description="Whose it is; needed of callers that are bound to users."
     )
-    tool: TaskId | None = None
+    tool: TaskId | None = Field(None, description="What has put it out; its policy holds.")
     activity: TaskId | None = None
 
 
@@ -357,7 +358,7 @@ class ExportNamespaceRequest(TaskModel):
     sink: TaskId = Field(description="A sink of the settings.")
     directory: Directory | None = Field(
         None,
-        description="In the sink, of names with `/` between them; absent: the namespace's name.",
+        description="Names with `/` between them, below ENGINE/MEMORY/NAMESPACE in the sink.",
     )
     artifacts: list[TaskId] | None = Field(
         None, min_length=1, max_length=MAX_TO_EXPORT, description="Only these; absent: all."

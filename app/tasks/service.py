@@ -4,7 +4,7 @@ What writes artifacts is above this: `storing.py` and `uploads.py`.
 """
 
 from collections.abc import AsyncIterator, Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -16,7 +16,7 @@ from app.core.names import EngineName
 from app.core.once import Once
 from app.core.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
 from app.core.permissions import Permission
-from app.core.task_names import ArtifactName, NamespaceName, TaskMemoryName
+from app.core.task_names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
 from app.db.pages import Slice
 from app.db.session import Database, Session
 from app.engines import repository as engines
@@ -26,11 +26,12 @@ from app.llm.embedders import Embedders
 from app.operations import repeats
 from app.resources import Resources
 from app.settings import Settings
-from app.tasks import listing, lookups, repository, vectors
+from app.tasks import listing, lookups, policies, repository, vectors
 from app.tasks.contents import Pages, Place
 from app.tasks.embedding import check_embedder
 from app.tasks.indexing import embed_later
-from app.tasks.places import Places
+from app.tasks.outputs import Limits, Wishes, handling
+from app.tasks.places import Beginning, Places
 from app.tasks.schemas import (
     MAX_LISTED,
     MAX_LISTED_IN_LISTS,
@@ -73,6 +74,19 @@ class TaskService:
         memory = TaskMemoryName(EngineName("-", "-", row.engine_id), row.memory)
         found = await listing.read_contents(session, memory, [row.namespace], now, MAX_LISTED)
         return reference_of(self.settings, row, found.get(row.namespace))
+
+    async def under_policy(self, memory: TaskMemoryName, said: Beginning) -> Beginning:
+        """Return what is said of a namespace as the policy of its tool has it, if one is said."""
+        if said.tool is None:
+            return said
+        async with self.db.snapshot() as session:
+            await engines.get(session, memory.engine)
+            row = await policies.find(session, ToolPolicyName(memory, said.tool))
+        if row is None:
+            return said
+        policy = Wishes(sensitive=row.sensitive, ttl=row.ttl)
+        held = handling(policy, Wishes(sensitive=said.sensitive, ttl=said.ttl), Limits())
+        return replace(said, sensitive=held.sensitive, ttl=held.ttl)
 
     # Task memories
 

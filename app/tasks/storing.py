@@ -142,7 +142,8 @@ class StoringService:
         """
         check_choice(self.tasks.embedders, request.embedding_model, caller)
         items = await asyncio.to_thread(items_of, request.artifacts, self._limits)
-        reference = await self._store(name, Beginning.of(request), items, once)
+        beginning = await self.tasks.under_policy(name.memory, Beginning.of(request))
+        reference = await self._store(name, beginning, items, once)
         may_derive = caller.may(Permission.ARTIFACTS_DERIVE)
         return StoreArtifactsResponse(
             reference=reference,

@@ -20,18 +20,17 @@ from app.core.auth import Caller
 from app.core.errors import Aborted, InvalidArgument, Reason, ResourceExhausted, ServiceError
 from app.core.ids import new_id
 from app.core.permissions import Permission
-from app.core.task_names import ArtifactName, ToolPolicyName
+from app.core.task_names import ArtifactName
 from app.db.session import Session
 from app.documents.charsets import HEAD_BYTES
 from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.engines.schemas import name_of
-from app.tasks import contents, erasure, policies, repository
+from app.tasks import contents, erasure, repository
 from app.tasks.contents import PAGE_BYTES, Pages, Place
 from app.tasks.indexing import embed_later, index_later
 from app.tasks.kinds import State
 from app.tasks.listing import list_silent
-from app.tasks.outputs import Limits, Wishes, handling
 from app.tasks.places import Beginning, check_content_etag
 from app.tasks.preparing import Prepared, check_storable, kind_of, prepare
 from app.tasks.schemas import Artifact
@@ -40,8 +39,6 @@ from app.tasks.tables import ArtifactRow, NamespaceRow
 
 log = structlog.get_logger()
 
-_OTHER = "other"
-"""The etag of nothing."""
 _withdrawals: set[asyncio.Task[None]] = set()
 """Those under way: the event loop itself would not keep them from being collected."""
 
@@ -103,7 +100,9 @@ class UploadService:
         if upload.size is not None and upload.size > most:
             raise _too_large(most)
         check_storable(self.tasks.settings, kind_of(upload.media_type))
-        upload = await self._under_policy(upload)
+        memory = upload.name.namespace.memory
+        beginning = await self.tasks.under_policy(memory, upload.beginning)
+        upload = replace(upload, beginning=beginning)
         async with self._begun(upload) as place:
             received = await self._receive(place, pieces)
             digest: bytes = received.digest.digest()
@@ -115,21 +114,6 @@ class UploadService:
                 self.tasks.settings, kept, received.size, kind, upload.media_type, digest
             )
             return await self._end(upload, place, prepared, caller)
-
-    async def _under_policy(self, upload: Upload) -> Upload:
-        """Return an upload as the policy of the tool has it that has put it out, if one is said."""
-        said, memory = upload.beginning, upload.name.namespace.memory
-        if said.tool is None:
-            return upload
-        async with self.tasks.db.snapshot() as session:
-            await engines.get(session, memory.engine)
-            row = await policies.find(session, ToolPolicyName(memory, said.tool))
-        if row is None:
-            return upload
-        policy = Wishes(sensitive=row.sensitive, ttl=row.ttl)
-        held = handling(policy, Wishes(sensitive=said.sensitive, ttl=said.ttl), Limits())
-        beginning = replace(said, sensitive=held.sensitive, ttl=held.ttl)
-        return replace(upload, beginning=beginning)
 
     @asynccontextmanager
     async def _begun(self, upload: Upload) -> AsyncIterator[Place]:
@@ -236,7 +220,7 @@ class UploadService:
                 row = live
             else:
                 if live is not None and upload.etag is None and not is_same:
-                    check_content_etag(live, _OTHER)
+                    raise _taken(live)
                 if known is not None:
                     await erasure.remove_artifact(session, namespace, known)
                     namespace = await service.places.uncount(session, namespace, known)
@@ -315,6 +299,12 @@ async def _lacks_text(session: Session, row: ArtifactRow, prepared: Prepared) ->
     if row.chunks or not (prepared.chunks or prepared.is_indexed_later):
         return False
     return row.state == State.READY or bool(await list_silent(session, [row]))
+
+
+def _taken(row: ArtifactRow) -> Aborted:
+    """Return what an upload is told that would take the place of something unasked."""
+    message = f"artifacts/{row.name} exists; to replace it, send its etag as If-Match, or *."
+    return Aborted(message, Reason.ETAG_STALE)
 
 
 def _too_large(most: int) -> ResourceExhausted:

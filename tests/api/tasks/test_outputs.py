@@ -244,3 +244,11 @@ async def test_the_policy_of_a_tool_holds_where_requests_do_not_say(
     assert refusal(await client.put(path, json={}, headers=etag)) == (409, "ABORTED")
     ok(await client.delete(path))
     assert ok(await process(client, text_output("a")))["disposition"] == "inline"
+
+
+async def test_what_is_stored_is_under_the_policy_of_its_tool(client: httpx.AsyncClient) -> None:
+    ok(await client.put(f"{MEMORY}/toolPolicies/bank", json={"sensitive": True, "ttl": "600s"}))
+    ok(await store(client, text_output("The balance is 777."), tool="bank", ttl="3600s"))
+    found = ok(await client.get(NAMESPACE))
+    assert found["sensitive"]
+    assert found["expireTime"] == "2026-01-15T12:10:00Z"

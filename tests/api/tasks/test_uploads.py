@@ -11,7 +11,7 @@ import pytest
 from app.db.session import Database
 from app.settings import Settings
 from app.tasks.contents import PAGE_BYTES
-from tests.support.bank import BAD, GONE, STALE, ok, refusal
+from tests.support.bank import BAD, GONE, STALE, field_of, ok, refusal
 from tests.support.tasks import ARTIFACT, NAMESPACE, NOTHING, hexadecimal, stored, upload
 
 PNG = b"\x89PNG\r\n\x1a\n" + os.urandom(3 * PAGE_BYTES + 1_234)
@@ -92,6 +92,7 @@ async def test_the_same_bytes_again_change_nothing_and_others_are_aborted(
     other = await upload(client, b"two")
     assert refusal(other) == STALE
     assert other.json()["error"]["details"][0]["reason"] == "ETAG_STALE"
+    assert "artifacts/a exists" in other.json()["error"]["message"]
     assert await stored(database) == before
     assert (await client.get(f"{ARTIFACT}/content")).content == b"one"
 
@@ -120,6 +121,8 @@ async def test_another_digest_is_refused_and_nothing_is_kept(
     assert refusal(answer) == BAD
     assert answer.json()["error"]["details"][0]["reason"] == "DIGEST_MISMATCH"
     assert await stored(database) == NOTHING
+    unknown = await upload(client, PNG, headers={"Content-Digest": "sha-512=:AAAA:"})
+    assert field_of(unknown) == "Content-Digest"
     malformed = await upload(client, PNG, headers={"Content-Digest": "sha-256=abc"})
     assert refusal(malformed) == BAD
 

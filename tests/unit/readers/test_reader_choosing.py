@@ -61,3 +61,16 @@ def test_a_refusal_names_those_that_may() -> None:
     assert told.value.metadata == {"allowedModels": "desk,rack,builtin"}
     with pytest.raises(PermissionDenied, match="no model of the settings may read"):
         choose(None, READERS, Allowed(local_only=True, models=["cloud"]))
+
+
+def test_what_is_sensitive_goes_to_a_remote_reader_by_name_alone() -> None:
+    far = {name: one for name, one in READERS.items() if not one.is_local}
+    assert choose(None, far, ALL) is not None
+    assert choose(None, far, ALL, is_sensitive=True) is None
+    name = next(iter(far))
+    assert choose(name, far, ALL, is_sensitive=True) is far[name]
+    only = Allowed(local_only=False, models=[name])
+    assert choose(None, far, only, is_sensitive=True) is far[name]
+    near = choose(None, READERS, ALL, is_sensitive=True)
+    assert near is not None
+    assert near.is_local
