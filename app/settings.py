@@ -351,6 +351,12 @@ class Settings(TaskSettings, EmbeddingSettings, TokenSettings, ConnectionSetting
         60, gt=0, description="Interval of every sweep (expiry, recovery end, old operations)."
     )
     sweep_batch_rows: int = Field(500, ge=1, description="Rows that a sweep removes at a time.")
+    clock_skew_max_seconds: float = Field(
+        30,
+        gt=0,
+        description="How far the clock of a process may be from the database's; beyond, `/readyz`"
+        " tells it, and its sweeps rest.",
+    )
     scope_index_memories: int = Field(
         20_000,
         ge=1,

@@ -77,9 +77,9 @@ async def shared_database(database_url: str, data_dir: Path) -> AsyncIterator[Da
 
 
 @pytest.fixture
-async def database(shared_database: Database) -> AsyncIterator[Database]:
-    """The database, emptied after the test."""
-    yield shared_database
+async def database(shared_database: Database, clock: FixedClock) -> AsyncIterator[Database]:
+    """The database, whose time is that of the clock; emptied after the test."""
+    yield shared_database.at(clock)
     async with shared_database.transaction() as session:
         await session.execute(_EMPTY)
 

@@ -18,6 +18,7 @@ from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.pool import QueuePool
 
 from app.core.auth import Caller, Conditions, all_meet
+from app.core.clock import FixedClock
 from app.core.errors import (
     Aborted,
     DeadlineExceeded,
@@ -38,6 +39,7 @@ Audit = Callable[[Mapping[str, str]], dict[str, Any]]
 """Returns the row of the audit log for a change, of which the names are told that it made."""
 
 _CALLER = "caller"
+_CLOCK = "clock"
 _NOTED = "noted"
 _RETRY_SECONDS = 1.0
 _CLOSE_SECONDS = 2.0
@@ -74,6 +76,7 @@ class Database:
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
         self._view = View()
+        self._clock: FixedClock | None = None
         self._direct = DirectConnections(engine)
         self._reading = engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
@@ -101,6 +104,12 @@ class Database:
         """
         found = copy(self)
         found._view = View(self._view.conditions, self._view.caller)  # noqa: SLF001 - its own class
+        return found
+
+    def at(self, clock: FixedClock) -> "Database":
+        """Return the database with a clock that stands for its own; for tests."""
+        found = copy(self)
+        found._clock = clock  # noqa: SLF001 - its own class
         return found
 
     def reaches(self, scope: Mapping[str, str]) -> bool:
@@ -139,7 +148,7 @@ class Database:
     async def _begun(self, engine: AsyncEngine) -> AsyncIterator[Session]:
         conditions = self._view.conditions
         options = session_options(conditions)
-        options["info"][_CALLER] = self._view.caller
+        options["info"] |= {_CALLER: self._view.caller, _CLOCK: self._clock}
         with transaction_open(conditions, self._view.caller), _translated():
             async with (
                 AsyncSession(engine, expire_on_commit=False, autoflush=False, **options) as session,
@@ -199,6 +208,12 @@ class Database:
 def caller_of(session: Session) -> str | None:
     """Return the id of the key for whose request a session was opened; None: for none."""
     found: str | None = session.info[_CALLER]
+    return found
+
+
+def clock_of(session: Session) -> FixedClock | None:
+    """Return the clock that stands for the database's; None: its own, as ever outside tests."""
+    found: FixedClock | None = session.info[_CLOCK]
     return found
 
 

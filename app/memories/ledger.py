@@ -6,13 +6,13 @@ nothing is.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from app.core.errors import Aborted, AlreadyExists, Reason
 from app.core.ids import new_id
 from app.core.names import MemoryName
 from app.core.turns import each
+from app.db.clock import database_time
 from app.db.session import Database, Session, note
 from app.engines import repository as engines
 from app.engines.tables import EngineRow
@@ -185,7 +185,7 @@ async def _insert(
     chosen = [new.memory_id for new in wanted if new.memory_id is not None]
     if chosen:
         # An expired memory is gone for every reader, so it must not hold its id.
-        await erase_gone(session, writing.engine.engine, chosen, writing.now)
+        await erase_gone(session, writing.engine.engine, chosen)
     rows: dict[int, MemoryRow | None] = {}
     while missing := [n for n in range(len(wanted)) if n not in rows]:
         made = await each((wanted[n] for n in missing), lambda new: _values(writing, new))
@@ -285,11 +285,10 @@ async def erase(session: Session, engine_id: int, memory_ids: Sequence[str]) -> 
     return erased
 
 
-async def erase_gone(
-    session: Session, engine_id: int, memory_ids: Sequence[str], now: datetime
-) -> Erased:
+async def erase_gone(session: Session, engine_id: int, memory_ids: Sequence[str]) -> Erased:
     """Remove those of the memories that nothing can read or recover any more."""
-    erased = await erasure.erase(session, engine_id, memory_ids, repository.is_gone(now))
+    gone = repository.is_gone(database_time(session))
+    erased = await erasure.erase(session, engine_id, memory_ids, gone)
     if erased.memories:
         await stored.withdraw_previews(session, engine_id, memory_ids)
     return erased

@@ -30,6 +30,7 @@ from app.core.errors import NotFound
 from app.core.filtering.metadata import MetadataFilter
 from app.core.names import MemoryName
 from app.db.bulk import Conflict, insert_free, insert_rows
+from app.db.clock import DatabaseTime
 from app.db.conditions import check_scope, condition_on
 from app.db.filter_fields import MemberField, ScopeField, TextField, TimestampField
 from app.db.filters import Fields
@@ -82,7 +83,7 @@ def is_known(now: datetime) -> ColumnElement[bool]:
     return or_(is_live(now), MemoryRow.recover_until > now)
 
 
-def is_gone(now: datetime) -> ColumnElement[bool]:
+def is_gone(now: DatabaseTime) -> ColumnElement[bool]:
     """Select what nothing can read or recover any more at `now`."""
     is_expired = and_(MemoryRow.delete_time.is_(None), MemoryRow.expire_time <= now)
     return or_(is_expired, MemoryRow.recover_until <= now)

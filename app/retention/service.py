@@ -185,9 +185,8 @@ class RetentionService:
     async def sweep(self) -> None:
         """Free what nothing can read any more, in batches of one transaction each."""
         service = self.memories
-        now, limit = service.clock.now(), service.settings.sweep_batch_rows
-        expired = self._expired_by(now)
-        await _swept("artifacts", sweeps.remove_expired(service.db, expired, limit))
+        limit = service.settings.sweep_batch_rows
+        await _swept("artifacts", sweeps.remove_expired(service.db, self._grace, limit))
         for name, remove in (
             ("memories", self._remove_gone),
             ("revisions", repository.remove_expired_revisions),
@@ -201,9 +200,9 @@ class RetentionService:
             ("engines", self._remove_deleted_engines),
             ("totals of gone engines", repository.remove_gone_totals),
             ("totals", totals.add_up),
-            ("memories without traits", _learn_traits),
+            ("memories without traits", ledger.learn_traits),
         ):
-            await _swept(name, self._in_batches(remove, now))
+            await _swept(name, self._in_batches(remove))
 
     async def take_tick(self, name: str) -> bool:
         """Take the present slot of a periodic task for this process."""
@@ -211,29 +210,27 @@ class RetentionService:
         async with self.memories.db.transaction() as session:
             return await ticks.take_tick(session, name, interval)
 
-    async def _in_batches(
-        self, remove: Callable[[Session, datetime, int], Awaitable[int]], now: datetime
-    ) -> int:
+    async def _in_batches(self, remove: Callable[[Session, int], Awaitable[int]]) -> int:
         limit = self.memories.settings.sweep_batch_rows
         total = 0
         while True:
             async with self.memories.db.transaction() as session:
-                count = await remove(session, now, limit)
+                count = await remove(session, limit)
             total += count
             if count < limit:
                 return total
 
-    async def _remove_namespaces(self, session: Session, now: datetime, limit: int) -> int:
-        return await artifacts.remove_expired_namespaces(session, self._expired_by(now), limit)
+    async def _remove_namespaces(self, session: Session, limit: int) -> int:
+        return await artifacts.remove_expired_namespaces(session, self._grace, limit)
 
-    def _expired_by(self, now: datetime) -> datetime:
-        """Return when that of task memory has expired which nobody can be about to revive."""
-        return now - timedelta(seconds=self.memories.settings.task_sweep_grace_seconds)
+    @property
+    def _grace(self) -> timedelta:
+        """How long ago that of task memory has expired which nobody can be about to revive."""
+        return timedelta(seconds=self.memories.settings.task_sweep_grace_seconds)
 
     @staticmethod
-    async def _remove_deleted_engines(session: Session, now: datetime, limit: int) -> int:
+    async def _remove_deleted_engines(session: Session, limit: int) -> int:
         """Go on with the removal of hidden engines, whatever became of their operations."""
-        del now
         hidden = await engines.list_deleted(session, 1)
         for engine_id in hidden:
             await remove_engine_batch(session, engine_id, limit)
@@ -241,10 +238,10 @@ class RetentionService:
         return limit if hidden else 0
 
     @staticmethod
-    async def _remove_gone(session: Session, now: datetime, limit: int) -> int:
+    async def _remove_gone(session: Session, limit: int) -> int:
         count = 0
-        for engine_id, ids in (await repository.list_gone(session, now, limit)).items():
-            erased = await ledger.erase_gone(session, engine_id, ids, now)
+        for engine_id, ids in (await repository.list_gone(session, limit)).items():
+            erased = await ledger.erase_gone(session, engine_id, ids)
             count += erased.memories
         return count
 
@@ -258,12 +255,6 @@ async def _swept(name: str, removing: Awaitable[int]) -> None:
         return
     if removed:
         log.info("sweep.done", what=name, rows=removed)
-
-
-async def _learn_traits(session: Session, now: datetime, limit: int) -> int:
-    """Learn what searches ask of memories that were written before they did."""
-    del now
-    return await ledger.learn_traits(session, limit)
 
 
 async def _has_children(session: Session, engine_id: int, now: datetime) -> bool:

@@ -6,6 +6,7 @@ from sqlalchemy import ColumnElement, delete, null, select, tuple_, update
 from sqlalchemy.sql.dml import ReturningDelete
 
 from app.core.names import SessionName
+from app.db.clock import database_time
 from app.db.session import Session
 from app.sessions.tables import SessionEventRow, SessionRow
 
@@ -63,13 +64,14 @@ async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
     return len(gone.all())
 
 
-async def remove_expired(session: Session, now: datetime, limit: int) -> int:
+async def remove_expired(session: Session, limit: int) -> int:
     """Remove up to `limit` events of expired sessions, then these; return how many rows; a sweep's.
 
     Events go first, so that a session with many of them does not make one long statement.
     """
     key = (SessionRow.engine_id, SessionRow.session_id)
-    expired = select(*key).where(SessionRow.expire_time <= now).limit(limit)
+    is_over = SessionRow.expire_time <= database_time(session)
+    expired = select(*key).where(is_over).limit(limit)
     keys = (await session.execute(expired.with_for_update(skip_locked=True))).all()
     if not keys:
         return 0

@@ -28,6 +28,7 @@ from sqlalchemy.orm import InstrumentedAttribute, defer
 
 from app.core.errors import AlreadyExists, NotFound, Reason
 from app.core.names import SessionName
+from app.db.clock import database_time
 from app.db.conditions import check_scope
 from app.db.filter_fields import MapField, TextField, TimestampField
 from app.db.filters import Fields
@@ -314,7 +315,7 @@ async def insert_session(session: Session, values: Mapping[str, Any]) -> Session
     expired = delete(SessionRow).where(
         SessionRow.engine_id == values["engine_id"],
         SessionRow.session_id == values["session_id"],
-        SessionRow.expire_time <= values["create_time"],
+        SessionRow.expire_time <= database_time(session),
     )
     await session.execute(expired)
     statement = insert(SessionRow).values(dict(values)).on_conflict_do_nothing()

@@ -132,7 +132,7 @@ class SummaryService:
             if row.state != State.ACTIVE:
                 raise repository.not_active(name)
             if self._is_by_model(row):
-                await self.usages.check_budget(session, engine.engine_id, now)
+                await self.usages.check_budget(session, engine.engine_id)
             stored = SessionName(name_of(engine), owner.session_id)
             request = {"session": str(stored), "policy": row.policy, "summary": row.summary_id}
             key = queue.key_of(owner.session_id, row.policy_key)

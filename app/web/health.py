@@ -45,7 +45,17 @@ async def get_readiness(resources: ProcessResources) -> Health:
         raise Unavailable("Not ready.", Reason.NOT_READY, metadata=checks, retry_after_seconds=1)
     model = resources.embedder.model_id
     note = " (lexical only)" if resources.embedder.lexical_only else ""
-    return Health(status=_READY, checks={**checks, "model": model + note})
+    return Health(
+        status=_READY, checks={**checks, **_clock_check(resources), "model": model + note}
+    )
+
+
+def _clock_check(resources: Resources) -> dict[str, str]:
+    """Return how right the process's clock is: what is served goes by the database's anyway."""
+    skew = resources.skew
+    if skew.found is None:
+        return {}
+    return {"clock": str(skew) if skew.is_too_large else _READY}
 
 
 async def _database_checks(resources: Resources) -> dict[str, str]:

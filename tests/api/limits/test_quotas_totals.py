@@ -218,7 +218,7 @@ async def test_the_sweep_adds_the_rows_of_connections_together(
 
 
 async def test_the_sweep_works_in_batches_of_all_engines(
-    client: httpx.AsyncClient, database: Database, clock: FixedClock
+    client: httpx.AsyncClient, database: Database
 ) -> None:
     for _ in range(3):
         name = (await create_engine(client))["name"]
@@ -226,10 +226,10 @@ async def test_the_sweep_works_in_batches_of_all_engines(
     before = await held(database)
     rows = len(await _rows(database))
     async with database.transaction() as session:
-        assert await totals.add_up(session, clock.now(), 2) == 2
+        assert await totals.add_up(session, 2) == 2
     assert await held(database) == before
     async with database.transaction() as session:
-        assert await totals.add_up(session, clock.now(), 100) == rows - 2
+        assert await totals.add_up(session, 100) == rows - 2
     assert [backend for _, backend in await _rows(database)] == [0, 0, 0]
     assert await held(database) == before
 
@@ -248,7 +248,7 @@ async def test_the_sweep_removes_the_totals_of_an_engine_that_is_gone(
 
 
 async def test_many_writers_and_sweeps_at_once_lose_nothing(
-    client: httpx.AsyncClient, database: Database, clock: FixedClock
+    client: httpx.AsyncClient, database: Database
 ) -> None:
     urls = [FIRST, *[f"{API}/{(await create_engine(client))['name']}" for _ in range(2)]]
 
@@ -259,7 +259,7 @@ async def test_many_writers_and_sweeps_at_once_lose_nothing(
     async def sweep() -> None:
         for _ in range(10):
             async with database.transaction() as session:
-                await totals.add_up(session, clock.now(), 5)
+                await totals.add_up(session, 5)
 
     await asyncio.gather(*(write(number) for number in range(45)), *(sweep() for _ in range(3)))
     found = await held(database)
@@ -285,9 +285,7 @@ async def test_neither_writers_nor_the_sweep_wait_for_a_transaction_under_way(
     assert (await held(database))[1]["sessions"] == 1
 
 
-async def test_a_writer_that_meets_the_sweep_goes_on_where_it_ends(
-    database: Database, clock: FixedClock
-) -> None:
+async def test_a_writer_that_meets_the_sweep_goes_on_where_it_ends(database: Database) -> None:
     """The sweep has taken the row to which the connection is about to add."""
     async with database.engine.connect() as writer:
         session = "insert into sessions (engine_id, session_id, user_id, version, create_time,"
@@ -295,7 +293,7 @@ async def test_a_writer_that_meets_the_sweep_goes_on_where_it_ends(
         await writer.execute(text(session.format("a")))
         await writer.commit()
         async with database.transaction() as sweep:
-            assert await totals.add_up(sweep, clock.now(), 10) == 1
+            assert await totals.add_up(sweep, 10) == 1
             writing = asyncio.create_task(writer.execute(text(session.format("b"))))
             await until_waiting(database)
         await writing
