@@ -263,11 +263,14 @@ def _bounds(settings: Settings) -> Bounds:
     )
 
 
-async def work(settings: Settings) -> None:
-    """Work until SIGINT or SIGTERM; for processes beside servers on an external database."""
+async def work(settings: Settings, clock: Clock | None = None) -> None:
+    """Work until SIGINT or SIGTERM; for processes beside servers on an external database.
+
+    Without a `clock`, the process has that of its machine.
+    """
     async with _until_signalled() as stopping:
         url = await _checked(settings)
-        async with watched(), open_resources(settings, url) as resources, working(resources):
+        async with watched(), open_resources(settings, url, clock) as resources, working(resources):
             await _warm(resources)
             stopping.is_up = True
             await stopping.wait()

@@ -13,7 +13,7 @@ from app.core.names import EngineName
 from app.core.once import Once
 from app.core.turns import each
 from app.db.clock import database_now
-from app.db.filters import read_filter
+from app.db.filters import Clause, read_filter
 from app.db.session import Session, limited
 from app.engines import repository as engines
 from app.engines.config import GenerationRule
@@ -312,20 +312,19 @@ class IngestionService:
             due = max(now, stream.oldest_pending_time + self._longest)
         await self.open(session, stream, new, due)
 
-    async def erase(self, session: Session, engine_id: int, scopes: str) -> int | None:
-        """Erase the streams that a filter selects by their scopes, with all that is known of them.
-
-        What the events would become is not known, so that a filter over anything else selects none.
-
-        Returns:
-            How many events still held what was said; None for a filter over anything else.
-        """
+    def scopes_of(self, filter_text: str | None) -> Clause | None:
+        """Return what selects the streams of a filter; None for one over more than scopes."""
+        if not filter_text:
+            return None
         try:
-            clause = read_filter(scopes, erasure.FILTER_FIELDS, self.memories.settings)
+            return read_filter(filter_text, erasure.FILTER_FIELDS, self.memories.settings)
         except InvalidArgument:
             return None
-        async with limited(session, clause.seconds):
-            keys = await erasure.list_matching(session, engine_id, clause.condition)
+
+    async def erase(self, session: Session, engine_id: int, scopes: Clause) -> int:
+        """Erase streams, with all that is known of them; return how many events held a text."""
+        async with limited(session, scopes.seconds):
+            keys = await erasure.list_matching(session, engine_id, scopes.condition)
         erased = [await erasure.erase(session, key) for key in keys]
         open_ids = [operation_id for _, operation_id in erased if operation_id is not None]
         # They find nothing any more, and end.

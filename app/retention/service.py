@@ -82,9 +82,10 @@ class RetentionService:
         # What is deleted can still be recovered, so erasing for good takes it too.
         visible = memories.is_known(now) if request.permanent else memories.is_live(now)
         wanted = replace(clause, condition=clause.condition & groups & visible)
+        scopes = None if request.filter_groups else self.ingestion.scopes_of(request.filter)
         async with service.db.transaction() as session:
-            lock = Lock.UPDATE if request.permanent else Lock.SHARED
-            engine = await engines.get(session, name, lock)
+            erases = request.force and (request.permanent or scopes is not None)
+            engine = await engines.get(session, name, Lock.UPDATE if erases else Lock.SHARED)
             new = service.operation(engine, "memories.purge", "PurgeMemories", now)
             if (known := await repeats.replay(session, new, once)) is not None:
                 return known
@@ -95,25 +96,34 @@ class RetentionService:
                     count = await repository.count_matching(session, name.engine, wanted.condition)
             elif request.permanent:
                 erased = await self._erase_matching(session, name.engine, wanted)
-                if (events := await self._erase_events(session, name.engine, request)) is not None:
+                new = new.noting(**await self._erase_events(session, name.engine, scopes))
+                if scopes is not None:
                     # Those that became memories while their streams were waited for.
                     erased += await self._erase_matching(session, name.engine, wanted)
-                    new = new.noting(erasedEventCount=events)
                 count = erased.memories
                 new = new.noting(erased=asdict(erased))
             else:
                 count = await self._delete_matching(session, writing, wanted)
+                new = new.noting(**await self._erase_events(session, name.engine, scopes))
+                if scopes is not None:
+                    count += await self._delete_matching(session, writing, wanted)
                 new = noting_revisions(new, writing)
             response = {"@type": type_url("PurgeMemoriesResponse"), "purgeCount": count}
             return await operations.insert_done(session, new, response)
 
     async def _erase_events(
-        self, session: Session, engine_id: int, request: PurgeMemoriesRequest
-    ) -> int | None:
-        """Erase ingested events where a purge asks for scopes alone; return how many."""
-        if request.filter_groups or not request.filter:
-            return None
-        return await self.ingestion.erase(session, engine_id, request.filter)
+        self, session: Session, engine_id: int, scopes: Clause | None
+    ) -> dict[str, int]:
+        """Erase the events that wait in whole scopes, or what was purged would come back.
+
+        What they would become is not known, so that a purge by anything else leaves them.
+
+        Returns:
+            How many went, or how many of the engine's were left, as the metadata say it.
+        """
+        if scopes is None:
+            return {"keptEventCount": await streams.count_pending_of(session, engine_id)}
+        return {"erasedEventCount": await self.ingestion.erase(session, engine_id, scopes)}
 
     async def _erase_matching(self, session: Session, engine_id: int, wanted: Clause) -> Erased:
         erased = NOTHING_ERASED

@@ -240,16 +240,8 @@ _VIEWER = [
     ),
     _list(_TASK_MEMORIES, ("artifacts.reference",), make=with_artifact),
     _get(_TASK_MEMORY, ("artifacts.reference",), make=with_artifact),
-    # What holds for tools is the engine's.
-    Route(
-        "GET",
-        _TASK_MEMORY + "/toolPolicies",
-        ("artifacts.reference",),
-        "viewer",
-        Told.ALL,
-        make=with_tool_policy,
-    ),
-    Route("GET", _TOOL_POLICY, ("artifacts.reference",), "viewer", Told.ALL, make=with_tool_policy),
+    _list(_TASK_MEMORY + "/toolPolicies", ("artifacts.reference",), make=with_tool_policy),
+    _get(_TOOL_POLICY, ("artifacts.reference",), make=with_tool_policy),
     _list(_TASK_MEMORY + "/namespaces", ("artifacts.reference",), make=with_artifact),
     _get(_NAMESPACE, ("artifacts.reference",), make=with_artifact),
     _get(_NAMESPACE + "/artifacts", ("artifacts.reference",), make=with_artifact),
