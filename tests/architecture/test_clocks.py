@@ -57,13 +57,9 @@ def _is_end(node: ast.expr) -> bool:
 
 
 def _called(function: _Function) -> set[str]:
-    found = set()
-    for node in ast.walk(function):
-        if isinstance(node, ast.Call):
-            match node.func:
-                case ast.Name(name) | ast.Attribute(attr=name):
-                    found.add(name)
-    return found
+    called = [node.func for node in ast.walk(function) if isinstance(node, ast.Call)]
+    methods = {one.attr for one in called if isinstance(one, ast.Attribute)}
+    return methods | {one.id for one in called if isinstance(one, ast.Name)}
 
 
 def _given(function: _Function) -> list[str]:
