@@ -22,6 +22,7 @@ from app.core.names import parse_text_id
 from app.core.paging import MAX_PAGE_SIZE, PageRequest
 from app.core.permissions import Permission
 from app.db import migrate
+from app.db.clock import DatabaseClock, Skew
 from app.db.engine import open_engine, plain_url
 from app.db.session import Database
 from app.engines.service import EngineService
@@ -54,12 +55,13 @@ async def managed_keys(
         PostgresStartError: the embedded Postgres cannot start, or there is no database.
         SchemaError: the database is not ready for this release.
     """
-    clock = SystemClock()
+    clock = DatabaseClock(SystemClock(), Skew())
     is_creating = method == "createKey"
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(database_of(settings, may_make=is_creating))
         whole = Database(open_engine(url, settings))
         stack.push_async_callback(whole.close)
+        await clock.measure(whole)
         if is_creating:
             await _begin(whole, clock, settings)
         audited = Audited(CALLER.key_id, method, resource, engine_id=None)

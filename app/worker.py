@@ -138,8 +138,8 @@ async def embed_once(resources: Resources) -> None:
 async def sweep_once(resources: Resources) -> None:
     """Sweep, unless another process has this tick, or the clock of this one is wrong.
 
-    What is removed for good goes by the database's clock. But no other that is wrong by so much
-    should have a hand in it, and a process whose clock is right has the tick instead.
+    What goes for good goes by the database's clock in any case; that such a process rests as well
+    leaves the tick to one whose clock is right.
     """
     if resources.skew.is_too_large:
         return
