@@ -1,6 +1,7 @@
 """Query parameters: either spelling is read, and one that the route does not know is refused."""
 
 import re
+from collections import Counter
 from urllib.parse import parse_qsl, urlencode
 
 from fastapi import Request, params
@@ -46,16 +47,20 @@ def _canonical(query: bytes) -> bytes:
 
 
 async def refuse_unknown(request: Request) -> None:
-    """Refuse parameters that the route does not have: a misspelt one would be without effect.
+    """Refuse parameters that the route does not have, and those that are given twice.
+
+    A misspelt one would be without effect, and of two values it would be anybody's guess which.
 
     Raises:
         InvalidArgument: naming them, and what is accepted.
     """
-    names = set(request.query_params) - _STANDARD
-    if not names:
+    given = Counter(name for name, _ in request.query_params.multi_items())
+    for name in _STANDARD:
+        del given[name]
+    if not given:
         return
     accepted = _accepted(request.scope["route"])
-    unknown = sorted(names - accepted)
+    unknown = sorted(given.keys() - accepted)
     if unknown:
         listed = ", ".join(sorted(accepted)) or "none"
         description = f"is not a parameter of this method, which accepts: {listed}."
@@ -66,6 +71,9 @@ async def refuse_unknown(request: Request) -> None:
                 FieldViolation(_shown(name), description) for name in unknown[:MAX_VIOLATIONS]
             ],
         )
+    for name, times in given.items():
+        if times > 1:
+            raise InvalidArgument.of_field(name, "must be given once.")
 
 
 def _shown(name: str) -> str:
