@@ -43,7 +43,6 @@ _STATUSES = {
     409: "The id is taken, or another change won.",
     413: "The body is too long.",
     415: "The body is not declared as JSON, or is compressed.",
-    421: "The settings do not list the host.",
     429: "A rate, a quota or a budget is used up.",
     500: "A fault of the service.",
     501: "A known method that this version does not serve.",

@@ -1,7 +1,6 @@
 """Query parameters: either spelling is read, and one that the route does not know is refused."""
 
 import re
-from collections import Counter
 from urllib.parse import parse_qsl, urlencode
 
 from fastapi import Request, params
@@ -47,20 +46,16 @@ def _canonical(query: bytes) -> bytes:
 
 
 async def refuse_unknown(request: Request) -> None:
-    """Refuse parameters that the route does not have, and those that are given twice.
-
-    A misspelt one would be without effect, and of two values it would be anybody's guess which.
+    """Refuse parameters that the route does not have: a misspelt one would be without effect.
 
     Raises:
         InvalidArgument: naming them, and what is accepted.
     """
-    given = Counter(name for name, _ in request.query_params.multi_items())
-    for name in _STANDARD:
-        del given[name]
-    if not given:
+    names = set(request.query_params) - _STANDARD
+    if not names:
         return
     accepted = _accepted(request.scope["route"])
-    unknown = sorted(given.keys() - accepted)
+    unknown = sorted(names - accepted)
     if unknown:
         listed = ", ".join(sorted(accepted)) or "none"
         description = f"is not a parameter of this method, which accepts: {listed}."
@@ -71,9 +66,6 @@ async def refuse_unknown(request: Request) -> None:
                 FieldViolation(_shown(name), description) for name in unknown[:MAX_VIOLATIONS]
             ],
         )
-    for name, times in given.items():
-        if times > 1:
-            raise InvalidArgument.of_field(name, "must be given once.")
 
 
 def _shown(name: str) -> str:

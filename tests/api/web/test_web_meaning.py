@@ -17,7 +17,7 @@ from tests.conftest import ADMIN_KEY
 from tests.support.asgi import ADMIN, JSON, Sent, call
 from tests.support.bank import ok
 from tests.support.engines import API, FIRST, LOCATION
-from tests.support.errors import BAD_FIELD, refusal, violations
+from tests.support.errors import refusal
 from tests.support.keys import client_with
 from tests.support.sessions import new_path
 
@@ -94,19 +94,6 @@ async def test_several_codings_count_together_and_no_key_is_told_first(
     for coding in ("identity", "Identity", "", "identity, identity"):
         plain = {"Content-Encoding": coding, "Content-Type": "application/json"}
         ok(await client.post("/memories", content=_MEMORY, headers=plain))
-
-
-# Parameters
-
-
-@pytest.mark.parametrize("query", ["pageSize=1&pageSize=1", "page_size=1&filter=&pageSize=2"])
-async def test_a_parameter_that_comes_twice_is_refused(
-    client: httpx.AsyncClient, query: str
-) -> None:
-    answer = await client.get(f"{FIRST}/memories?{query}")
-    assert refusal(answer) == BAD_FIELD
-    assert violations(answer) == {"pageSize": "must be given once."}
-    ok(await client.get(f"{FIRST}/memories?alt=json&alt=json&pageSize=1"))
 
 
 # Hosts
