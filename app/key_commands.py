@@ -188,9 +188,9 @@ def _managed(
     try:
         return asyncio.run(main())
     except InvalidArgument as error:
-        named = error.violations[0] if error.violations else None
-        option = named and _OPTIONS.get(named.field)
-        fail(f"{option}: {named.description}" if named and option else error.message, MISUSED)
+        first = error.violations[0] if error.violations else None
+        option = first and _OPTIONS.get(first.field)
+        fail(f"{option}: {first.description}" if first and option else error.message, MISUSED)
     except (SchemaError, PostgresStartError, ServiceError) as error:
         fail(str(error), FAILED)
 

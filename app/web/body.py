@@ -65,7 +65,11 @@ class JsonBody:
         if body:
             # The framework shall read it as what it was checked to be, however that was declared.
             MutableHeaders(scope=scope)["content-type"] = "application/json"
-        await self._app(scope, _replay(body, receive), send)
+        try:
+            await self._app(scope, _replay(body, receive), send)
+        finally:
+            # A connection that has ended keeps its last request until garbage is collected.
+            scope.get("state", {}).pop("json", None)
 
     async def _check(self, scope: Scope, body: bytes) -> dict[str, Any]:
         declared = header(scope, b"content-type")

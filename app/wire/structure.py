@@ -64,7 +64,7 @@ class _Counting:
     def feed(self, piece: bytes) -> Structure:
         """Count a piece; return what has been found so far."""
         kinds = np.concatenate([self._opened, self._kinds(self._unescaped(piece))])
-        is_held = kinds.size > 0 and kinds[-1] == _OPENS
+        is_held = kinds.size > 0 and bool(kinds[-1] == _OPENS)
         self._opened = kinds[-1:] if is_held else kinds[:0]
         opens = kinds == _OPENS
         full = opens[:-1] & (kinds[1:] != _CLOSES)
@@ -95,4 +95,5 @@ class _Counting:
         if quotes.size:
             self._is_string = quotes[-1] & 1
         kinds = _KINDS[data[quotes & 1 == 0]]
-        return kinds[kinds != _BLANK]
+        found: NDArray[np.uint8] = kinds[kinds != _BLANK]
+        return found
