@@ -106,6 +106,7 @@ the `projects/.../locations/...` part may be left out, and `memoryBanks` stands 
 
 def create_app(resources: Resources) -> FastAPI:
     """Build the application over a process's resources."""
+    settings = resources.settings
     app = FastAPI(
         title="Open Memory Bank",
         version=version("open-memory-bank"),
@@ -119,16 +120,14 @@ def create_app(resources: Resources) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         middleware=[
             Middleware(RequestLog),
-            Middleware(Hosts, resources.settings.allowed_hosts),
-            Middleware(Origins, resources.settings.cors_origins),
+            Middleware(Hosts, settings.allowed_hosts),
+            Middleware(Origins, settings.cors_origins),
             Middleware(Faults),
             Middleware(CanonicalPath),
             Middleware(QueryNames),
             Middleware(Authentication),
             Middleware(PlainBody),
-            Middleware(
-                JsonBody, resources.settings.max_body_bytes, resources.settings.body_seconds
-            ),
+            Middleware(JsonBody, settings.max_body_bytes, settings.body_seconds),
         ],
         dependencies=[
             Security(HTTPBearer(auto_error=False)),
@@ -147,8 +146,7 @@ def create_app(resources: Resources) -> FastAPI:
         app.include_router(router)
     app.mount(docs.ASSETS_PATH, docs.assets())
     app.state.routes = [route for router in _ROUTERS for route in router.routes]
-    served = [*(route.path for route in app.state.routes), f"{docs.ASSETS_PATH}/{{file}}"]
-    app.state.paths = Paths(served)
+    app.state.paths = Paths([*(route.path for route in app.state.routes), docs.ASSETS_FORM])
     dispatch = Dispatch(
         (route for route in app.state.routes if isinstance(route, AdmittedRoute)),
         app.router.middleware_stack,

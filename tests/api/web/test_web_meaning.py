@@ -7,7 +7,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 from pydantic import ValidationError
-from starlette.types import Message
+from starlette.types import Message, Receive, Scope, Send
 
 from app.core.errors import Reason
 from app.main import create_app
@@ -75,10 +75,10 @@ async def _unread(app: FastAPI, sent: Sent) -> tuple[int, str]:
     async def receive() -> Message:
         raise AssertionError("The body is read.")
 
-    async def watched(scope: object, _: object, send: object) -> None:
-        await app(scope, receive, send)  # type: ignore[arg-type]  # as `call` hands them over
+    async def watched(scope: Scope, _: Receive, send: Send) -> None:
+        await app(scope, receive, send)
 
-    answer = await call(watched, sent)  # type: ignore[arg-type]  # an application, too
+    answer = await call(watched, sent)
     return answer.status, answer.reason
 
 
