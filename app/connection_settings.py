@@ -6,7 +6,9 @@ from typing import Annotated
 from pydantic import AfterValidator, BaseModel, Field
 from pydantic_core import PydanticCustomError
 
+ANY_HOST = "*"
 ANY_ORIGIN = "*"
+_HOST = re.compile(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]")
 _ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
 _DEFAULT_PORT = re.compile(r"^(http://.*):80$|^(https://.*):443$")
 
@@ -27,8 +29,31 @@ def _checked(origins: list[str]) -> list[str]:
     return [_DEFAULT_PORT.sub(r"\1\2", origin) for origin in found]
 
 
+def _checked_hosts(hosts: list[str]) -> list[str]:
+    """Return host names as requests have them, without brackets."""
+    found = [host.lower() for host in hosts]
+    if found == [ANY_HOST]:
+        return found
+    for host in found:
+        if not _HOST.fullmatch(host):
+            raise PydanticCustomError(
+                "host",
+                "{host} is no host, such as memory.example.com or 127.0.0.1, without a port;"
+                " * stands alone.",
+                {"host": host},
+            )
+    return [host.strip("[]") for host in found]
+
+
 class ConnectionSettings(BaseModel):
     """Which pages may call, and what a connection may take."""
+
+    allowed_hosts: Annotated[list[str], AfterValidator(_checked_hosts)] = Field(
+        default=[ANY_HOST],
+        description="JSON array of hosts, without ports, that requests may be for, such as"
+        ' `["memory.example.com"]`; `["*"]`: any. Others are answered 421, but for `/healthz` and'
+        " `/readyz`.",
+    )
 
     cors_origins: Annotated[list[str], AfterValidator(_checked)] = Field(
         default_factory=list,

@@ -46,18 +46,21 @@ from app.summaries.routes import router as summaries
 from app.tasks.routes import router as tasks
 from app.undo.routes import router as undo
 from app.usage.routes import router as usage
-from app.web import docs, errors, health, metrics
+from app.web import docs, errors, health, home, metrics
 from app.web.admission import Gate
 from app.web.auth import Authentication
 from app.web.body import JsonBody
 from app.web.dispatch import Dispatch
 from app.web.document import tidied
+from app.web.encodings import PlainBody
+from app.web.hosts import Hosts
 from app.web.metrics import GaugeRefresh
 from app.web.middleware import Faults, RequestLog
 from app.web.origins import Origins
 from app.web.paths import CanonicalPath
 from app.web.query import QueryNames
 from app.web.routing import AdmittedRoute
+from app.web.unknown import Paths
 from app.web.unserved import router as unserved
 
 # Routes with a verb come before those whose last part is any id.
@@ -65,6 +68,7 @@ _ROUTERS = (
     health.router,
     metrics.router,
     docs.router,
+    home.router,
     keys,
     audit,
     engine_children,
@@ -102,6 +106,7 @@ the `projects/.../locations/...` part may be left out, and `memoryBanks` stands 
 
 def create_app(resources: Resources) -> FastAPI:
     """Build the application over a process's resources."""
+    settings = resources.settings
     app = FastAPI(
         title="Open Memory Bank",
         version=version("open-memory-bank"),
@@ -115,14 +120,14 @@ def create_app(resources: Resources) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         middleware=[
             Middleware(RequestLog),
-            Middleware(Origins, resources.settings.cors_origins),
+            Middleware(Hosts, settings.allowed_hosts),
+            Middleware(Origins, settings.cors_origins),
             Middleware(Faults),
             Middleware(CanonicalPath),
             Middleware(QueryNames),
             Middleware(Authentication),
-            Middleware(
-                JsonBody, resources.settings.max_body_bytes, resources.settings.body_seconds
-            ),
+            Middleware(PlainBody),
+            Middleware(JsonBody, settings.max_body_bytes, settings.body_seconds),
         ],
         dependencies=[
             Security(HTTPBearer(auto_error=False)),
@@ -141,6 +146,7 @@ def create_app(resources: Resources) -> FastAPI:
         app.include_router(router)
     app.mount(docs.ASSETS_PATH, docs.assets())
     app.state.routes = [route for router in _ROUTERS for route in router.routes]
+    app.state.paths = Paths([*(route.path for route in app.state.routes), docs.ASSETS_FORM])
     dispatch = Dispatch(
         (route for route in app.state.routes if isinstance(route, AdmittedRoute)),
         app.router.middleware_stack,

@@ -73,8 +73,6 @@ _HEADERS = {
     "Accept-Ranges": "bytes",
     # It may be anything, and is no page of this service.
     "Content-Disposition": "attachment",
-    "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "private, no-store",
 }
 
 

@@ -17,7 +17,7 @@ from app.core.errors import Reason, ServiceError, Unauthenticated
 from app.web.errors import render
 from app.web.headers import headers
 
-PUBLIC_PATHS = frozenset({"/healthz", "/readyz"})
+PUBLIC_PATHS = frozenset({"/", "/healthz", "/readyz"})
 """The only paths that need no key."""
 
 _FAILURES = Counter(

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from io import BytesIO
 from math import ceil
 from typing import Any, NoReturn
 
@@ -59,12 +60,16 @@ class JsonBody:
                 # Read once: the route takes it from here.
                 scope.setdefault("state", {})["json"] = await self._check(scope, body)
         except ServiceError as error:
-            await render(await _charged(scope, error))(scope, receive, send)
+            await render(await charged(scope, error))(scope, receive, send)
             return
         if body:
             # The framework shall read it as what it was checked to be, however that was declared.
             MutableHeaders(scope=scope)["content-type"] = "application/json"
-        await self._app(scope, _replay(body, receive), send)
+        try:
+            await self._app(scope, _replay(body, receive), send)
+        finally:
+            # A connection that has ended keeps its last request until garbage is collected.
+            scope.get("state", {}).pop("json", None)
 
     async def _check(self, scope: Scope, body: bytes) -> dict[str, Any]:
         declared = header(scope, b"content-type")
@@ -93,17 +98,18 @@ class JsonBody:
             raise too_slow(self._seconds) from None
 
     async def _read(self, receive: Receive) -> bytes:
-        body = bytearray()
+        body = BytesIO()
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
                 # What came is not what was asked; nobody is there to read the answer.
                 raise InvalidArgument(_BROKEN_OFF, Reason.BODY_NOT_JSON)
-            body += message.get("body", b"")
-            if len(body) > self._max_bytes:
+            body.write(message.get("body", b""))
+            if body.tell() > self._max_bytes:
                 self._refuse_length()
             if not message.get("more_body"):
-                return bytes(body)
+                # Without a copy, which would hold up the loop and take as much again.
+                return body.getvalue()
 
     def _refuse_length(self) -> NoReturn:
         raise ResourceExhausted(
@@ -136,7 +142,7 @@ async def _charge(scope: Scope, cost: int) -> None:
         await limits.charge(caller, None, cost)
 
 
-async def _charged(scope: Scope, error: ServiceError) -> ServiceError:
+async def charged(scope: Scope, error: ServiceError) -> ServiceError:
     """Return what a body is refused with, or that its key has nothing left to be told it with."""
     try:
         await _charge(scope, 1)

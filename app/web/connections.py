@@ -34,6 +34,7 @@ from uvicorn.server import ServerState
 
 from app.core.errors import DeadlineExceeded, InvalidArgument, Reason, ServiceError, Unavailable
 from app.web.errors import render
+from app.web.headers import has_one_host, protect
 from app.web.unsent import Unsent
 
 CLOSED = Counter(
@@ -48,6 +49,9 @@ Closing at once would reset the connection, and the client might lose the answer
 """
 _MAX_PIPELINED = 32
 """Requests that may wait on a connection; each keeps a hundred times the bytes that it takes."""
+
+_VERSIONS = frozenset({"1.0", "1.1"})
+"""The parser would also take a request line without any, as HTTP/0.9 has it."""
 
 
 @dataclass(frozen=True)
@@ -188,6 +192,9 @@ class Connection(HttpToolsProtocol):
         if self._unread > self.bounds.max_header_bytes and self._head_is_too_large():
             self._refuse_head()
             raise _RefusedError
+        is_http = self.parser.get_http_version() in _VERSIONS
+        if not is_http or not has_one_host(self.url, self.headers):
+            raise _RefusedError
         is_other = self.parser.should_upgrade()
         if is_other and _has_body(self.headers):
             # The parser takes what follows for another protocol, which nobody here speaks.
@@ -297,6 +304,7 @@ class Connection(HttpToolsProtocol):
     def _write(self, error: ServiceError) -> None:
         answer = render(error)
         answer.headers["Connection"] = "close"
+        protect(answer.headers)
         headers = [*self.server_state.default_headers, *answer.raw_headers]
         lines = [b"%b: %b\r\n" % header for header in headers]
         content = [STATUS_LINE[answer.status_code], *lines, b"\r\n", bytes(answer.body)]

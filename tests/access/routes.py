@@ -98,8 +98,8 @@ class Route:
         return f"{self.id} {'+'.join(self.permissions)}"
 
 
-PUBLIC = {("GET", "/healthz"), ("HEAD", "/healthz"), ("GET", "/readyz"), ("HEAD", "/readyz")}
-"""What needs no key: probes, which say nothing of any tenant."""
+PUBLIC = {(method, path) for method in ("GET", "HEAD") for path in ("/", "/healthz", "/readyz")}
+"""What needs no key: the front page and probes, which say nothing of any tenant."""
 
 _MEMORIES = ENGINE + "/memories"
 _MEMORY = _MEMORIES + "/{memory}"

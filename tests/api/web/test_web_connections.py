@@ -275,6 +275,12 @@ async def test_who_takes_an_answer_slowly_has_all_of_it(app: _App) -> None:
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         b"hello\r\n\r\n",
         b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /\r\n\r\n",
+        b"GET / HTTP/0.9\r\nhost: test\r\n\r\n",
+        b"POST / HTTP/2.0\r\nhost: test\r\ncontent-length: 0\r\n\r\n",
+        request("/", "Host: other"),
+        request("http://other/"),
+        request("http://test:8000/"),
         b"GET /\xff HTTP/1.1\r\nhost: \x00\r\n\r\n",
         b"CONNECT other:443 HTTP/1.1\r\nhost: other:443\r\n\r\n",
         request("/", "Content-Length: 1", "Content-Length: 2", method="POST"),
@@ -285,9 +291,28 @@ async def test_what_is_no_request_is_answered_with_400(app: _App, sent: bytes) -
     before = _closed("not_http")
     async with _serving(app) as port, connected(port) as peer:
         await peer.send(sent)
-        assert await _told(peer) == _NOT_HTTP
+        answer = await peer.answer()
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cache-control"] == "no-store"
+        assert (answer.status, answer.reason) == _NOT_HTTP
+        assert await peer.is_closed()
     assert app.asked == []
     assert _closed("not_http") == before + 1
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET /good HTTP/1.0\r\n\r\n",
+        request("/good", "Host: test"),
+        request("http://test/good"),
+        request("/good?to=http://other/"),
+    ],
+)
+async def test_a_request_names_one_host_or_none(app: _App, sent: bytes) -> None:
+    async with _serving(app) as port, connected(port) as peer:
+        await peer.send(sent)
+        assert (await peer.answer()).body == b"/good"
 
 
 async def test_a_request_before_garbage_has_its_answer(app: _App) -> None:
