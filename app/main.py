@@ -41,6 +41,7 @@ from app.retrieval.routes import router as retrieval
 from app.revisions.routes import router as revisions
 from app.sessions.routes import router as sessions
 from app.sessions.service import SessionService
+from app.settings import Settings
 from app.summaries.queue import Watch
 from app.summaries.routes import router as summaries
 from app.tasks.routes import router as tasks
@@ -52,6 +53,7 @@ from app.web.auth import Authentication
 from app.web.body import JsonBody
 from app.web.dispatch import Dispatch
 from app.web.document import tidied
+from app.web.incoming import Pace
 from app.web.metrics import GaugeRefresh
 from app.web.middleware import Faults, RequestLog
 from app.web.origins import Origins
@@ -102,6 +104,7 @@ the `projects/.../locations/...` part may be left out, and `memoryBanks` stands 
 
 def create_app(resources: Resources) -> FastAPI:
     """Build the application over a process's resources."""
+    settings = resources.settings
     app = FastAPI(
         title="Open Memory Bank",
         version=version("open-memory-bank"),
@@ -115,14 +118,12 @@ def create_app(resources: Resources) -> FastAPI:
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         middleware=[
             Middleware(RequestLog),
-            Middleware(Origins, resources.settings.cors_origins),
+            Middleware(Origins, settings.cors_origins),
             Middleware(Faults),
             Middleware(CanonicalPath),
             Middleware(QueryNames),
             Middleware(Authentication),
-            Middleware(
-                JsonBody, resources.settings.max_body_bytes, resources.settings.body_seconds
-            ),
+            Middleware(JsonBody, settings.max_body_bytes, _pace(settings)),
         ],
         dependencies=[
             Security(HTTPBearer(auto_error=False)),
@@ -131,7 +132,7 @@ def create_app(resources: Resources) -> FastAPI:
     )
     app.state.resources = resources
     app.state.gauges = _gauges(resources)
-    tokens = TokenService.of(resources.settings, resources.clock)
+    tokens = TokenService.of(settings, resources.clock)
     app.state.authenticator = AccessService(resources.db, resources.clock, tokens)
     app.state.gate = _gate(resources)
     resources.response_readers.update(_readers(resources))
@@ -148,6 +149,11 @@ def create_app(resources: Resources) -> FastAPI:
     app.router.middleware_stack = dispatch
     app.openapi = lambda: openapi(app)  # type: ignore[method-assign]  # as FastAPI's guide has it
     return app
+
+
+def _pace(settings: Settings) -> Pace:
+    """Return how slowly bodies may come."""
+    return Pace(settings.body_seconds, settings.body_min_bytes_per_second)
 
 
 def _readers(resources: Resources) -> dict[str, ResponseReader]:
