@@ -122,7 +122,7 @@ def test_long_bodies_neither_fill_the_memory_nor_keep_the_process_from_ending(
 ) -> None:
     head = head_of(_MEMORIES, _key(admin), _LONG_BYTES)
     before = _resident_mib(server)
-    grown = 0.0
+    grown, took = 0.0, _TIMEOUT_SECONDS + 0.0
     with held(Holding(server.port, _LONG, head, _LONG_BYTES - 10)) as told:
         until = time.monotonic() + 3
         while time.monotonic() < until:

@@ -101,7 +101,7 @@ async def _open(
     sender = Sender(*messages or [piece(b"{")])
     task = asyncio.ensure_future(app(scope, sender.receive, sender.send))
     await asyncio.wait_for(sender.has_sent_all.wait(), 10)
-    yield task  # type: ignore[misc]  # a coroutine's, as the server makes it
+    yield task
     task.cancel()
     await asyncio.wait({task})
 

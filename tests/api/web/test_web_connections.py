@@ -15,7 +15,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from app.core.errors import Reason
 from app.web.connections import CLOSED, Bounds, connections
-from app.web.room import GivingUp, is_reserved
+from app.web.room import is_reserved
 from tests.support.sockets import SOON_SECONDS, Answer, Peer, connected, request
 
 _SHORT = 0.3
@@ -47,12 +47,20 @@ class _App:
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
     """Set before `/wait` answers."""
     asked: list[str] = field(default_factory=list)
+    has_bodies: bool = False
+    """Whether somebody has many bodies under way, which are not slow."""
+    given_up: list[str] = field(default_factory=list)
+    """What was asked for, to make room."""
+
+    def give_up_body(self, *, slow: bool) -> bool:
+        self.given_up.append("slow" if slow else "any")
+        return self.has_bodies and not slow
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.asked.append(scope["path"])
         if scope["path"] in _EARLY:
-            body = b"reserved" if is_reserved(scope) else b"early"
-            await _answer(send, body, _EARLY[scope["path"]])
+            told = b"reserved" if is_reserved(scope) else b"early"
+            await _answer(send, told, _EARLY[scope["path"]])
             return
         body = await self._body(receive)
         if body is None:
@@ -107,21 +115,12 @@ def app() -> _App:
     return _App()
 
 
-def _no_body(*, slow: bool) -> bool:
-    """Say that nobody has many bodies under way."""
-    del slow
-    return False
-
-
 @asynccontextmanager
-async def _serving(
-    app: _App, give_up_body: GivingUp = _no_body, **bounds: float
-) -> AsyncIterator[int]:
+async def _serving(app: _App, **bounds: float) -> AsyncIterator[int]:
     """Serve on a free port, which is given."""
-    within = replace(_RELAXED, **bounds)  # type: ignore[arg-type]  # of any field
     config = uvicorn.Config(
         app,
-        http=connections(within, give_up_body),
+        http=connections(replace(_RELAXED, **bounds), app.give_up_body),  # type: ignore[arg-type]  # of any field
         ws="none",
         log_config=None,
         lifespan="off",
@@ -536,18 +535,13 @@ async def test_where_the_reserve_is_busy_too_another_is_told_to_come_back(app: _
 
 
 async def test_a_body_that_is_given_up_makes_room(app: _App) -> None:
-    asked: list[bool] = []
-
-    def give_up(*, slow: bool) -> bool:
-        asked.append(slow)
-        return not slow
-
+    app.has_bodies = True
     async with (
-        _serving(app, give_up, max_connections=3, reserved_connections=1) as port,
+        _serving(app, max_connections=3, reserved_connections=1) as port,
         _busy(app, port, 2),
     ):
         assert (await _served(port, "/early")).body == b"early"
-    assert asked == [True, False]
+    assert app.given_up == ["slow", "any"]
 
 
 # The rest of a body that is not read
