@@ -21,7 +21,9 @@ PIECE_BYTES = 64 * 1024
 """What is kept of a body that is taken piece by piece; of others, more is counted."""
 _LOOK_SECONDS = 1.0
 _LOOKS = 5
-"""Over which the pace is measured."""
+"""For which the pace must suffice."""
+_SLACK_LOOKS = 1
+"""Over which it is measured besides: what comes in bursts may fall on either side of a look."""
 _LATE_SECONDS = 0.5
 """A look that is later than this tells of this process, not of the client."""
 _SHORTEST_SECONDS = 0.001
@@ -55,7 +57,7 @@ class Incoming:
         self._declared = int(declared) if declared.isdigit() else 0
         self._limits: Limits = scope["app"].state.gate.limits
         self._caller: Caller | None = scope.get("state", {}).get("caller")
-        self._address = address_of(scope)
+        self._address = address_of(scope) if self._caller is None else None
         self._receive = receive
         self._pace = pace
         self._is_streamed = is_streamed
@@ -159,7 +161,7 @@ class Incoming:
         if is_late:
             self._looks.clear()
         self._looks.append(self._received)
-        if len(self._looks) > _LOOKS:
+        if len(self._looks) > _LOOKS + _SLACK_LOOKS:
             least = self._pace.min_bytes_per_second
             if self._received - self._looks.pop(0) < least * _LOOKS:
                 raise _too_slow(f"The body came more slowly than {least} bytes a second.")

@@ -8,8 +8,8 @@ from app.core.errors import Reason, Unavailable
 
 RESERVED = "reserved"
 """In the state of a request: it came on a connection of the reserve."""
-_MAX_LINGERING = 32
-"""Connections that do so, beside those in the rooms."""
+_LINGERING = 32
+"""Connections that may do so where the rooms are full; else as many more as there is room for."""
 _RECENT_SECONDS = 1.0
 """Who has waited for less has just come, or just had an answer, and is about to ask."""
 
@@ -45,9 +45,9 @@ class Room(Generic[_C]):
         """Since when; the longest first."""
 
     @property
-    def is_full(self) -> bool:
-        """Whether one must leave before another may enter."""
-        return len(self._inside) >= self._size
+    def free(self) -> int:
+        """How many may enter before another must leave."""
+        return max(0, self._size - len(self._inside))
 
     def enter(self, connection: _C) -> None:
         """Count a connection."""
@@ -100,8 +100,9 @@ class Rooms(Generic[_C]):
     def enter(self, connection: _C, now: float) -> Room[_C] | None:
         """Return the room that a connection is in from now on; None: there is none."""
         for room, made in ((self.general, self._make_room), (self.reserve, self.reserve.displace)):
-            if not room.is_full or made(now):
+            if room.free or made(now):
                 room.enter(connection)
+                self._end_lingering()
                 return room
         return None
 
@@ -118,7 +119,10 @@ class Rooms(Generic[_C]):
         """Count a connection no more that is about to be closed."""
         self.leave(connection)
         self._lingering[connection] = None
-        if len(self._lingering) > _MAX_LINGERING:
+        self._end_lingering()
+
+    def _end_lingering(self) -> None:
+        if len(self._lingering) > _LINGERING + self.general.free + self.reserve.free:
             longest = next(iter(self._lingering))
             del self._lingering[longest]
             longest.make_room()
