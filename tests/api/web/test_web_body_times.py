@@ -52,12 +52,14 @@ async def test_the_time_is_that_of_the_whole_body(app: FastAPI) -> None:
 
 
 async def test_the_time_is_up_once_the_body_is_there(app: FastAPI) -> None:
+    seconds = 0.5
+
     async def slow(_: Scope, receive: Receive, send: Send) -> None:
-        await asyncio.sleep(10 * _PUT_OFF)
+        await asyncio.sleep(2 * seconds)
         await _echo(_, receive, send)
 
     client = Sender(_PIECE, _END)
-    await _json_body(_PUT_OFF, slow)(scope_of(app=app), client.receive, client.send)
+    await _json_body(seconds, slow)(scope_of(app=app), client.receive, client.send)
     assert client.status == 200
     assert client.body == b'{"a": 1}'
 
