@@ -41,6 +41,7 @@ from app.retrieval.routes import router as retrieval
 from app.revisions.routes import router as revisions
 from app.sessions.routes import router as sessions
 from app.sessions.service import SessionService
+from app.settings import Settings
 from app.summaries.queue import Watch
 from app.summaries.routes import router as summaries
 from app.tasks.routes import router as tasks
@@ -54,6 +55,7 @@ from app.web.dispatch import Dispatch
 from app.web.document import tidied
 from app.web.encodings import PlainBody
 from app.web.hosts import Hosts
+from app.web.incoming import Pace
 from app.web.metrics import GaugeRefresh
 from app.web.middleware import Faults, RequestLog
 from app.web.origins import Origins
@@ -127,7 +129,7 @@ def create_app(resources: Resources) -> FastAPI:
             Middleware(QueryNames),
             Middleware(Authentication),
             Middleware(PlainBody),
-            Middleware(JsonBody, settings.max_body_bytes, settings.body_seconds),
+            Middleware(JsonBody, settings.max_body_bytes, _pace(settings)),
         ],
         dependencies=[
             Security(HTTPBearer(auto_error=False)),
@@ -136,7 +138,7 @@ def create_app(resources: Resources) -> FastAPI:
     )
     app.state.resources = resources
     app.state.gauges = _gauges(resources)
-    tokens = TokenService.of(resources.settings, resources.clock)
+    tokens = TokenService.of(settings, resources.clock)
     app.state.authenticator = AccessService(resources.db, resources.clock, tokens)
     app.state.gate = _gate(resources)
     resources.response_readers.update(_readers(resources))
@@ -154,6 +156,11 @@ def create_app(resources: Resources) -> FastAPI:
     app.router.middleware_stack = dispatch
     app.openapi = lambda: openapi(app)  # type: ignore[method-assign]  # as FastAPI's guide has it
     return app
+
+
+def _pace(settings: Settings) -> Pace:
+    """Return how slowly bodies may come."""
+    return Pace(settings.body_seconds, settings.body_min_bytes_per_second)
 
 
 def _readers(resources: Resources) -> dict[str, ResponseReader]:

@@ -29,6 +29,7 @@ from app.operations import claims
 from app.postgres.embedded import embedded_postgres
 from app.resources import Resources, open_resources
 from app.settings import Settings
+from app.web.admission import Gate
 from app.web.connections import Bounds, connections
 from app.worker import working
 
@@ -235,11 +236,13 @@ async def _until_asked(stopping: asyncio.Event, server: asyncio.Task[None]) -> N
 
 
 def _config(settings: Settings, resources: Resources) -> uvicorn.Config:
+    app = create_app(resources)
+    gate: Gate = app.state.gate
     return uvicorn.Config(
-        create_app(resources),
+        app,
         host=settings.host,
         port=settings.port,
-        http=connections(_bounds(settings)),
+        http=connections(_bounds(settings), gate.limits.give_up_body),
         ws="none",
         log_config=None,
         access_log=False,
@@ -260,6 +263,7 @@ def _bounds(settings: Settings) -> Bounds:
         send_seconds=settings.send_seconds,
         max_header_bytes=settings.max_header_bytes,
         max_connections=settings.max_connections,
+        reserved_connections=settings.reserved_connections,
     )
 
 

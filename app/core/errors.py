@@ -66,7 +66,7 @@ class Reason(StrEnum):
     RATE_LIMIT_EXCEEDED = "RATE_LIMIT_EXCEEDED"
     """The key, or the engine, asks for more than it may in this time."""
     TOO_MANY_AT_ONCE = "TOO_MANY_AT_ONCE"
-    """The key, or the process, has as many costly requests under way as it may."""
+    """The key, or the process, has as many costly requests under way as it may, or bodies open."""
     QUOTA_EXHAUSTED = "QUOTA_EXHAUSTED"
     """The engine, or a stream in it, holds as much as it may; the quota is named."""
     REQUEST_TOO_SLOW = "REQUEST_TOO_SLOW"
@@ -172,6 +172,8 @@ class ServiceError(Exception):
     """The number of the code in google.rpc.Code."""
     http: ClassVar[int]
     status: ClassVar[str]
+    ends_connection: bool = False
+    """Whether the rest of the request is not read: no other can follow on its connection."""
 
     def __init__(
         self,

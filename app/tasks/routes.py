@@ -305,8 +305,7 @@ async def upload_artifact(
         etag=if_match,
         beginning=said.beginning,
     )
-    body = pieces(request, context.resources.settings.body_seconds)
-    found = await service.put(upload, body, context.caller)
+    found = await service.put(upload, pieces(request), context.caller)
     response.headers["ETag"] = f'"{found.etag}"'
     return found
 

@@ -60,8 +60,7 @@ def render(error: ServiceError) -> JSONResponse:
     headers = {}
     if error.retry_after_seconds is not None:
         headers["Retry-After"] = str(max(1, ceil(error.retry_after_seconds)))
-    if error.http_status == 408:
-        # What is still to come of the body would be taken for the next request.
+    if error.ends_connection:
         headers["Connection"] = "close"
     answer = JSONResponse(error.as_http_body(), error.http_status, headers)
     if error.http_status == 401:

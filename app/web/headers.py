@@ -46,6 +46,14 @@ def has_one_host(url: bytes, given: list[tuple[bytes, bytes]]) -> bool:
     return len(set(named)) <= 1
 
 
+def has_body(given: list[tuple[bytes, bytes]]) -> bool:
+    """Report whether a request of these headers has a body."""
+    return any(
+        name == b"transfer-encoding" or (name == b"content-length" and bool(value.strip(b"0")))
+        for name, value in given
+    )
+
+
 def protect(answer: MutableHeaders, path: str = "") -> None:
     """Set what every answer has: it is what it is declared to be, and no cache keeps it.
 
