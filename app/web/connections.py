@@ -51,7 +51,6 @@ Closing at once would reset the connection, and the client might lose the answer
 _RESERVED_HEADER_SECONDS = 2.0
 _MAX_PIPELINED = 32
 """Requests that may wait on a connection; each keeps a hundred times the bytes that it takes."""
-
 _VERSIONS = frozenset({"1.0", "1.1"})
 """The parser would also take a request line without any, as HTTP/0.9 has it."""
 
