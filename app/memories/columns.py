@@ -1,0 +1,62 @@
+"""Lists of the columns of memories and revisions, by their attributes: all from `tables.py`."""
+
+from typing import Any
+
+from app.db.base import Base
+from app.memories.roles import Role, check_equal, columns_of, empty_value
+from app.memories.tables import MemoryContent, MemoryRow, RevisionRow
+
+SHARED_ROLES = (Role.CONTENT, Role.KEPT, Role.PROVENANCE)
+"""Of `MemoryContent`: a memory and its revisions have these columns alike."""
+_UNWRITTEN = (Role.TOMBSTONE, Role.COMPUTED)
+
+
+def wire_names(row: type[Base], *roles: Role) -> dict[str, str]:
+    """Return the attributes of columns by their names on the wire, which the database has, too."""
+    return {column.name: name for name, column in columns_of(row, *roles).items()}
+
+
+def read_fields(row: type[Base]) -> tuple[str, ...]:
+    """Return what is read of a memory for those who get it or retrieve it."""
+    return ("memory_id", *columns_of(row, *SHARED_ROLES, Role.STATE))
+
+
+def inserted_fields(row: type[Base]) -> tuple[str, ...]:
+    """Return what an insertion gives values to; the other columns are null, or computed."""
+    return tuple(columns_of(row, *(role for role in Role if role not in _UNWRITTEN)))
+
+
+_RESTORED = columns_of(MemoryRow, Role.CONTENT, Role.PROVENANCE)
+CONTENT_FIELDS = tuple(_RESTORED)
+"""What a change may set, and a rollback or an undo restores."""
+COPIED_FIELDS = tuple(columns_of(RevisionRow, Role.KEY, Role.STATE, *SHARED_ROLES))
+"""What a revision has of its memory, under the same names."""
+_SHOWN = [
+    (column.name, name, empty_value(column))
+    for name, column in columns_of(MemoryRow, Role.CONTENT, Role.KEPT).items()
+]
+
+
+def content_of(row: MemoryContent) -> dict[str, Any]:
+    """Return the `CONTENT_FIELDS` as a memory or a revision has them."""
+    return {name: getattr(row, name) for name in CONTENT_FIELDS}
+
+
+def no_content() -> dict[str, Any]:
+    """Return the `CONTENT_FIELDS` where nothing was given."""
+    return {name: empty_value(column) for name, column in _RESTORED.items()}
+
+
+def shown_content(row: MemoryContent) -> dict[str, Any]:
+    """Return the content of a memory or a revision by its names on the wire; None: it is empty."""
+    return {
+        name: None if (value := getattr(row, attribute)) == empty else value
+        for name, attribute, empty in _SHOWN
+    }
+
+
+check_equal(
+    "MemoryContent",
+    MemoryContent.__annotations__,
+    {*columns_of(MemoryRow, *SHARED_ROLES), *columns_of(RevisionRow, *SHARED_ROLES)},
+)
