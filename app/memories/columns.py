@@ -2,8 +2,7 @@
 
 from typing import Any
 
-from app.db.base import Base
-from app.memories.roles import Role, check_equal, columns_of, empty_value
+from app.memories.roles import Role, Row, check_equal, columns_of, empty_value
 from app.memories.tables import MemoryContent, MemoryRow, RevisionRow
 
 SHARED_ROLES = (Role.CONTENT, Role.KEPT, Role.PROVENANCE)
@@ -11,17 +10,17 @@ SHARED_ROLES = (Role.CONTENT, Role.KEPT, Role.PROVENANCE)
 _UNWRITTEN = (Role.TOMBSTONE, Role.COMPUTED)
 
 
-def wire_names(row: type[Base], *roles: Role) -> dict[str, str]:
+def wire_names(row: Row, *roles: Role) -> dict[str, str]:
     """Return the attributes of columns by their names on the wire, which the database has, too."""
     return {column.name: name for name, column in columns_of(row, *roles).items()}
 
 
-def read_fields(row: type[Base]) -> tuple[str, ...]:
+def read_fields(row: Row) -> tuple[str, ...]:
     """Return what is read of a memory for those who get it or retrieve it."""
     return ("memory_id", *columns_of(row, *SHARED_ROLES, Role.STATE))
 
 
-def inserted_fields(row: type[Base]) -> tuple[str, ...]:
+def inserted_fields(row: Row) -> tuple[str, ...]:
     """Return what an insertion gives values to; the other columns are null, or computed."""
     return tuple(columns_of(row, *(role for role in Role if role not in _UNWRITTEN)))
 

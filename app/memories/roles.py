@@ -5,8 +5,9 @@ from enum import StrEnum
 from typing import Any
 
 from sqlalchemy import Column
+from sqlalchemy.orm import DeclarativeBase
 
-from app.db.base import Base
+Row = type[DeclarativeBase]
 
 
 class Role(StrEnum):
@@ -37,7 +38,7 @@ class Role(StrEnum):
     """What a revision says of a change, beside the content that it left."""
 
 
-def columns_of(row: type[Base], *roles: Role) -> dict[str, Column[Any]]:
+def columns_of(row: Row, *roles: Role) -> dict[str, Column[Any]]:
     """Return the columns that have one of the roles, or all, by their attributes.
 
     Raises:
@@ -51,7 +52,7 @@ def columns_of(row: type[Base], *roles: Role) -> dict[str, Column[Any]]:
     return {name: one for name, one in columns.items() if one.info["role"] in wanted}
 
 
-def counted_columns(row: type[Base]) -> set[str]:
+def counted_columns(row: Row) -> set[str]:
     """Return the names of the columns whose bytes count against their engine."""
     columns = columns_of(row).values()
     return {
@@ -59,7 +60,7 @@ def counted_columns(row: type[Base]) -> set[str]:
     }
 
 
-def filtered_columns(row: type[Base]) -> dict[str, Column[Any]]:
+def filtered_columns(row: Row) -> dict[str, Column[Any]]:
     """Return the columns that filters name, by the attributes."""
     return {name: one for name, one in columns_of(row).items() if one.info.get("filtered")}
 

@@ -20,7 +20,6 @@ from pydantic.alias_generators import to_camel
 
 from app.core.filtering.metadata import MetadataFilter, MetadataOperator
 from app.core.names import EngineName, MemoryName
-from app.db.base import Base
 from app.engines.config import (
     MAX_FACT_CHARS,
     MAX_SCOPE_KEY_CHARS,
@@ -30,7 +29,7 @@ from app.engines.config import (
     MemoryTypeField,
 )
 from app.memories.columns import no_content, shown_content, wire_names
-from app.memories.roles import Role, check_equal
+from app.memories.roles import Role, Row, check_equal
 from app.memories.tables import MemoryRow, RevisionRow
 from app.wire.base import EXACTLY_ONE, WireModel
 from app.wire.labels import Labels
@@ -324,7 +323,7 @@ class Memory(MemoryContentFields):
         )
 
 
-def check_fields(row: type[Base]) -> None:
+def check_fields(row: Row) -> None:
     """Compare the wire forms with the columns of a row.
 
     Raises:
