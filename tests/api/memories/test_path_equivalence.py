@@ -67,12 +67,9 @@ VALUES: dict[str, dict[str, Any]] = {
 }
 """By the name of a field, what may be sent. Each may be null or absent, too, but for the scope."""
 UNSENT = {"version", "create_time", "update_time"}
-"""Fields of a memory that no request sets."""
-FIELDS = [
-    name
-    for name in wire_names(MemoryRow, Role.CONTENT, Role.KEPT, Role.PROVENANCE, Role.STATE)
-    if name not in UNSENT
-]
+"""Fields of a memory that no request sets. What is not on the wire, `metadata` decides."""
+_SENT = wire_names(MemoryRow, Role.CONTENT, Role.KEPT, Role.STATE)
+FIELDS = [name for name in _SENT if name not in UNSENT]
 CASES = [
     pytest.param(name, value, id=f"{name}-{case}")
     for name in FIELDS

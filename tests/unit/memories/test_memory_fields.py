@@ -22,7 +22,7 @@ from sqlalchemy.orm import mapped_column
 from app.memories.tables import MemoryRow, RevisionRow
 for row in (MemoryRow, RevisionRow):
     info = {"role": row.__table__.c.context.info.get("role")} if %r else {}
-    row.probe = mapped_column("probe", Text, info=info)
+    row.unlisted = mapped_column("unlisted", Text, info=info)
 import app.main
 """
 
@@ -37,7 +37,7 @@ def with_probe(row: type[DeclarativeBase], role: Role | None) -> type[Declarativ
     """Return a row with one column more, apart from the service's own tables."""
     info = {} if role is None else {"role": role}
     table = row.__table__.to_metadata(MetaData())  # type: ignore[attr-defined]
-    table.append_column(Column("probe", Text, info=info))
+    table.append_column(Column("unlisted", Text, info=info))
     base = type("ProbeBase", (DeclarativeBase,), {"metadata": table.metadata})
     mapped = {"__table__": table, "user_metadata": table.c.metadata}
     found: type[DeclarativeBase] = type(row.__name__, (base,), mapped)
@@ -51,13 +51,13 @@ def test_every_column_has_a_role(row: type[DeclarativeBase]) -> None:
 
 @pytest.mark.parametrize("row", ROWS)
 def test_a_column_without_a_role_is_named(row: type[DeclarativeBase]) -> None:
-    with pytest.raises(AssertionError, match=rf"{row.__name__}.*probe"):
+    with pytest.raises(AssertionError, match=rf"{row.__name__}.*unlisted"):
         columns_of(with_probe(row, None))
 
 
 @pytest.mark.parametrize("role", [Role.CONTENT, Role.KEPT, Role.STATE])
 def test_a_column_that_the_schema_lacks_is_named(role: Role) -> None:
-    with pytest.raises(AssertionError, match=r"Memory.* must have .*missing: \['probe'\]"):
+    with pytest.raises(AssertionError, match=r"Memory.* must have .*missing: \['unlisted'\]"):
         check_fields(with_probe(MemoryRow, role))
 
 
@@ -69,7 +69,7 @@ def test_other_columns_are_not_on_the_wire(role: Role) -> None:
 @pytest.mark.parametrize("role", [Role.CONTENT, Role.KEPT, Role.PROVENANCE, Role.STATE])
 def test_a_column_that_the_record_lacks_is_named(role: Role) -> None:
     declared = columns.read_fields(with_probe(MemoryRow, role))
-    with pytest.raises(AssertionError, match=r"StoredMemory must have .*missing: \['probe'\]"):
+    with pytest.raises(AssertionError, match=r"StoredMemory must have .*missing: \['unlisted'\]"):
         check_equal("StoredMemory", StoredMemory._fields, declared)
 
 
@@ -77,7 +77,7 @@ def test_a_column_that_the_record_lacks_is_named(role: Role) -> None:
     "role", [Role.CONTENT, Role.KEPT, Role.PROVENANCE, Role.STATE, Role.SEARCH]
 )
 def test_the_one_statement_inserts_what_is_declared(role: Role) -> None:
-    assert columns.inserted_fields(with_probe(MemoryRow, role))[-1] == "probe"
+    assert columns.inserted_fields(with_probe(MemoryRow, role))[-1] == "unlisted"
 
 
 @pytest.mark.parametrize("has_role", [False, True], ids=["without a role", "with a role"])
@@ -87,7 +87,7 @@ def test_a_service_that_forgets_a_column_does_not_start(*, has_role: bool) -> No
     ran = subprocess.run(script, capture_output=True, text=True, check=False)
     assert ran.returncode == 1
     assert "AssertionError" in ran.stderr
-    assert "probe" in ran.stderr.splitlines()[-1]
+    assert "unlisted" in ran.stderr.splitlines()[-1]
 
 
 def test_the_lists_are_those_of_the_declaration() -> None:
