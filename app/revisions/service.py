@@ -114,7 +114,7 @@ class RevisionService:
             new = new.concerning(row.scope)
             check_etag(row.version, etag)
             revision = await repository.get(session, target, now)
-            _check_content_of(target, revision)
+            _check_restorable(target, revision)
             change = Change(
                 row=row,
                 content=content_of(revision),
@@ -135,7 +135,7 @@ class RevisionService:
         return None if revision is None else revision.fact
 
 
-def _check_content_of(target: RevisionName, revision: RevisionRow) -> None:
+def _check_restorable(target: RevisionName, revision: RevisionRow) -> None:
     if revision.action == Action.DELETED:
         raise FailedPrecondition(
             f"{target} records a deletion and holds nothing to restore; use an earlier one.",
