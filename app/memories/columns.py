@@ -6,7 +6,7 @@ from app.memories.roles import Role, Row, check_equal, columns_of, empty_value
 from app.memories.tables import MemoryContent, MemoryRow, RevisionRow
 
 SHARED_ROLES = (Role.CONTENT, Role.KEPT, Role.PROVENANCE)
-"""Of `MemoryContent`: a memory and its revisions have these columns alike."""
+"""Roles of the columns of `MemoryContent`."""
 _UNWRITTEN = (Role.TOMBSTONE, Role.COMPUTED)
 
 
@@ -16,20 +16,20 @@ def wire_names(row: Row, *roles: Role) -> dict[str, str]:
 
 
 def read_fields(row: Row) -> tuple[str, ...]:
-    """Return what is read of a memory for those who get it or retrieve it."""
+    """Return the attributes that a get or a retrieval reads."""
     return ("memory_id", *columns_of(row, *SHARED_ROLES, Role.STATE))
 
 
 def inserted_fields(row: Row) -> tuple[str, ...]:
-    """Return what an insertion gives values to; the other columns are null, or computed."""
+    """Return the attributes that an insertion sets; the other columns are null, or computed."""
     return tuple(columns_of(row, *(role for role in Role if role not in _UNWRITTEN)))
 
 
 _RESTORED = columns_of(MemoryRow, Role.CONTENT, Role.PROVENANCE)
 CONTENT_FIELDS = tuple(_RESTORED)
-"""What a change may set, and a rollback or an undo restores."""
+"""Attributes that a change sets, and a rollback or an undo restores."""
 COPIED_FIELDS = tuple(columns_of(RevisionRow, Role.KEY, Role.STATE, *SHARED_ROLES))
-"""What a revision has of its memory, under the same names."""
+"""Attributes that a revision copies from its memory."""
 _SHOWN = [
     (column.name, name, empty_value(column))
     for name, column in columns_of(MemoryRow, Role.CONTENT, Role.KEPT).items()

@@ -13,29 +13,29 @@ Row = type[DeclarativeBase]
 class Role(StrEnum):
     """Part of a column in its row, as `info["role"]`.
 
-    `info["empty"]` makes the value of a column that must have one, where nothing was given;
-    `info["counted"]` adds a column that is not content to the bytes of its engine; and
+    Beside it, `info["empty"]` makes the value of a column that cannot be null where nothing was
+    given, `info["counted"]` adds a column that is not content to the bytes of its engine, and
     `info["filtered"]` lets filters name it.
     """
 
     CONTENT = "content"
-    """What users and models write. Revisions keep it, a rollback restores it, its bytes count."""
+    """Written by users and models. Revisions keep it, a rollback restores it, its bytes count."""
     KEPT = "kept"
-    """As content, but as the memory was created, for good."""
+    """Content that never changes after the creation. Its bytes do not count."""
     PROVENANCE = "provenance"
-    """Where the content comes from: as content, but not on the wire."""
+    """Origin of the content: kept and restored with it, not on the wire. Its bytes do not count."""
     STATE = "state"
-    """Of the memory as a whole: readers see it, and no revision restores it."""
+    """Shown to readers as it is now; no rollback restores it."""
     KEY = "key"
-    """What rows are found by."""
+    """Identity of the row."""
     TOMBSTONE = "tombstone"
-    """Of deleted memories alone."""
+    """Null unless the memory is deleted."""
     SEARCH = "search"
-    """What searches look at: written with the content, and not loaded with the row."""
+    """Read by searches alone: written with the content, not loaded with the row."""
     COMPUTED = "computed"
     """Written by the database."""
     HISTORY = "history"
-    """What a revision says of a change, beside the content that it left."""
+    """Account of a change in its revision, beside the content that it left."""
 
 
 def columns_of(row: Row, *roles: Role) -> dict[str, Column[Any]]:
