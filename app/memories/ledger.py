@@ -18,7 +18,6 @@ from app.engines import repository as engines
 from app.engines.tables import EngineRow
 from app.memories import erasure, hot, repository, vectors
 from app.memories.changes import (
-    CONTENT_FIELDS,
     Action,
     Change,
     Creation,
@@ -26,6 +25,7 @@ from app.memories.changes import (
     Writing,
     Written,
 )
+from app.memories.columns import COPIED_FIELDS, content_of, no_content
 from app.memories.erasure import Erased
 from app.memories.schemas import scope_hash
 from app.memories.tables import MemoryRow
@@ -206,6 +206,7 @@ def _values(writing: Writing, new: Creation) -> dict[str, Any]:
         "scope": dict(new.scope),
         "scope_hash": scope_hash(new.scope),
         "memory_type": new.memory_type,
+        **no_content(),
         **new.content,
         **traits_of(new.content, writing.language),
         "create_time": writing.now,
@@ -336,9 +337,7 @@ async def learn_traits(session: Session, limit: int) -> int:
         {
             "engine_id": row.engine_id,
             "memory_id": row.memory_id,
-            **traits_of(
-                {name: getattr(row, name) for name in CONTENT_FIELDS}, languages[row.engine_id]
-            ),
+            **traits_of(content_of(row), languages[row.engine_id]),
         }
         for row in rows
     ]
@@ -354,13 +353,9 @@ def _revision(
     restores: int | None = None,
 ) -> dict[str, Any]:
     return {
-        "engine_id": row.engine_id,
+        **{name: getattr(row, name) for name in COPIED_FIELDS},
         "revision_id": new_id(writing.now),
-        "memory_id": row.memory_id,
-        "version": row.version,
         "action": action,
-        **{name: getattr(row, name) for name in CONTENT_FIELDS},
-        "memory_type": row.memory_type,
         "memory_expire_time": row.expire_time,
         "labels": dict(writing.labels),
         "extracted_memories": [dict(item) for item in extracted],

@@ -12,6 +12,8 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
+    DateTime,
+    Text,
     Update,
     and_,
     bindparam,
@@ -38,6 +40,7 @@ from app.db.metadata_filters import metadata_clause
 from app.db.pages import Slice, sliced
 from app.db.session import Session
 from app.engines.config import ManagedTopic
+from app.memories.roles import filtered_columns
 from app.memories.schemas import scope_hash
 from app.memories.tables import (
     MemoryRow,
@@ -52,6 +55,11 @@ def _has_scope(scope: dict[str, str]) -> ColumnElement[bool]:
     return MemoryRow.scope_hash == scope_hash(scope)
 
 
+_KINDS = {Text: TextField, DateTime: TimestampField}
+_COLUMNS: Fields = {
+    column.name: _KINDS[type(column.type)](getattr(MemoryRow, name))
+    for name, column in filtered_columns(MemoryRow).items()
+}
 _TOPICS: Fields = {
     "topics.managed_memory_topic": MemberField(
         MemoryRow.topics, "managedMemoryTopic", list(ManagedTopic)
@@ -60,11 +68,7 @@ _TOPICS: Fields = {
 }
 FILTER_FIELDS: Fields = {
     "scope": ScopeField(MemoryRow.scope, _has_scope),
-    "fact": TextField(MemoryRow.fact),
-    "display_name": TextField(MemoryRow.display_name),
-    "create_time": TimestampField(MemoryRow.create_time),
-    "update_time": TimestampField(MemoryRow.update_time),
-    "expire_time": TimestampField(MemoryRow.expire_time),
+    **_COLUMNS,
     **_TOPICS,
 }
 """What the filters of list, retrieve and purge may name."""

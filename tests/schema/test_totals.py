@@ -1,5 +1,6 @@
 """The triggers that count what engines hold, which alembic does not compare."""
 
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 from app.db import migrate
 from app.db.engine import open_engine
 from app.db.session import Database
+from app.memories.roles import counted_columns
+from app.memories.tables import MemoryRow, RevisionRow
 from app.settings import Settings
 from tests.support.totals import held, recounted, waiting
 
@@ -149,3 +152,17 @@ async def test_a_change_of_what_does_not_count_writes_nothing(
         written = b"select count(*) from engine_totals where backend = pg_backend_pid()"
         assert other.execute(written).fetchone() == (0,)
     assert await held(database) == await recounted(database)
+
+
+@pytest.mark.parametrize("verb", ["insert", "update", "delete"])
+@pytest.mark.parametrize("row", [MemoryRow, RevisionRow])
+def test_the_bytes_of_all_content_count(
+    database_url: str, row: type[MemoryRow | RevisionRow], verb: str
+) -> None:
+    with psycopg.connect(database_url) as connection:
+        name = f"total_{row.__tablename__}_{verb}"
+        found = connection.execute("select pg_get_functiondef(%s::regproc)", [name]).fetchone()
+    assert found is not None
+    counted = re.findall(r"octet_length\(concat\((.*?)\)\)", found[0])
+    # A migration that adds a column of content creates the functions anew.
+    assert [set(one.split(", ")) for one in counted] == [counted_columns(row)]
