@@ -1,7 +1,7 @@
 """Use cases of memories: create, list, update, delete."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -221,7 +221,7 @@ class MemoryService:
             if (known := await repeats.replay(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, visible, for_update=True)
-            new = new.concerning(row.scope)
+            new = replace(new.concerning(row.scope), memory_id=row.memory_id)
             check_etag(row.version, etag)
             if permanent:
                 erased = await ledger.erase(session, row.engine_id, [row.memory_id])

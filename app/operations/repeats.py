@@ -242,5 +242,5 @@ async def _answer(
             f"requestId: this request was done before; its operation {name} is no longer kept.",
             Reason.RESOURCE_NOT_FOUND,
         ) from None
-    note(session, operation=repository.name_of(row), replayed=known.request_id)
+    note(session, operation=row.name, replayed=known.request_id)
     return row

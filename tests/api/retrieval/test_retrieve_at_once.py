@@ -99,7 +99,7 @@ async def newest(client: httpx.AsyncClient, **fields: Any) -> dict[str, Any]:
 async def test_the_newest_and_their_pages_are_those_of_a_filtered_retrieval(
     bank: httpx.AsyncClient, statements: list[str]
 ) -> None:
-    params = {"simpleRetrievalParams": {"pageSize": 2}}
+    params = {"simpleRetrievalParams": {"pageSize": 2, "pageToken": ""}}
     filtered = await newest(bank, filter='create_time>"2000-01-01T00:00:00Z"', **params)
     assert any("memories" in one for one in statements)
     statements.clear()

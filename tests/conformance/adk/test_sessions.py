@@ -9,7 +9,7 @@ from tests.conformance.adk.conftest import APP, Adk
 from tests.support.official import last_part, refused
 
 START = 1_767_323_045.5
-STATE: dict[str, Any] = {"a_b": 1, "cD": [1, {"x": None}], "user:name": "Ann", "app:v": 2.5}
+STATE: dict[str, Any] = {"a_b": 1, "cD": [1, {"x": None}], "user:name": "Ann", "n": 2.5}
 USAGE = {"prompt_token_count": 3, "candidates_token_count": 4, "total_token_count": 7}
 TEXT = {"content": {"role": "user", "parts": [{"text": "A seat, please. ✈"}]}}
 CALL = {
