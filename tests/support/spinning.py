@@ -10,7 +10,7 @@ from types import FrameType
 def no_spinning(seconds: float = 10) -> Iterator[None]:
     """Break the block off, wherever it is, when it takes longer than anything in it can."""
 
-    def break_off(number: int, frame: FrameType | None) -> None:
+    def break_off(_: int, __: FrameType | None) -> None:
         raise AssertionError(f"It still turned after {seconds} s.")
 
     before = signal.signal(signal.SIGALRM, break_off)

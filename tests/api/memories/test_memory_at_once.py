@@ -1,12 +1,13 @@
 """Creating by one statement, and getting by one: what they do is what the longer ways do."""
 
 import asyncio
+from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import event, text
+from sqlalchemy import text
 
 from app.core.clock import FixedClock
 from app.core.names import EngineName
@@ -14,6 +15,7 @@ from app.db.session import Database
 from app.memories.schemas import Memory
 from app.memories.tables import MemoryRow
 from tests.support.bank import after, configure, ok
+from tests.support.statements import statements_on
 
 FULL: dict[str, Any] = {
     "fact": "Zoë moved to Paris on 3 May 2024: 'très bien', 100 %s.",
@@ -54,15 +56,10 @@ async def known(client: httpx.AsyncClient) -> None:
 
 
 @pytest.fixture
-def statements(database: Database) -> list[str]:
+def statements(database: Database) -> Iterator[list[str]]:
     """What goes by way of the session."""
-    found: list[str] = []
-
-    @event.listens_for(database.engine.sync_engine, "before_cursor_execute")
-    def note(*arguments: Any) -> None:
-        found.append(arguments[2])
-
-    return found
+    with statements_on(database, "") as found:
+        yield found
 
 
 async def newest(database: Database) -> dict[str, dict[str, Any]]:

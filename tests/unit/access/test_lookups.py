@@ -199,7 +199,7 @@ class _Machine(RuleBasedStateMachine):
 
     @precondition(lambda self: self.scene.database.waiting)
     @rule(fails=st.booleans())
-    def answer(self, fails: bool) -> None:
+    def answer(self, *, fails: bool) -> None:
         """Without a turn: what else happens now happens before anyone goes on."""
         self.scene.database.answer(OSError() if fails else None)
 
