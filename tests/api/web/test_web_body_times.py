@@ -1,6 +1,7 @@
 """Bodies that come too slowly, or not to their end."""
 
 import asyncio
+from collections.abc import AsyncIterator
 from typing import Any
 
 import httpx
@@ -13,11 +14,19 @@ from app.web.body import JsonBody
 from tests.support.asgi import ADMIN
 from tests.support.bank import ok
 from tests.support.engines import COLLECTION
+from tests.support.steady import steady_time
 
 _PIECE: Message = {"type": "http.request", "body": b'{"a": ', "more_body": True}
 _END: Message = {"type": "http.request", "body": b"1}", "more_body": False}
 _GONE: Message = {"type": "http.disconnect"}
 _PUT_OFF = 0.01
+
+
+@pytest.fixture(autouse=True)
+async def steady() -> AsyncIterator[None]:
+    """Times that a slow machine does not use up."""
+    async with steady_time():
+        yield
 
 
 class _Client:
