@@ -38,4 +38,4 @@ async def steady_time() -> AsyncIterator[None]:
         ticking.cancel()
         with suppress(asyncio.CancelledError):
             await ticking
-        del loop.time  # type: ignore[method-assign]  # as above
+        del loop.time
