@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
@@ -29,6 +28,7 @@ from app.operations import claims
 from app.postgres.embedded import embedded_postgres
 from app.resources import Resources, open_resources
 from app.settings import Settings
+from app.watchdog import SIGNALS, Watchdog
 from app.web.admission import Gate
 from app.web.connections import Bounds, connections
 from app.worker import working
@@ -39,7 +39,6 @@ _BACKLOG = 2048
 """Connections that wait to be accepted; uvicorn's own default."""
 _GARBAGE = (10_000, 20, 20)
 """Objects made between two collections of young garbage; those between two of older garbage."""
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class ServeError(RuntimeError):
@@ -213,7 +212,7 @@ def _socket(settings: Settings) -> socket:
 async def serve(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM, then stop everything in order."""
     async with (
-        _until_signalled() as stopping,
+        _until_signalled(settings) as stopping,
         opened(settings) as process,
         serving(settings, process.resources) as listening,
     ):
@@ -272,7 +271,7 @@ async def work(settings: Settings, clock: Clock | None = None) -> None:
 
     Without a `clock`, the process has that of its machine.
     """
-    async with _until_signalled() as stopping:
+    async with _until_signalled(settings) as stopping:
         url = await _checked(settings)
         async with watched(), open_resources(settings, url, clock) as resources, working(resources):
             await _warm(resources)
@@ -301,23 +300,27 @@ class _Stopping(asyncio.Event):
 
 
 @asynccontextmanager
-async def _until_signalled() -> AsyncIterator[_Stopping]:
-    """Give an event that SIGINT and SIGTERM set, instead of what they do by themselves."""
+async def _until_signalled(settings: Settings) -> AsyncIterator[_Stopping]:
+    """Give an event that SIGINT and SIGTERM set, instead of what they do by themselves.
+
+    A process that does not stop then, or whose event loop turns no more, is ended.
+    """
     task = asyncio.current_task()
     assert task is not None
     stopping = _Stopping(task)
     loop = asyncio.get_running_loop()
-    for number in _SIGNALS:
+    for number in SIGNALS:
         loop.add_signal_handler(number, stopping.ask)
     try:
-        yield stopping
+        with Watchdog(loop, settings).watching():
+            yield stopping
     except asyncio.CancelledError:
         # Everything has been closed on the way here; the process has ended as it was asked to.
         if not stopping.has_cancelled:
             raise
         task.uncancel()
     finally:
-        for number in _SIGNALS:
+        for number in SIGNALS:
             loop.remove_signal_handler(number)
 
 

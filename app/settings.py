@@ -353,6 +353,12 @@ class Settings(TaskSettings, EmbeddingSettings, TokenSettings, ConnectionSetting
     shutdown_grace_seconds: float = Field(
         10, ge=0, description="How long running work may take to stop."
     )
+    stall_exit_seconds: float = Field(
+        60,
+        ge=0,
+        description="How long the event loop may hang before the process ends, with status 70;"
+        " 0: for ever.",
+    )
     sweep_interval_seconds: float = Field(
         60, gt=0, description="Interval of every sweep (expiry, recovery end, old operations)."
     )

@@ -29,7 +29,7 @@ from starlette.types import Receive, Scope, Send
 from tokenizers import Tokenizer
 from typing_extensions import override
 
-from app.llm.embed_minilm import _weights_folder
+from app.llm.embed_minilm import weights_folder
 
 Json = Mapping[str, Any]
 
@@ -287,7 +287,7 @@ def count_tokens(text: str) -> int:
 
 @cache
 def _tokenizer() -> Tokenizer:
-    tokenizer = Tokenizer.from_file(str(_weights_folder() / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(weights_folder() / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer

@@ -1,6 +1,7 @@
 """Bodies that come too slowly, or not to their end."""
 
 import asyncio
+from collections.abc import AsyncIterator
 
 import httpx
 import pytest
@@ -13,11 +14,19 @@ from app.web.incoming import Pace
 from tests.support.bank import ok
 from tests.support.engines import COLLECTION
 from tests.support.senders import GONE, Sender, piece, scope_of
+from tests.support.steady import steady_time
 
 _PIECE = piece(b'{"a": ')
 _END = piece(b"1}", is_last=True)
 _PUT_OFF = 0.01
 _MIN_BYTES = 100
+
+
+@pytest.fixture(autouse=True)
+async def steady() -> AsyncIterator[None]:
+    """Times that a slow machine does not use up."""
+    async with steady_time():
+        yield
 
 
 async def _echo(_: Scope, receive: Receive, send: Send) -> None:

@@ -17,6 +17,7 @@ from app.core.errors import Reason
 from app.web.connections import CLOSED, Bounds, connections
 from app.web.room import is_reserved
 from tests.support.sockets import SOON_SECONDS, Answer, Peer, connected, request
+from tests.support.steady import steady_time
 
 _SHORT = 0.3
 _LONG = 60.0
@@ -113,6 +114,13 @@ async def _answer(send: Send, body: bytes, headers: Sequence[tuple[bytes, bytes]
 @pytest.fixture
 def app() -> _App:
     return _App()
+
+
+@pytest.fixture(autouse=True)
+async def steady() -> AsyncIterator[None]:
+    """Times that a slow machine does not use up."""
+    async with steady_time():
+        yield
 
 
 @asynccontextmanager
