@@ -15,7 +15,7 @@ import numpy as np
 from pydantic import BaseModel, SecretStr, ValidationError
 from typing_extensions import override
 
-from app.core.errors import Internal, Reason
+from app.core.errors import BadGateway, Reason
 from app.core.guard import refuse_inside_transaction
 from app.llm import aside
 from app.llm.http import ReplyUnread, open_client, retry_after_seconds
@@ -156,5 +156,5 @@ def _vectors(body: bytes, count: int) -> Vectors:
     return unit
 
 
-def _invalid(what: str) -> Internal:
-    return Internal(f"The embedding server sent {what}.", Reason.MODEL_OUTPUT_INVALID)
+def _invalid(what: str) -> BadGateway:
+    return BadGateway(f"The embedding server sent {what}.", Reason.MODEL_OUTPUT_INVALID)

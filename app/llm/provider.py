@@ -10,7 +10,7 @@ from typing import TypeVar
 from app.core.errors import (
     DeadlineExceeded,
     FailedPrecondition,
-    Internal,
+    BadGateway,
     Reason,
     ResourceExhausted,
     ServiceError,
@@ -81,7 +81,7 @@ class Provider:
             Unavailable: the provider keeps failing, or is spared for longer than can be waited.
             DeadlineExceeded: the deadline has come.
             FailedPrecondition: the provider refuses the request or the key.
-            Internal: the reply is longer than is read, or packed.
+            BadGateway: the reply is longer than is read, or packed.
         """
         for attempt in range(1, self._max_attempts + 1):
             try:
@@ -143,7 +143,7 @@ class Provider:
             raise _too_late() from None
         except Unread as unread:
             tell = succeeded
-            raise Internal(str(unread), Reason.MODEL_OUTPUT_INVALID) from None
+            raise BadGateway(str(unread), Reason.MODEL_OUTPUT_INVALID) from None
         except RequestFailed as failed:
             if failed.is_refusal:
                 tell = succeeded
