@@ -159,6 +159,9 @@ class Settings(TaskSettings, EmbeddingSettings, TokenSettings, ConnectionSetting
         description="Structured output by `native` schema, `tool` or `prompt`; `auto`: the first"
         " that the model can.",
     )
+    model_mode_retry_seconds: float = Field(
+        600, gt=0, description="How long a way of asking rests that the model's server refuses."
+    )
     model_media_types: list[str] | None = Field(
         None,
         description='JSON array of files the model reads, such as `["image/*"]`; absent: what its'

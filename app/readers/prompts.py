@@ -3,9 +3,10 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
 from pydantic import ConfigDict
-from typing_extensions import Self, override
+from typing_extensions import override
 
 from app.documents.chunking import CHARS_PER_TOKEN, tokens_of
 from app.readers.packing import Shown

@@ -9,9 +9,10 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Self
 
 from pydantic import ConfigDict
-from typing_extensions import Self, override
+from typing_extensions import override
 
 from app.core.errors import ServiceError
 from app.llm.models import TextModels

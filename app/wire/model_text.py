@@ -1,10 +1,9 @@
 """The form of texts that models write, in the structures that they answer with."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Self
 
 from pydantic import BaseModel, BeforeValidator, StringConstraints
-from typing_extensions import Self
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 

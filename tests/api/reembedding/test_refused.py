@@ -6,7 +6,7 @@ import httpx
 import pytest
 from typing_extensions import override
 
-from app.core.errors import FailedPrecondition, BadGateway, Reason, Unavailable
+from app.core.errors import BadGateway, FailedPrecondition, Reason, Unavailable
 from app.llm.ports import Vectors
 from app.llm.scripted import ScriptedEmbedder
 from app.memories.tables import UnembeddedRow

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 import numpy as np
 import pytest
 
-from app.core.errors import FailedPrecondition, BadGateway, Reason, ServiceError, Unavailable
+from app.core.errors import BadGateway, FailedPrecondition, Reason, ServiceError, Unavailable
 from app.core.guard import transaction_open
 from app.llm.factory import open_embedder
 from app.llm.managed import ManagedEmbedder

@@ -10,9 +10,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from app.core.errors import (
+    BadGateway,
     DeadlineExceeded,
     FailedPrecondition,
-    BadGateway,
     Reason,
     ResourceExhausted,
     ServiceError,

@@ -4,10 +4,11 @@ import asyncio
 import json
 from collections.abc import Callable
 from threading import current_thread, main_thread
+from typing import Self
 
 import pytest
 from pydantic import BaseModel, ConfigDict, PrivateAttr
-from typing_extensions import Self, override
+from typing_extensions import override
 
 from app.core.errors import BadGateway, Reason
 from app.core.guard import transaction_open
