@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from fastapi import FastAPI
 from starlette.types import Message
 
-ADMIN = (b"authorization", b"Bearer test-admin-key")
+ADMIN = (b"authorization", b"Bearer tests-own-admin-key")
 JSON = (b"content-type", b"application/json")
 Headers = Sequence[tuple[bytes, bytes]]
 

@@ -135,7 +135,7 @@ async def test_each_vendor_s_words_are_read_from_its_reply(
     server: ModelServer, name: str, body: Any, told: tuple[str, str | None, str | None] | None
 ) -> None:
     server.always(Behaviour(status=401, body=json.dumps(body).encode()))
-    client = open_client(5, 10_000, is_direct=True)
+    client = open_client(60, 10_000, is_direct=True)
     channel = open_channel(ModelName.parse(name, "test"), server.url, KEY, client, Settings())
 
     with pytest.raises(RequestFailed) as failed:
