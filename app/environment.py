@@ -1,5 +1,6 @@
-"""What the environment holds beside the settings: misspelt names, and names of others (pure)."""
+"""What the environment holds beside the settings: misspelt names, and names of others."""
 
+import os
 import re
 from collections.abc import Iterable, Mapping
 
@@ -14,32 +15,37 @@ _OF_OTHERS = re.compile(
 _FROM_FILE = "_FILE"
 
 
-def misspelt(environment: Iterable[str], settings: Iterable[str]) -> dict[str, str]:
+def environment() -> Mapping[str, str]:
+    """Return the variables of this process."""
+    return os.environ
+
+
+def misspelt(variables: Iterable[str], settings: Iterable[str]) -> dict[str, str]:
     """Return the names that are one or two letters from that of a setting, each with it.
 
     `settings` are names of fields. A letter more, less, other or swapped with the next is one.
     """
     names = [name.upper() for name in settings]
     found = {}
-    for given in _unknown(environment, names):
+    for given in _unknown(variables, names):
         distance, nearest = min((_edits(given, name), name) for name in names)
         if distance <= _MOST_EDITS:
             found[PREFIX + given] = PREFIX + nearest
     return found
 
 
-def unknown(environment: Mapping[str, str], settings: Iterable[str]) -> list[str]:
+def unknown(variables: Mapping[str, str], settings: Iterable[str]) -> list[str]:
     """Return the names that nobody is known to use."""
     names = {name.upper() for name in settings}
-    values = {name.upper(): value for name, value in environment.items()}
-    found = (PREFIX + name for name in _unknown(environment, names))
+    values = {name.upper(): value for name, value in variables.items()}
+    found = (PREFIX + name for name in _unknown(variables, names))
     return [name for name in found if not is_of_a_link(values[name])]
 
 
-def _unknown(environment: Iterable[str], settings: Iterable[str]) -> list[str]:
+def _unknown(variables: Iterable[str], settings: Iterable[str]) -> list[str]:
     """Return the names without their prefix. Settings are read in any case."""
     known = {*settings, *(name + _FROM_FILE for name in settings)}
-    upper = (name.upper() for name in environment)
+    upper = (name.upper() for name in variables)
     given = sorted({name.removeprefix(PREFIX) for name in upper if name.startswith(PREFIX)})
     return [name for name in given if name not in known and not _OF_OTHERS.fullmatch(name)]
 

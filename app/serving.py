@@ -342,8 +342,7 @@ def _announce(settings: Settings, port: int, process: Opened) -> None:
     if process.first_key is not None:
         lines += [
             f"API key, shown only this once: {process.first_key}",
-            "Send it as 'Authorization: Bearer KEY'. It is also the password of /docs in a browser;"
-            " the name there may be any.",
+            "Send it as 'Authorization: Bearer KEY'; in a browser it is the password of /docs.",
         ]
     if not settings.admin_key:
         lines.append("If it is lost: memory-bank keys create --name NAME --role admin")

@@ -1,6 +1,5 @@
 """What all commands have in common: their settings, and how they fail."""
 
-import os
 import re
 from typing import Any, NoReturn
 
@@ -9,7 +8,7 @@ import typer
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
-from app.environment import PREFIX, misspelt, unknown
+from app.environment import PREFIX, environment, misspelt, unknown
 from app.logs import configure_logs
 from app.setting_types import is_of_a_link
 from app.settings import Settings
@@ -31,7 +30,7 @@ def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any
     A variable that is nearly the name of a setting ends the command: it was meant to be one.
     """
     names = list(Settings.model_fields)
-    for name, meant in misspelt(os.environ, names).items():
+    for name, meant in misspelt(environment(), names).items():
         fail(f"{name}: there is no such setting; {meant} is meant, or another name.", MISUSED)
     try:
         settings = Settings(**{name: value for name, value in given.items() if value is not None})
@@ -55,8 +54,8 @@ def _warn(names: list[str]) -> None:
     """Name what the environment holds that is not read."""
     # Not kept, since commands run after each other in one process when they are tested.
     log = structlog.get_logger()
-    if found := unknown(os.environ, names):
+    if found := unknown(environment(), names):
         log.warning("settings.unknown", names=found)
-    if is_of_a_link(port := os.environ.get(f"{PREFIX}PORT", "")):
+    if is_of_a_link(port := environment().get(f"{PREFIX}PORT", "")):
         meaning = "set by the container platform for a service of this name, and not read"
         log.warning("settings.ignored", name=f"{PREFIX}PORT", value=port, why=meaning)

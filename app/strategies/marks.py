@@ -1,8 +1,8 @@
 """The marks that tell whose a text is where a role does not, kept from being forged (pure).
 
 Gemini has no turn of the system among the others, and memories are turns of the user there;
-summaries, and what tools return as text, may be the user's in every form. So what a user says, or a
-tool, that begins as if it were such a thing is shown after a mark of its own: `[user] [system] ...`.
+summaries, and what tools return as text, may be the user's in every form. So what a user or a tool
+says that begins as if it were such a thing is shown after a mark of its own: `[user] [system] ...`.
 """
 
 import re
@@ -28,7 +28,7 @@ _GUARDED = frozenset({Speaker.USER, Speaker.TOOL})
 
 
 def begins_as_other(text: str) -> bool:
-    """Say whether a text begins as something does that is marked, or as a summary or the memories."""
+    """Say whether a text begins as something does that is marked."""
     return _OF_OTHERS.match(text) is not None
 
 
