@@ -20,34 +20,32 @@ def environment() -> Mapping[str, str]:
     return os.environ
 
 
-def misspelt(variables: Iterable[str], settings: Iterable[str]) -> dict[str, str]:
+def misspelt(variables: Mapping[str, str], settings: Iterable[str]) -> dict[str, str]:
     """Return the names that are one or two letters from that of a setting, each with it.
 
     `settings` are names of fields. A letter more, less, other or swapped with the next is one.
     """
     names = [name.upper() for name in settings]
     found = {}
-    for given in _unknown(variables, names):
-        distance, nearest = min((_edits(given, name), name) for name in names)
+    for given in unknown(variables, names):
+        distance, nearest = min((_edits(given.removeprefix(PREFIX), name), name) for name in names)
         if distance <= _MOST_EDITS:
-            found[PREFIX + given] = PREFIX + nearest
+            found[given] = PREFIX + nearest
     return found
 
 
 def unknown(variables: Mapping[str, str], settings: Iterable[str]) -> list[str]:
-    """Return the names that nobody is known to use."""
+    """Return the names that nobody is known to use, in capitals. Settings are read in any case."""
     names = {name.upper() for name in settings}
-    values = {name.upper(): value for name, value in variables.items()}
-    found = (PREFIX + name for name in _unknown(variables, names))
-    return [name for name in found if not is_of_a_link(values[name])]
-
-
-def _unknown(variables: Iterable[str], settings: Iterable[str]) -> list[str]:
-    """Return the names without their prefix. Settings are read in any case."""
-    known = {*settings, *(name + _FROM_FILE for name in settings)}
-    upper = (name.upper() for name in variables)
-    given = sorted({name.removeprefix(PREFIX) for name in upper if name.startswith(PREFIX)})
-    return [name for name in given if name not in known and not _OF_OTHERS.fullmatch(name)]
+    known = names | {name + _FROM_FILE for name in names}
+    return sorted(
+        name.upper()
+        for name, value in variables.items()
+        if (given := name.upper()).startswith(PREFIX)
+        and (own := given.removeprefix(PREFIX)) not in known
+        and not _OF_OTHERS.fullmatch(own)
+        and not is_of_a_link(value)
+    )
 
 
 def _edits(one: str, other: str) -> int:

@@ -30,8 +30,12 @@ def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any
     A variable that is nearly the name of a setting ends the command: it was meant to be one.
     """
     names = list(Settings.model_fields)
-    for name, meant in misspelt(environment(), names).items():
-        fail(f"{name}: there is no such setting; {meant} is meant, or another name.", MISUSED)
+    if wrong := misspelt(environment(), names):
+        told = (
+            f"{name}: there is no such setting; the nearest is {near}."
+            for name, near in wrong.items()
+        )
+        fail("\n".join(told), MISUSED)
     try:
         settings = Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:

@@ -34,7 +34,7 @@ def _leave_logs(settings: Settings) -> None:
     ],
 )
 def test_a_name_two_letters_from_a_setting_is_that_one_misspelt(given: str, meant: str) -> None:
-    assert misspelt([PREFIX + given], NAMES) == {PREFIX + given.upper(): PREFIX + meant}
+    assert misspelt({PREFIX + given: "x"}, NAMES) == {PREFIX + given.upper(): PREFIX + meant}
 
 
 @pytest.mark.parametrize("given", [*OF_OTHERS, *(name.upper() for name in NAMES), "host"])
@@ -49,6 +49,7 @@ def test_other_names_are_unknown_but_for_links_to_services() -> None:
     environment = {
         f"{PREFIX}FAVOURITE_COLOUR": "red",
         f"{PREFIX}API_PORT": "tcp://10.0.0.1:80",
+        f"{PREFIX}A_PORT": "tcp://10.0.0.1:80",
         f"{PREFIX}MODEL_ANSWERS_IN_VERSE": "1",
     }
 
@@ -68,7 +69,7 @@ def test_a_misspelt_name_stops_the_start_and_is_told_its_setting(
     assert raised.value.exit_code == MISUSED
     (line,) = capsys.readouterr().err.splitlines()
     assert line.startswith("MEMORY_BANK_MODLE: ")
-    assert "MEMORY_BANK_MODEL " in line
+    assert line.endswith("the nearest is MEMORY_BANK_MODEL.")
     assert "gpt-5-mini" not in line
 
 
