@@ -64,7 +64,7 @@ def _write_json(line: Mapping[str, object], **_: object) -> str:
 
 def configure_logs(settings: Settings) -> None:
     """Send the lines of this service and the warnings of its libraries to standard error."""
-    level = logging.getLevelNamesMapping().get(settings.log_level.upper(), logging.INFO)
+    level = logging.getLevelNamesMapping()[settings.log_level]
     renderer: structlog.typing.Processor = (
         structlog.processors.JSONRenderer(_write_json)
         if settings.log_format is LogFormat.JSON

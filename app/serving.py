@@ -217,7 +217,7 @@ async def serve(settings: Settings) -> None:
         serving(settings, process.resources) as listening,
     ):
         stopping.is_up = True
-        _announce(settings, listening.port, process.first_key)
+        _announce(settings, listening.port, process)
         await _until_asked(stopping, listening.task)
 
 
@@ -342,13 +342,20 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
-def _announce(settings: Settings, port: int, first_key: str | None) -> None:
-    lines = [f"Open Memory Bank serves http://{settings.host}:{port} (documentation: /docs)"]
-    if first_key is not None:
+def _announce(settings: Settings, port: int, process: Opened) -> None:
+    resources = process.resources
+    lines = [
+        f"Open Memory Bank serves http://{settings.host}:{port} (documentation: /docs)",
+        f"Memories are written by: {resources.models.told}",
+        f"Searches understand: {resources.embedder.languages}",
+    ]
+    if process.first_key is not None:
         lines += [
-            f"API key, shown only this once: {first_key}",
-            "Send it as 'Authorization: Bearer KEY'.",
+            f"API key, shown only this once: {process.first_key}",
+            "Send it as 'Authorization: Bearer KEY'; in a browser it is the password of /docs.",
         ]
+    if not settings.admin_key:
+        lines.append("If it is lost: memory-bank keys create --name NAME --role admin")
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
 

@@ -12,6 +12,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.connection_settings import ConnectionSettings
 from app.embedding_settings import EmbedderChoice, EmbeddingSettings
+from app.setting_types import DEFAULT_PORT, AdminKey, LogLevel, Port
 from app.task_settings import ReaderModel, TaskSettings
 from app.token_settings import TokenSettings
 
@@ -71,16 +72,20 @@ class Settings(TaskSettings, EmbeddingSettings, TokenSettings, ConnectionSetting
 
     # Where it runs
     host: str = Field("127.0.0.1", description="Address the server listens on.")
-    port: int = Field(8000, ge=0, le=65_535, description="Port; 0 picks a free one.")
+    port: Port = Field(DEFAULT_PORT, description="Port; 0 picks a free one.")
     data_dir: Path = Field(Path(".data"), description="Folder of the embedded Postgres.")
     log_format: LogFormat = Field(LogFormat.CONSOLE, description="`console` or `json`.")
-    log_level: str = Field("INFO", description="Least level of log lines that are written.")
+    log_level: LogLevel = Field(
+        "INFO",
+        description="Least level of log lines that are written: `DEBUG`, `INFO`, `WARNING`,"
+        " `ERROR` or `CRITICAL`.",
+    )
 
     # Access
-    admin_key: SecretStr | None = Field(
+    admin_key: AdminKey | None = Field(
         None,
-        description="Admin API key, until it is rotated or revoked; absent: the first start makes"
-        " one and prints it.",
+        description="Admin API key of at least 16 characters, until it is rotated or revoked;"
+        " absent: the first start makes one and prints it.",
     )
 
     audit_reads: bool = Field(
@@ -158,6 +163,9 @@ class Settings(TaskSettings, EmbeddingSettings, TokenSettings, ConnectionSetting
         OutputMode.AUTO,
         description="Structured output by `native` schema, `tool` or `prompt`; `auto`: the first"
         " that the model can.",
+    )
+    model_mode_retry_seconds: float = Field(
+        600, gt=0, description="How long a way of asking rests that the model's server refuses."
     )
     model_media_types: list[str] | None = Field(
         None,

@@ -33,7 +33,7 @@ from app.worker import make_runner
 
 pytest_plugins = ["tests.architecture.statements_plugin"]
 
-ADMIN_KEY = "test-admin-key"
+ADMIN_KEY = "tests-own-admin-key"
 START = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
 # In one message, since every test pays for it. The totals last, since the removal of what they
 # count changes them.

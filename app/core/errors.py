@@ -13,6 +13,7 @@
       Internal            13  500  our fault; the message says nothing internal
       Unimplemented       12  501  a known method that is not served
       Unavailable         14  503  a dependency is away; retry
+      BadGateway          14  502  what a dependency answered is of no use
       DeadlineExceeded     4  504  a dependency was too slow
 
 Messages are one sentence, name the resource or field, say what would be accepted, and never hold
@@ -308,6 +309,12 @@ class Unavailable(ServiceError):
     """A dependency is away; retry."""
 
     code, http, status = 14, 503, "UNAVAILABLE"
+
+
+class BadGateway(ServiceError):
+    """What a dependency answered is of no use. Unlike `Unavailable`, nothing asks it again."""
+
+    code, http, status = 14, 502, "UNAVAILABLE"
 
 
 class DeadlineExceeded(ServiceError):

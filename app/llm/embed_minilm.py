@@ -44,6 +44,12 @@ class MiniLmEmbedder(ThreadedEmbedder):
 
     @property
     @override
+    def languages(self) -> str:
+        name = self.model_id.partition("/")[0]
+        return f"English ({name}); in other languages they find mainly by words"
+
+    @property
+    @override
     def ready(self) -> bool:
         return self._model is not None
 

@@ -102,7 +102,7 @@ class RecallService:
             InvalidArgument: there is no such model or counter.
             NotFound: there is no such session.
             ResourceExhausted: the engine has used up its tokens of today.
-            Internal: the model's answer rests on nothing that it was shown.
+            BadGateway: the model's answer rests on nothing that it was shown.
         """
         resources = self.resources
         counter = await loaded(request.counter or CHARS4, resources.settings, "counter")

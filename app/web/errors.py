@@ -46,6 +46,7 @@ _STATUSES = {
     429: "A rate, a quota or a budget is used up.",
     500: "A fault of the service.",
     501: "A known method that this version does not serve.",
+    502: "What a model answered is of no use.",
     503: "A dependency is away; retry after `Retry-After` seconds.",
     504: "A dependency was too slow.",
 }

@@ -45,9 +45,9 @@ async def get_readiness(resources: ProcessResources) -> Health:
         raise Unavailable("Not ready.", Reason.NOT_READY, metadata=checks, retry_after_seconds=1)
     model = resources.embedder.model_id
     note = " (lexical only)" if resources.embedder.lexical_only else ""
-    return Health(
-        status=_READY, checks={**checks, **_clock_check(resources), "model": model + note}
-    )
+    # `model` is the embedder's, too: there was no other when it got its name.
+    told = {"embedder": model + note, "model": model + note, "writer": resources.models.writer}
+    return Health(status=_READY, checks={**checks, **_clock_check(resources), **told})
 
 
 def _clock_check(resources: Resources) -> dict[str, str]:

@@ -9,7 +9,7 @@ from urllib.parse import unquote
 
 from starlette.types import ASGIApp, Message
 
-ADMIN = (b"authorization", b"Bearer test-admin-key")
+ADMIN = (b"authorization", b"Bearer tests-own-admin-key")
 JSON = (b"content-type", b"application/json")
 Headers = Sequence[tuple[bytes, bytes]]
 

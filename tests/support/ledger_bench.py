@@ -27,7 +27,7 @@ from app.worker import make_runner
 from tests.support.asgi import JSON, Sent, call
 
 START = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
-_KEY = "bench-admin-key"
+_KEY = "ledger-bench-admin-key"
 _AS_ADMIN = (b"authorization", b"Bearer " + _KEY.encode())
 _ROOT = "/v1beta1/"
 _T = TypeVar("_T")

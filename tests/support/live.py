@@ -13,7 +13,7 @@ from pathlib import Path
 
 import httpx
 
-KEY = "live-admin-key"
+KEY = "live-server-admin-key"
 _START_SECONDS = 60
 
 

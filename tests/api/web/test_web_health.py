@@ -56,7 +56,13 @@ async def test_what_is_ready_says_of_what_it_consists(client: httpx.AsyncClient)
     assert answer.status_code == 200
     assert answer.json() == {
         "status": "ok",
-        "checks": {"database": "ok", "schema": "ok", "embedder": "ok", "model": "scripted/1"},
+        "checks": {
+            "database": "ok",
+            "schema": "ok",
+            "embedder": "scripted/1",
+            "model": "scripted/1",
+            "writer": "builtin-rules/1",
+        },
     }
 
 
