@@ -18,8 +18,9 @@ from app.access.service import AccessService
 from app.core.clock import Clock, SystemClock
 from app.core.failures import describe
 from app.db import migrate
-from app.db.engine import open_engine, plain_url
+from app.db.engine import connect_arguments, open_engine
 from app.db.session import Database
+from app.db.urls import plain_url
 from app.engines.service import EngineService
 from app.lag import watched
 from app.llm.factory import open_embedder
@@ -138,11 +139,19 @@ async def _database(settings: Settings) -> AsyncIterator[str]:
 
 
 async def _checked(settings: Settings) -> str:
-    """Return the address of the external database, which is ready for this release."""
+    """Return the address of the external database, which is ready for this release.
+
+    Raises:
+        SchemaError: it is not ready, or cannot be used with these settings.
+    """
     assert settings.database_url is not None
-    url = plain_url(settings.database_url.get_secret_value())
+    url = settings.database_url.get_secret_value()
     await asyncio.to_thread(migrate.check, url, settings.database_connect_timeout_seconds)
-    return url
+    if not settings.database_behind_pooler:
+        await asyncio.to_thread(migrate.check_direct, url, connect_arguments(settings))
+    if settings.listen_url is not None:
+        migrate.check_address(settings.listen_url.get_secret_value(), "MEMORY_BANK_LISTEN_URL")
+    return plain_url(url)
 
 
 class _Server(uvicorn.Server):
