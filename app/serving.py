@@ -11,6 +11,7 @@ from socket import AF_INET, AF_INET6, create_server, gaierror, socket
 
 import structlog
 import uvicorn
+from fastapi import FastAPI
 from typing_extensions import override
 
 from app.access.credentials import is_mistyped
@@ -24,7 +25,7 @@ from app.db.urls import plain_url
 from app.engines.service import EngineService
 from app.lag import watched
 from app.llm.factory import open_embedder
-from app.main import create_app
+from app.main import create_app, create_metrics_app
 from app.memories.embedding import EngineEmbedding
 from app.operations import claims
 from app.postgres.embedded import embedded_postgres
@@ -187,6 +188,8 @@ async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Lis
         await worker.enter_async_context(watched())
         if settings.database_url is None:
             await worker.enter_async_context(working(resources))
+        if settings.metrics_port:
+            await server.enter_async_context(_metrics_listening(settings, resources))
         yield await server.enter_async_context(_listening(settings, resources))
     finally:
         await asyncio.gather(server.aclose(), worker.aclose())
@@ -194,27 +197,42 @@ async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Lis
 
 @asynccontextmanager
 async def _listening(settings: Settings, resources: Resources) -> AsyncIterator[Listening]:
-    with _socket(settings) as bound:
-        server = _Server(_config(settings, resources))
+    with _socket(settings.host, settings.port, "--host or --port") as bound:
+        app = create_app(resources)
         _keep_what_is_there()
-        task = asyncio.create_task(server.serve(sockets=[bound]))
-        try:
+        async with _served(_config(settings, app), bound) as task:
             yield Listening(bound.getsockname()[1], task)
-        finally:
-            server.should_exit = True
-            (end,) = await asyncio.gather(task, return_exceptions=True)
-            if isinstance(end, Exception):
-                log.error("server.failed", error=describe(end))
 
 
-def _socket(settings: Settings) -> socket:
-    family = AF_INET6 if ":" in settings.host else AF_INET
+@asynccontextmanager
+async def _metrics_listening(settings: Settings, resources: Resources) -> AsyncIterator[None]:
+    names = "MEMORY_BANK_METRICS_HOST or MEMORY_BANK_METRICS_PORT"
+    with _socket(settings.metrics_host, settings.metrics_port, names) as bound:
+        async with _served(_config(settings, create_metrics_app(resources)), bound):
+            yield
+
+
+@asynccontextmanager
+async def _served(config: uvicorn.Config, bound: socket) -> AsyncIterator[asyncio.Task[None]]:
+    """Serve on a socket beside the block; give the task that ends when the server does."""
+    server = _Server(config)
+    task = asyncio.create_task(server.serve(sockets=[bound]))
     try:
-        return create_server((settings.host, settings.port), family=family, backlog=_BACKLOG)
+        yield task
+    finally:
+        server.should_exit = True
+        (end,) = await asyncio.gather(task, return_exceptions=True)
+        if isinstance(end, Exception):
+            log.error("server.failed", error=describe(end))
+
+
+def _socket(host: str, port: int, names: str) -> socket:
+    family = AF_INET6 if ":" in host else AF_INET
+    try:
+        return create_server((host, port), family=family, backlog=_BACKLOG)
     except (OSError, gaierror) as error:
         raise ServeError(
-            f"Cannot listen on {settings.host}:{settings.port}: {error.strerror}; choose another"
-            " --host or --port."
+            f"Cannot listen on {host}:{port}: {error.strerror}; choose another {names}."
         ) from error
 
 
@@ -243,9 +261,9 @@ async def _until_asked(stopping: asyncio.Event, server: asyncio.Task[None]) -> N
         raise ServeError("The server has ended by itself; the log says why.")
 
 
-def _config(settings: Settings, resources: Resources) -> uvicorn.Config:
+def _config(settings: Settings, app: FastAPI) -> uvicorn.Config:
     return uvicorn.Config(
-        create_app(resources),
+        app,
         host=settings.host,
         port=settings.port,
         http=connections(_bounds(settings)),

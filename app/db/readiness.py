@@ -24,6 +24,16 @@ _WRITE = text(
 )
 
 
+async def ping(db: Database) -> None:
+    """Ask the database for nothing.
+
+    Raises:
+        ServiceError: it does not answer.
+    """
+    async with db.snapshot() as session:
+        await session.execute(text("select 1"))
+
+
 class Readiness:
     """What one process knows of its database."""
 

@@ -186,8 +186,7 @@ async def test_a_database_restored_without_the_extension_is_refused_and_mended(
         with psycopg.connect(url) as connection:
             assert connection.execute(_VECTORS).fetchall() == [(2,), (1,)]
             assert connection.execute(_COLUMNS).fetchall() == columns
-        again = _command(url, "migrate", "--recreate-vectors")
-        assert "Made anew: nothing" in again.stdout
+        assert migrate.upgrade(url, recreates_vectors=True) == []
         with psycopg.connect(url) as connection:
             assert connection.execute(_VECTORS).fetchall() == [(2,), (1,)]
 
@@ -199,7 +198,7 @@ def _is_refused(url: str) -> None:
     assert "lacks the `vector` extension" in start.stderr
     with psycopg.connect(url) as connection:
         connection.execute(b"create extension vector")
-    for command in ("serve", "worker", "migrate"):
+    for command in ("serve", "migrate"):
         told = _command(url, command)
         assert (told.returncode, told.stdout) == (1, ""), command
         assert told.stderr.count("\n") == 1, told.stderr
