@@ -72,6 +72,7 @@ _WORDS = {
     _WRONG_PASSWORD: "The database does not take the password of this service.",
     _UNKNOWN_DATABASE: "The database of this service does not exist on its server.",
     _READ_ONLY: "The database is read-only at the moment.",
+    _NOT_SUPPORTED: "The database is read-only at the moment.",
     _STARTING: "The database is starting or stopping at the moment.",
     _POOL: "All connections to the database are in use at the moment.",
 }

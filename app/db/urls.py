@@ -63,6 +63,9 @@ def _read(address: str) -> str:
     ports = [port for port in str(found.get("port", "")).split(",") if port]
     if not all(port.isdecimal() and 0 < int(port) <= _MAX_PORT for port in ports):
         raise AddressError(f"its port is no number from 1 to {_MAX_PORT}; {_FORMS}")
-    if "@" in str(found.get("host", "")):
-        raise AddressError(f"its host holds an @; {_FORMS}")
+    if "@" in str(found.get("host", "")) or (
+        # It may be a part of the password, which libpq ends at the first slash.
+        "@" in str(found.get("dbname", "")) and "://" in address and "%40" not in address
+    ):
+        raise AddressError(f"it holds an @ that belongs to no user or password; {_FORMS}")
     return address

@@ -1,8 +1,6 @@
 """Ready means that a create and a search would work: what a restored database lacks is told."""
 
-import os
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -32,6 +30,7 @@ from migrations.needed import TRIGGERS, VECTOR_TABLES, needed
 from tests.conftest import ADMIN_KEY
 from tests.schema.conftest import database_beside
 from tests.support.bank import ok
+from tests.support.commands import command, sentence
 from tests.support.errors import refusal
 from tests.support.keys import client_with
 from tests.support.operations import USER
@@ -85,17 +84,6 @@ def _restore(dump: Path, url: str) -> None:
     kept = dump.with_suffix(".list")
     kept.write_text("\n".join(line for line in listed if " EXTENSION " not in line))
     _tool("pg_restore", f"--use-list={kept}", f"--dbname={url}", str(dump))
-
-
-def _command(url: str, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "-m", "app.cli", *arguments],
-        env={**os.environ, "MEMORY_BANK_DATABASE_URL": url, "MEMORY_BANK_EMBEDDER": "hash"},
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
 
 
 @pytest.fixture
@@ -171,7 +159,7 @@ async def test_a_database_restored_without_the_extension_is_refused_and_mended(
     with database_beside(database_url, "restored") as url:
         _restore(dump, url)
         _is_refused(url)
-        mended = _command(url, "migrate", "--recreate-vectors")
+        mended = command("migrate", "--recreate-vectors", database_url=url)
         assert (mended.returncode, mended.stderr) == (0, "")
         assert "Made anew: memory_vectors, task_vectors." in mended.stdout
         migrate.check(url)
@@ -193,14 +181,10 @@ async def test_a_database_restored_without_the_extension_is_refused_and_mended(
 
 def _is_refused(url: str) -> None:
     """Start and migrate say what is missing, and how to mend it; nothing is a traceback."""
-    start = _command(url, "serve")
-    assert (start.returncode, start.stdout) == (1, "")
-    assert "lacks the `vector` extension" in start.stderr
+    assert "lacks the `vector` extension" in sentence("serve", database_url=url)
     with psycopg.connect(url) as connection:
         connection.execute(b"create extension vector")
-    for command in ("serve", "migrate"):
-        told = _command(url, command)
-        assert (told.returncode, told.stdout) == (1, ""), command
-        assert told.stderr.count("\n") == 1, told.stderr
-        assert "lacks table memory_vectors, table task_vectors" in told.stderr
-        assert "`memory-bank migrate --recreate-vectors`" in told.stderr
+    for start in ("serve", "migrate"):
+        told = sentence(start, database_url=url)
+        assert "lacks table memory_vectors, table task_vectors" in told
+        assert "`memory-bank migrate --recreate-vectors`" in told
