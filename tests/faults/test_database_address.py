@@ -18,10 +18,11 @@ from sqlalchemy import make_url, text
 from app.db import migrate
 from app.db.engine import open_engine
 from app.db.listen import listen
+from app.db.migrate import SchemaError
 from app.db.session import Database
 from app.settings import Settings
 from tests.schema.conftest import database_beside
-from tests.support.commands import command, sentence
+from tests.support.commands import sentence
 from tests.support.live import KEY, free_port, live_server
 from tests.support.operations import USER
 
@@ -68,8 +69,7 @@ async def test_of_several_hosts_one_that_answers_is_used(
 
 def test_a_server_starts_with_several_hosts(own_url: str, tmp_path: Path) -> None:
     address = _two_hosts(own_url, "url")
-    migrated = command("migrate", database_url=address)
-    assert (migrated.returncode, migrated.stderr) == (0, "")
+    migrate.upgrade(address)
     settings = {"MEMORY_BANK_DATABASE_URL": address, "MEMORY_BANK_EMBEDDER": "hash"}
     with live_server(tmp_path, **settings) as server:
         assert httpx.get(f"{server.url}/readyz").status_code == 200
@@ -80,21 +80,14 @@ def test_a_server_starts_with_several_hosts(own_url: str, tmp_path: Path) -> Non
     [
         (
             "serve",
-            {"database_url": f"mysql://u:{_SECRET}@h/d"},
-            "MEMORY_BANK_DATABASE_URL is no address of Postgres: it begins with another scheme",
-        ),
-        (
-            "migrate",
             {"database_url": f"postgresql://u:{_SECRET}@a:{_SECRET},b:2/d"},
             "MEMORY_BANK_DATABASE_URL is no address of Postgres: its port is no number",
         ),
         (
-            "keys list",
+            "migrate",
             {"database_url": f"postgresql://u:{_SECRET}@127.0.0.1:1/d"},
             "The database cannot be reached (connection to server at",
         ),
-        ("worker", {"username": "stranger"}, "does not let the user in ("),
-        ("serve", {"database": "elsewhere"}, "The database is not there ("),
         (
             "worker",
             {"listen_url": f"mysql://u:{_SECRET}@h/d"},
@@ -105,12 +98,24 @@ def test_a_server_starts_with_several_hosts(own_url: str, tmp_path: Path) -> Non
 def test_what_is_wrong_with_an_address_is_one_sentence(
     database_url: str, start: str, settings: dict[str, str], told: str
 ) -> None:
-    own = {name: settings[name] for name in ("username", "database") if name in settings}
-    url = make_url(database_url).set(**own).render_as_string()  # type: ignore[arg-type]  # the parts of an address
-    given = {"database_url": url, **{one: settings[one] for one in settings.keys() - own.keys()}}
-    said = sentence(*start.split(), **given)
+    said = sentence(start, **{"database_url": database_url, **settings})
     assert told in said
     assert _SECRET not in said
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"username": "stranger"}, "does not let the user in .*; check the user and the password"),
+        ({"database": "elsewhere"}, "is not there .*; create it, or name another"),
+    ],
+)
+def test_who_or_what_is_not_there_is_told_apart(
+    database_url: str, changed: dict[str, str], told: str
+) -> None:
+    url = make_url(database_url).set(**changed).render_as_string()  # type: ignore[arg-type]  # the parts of an address
+    with pytest.raises(SchemaError, match=told):
+        migrate.check(url)
 
 
 @contextmanager
@@ -170,19 +175,16 @@ def pooled(own_url: str) -> str:
 
 
 @pytest.mark.parametrize("line", ["", "ignore_startup_parameters = options"])
-@pytest.mark.parametrize("start", ["serve", "worker"])
-def test_a_pooler_without_its_setting_is_told(
-    pooled: str, tmp_path: Path, start: str, line: str
-) -> None:
+def test_a_pooler_without_its_setting_is_told(pooled: str, tmp_path: Path, line: str) -> None:
     with _pooler(pooled, tmp_path, line) as url:
-        said = sentence(start, database_url=url)
+        said = sentence("serve", database_url=url)
     assert "behind a pooler in transaction mode" in said
     assert "set MEMORY_BANK_DATABASE_BEHIND_POOLER to true" in said
 
 
 def test_behind_a_pooler_all_is_served(pooled: str, tmp_path: Path) -> None:
     with _pooler(pooled, tmp_path) as url:
-        assert command("migrate", database_url=url).returncode == 0
+        migrate.upgrade(url)
         settings = {
             "MEMORY_BANK_DATABASE_URL": url,
             "MEMORY_BANK_DATABASE_BEHIND_POOLER": "true",
