@@ -1,4 +1,4 @@
-"""What a database has once the migrations have run, for whoever looks whether it is all there."""
+"""The things that the migrations leave in a database, for whoever looks whether all are there."""
 
 import functools
 from collections.abc import Iterator

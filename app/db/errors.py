@@ -54,13 +54,13 @@ _TELLING = ("08", "0A", "25", "28", "3D", "53", "57", "58", "F0", "XX")
 # A connection that is refused has no state: the driver has the server's words alone. Those of a
 # server that speaks another language than English say that it cannot be reached.
 _REFUSALS = (
-    (re.compile(r"too many (clients|connections)|connection slots are reserved"), "53300"),
-    (re.compile(r"password authentication failed|no password supplied"), _WRONG_PASSWORD),
     (
-        re.compile(r'role ".*" does not exist|no pg_hba\.conf entry|not permitted to log in'),
-        "28000",
+        re.compile(r"too many (clients|connections)|connection slots are reserved"),
+        _TOO_MANY_CONNECTIONS,
     ),
-    (re.compile(r"[Aa]uthentication failed|no such user"), _UNKNOWN_USER),
+    (re.compile(r"password authentication failed|no password supplied"), _WRONG_PASSWORD),
+    (re.compile(r'role ".*" does not exist|no such user|not permitted to log in'), _UNKNOWN_USER),
+    (re.compile(r"no pg_hba\.conf entry|[Aa]uthentication failed"), _UNKNOWN_USER),
     (re.compile(r'database ".*" does not exist|no such database'), _UNKNOWN_DATABASE),
     (re.compile(r"the database system is"), _STARTING),
     (re.compile(r"unsupported startup parameter"), _PROTOCOL),
@@ -100,7 +100,7 @@ def first_line(error: BaseException | None) -> str:
 
 @dataclass
 class _Said:
-    """When a state was told in the log, and how often it has come since."""
+    """The last line of the log about a state, and how often that has come since."""
 
     at: float
     left_out: int = 0

@@ -35,7 +35,7 @@ async def ping(db: Database) -> None:
 
 
 class Readiness:
-    """What one process knows of its database."""
+    """The checks that one process makes of its database."""
 
     def __init__(self, db: Database, clock: Clock) -> None:
         self._db = db

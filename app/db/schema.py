@@ -1,4 +1,4 @@
-"""Whether all is there that this release needs of its database: one look at the catalogue."""
+"""A look at the catalogue for what this release needs of its database and does not find there."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
