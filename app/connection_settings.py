@@ -60,6 +60,14 @@ class ConnectionSettings(BaseModel):
         description='JSON array of origins whose pages may call, such as `["https://example.com"]`;'
         ' `["*"]`: all. Requests of other pages are refused.',
     )
+    metrics_port: int = Field(
+        0,
+        ge=0,
+        le=65_535,
+        description="Port of `serve` with `/metrics`, `/healthz` and `/readyz` alone, for which no"
+        " key is needed; 0: none.",
+    )
+    metrics_host: str = Field("127.0.0.1", description="Address that `metrics_port` is on.")
     max_connections: int = Field(
         900,
         ge=1,

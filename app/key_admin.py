@@ -25,8 +25,9 @@ from app.core.paging import MAX_PAGE_SIZE, PageRequest
 from app.core.permissions import Permission
 from app.db import migrate
 from app.db.clock import DatabaseClock, Skew
-from app.db.engine import open_engine, plain_url
+from app.db.engine import open_engine
 from app.db.session import Database
+from app.db.urls import plain_url
 from app.engines.service import EngineService
 from app.postgres.embedded import embedded_postgres
 from app.postgres.process import PostgresStartError
@@ -100,9 +101,9 @@ async def database_of(settings: Settings, *, may_make: bool) -> AsyncIterator[st
         SchemaError: the database is not ready for this release.
     """
     if settings.database_url is not None:
-        url = plain_url(settings.database_url.get_secret_value())
+        url = settings.database_url.get_secret_value()
         await asyncio.to_thread(migrate.check, url, settings.database_connect_timeout_seconds)
-        yield url
+        yield plain_url(url)
         return
     running = await asyncio.to_thread(find_running, settings.data_dir)
     if running is not None:

@@ -9,6 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.security import APIKeyHeader, HTTPBearer
 from starlette.middleware import Middleware
 
+from app.access.remembered import MetricsReaders
 from app.access.routes import router as keys
 from app.access.service import AccessService
 from app.access.tokens import TokenService
@@ -18,6 +19,7 @@ from app.bulk.routes import router as bulk
 from app.bulk.service import BATCH_CREATE, BulkService
 from app.contexts.routes import router as contexts
 from app.costs.routes import router as costs
+from app.db.readiness import ping
 from app.engines.directory import Directory
 from app.engines.routes import children as engine_children
 from app.engines.routes import router as engines
@@ -56,10 +58,11 @@ from app.web.document import tidied
 from app.web.encodings import PlainBody
 from app.web.hosts import Hosts
 from app.web.incoming import Pace
-from app.web.metrics import GaugeRefresh
+from app.web.metrics import DATABASE, GaugeRefresh
 from app.web.middleware import Faults, RequestLog
 from app.web.origins import Origins
 from app.web.paths import CanonicalPath
+from app.web.probes import create_probes
 from app.web.query import QueryNames
 from app.web.routing import AdmittedRoute
 from app.web.unknown import Paths
@@ -139,7 +142,8 @@ def create_app(resources: Resources) -> FastAPI:
     app.state.resources = resources
     app.state.gauges = _gauges(resources)
     tokens = TokenService.of(settings, resources.clock)
-    app.state.authenticator = AccessService(resources.db, resources.clock, tokens)
+    readers = MetricsReaders.of(resources)
+    app.state.authenticator = AccessService(resources.db, resources.clock, tokens, readers)
     app.state.gate = _gate(resources)
     resources.response_readers.update(_readers(resources))
     _watch_events(resources)
@@ -161,6 +165,11 @@ def create_app(resources: Resources) -> FastAPI:
 def _pace(settings: Settings) -> Pace:
     """Return how slowly bodies may come."""
     return Pace(settings.body_seconds, settings.body_min_bytes_per_second)
+
+
+def create_metrics_app(resources: Resources) -> FastAPI:
+    """Build what is served beside the application, without a key: health and metrics."""
+    return create_probes(resources, _gauges(resources))
 
 
 def _readers(resources: Resources) -> dict[str, ResponseReader]:
@@ -198,7 +207,7 @@ def _gauges(resources: Resources) -> GaugeRefresh:
         "embedding": reembedding_metrics.refresh,
     }
     bound = {source: partial(refresh, resources) for source, refresh in refreshers.items()}
-    return GaugeRefresh(resources.clock, bound)
+    return GaugeRefresh(resources.clock, {DATABASE: partial(ping, resources.db), **bound})
 
 
 def openapi(app: FastAPI) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from socket import AF_INET, AF_INET6, create_server, gaierror, socket
 
 import structlog
 import uvicorn
+from fastapi import FastAPI
 from typing_extensions import override
 
 from app.access.credentials import is_mistyped
@@ -17,12 +18,13 @@ from app.access.service import AccessService
 from app.core.clock import Clock, SystemClock
 from app.core.failures import describe
 from app.db import migrate
-from app.db.engine import open_engine, plain_url
+from app.db.engine import connect_arguments, open_engine
 from app.db.session import Database
+from app.db.urls import plain_url
 from app.engines.service import EngineService
 from app.lag import watched
 from app.llm.factory import open_embedder
-from app.main import create_app
+from app.main import create_app, create_metrics_app
 from app.memories.embedding import EngineEmbedding
 from app.operations import claims
 from app.postgres.embedded import embedded_postgres
@@ -31,6 +33,7 @@ from app.settings import Settings
 from app.watchdog import SIGNALS, Watchdog
 from app.web.admission import Gate
 from app.web.connections import Bounds, connections
+from app.web.room import GivingUp
 from app.worker import working
 
 log = structlog.get_logger()
@@ -138,11 +141,19 @@ async def _database(settings: Settings) -> AsyncIterator[str]:
 
 
 async def _checked(settings: Settings) -> str:
-    """Return the address of the external database, which is ready for this release."""
+    """Return the address of the external database, which is ready for this release.
+
+    Raises:
+        SchemaError: it is not ready, or cannot be used with these settings.
+    """
     assert settings.database_url is not None
-    url = plain_url(settings.database_url.get_secret_value())
+    url = settings.database_url.get_secret_value()
     await asyncio.to_thread(migrate.check, url, settings.database_connect_timeout_seconds)
-    return url
+    if not settings.database_behind_pooler:
+        await asyncio.to_thread(migrate.check_direct, url, connect_arguments(settings))
+    if settings.listen_url is not None:
+        migrate.check_address(settings.listen_url.get_secret_value(), "MEMORY_BANK_LISTEN_URL")
+    return plain_url(url)
 
 
 class _Server(uvicorn.Server):
@@ -178,6 +189,8 @@ async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Lis
         await worker.enter_async_context(watched())
         if settings.database_url is None:
             await worker.enter_async_context(working(resources))
+        if settings.metrics_port:
+            await server.enter_async_context(_metrics_listening(settings, resources))
         yield await server.enter_async_context(_listening(settings, resources))
     finally:
         await asyncio.gather(server.aclose(), worker.aclose())
@@ -185,27 +198,45 @@ async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Lis
 
 @asynccontextmanager
 async def _listening(settings: Settings, resources: Resources) -> AsyncIterator[Listening]:
-    with _socket(settings) as bound:
-        server = _Server(_config(settings, resources))
+    with _socket(settings.host, settings.port, "--host or --port") as bound:
+        app = create_app(resources)
         _keep_what_is_there()
-        task = asyncio.create_task(server.serve(sockets=[bound]))
-        try:
+        gate: Gate = app.state.gate
+        config = _config(settings, app, gate.limits.give_up_body)
+        async with _served(config, bound) as task:
             yield Listening(bound.getsockname()[1], task)
-        finally:
-            server.should_exit = True
-            (end,) = await asyncio.gather(task, return_exceptions=True)
-            if isinstance(end, Exception):
-                log.error("server.failed", error=describe(end))
 
 
-def _socket(settings: Settings) -> socket:
-    family = AF_INET6 if ":" in settings.host else AF_INET
+@asynccontextmanager
+async def _metrics_listening(settings: Settings, resources: Resources) -> AsyncIterator[None]:
+    names = "MEMORY_BANK_METRICS_HOST or MEMORY_BANK_METRICS_PORT"
+    with _socket(settings.metrics_host, settings.metrics_port, names) as bound:
+        config = _config(settings, create_metrics_app(resources), _has_no_bodies)
+        async with _served(config, bound):
+            yield
+
+
+@asynccontextmanager
+async def _served(config: uvicorn.Config, bound: socket) -> AsyncIterator[asyncio.Task[None]]:
+    """Serve on a socket beside the block; give the task that ends when the server does."""
+    server = _Server(config)
+    task = asyncio.create_task(server.serve(sockets=[bound]))
     try:
-        return create_server((settings.host, settings.port), family=family, backlog=_BACKLOG)
+        yield task
+    finally:
+        server.should_exit = True
+        (end,) = await asyncio.gather(task, return_exceptions=True)
+        if isinstance(end, Exception):
+            log.error("server.failed", error=describe(end))
+
+
+def _socket(host: str, port: int, names: str) -> socket:
+    family = AF_INET6 if ":" in host else AF_INET
+    try:
+        return create_server((host, port), family=family, backlog=_BACKLOG)
     except (OSError, gaierror) as error:
         raise ServeError(
-            f"Cannot listen on {settings.host}:{settings.port}: {error.strerror}; choose another"
-            " --host or --port."
+            f"Cannot listen on {host}:{port}: {error.strerror}; choose another {names}."
         ) from error
 
 
@@ -234,14 +265,17 @@ async def _until_asked(stopping: asyncio.Event, server: asyncio.Task[None]) -> N
         raise ServeError("The server has ended by itself; the log says why.")
 
 
-def _config(settings: Settings, resources: Resources) -> uvicorn.Config:
-    app = create_app(resources)
-    gate: Gate = app.state.gate
+def _has_no_bodies(*, slow: bool) -> bool:  # noqa: ARG001 - the form of `GivingUp`
+    """Give up no body: probes have none."""
+    return False
+
+
+def _config(settings: Settings, app: FastAPI, give_up_body: GivingUp) -> uvicorn.Config:
     return uvicorn.Config(
         app,
         host=settings.host,
         port=settings.port,
-        http=connections(_bounds(settings), gate.limits.give_up_body),
+        http=connections(_bounds(settings), give_up_body),
         ws="none",
         log_config=None,
         access_log=False,

@@ -105,7 +105,9 @@ class Settings(TaskSettings, EmbeddingSettings, TokenSettings, ConnectionSetting
 
     # Database
     database_url: SecretStr | None = Field(
-        None, description="External Postgres (`postgresql://...`); absent: the embedded one."
+        None,
+        description="External Postgres (`postgresql://...`, or `host=...`); absent: the embedded"
+        " one.",
     )
     listen_url: SecretStr | None = Field(
         None, description="Direct connection for LISTEN when `database_url` is a pooler."

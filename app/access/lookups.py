@@ -119,6 +119,11 @@ class KeyLookups:
             return None
         return await self._look_up(secret_hash, now)
 
+    @property
+    def version(self) -> int | None:
+        """That of the keys as they were last seen; None: not seen, or none has ended ever."""
+        return self._version
+
     def forget(self) -> None:
         """Know nothing: this process has changed something."""
         self._confirmed = None

@@ -21,7 +21,7 @@ from app.web.room import is_reserved, no_room
 
 PUBLIC_PATHS = frozenset({"/", "/healthz", "/readyz"})
 """The only paths that need no key."""
-_METRICS_PATH = "/metrics"
+METRICS_PATH = "/metrics"
 
 _FAILURES = Counter(
     "memory_bank_authentication_failures_total",
@@ -44,8 +44,10 @@ class Authentication:
             await self._app(scope, receive, send)
             return
         authenticator: Authenticator = scope["app"].state.authenticator
+        asks_for_metrics = scope["path"] == METRICS_PATH
+        find = authenticator.authenticate_reader if asks_for_metrics else authenticator.authenticate
         try:
-            caller = await authenticator.authenticate(_secret(scope))
+            caller = await find(_secret(scope))
             if is_reserved(scope):
                 _check_reserve(scope, caller)
         except ServiceError as error:
@@ -64,7 +66,7 @@ def _check_reserve(scope: Scope, caller: Caller) -> None:
     Raises:
         Unavailable: the caller has to wait until there is room for all.
     """
-    if scope["path"] != _METRICS_PATH and not caller.may(Permission.KEYS_MANAGE):
+    if scope["path"] != METRICS_PATH and not caller.may(Permission.KEYS_MANAGE):
         raise no_room()
 
 

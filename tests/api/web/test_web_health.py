@@ -59,6 +59,7 @@ async def test_what_is_ready_says_of_what_it_consists(client: httpx.AsyncClient)
         "checks": {
             "database": "ok",
             "schema": "ok",
+            "writes": "ok",
             "embedder": "scripted/1",
             "model": "scripted/1",
             "writer": "builtin-rules/1",
@@ -74,6 +75,7 @@ async def test_nothing_is_ready_while_the_model_loads(resources: Resources) -> N
         assert _checks(await client.get(_READY)) == {
             "database": "ok",
             "schema": "ok",
+            "writes": "ok",
             "embedder": "loading",
         }
         assert (await client.get(_HEALTH)).status_code == 200
