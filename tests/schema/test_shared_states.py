@@ -18,10 +18,18 @@ _SESSIONS: list[_Row] = [
     ("gone", "42", {"user:x": "expired", "b": 1}, "12:00", "yesterday"),
     ("plain", "44", {"a": [1]}, "09:00", "tomorrow"),
 ]
-_OWN = {"b": {"a": 1}, "a": {}, "c": {"users": 1, "apple:": 1}, "gone": {"b": 1}}
-_OWN["plain"] = {"a": [1]}
-_USERS = {"42": {"user:x": "new", "user:y": 1}, "43": {"user:x": "other"}}
-_APP = {"app:v": {"n": None}}
+_OWN: dict[str, dict[str, Any]] = {
+    "b": {"a": 1},
+    "a": {},
+    "c": {"users": 1, "apple:": 1},
+    "gone": {"b": 1},
+    "plain": {"a": [1]},
+}
+_USERS: dict[str, dict[str, Any]] = {
+    "42": {"user:x": "new", "user:y": 1},
+    "43": {"user:x": "other"},
+}
+_APP: dict[str, Any] = {"app:v": {"n": None}}
 
 
 @pytest.fixture
@@ -32,7 +40,7 @@ def url(empty_database_url: str) -> str:
     return empty_database_url
 
 
-def _states(connection: psycopg.Connection[Any], table: str, key: str) -> dict[str, Any]:
+def _states(connection: psycopg.Connection[Any], table: str, key: str) -> dict[Any, Any]:
     rows = connection.execute(f"select {key}, state from {table}".encode())
     return dict(rows.fetchall())
 
@@ -88,5 +96,5 @@ def test_sessions_show_the_time_of_their_newest_event(url: str) -> None:
     migrate.upgrade(url)
     with psycopg.connect(url) as connection:
         shown = b"select session_id, to_char(shown_update_time, 'HH24:MI') from sessions"
-        found = dict(connection.execute(shown).fetchall())
+        found: dict[str, str] = dict(connection.execute(shown).fetchall())
     assert found == {name: case[3] for name, case in cases.items()}

@@ -132,7 +132,7 @@ async def test_what_all_sessions_share_is_read_but_not_changed(
     path, shared = f"/sessions/s-{first}", {"app:tone": "warm"}
     ok(await bank.patch(path, json={"sessionState": {"a": 1, **shared}}))
     for delta in ({"app:tone": "cold"}, {"app:new": 1}, {"app:tone": None}, {"app:new": None}):
-        changed = {"actions": {"stateDelta": {**delta, "user:a": 1}}}
+        changed: Json = {"actions": {"stateDelta": {**delta, "user:a": 1}}}
         requests: dict[str, tuple[str, str, Json]] = {
             "actions.stateDelta": ("POST", f"{path}:appendEvent", event(**changed)),
             "events[0].actions.stateDelta": (

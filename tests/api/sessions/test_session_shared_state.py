@@ -157,7 +157,7 @@ async def test_concurrent_events_lose_no_keys(client: httpx.AsyncClient) -> None
     keys = [f"{prefix}:{number}" for prefix in ("user", "app") for number in range(12)]
 
     async def send(number: int, key: str) -> None:
-        body = {"actions": {"stateDelta": {key: number, f"own{number}": 1}}}
+        body: Json = {"actions": {"stateDelta": {key: number, f"own{number}": 1}}}
         await append(client, paths[number % 4], **body)
 
     await asyncio.gather(*(send(number, key) for number, key in enumerate(keys)))
@@ -180,7 +180,7 @@ class TestTheirSizes:
     ) -> None:
         half, key = "x" * (_MOST // 2), f"{prefix}b"
         path = await new_path(client, sessionState={f"{prefix}a": half})
-        delta = {"actions": {"stateDelta": {key: half}}}
+        delta: Json = {"actions": {"stateDelta": {key: half}}}
         requests: list[tuple[str, str, str, Json]] = [
             ("POST", f"{path}:appendEvent", "actions.stateDelta", event(**delta)),
             (
