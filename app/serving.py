@@ -396,5 +396,5 @@ def _announce(settings: Settings, port: int, process: Opened) -> None:
 
 def offline_resources(settings: Settings) -> Resources:
     """Return resources that are connected to nothing, to describe the application with."""
-    database = Database(open_engine("postgresql:///", settings))
+    database = Database(open_engine("postgresql:///nowhere", settings))
     return Resources(settings, SystemClock(), database, "", open_embedder(settings))
