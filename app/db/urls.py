@@ -58,7 +58,7 @@ def _read(address: str) -> str:
         # What libpq quotes may be a part of the password.
         why = _QUOTED.sub('"..."', str(error).strip())
         raise AddressError(f"{why}; {_FORMS}") from None
-    if not found:
+    if not address:
         raise AddressError(f"it is empty; {_FORMS}")
     ports = [port for port in str(found.get("port", "")).split(",") if port]
     if not all(port.isdecimal() and 0 < int(port) <= _MAX_PORT for port in ports):
