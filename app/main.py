@@ -123,17 +123,7 @@ def create_app(resources: Resources) -> FastAPI:
         # Its records of failed requests would hold what was sent, and its look for a receiver
         # costs every request.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
-        middleware=[
-            Middleware(RequestLog),
-            Middleware(Hosts, settings.allowed_hosts),
-            Middleware(Origins, settings.cors_origins),
-            Middleware(Faults),
-            Middleware(CanonicalPath),
-            Middleware(QueryNames),
-            Middleware(Authentication),
-            Middleware(PlainBody),
-            Middleware(JsonBody, settings.max_body_bytes, _pace(settings)),
-        ],
+        middleware=_middleware(settings),
         dependencies=[
             Security(HTTPBearer(auto_error=False)),
             Security(APIKeyHeader(name="x-goog-api-key", auto_error=False)),
@@ -162,9 +152,20 @@ def create_app(resources: Resources) -> FastAPI:
     return app
 
 
-def _pace(settings: Settings) -> Pace:
-    """Return how slowly bodies may come."""
-    return Pace(settings.body_seconds, settings.body_min_bytes_per_second)
+def _middleware(settings: Settings) -> list[Middleware]:
+    """Return what every request passes, the outermost first."""
+    pace = Pace(settings.body_seconds, settings.body_min_bytes_per_second)
+    return [
+        Middleware(RequestLog),
+        Middleware(Hosts, settings.allowed_hosts),
+        Middleware(Origins, settings.cors_origins),
+        Middleware(Faults),
+        Middleware(CanonicalPath),
+        Middleware(QueryNames),
+        Middleware(Authentication),
+        Middleware(PlainBody),
+        Middleware(JsonBody, settings.max_body_bytes, pace),
+    ]
 
 
 def create_metrics_app(resources: Resources) -> FastAPI:

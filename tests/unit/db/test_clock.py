@@ -88,7 +88,7 @@ async def test_a_database_that_is_away_changes_nothing(settings: Settings) -> No
     await away.close()
     assert clock.now() == START
     assert skew.found is None
-    assert [line["event"] for line in lines] == ["clock.not_measured"]
+    assert [line["event"] for line in lines] == ["database.failed", "clock.not_measured"]
 
 
 async def test_it_is_told_at_most_once_a_minute(database: Database, passing: _Passing) -> None:
