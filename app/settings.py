@@ -250,6 +250,12 @@ class Settings(TaskSettings, EmbeddingSettings, TokenSettings, ConnectionSetting
     max_metadata_value_chars: int = Field(
         4_096, ge=1, le=4_096, description="Longest text among a memory's metadata."
     )
+    max_shared_state_bytes: int = Field(
+        1024 * 1024,
+        ge=1_024,
+        description="Longest state, as JSON, that the sessions of a user share (`user:` keys), and"
+        " that all sessions of an engine do (`app:` keys).",
+    )
     max_session_policies: int = Field(
         20,
         ge=0,

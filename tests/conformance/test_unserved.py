@@ -3,6 +3,8 @@
 Source: wire specification, section 15.
 """
 
+from typing import Any
+
 import httpx
 
 from tests.support.official import Bank, Client, invalid, refused
@@ -23,7 +25,7 @@ def test_what_runs_agents_is_not_served(vertex: Client, http: httpx.Client, engi
         vertex.agent_engines.create(config=config)
     with invalid("spec"):
         vertex.agent_engines.update(name=engine, config=config)
-    traffic = {"traffic_split_always_latest": {}}
+    traffic: dict[str, Any] = {"traffic_split_always_latest": {}}
     with invalid("trafficConfig"):
         vertex.agent_engines.update(name=engine, config={"traffic_config": traffic})
     assert "displayName" not in http.get(engine).json()

@@ -35,6 +35,12 @@ TRIGGERS = {
     ("stream_events", "INSERT", _STATEMENT),
     ("stream_events", "UPDATE", _STATEMENT),
     ("stream_events", "DELETE", _STATEMENT),
+    ("user_states", "INSERT", _STATEMENT),
+    ("user_states", "UPDATE", _STATEMENT),
+    ("user_states", "DELETE", _STATEMENT),
+    ("app_states", "INSERT", _STATEMENT),
+    ("app_states", "UPDATE", _STATEMENT),
+    ("app_states", "DELETE", _STATEMENT),
     ("task_artifacts", "INSERT", _STATEMENT),
     ("task_artifacts", "UPDATE", _STATEMENT),
     ("task_artifacts", "DELETE", _STATEMENT),
@@ -57,9 +63,16 @@ _ROWS = (
     """,
     """
     insert into sessions (engine_id, session_id, user_id, display_name, session_state, version,
-                          create_time, update_time, expire_time)
-    values (1, 'a', '42', 'name', '{"a": [1, 2]}', 1, now(), now(), now()),
-           (2, 'b', '42', null, '{}', 1, now(), now(), now())
+                          create_time, update_time, shown_update_time, expire_time)
+    values (1, 'a', '42', 'name', '{"a": [1, 2]}', 1, now(), now(), now(), 'infinity'),
+           (2, 'b', '42', null, '{}', 1, now(), now(), now(), 'infinity')
+    """,
+    """
+    insert into user_states (engine_id, user_id, state)
+    values (1, '42', '{"user:a": "ü"}'), (2, '42', '{"user:b": 1}')
+    """,
+    """
+    insert into app_states (engine_id, state) values (1, '{"app:a": [1, 2]}')
     """,
     """
     insert into session_events (engine_id, session_id, seq, event_id, author, invocation_id,

@@ -40,6 +40,10 @@ _RECOUNT = f"""
         select engine_id, 0, 0, 0, {_length("text", "policy", "template")}, 0
         from session_summaries
         union all
+        select engine_id, 0, 0, 0, {_length("state")}, 0 from user_states
+        union all
+        select engine_id, 0, 0, 0, {_length("state")}, 0 from app_states
+        union all
         select engine_id, 0, 0, 1, size_bytes, 0 from session_events
         union all
         select engine_id, 0, 0, 1, content_bytes, 0 from stream_events where content is not null

@@ -122,19 +122,25 @@ class _Caller:
             await self._client.post(f"{API}/{self._chance.choice(names)}:undo")
 
     async def open_session(self) -> None:
-        fields = {"sessionState": {"n": self._chance.randint(0, 999)}, "labels": {"a": "b"}}
+        state = {self._key(): self._chance.randint(0, 999), "temp:t": 1}
+        fields = {"sessionState": state, "labels": {"a": "b"}}
         await self._post("/sessions", {"userId": self._chance.choice("12"), **fields})
 
     async def update_session(self) -> None:
         if (name := await self._any("sessions")) is not None:
-            body: Json = {"displayName": self._text(), "sessionState": {"a": "b" * 50}}
+            body: Json = {"displayName": self._text(), "sessionState": {self._key(): "b" * 50}}
+            body["sessionState"] |= {self._key(): None}
             ok(await self._client.patch(f"{API}/{name}", json=body))
 
     async def append(self) -> None:
         if (name := await self._any("sessions")) is not None:
-            actions: Json = {"stateDelta": {self._chance.choice("abc"): self._text()}}
+            actions: Json = {"stateDelta": {self._key(): self._text()}}
             body = event(self._text(), actions=self._chance.choice([actions, {}]))
             ok(await self._client.post(f"{API}/{name}:appendEvent", json=body))
+
+    def _key(self) -> str:
+        """Return a key of a session's state, of its user's or of the engine's."""
+        return self._chance.choice(["", "user:", "app:"]) + self._chance.choice("abc")
 
     async def delete_session(self) -> None:
         """Its events go by the cascade of the foreign key."""
@@ -273,7 +279,8 @@ async def test_neither_writers_nor_the_sweep_wait_for_a_transaction_under_way(
     await create_memory(client, "tea")
     insert = text(
         "insert into sessions (engine_id, session_id, user_id, version, create_time, update_time,"
-        " expire_time) values (1, 'a', '42', 1, now(), now(), now() + interval '1 day')"
+        " shown_update_time, expire_time)"
+        " values (1, 'a', '42', 1, now(), now(), now(), now() + interval '1 day')"
     )
     async with asyncio.timeout(5), database.engine.begin() as other:
         await other.execute(insert)
@@ -291,7 +298,8 @@ async def test_a_writer_that_meets_the_sweep_goes_on_where_it_ends(
     """The sweep has taken the row to which the connection is about to add."""
     async with database.engine.connect() as writer:
         session = "insert into sessions (engine_id, session_id, user_id, version, create_time,"
-        session += " update_time, expire_time) values (1, '{}', '42', 1, now(), now(), now())"
+        session += " update_time, shown_update_time, expire_time)"
+        session += " values (1, '{}', '42', 1, now(), now(), now(), now())"
         await writer.execute(text(session.format("a")))
         await writer.commit()
         async with database.transaction() as sweep:

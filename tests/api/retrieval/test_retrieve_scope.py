@@ -89,9 +89,11 @@ async def test_a_token_is_answered_to_one_that_was_sent(
 ) -> None:
     """An empty one asks for the first page; the official client's pager can send none."""
     await _spaced(client, clock, 4)
-    for params in ({}, {"page_size": 3}, {"page_size": 3, "page_token": None}):
+    unpaged: tuple[Json, ...] = ({}, {"page_size": 3}, {"page_size": 3, "page_token": None})
+    for params in unpaged:
         assert await _page(client, params) == (["3", "2", "1"], "")
-    for params in ({"page_token": ""}, {"pageSize": 3, "pageToken": ""}):
+    paged: tuple[Json, ...] = ({"page_token": ""}, {"pageSize": 3, "pageToken": ""})
+    for params in paged:
         facts, token = await _page(client, params)
         assert facts == ["3", "2", "1"]
         assert await _page(client, {"page_token": token}) == (["0"], "")
