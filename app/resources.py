@@ -45,7 +45,7 @@ class Resources:
     event_erasers: list[EventListener] = field(default_factory=list)
     """Told of each `app.sessions.changes.Erased`."""
     skew: Skew = field(default_factory=Skew)
-    """How far the process's own clock is from the database's, which `clock` makes up for."""
+    """The difference between the clocks of process and database, which `clock` corrects."""
     embedders: Embedders = field(default=cast("Embedders", None))
     """All that are open, by model; left out, it is `embedder` alone."""
     kept: dict[type[Any], Any] = field(default_factory=dict)

@@ -121,7 +121,7 @@ class KeyLookups:
 
     @property
     def version(self) -> int | None:
-        """That of the keys as they were last seen; None: not seen, or none has ended ever."""
+        """The last version of the keys that was seen; None before the first look-up."""
         return self._version
 
     def forget(self) -> None:

@@ -20,7 +20,7 @@ _MAX_KEYS = 256
 class _Remembered:
     key: KnownKey
     version: int | None
-    """Of the keys, when it was looked up."""
+    """The version of the keys at the time of the look-up."""
     time: datetime
 
 

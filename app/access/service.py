@@ -41,7 +41,7 @@ log = structlog.get_logger()
 _CONFIGURED = "configured"
 _FIRST = "first"
 _READER_SECONDS = 2.0
-"""How long the key of a known reader of metrics may take to be looked up; scrapers do not wait."""
+"""Limit for looking up the key of a known reader of metrics, since scrapers do not wait."""
 
 
 @dataclass(frozen=True)

@@ -174,7 +174,7 @@ class ServiceError(Exception):
     http: ClassVar[int]
     status: ClassVar[str]
     ends_connection: bool = False
-    """Whether the rest of the request is not read: no other can follow on its connection."""
+    """True closes the connection after the answer, because the request was not read to its end."""
 
     def __init__(
         self,
@@ -312,7 +312,7 @@ class Unavailable(ServiceError):
 
 
 class BadGateway(ServiceError):
-    """What a dependency answered is of no use. Unlike `Unavailable`, nothing asks it again."""
+    """A dependency sent an unusable answer; unlike `Unavailable`, it is not asked again."""
 
     code, http, status = 14, 502, "UNAVAILABLE"
 

@@ -49,7 +49,7 @@ async def database_now(session: Session) -> datetime:
 
 @dataclass
 class Skew:
-    """How far the process's own clock is from that of the database.
+    """The difference between the clocks of the process and of the database.
 
     Attributes:
         most: how far it may be.
