@@ -2,7 +2,7 @@
 
 from datetime import datetime
 
-from sqlalchemy import JSON, ForeignKeyConstraint, Index, Text, UniqueConstraint, text
+from sqlalchemy import JSON, ForeignKeyConstraint, Index, Text, UniqueConstraint, func, text
 from sqlalchemy.orm import Mapped, mapped_column
 
 from app.db.base import Base, JsonObject
@@ -46,7 +46,7 @@ class SessionRow(Base):
     create_time: Mapped[datetime]
     update_time: Mapped[datetime]
     """When the row was changed, by which lists are ordered."""
-    shown_update_time: Mapped[datetime]
+    shown_update_time: Mapped[datetime] = mapped_column(server_default=func.now())
     """What readers are shown: the time of the newest event, unless a change came after it."""
     expire_time: Mapped[datetime]
 

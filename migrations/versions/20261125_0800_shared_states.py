@@ -124,4 +124,6 @@ def _add_shown_time() -> None:
         " and event.session_id = sessions.session_id and event.seq = sessions.last_seq"
         " and event.create_time = sessions.update_time"
     )
-    op.alter_column("sessions", "shown_update_time", nullable=False)
+    op.alter_column(
+        "sessions", "shown_update_time", nullable=False, server_default=sa.text("now()")
+    )

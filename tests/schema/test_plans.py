@@ -91,7 +91,8 @@ async def statements_of(
         else:
             answer = await client.get(ENGINE + path, params=content)
     assert answer.status_code == 200, answer.text
-    return [one for one in found if "memor" in one[0]], answer.json()
+    read = [one for one in found if "memor" in one[0] and not one[0].startswith("INSERT")]
+    return read, answer.json()
 
 
 def a_memory(url: str) -> str:

@@ -41,13 +41,12 @@ class Bench:
         # Rows may get lost here when the machine loses its power, which spares many waits.
         options = "-c synchronous_commit=off -c timezone=UTC"
         connect = partial(psycopg.AsyncConnection.connect, url, options=options)
-        self._database = Database(
-            create_async_engine("postgresql+psycopg://", async_creator=connect)
-        )
         # Rows of the audit log are removed, too.
         removing = "-c memory_bank.audit_retention=on"
         self._sql = psycopg.connect(url, autocommit=True, row_factory=dict_row, options=removing)
         self.clock = FixedClock(START)
+        engine = create_async_engine("postgresql+psycopg://", async_creator=connect)
+        self._database = Database(engine).at(self.clock)
         resources = Resources(settings, self.clock, self._database, url, ScriptedEmbedder())
         self._wait(AccessService(self._database, self.clock).ensure_first_key(_KEY))
         self._app = create_app(resources)

@@ -198,7 +198,6 @@ def _mistakes(desk: Desk, namespace: str, secret: str, models: Models) -> list[s
     error = json.dumps({"error": {"message": secret, "type": secret, "code": secret}}).encode()
     question = {"query": "What is the gardener's key?", "model": READER}
     for behaviour in (
-        Behaviour(f"No JSON, but {secret}."),
         Behaviour({"answer": {secret: secret}, secret: 1}),
         *(Behaviour(status=status, body=error) for status in (400, 401, 429, 500, 503)),
         Behaviour(body=error),
