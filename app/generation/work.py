@@ -14,16 +14,18 @@ import structlog
 
 from app.core.errors import Aborted, Reason
 from app.core.failures import describe
-from app.core.names import EngineName
+from app.core.names import EngineName, MemoryName
 from app.db.session import Session
 from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.generation import extraction, material
-from app.generation.consolidation import Consolidation
+from app.generation.consolidation import Consolidation, compared
+from app.generation.decisions import Caps, Decided, unmet
 from app.generation.extraction import Extracted
 from app.generation.fields import plan_fields
 from app.generation.material import Material
-from app.generation.neighbours import Neighbourhood
+from app.generation.neighbours import NearMemories, Neighbourhood
+from app.generation.outcomes import Dropped, Unmet, sums
 from app.generation.plan import Plan, PlannedChange, considered, plan
 from app.generation.previews import preview
 from app.generation.profiles import FieldValue
@@ -39,6 +41,7 @@ from app.memories.vectors import Vector
 from app.operations.schemas import type_url
 from app.resources import Resources
 from app.rules import merging
+from app.rules.dates import day_in
 from app.rules.extraction import ENGINE, direct
 from app.rules.facts import Candidate, Neighbour
 from app.usage import costs
@@ -132,7 +135,7 @@ class Generation:
         most = self.resources.settings.generation_max_candidates
         candidates = considered(extracted.candidates, most)
         extracted.count("omittedCandidateCount", len(extracted.candidates) - len(candidates))
-        consolidation = Consolidation(found.model, self.meter) if found.model else None
+        consolidation = Consolidation(found.model, self.meter, self._caps) if found.model else None
         for attempt in range(1, _MAX_PLANS + 1):
             planned = await self._planned(candidates, found, consolidation)
             planned = await self._with_fields(planned, extracted.values, found)
@@ -173,18 +176,34 @@ class Generation:
         consolidation: Consolidation | None,
     ) -> Plan:
         """Decide what becomes of each candidate among the memories of the scope."""
+        if consolidation is not None:
+            return await self._by_model(candidates, found, consolidation)
         if self.task.request.disable_consolidation:
-            return Plan(tuple(_created(one) for one in candidates if not one.forget))
+            return _unconsolidated(candidates)
         neighbours = await self.scope.near(candidates)
-        max_deletes = self.resources.settings.generation_max_deletes
-        if consolidation is None:
-            return await asyncio.to_thread(_by_rules, candidates, neighbours, max_deletes)
-        gated = await consolidation.gated(candidates, neighbours)
-        ids = {near.memory_id for group in gated.unsettled for near in group.near}
+        return await asyncio.to_thread(_by_rules, candidates, neighbours, self._caps)
+
+    async def _by_model(
+        self, candidates: Sequence[Candidate], found: Material, consolidation: Consolidation
+    ) -> Plan:
+        near: Sequence[NearMemories] = [NearMemories()] * len(candidates)
+        is_consolidated = not self.task.request.disable_consolidation
+        if is_consolidated:
+            near = await self.scope.searched(candidates)
+        facts = compared(candidates, near)
+        if not is_consolidated and not facts.needs_model:
+            return _unconsolidated(candidates)
+        ids = {one.memory_id for new in facts.open for one in new.near}
         histories = await self.scope.histories(sorted(ids), found.remembered)
-        verdicts = await consolidation.decide(gated, histories)
-        planned = plan(candidates, neighbours, verdicts, max_deletes=max_deletes)
-        return replace(planned, refused_decisions=consolidation.refused)
+        today = day_in(found.guide.time_zone, self.resources.clock.now())
+        done = await consolidation.decide(facts, histories, today)
+        shown = [one.memories for one in near]
+        return replace(plan(candidates, shown, done.verdicts, self._caps.all), outcome=done)
+
+    @property
+    def _caps(self) -> Caps:
+        settings = self.resources.settings
+        return Caps(settings.generation_max_deletes, settings.generation_max_forgets)
 
     async def _with_fields(
         self, planned: Plan, values: Sequence[FieldValue], found: Material
@@ -218,7 +237,7 @@ class Generation:
             writer = Writer(session, engine, writing, self.task.request, most)
             if self.task.request.validate_only:
                 await writer.check(planned.changes)
-                response = preview(writing.engine, author, planned.changes)
+                response = preview(writing.engine, author, planned, told.dropped)
             else:
                 generated = await writer.write(planned.changes, vectors)
                 response = _response(author, generated)
@@ -229,6 +248,7 @@ class Generation:
         """Return what the operation's metadata tells of the work."""
         return {
             **told.details,
+            **told.unmet_requests(writing.engine),
             "author": writing.author,
             **({"promptVersion": writing.prompt_version} if writing.prompt_version else {}),
             **({} if writing.keeps_revisions else {"revisionsDisabled": True}),
@@ -270,16 +290,20 @@ class _Told:
     model_id: str | None
     has_conversation: bool
     details: dict[str, Any]
+    dropped: Sequence[Dropped]
+    unmet: Sequence[Unmet]
 
     @classmethod
     def of(cls, found: Material, extracted: Extracted, planned: Plan) -> "_Told":
+        dropped = [*extracted.dropped, *planned.outcome.dropped]
         details: dict[str, Any] = {
             "candidateCount": len(extracted.candidates),
             **extracted.counts,
         }
-        refused = len(planned.refused) + planned.refused_decisions
-        if refused:
-            details["refusedVerdictCount"] = refused
+        for name, value in sums(dropped, planned.outcome.refused).items():
+            details[name] = value + details.get(name, 0) if isinstance(value, int) else value
+        if planned.outcome.verified:
+            details["verifiedFactCount"] = planned.outcome.verified
         if extracted.skipped_files:
             details["skippedFileCount"] = len(extracted.skipped_files)
             details["skippedFiles"] = [
@@ -287,7 +311,20 @@ class _Told:
                 for event, media_type in extracted.skipped_files[:_MAX_SKIPPED_NAMED]
             ]
         model_id = found.model.model_id if found.model is not None else None
-        return cls(model_id, bool(found.events), details)
+        return cls(model_id, bool(found.events), details, dropped, planned.outcome.unmet)
+
+    def unmet_requests(self, engine: EngineName) -> dict[str, Any]:
+        """Return the requests to forget that were not carried out, as the metadata name them."""
+        told = [
+            {
+                "request": one.request,
+                "reason": one.reason,
+                **({"nearest": _names(engine, one)} if one.nearest else {}),
+                **({"hasMore": True} if one.has_more else {}),
+            }
+            for one in self.unmet
+        ]
+        return {"unmetForgetRequests": told} if told else {}
 
     def author(self, meter: Meter) -> tuple[str, str | None]:
         """Return who wrote, and the version of the prompts: given facts may need no model."""
@@ -319,11 +356,30 @@ def _response(author: str, generated: Sequence[dict[str, Any]]) -> dict[str, Any
     return response
 
 
+def _names(engine: EngineName, one: Unmet) -> list[str]:
+    return [str(MemoryName(engine, memory_id)) for memory_id in one.nearest]
+
+
 def _by_rules(
-    candidates: Sequence[Candidate], neighbours: Sequence[Sequence[Neighbour]], max_deletes: int
+    candidates: Sequence[Candidate], neighbours: Sequence[Sequence[Neighbour]], caps: Caps
 ) -> Plan:
-    verdicts = merging.consolidate(candidates, neighbours, max_deletes=max_deletes)
-    return plan(candidates, neighbours, verdicts, max_deletes=max_deletes)
+    verdicts = merging.consolidate(candidates, neighbours, max_deletes=caps.all)
+    met = {at for one in verdicts if one.action == "DELETE" for at in one.candidates}
+    left_undone = [
+        unmet(one, "NOTHING_FOUND", [near.memory_id for near in row])
+        for at, (one, row) in enumerate(zip(candidates, neighbours, strict=True))
+        if one.forget and at not in met
+    ]
+    return replace(
+        plan(candidates, neighbours, verdicts, caps.all), outcome=Decided(unmet=left_undone)
+    )
+
+
+def _unconsolidated(candidates: Sequence[Candidate]) -> Plan:
+    """Make a memory of each fact; a request to forget has no effect then."""
+    left_undone = [unmet(one, "REFUSED", ()) for one in candidates if one.forget]
+    created = tuple(_created(one) for one in candidates if not one.forget)
+    return Plan(created, outcome=Decided(unmet=left_undone))
 
 
 def _created(candidate: Candidate) -> PlannedChange:

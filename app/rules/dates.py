@@ -171,6 +171,10 @@ def _bounded(text: str) -> re.Pattern[str]:
 
 _CALENDARS = {"en": _ENGLISH, "de": _GERMAN, "es": _SPANISH, "fr": _FRENCH}
 _PATTERNS = {tongue: _compiled(words) for tongue, words in _CALENDARS.items()}
+_WEEKDAYS = [
+    re.compile(rf"\b(?:{'|'.join(names)})s?\b", re.IGNORECASE)
+    for names in zip(*(words.weekdays for words in _CALENDARS.values()), strict=True)
+]
 
 
 def day_in(zone: tzinfo, moment: datetime) -> date:
@@ -182,6 +186,12 @@ def day_in(zone: tzinfo, moment: datetime) -> date:
         return moment.astimezone(zone).date()
     except OverflowError:
         return moment.date()
+
+
+def weekdays_named(text: str) -> frozenset[int]:
+    """Return the weekdays that a text names in any of the languages; Monday is 0."""
+    plain = straight(text)
+    return frozenset(day for day, pattern in enumerate(_WEEKDAYS) if pattern.search(plain))
 
 
 def resolve(text: str, said_on: date, tongue: str) -> str:
