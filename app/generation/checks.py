@@ -1,4 +1,4 @@
-"""From a model's reply to candidates: sound facts, doubtful ones, and those that are dropped (pure).
+"""From a model's reply to candidates: sound facts, doubtful ones, and dropped ones (pure).
 
 What drops a fact is exact and the same in every language. What only looks wrong makes it doubtful,
 and a doubtful fact is one that the model confirms in the second call.

@@ -1,8 +1,8 @@
 """A model's verdicts about new facts to changes of memories (pure).
 
-A decision is carried out if it names what was shown, brings nothing in from nowhere and stays within
-the caps: undo and recovery take back what was wrong. The fact of a refused decision becomes a memory
-of its own, so that no fact is lost.
+A decision is carried out if it names what was shown, brings nothing in from nowhere and stays
+within the caps: undo and recovery take back what was wrong. The fact of a refused decision becomes
+a memory of its own, so that no fact is lost.
 """
 
 from collections.abc import Mapping, Sequence
@@ -74,7 +74,7 @@ class Caps:
 
 @dataclass
 class Decided:
-    """The changes that verdicts come to, and what was dropped, refused, confirmed or left undone."""
+    """The changes that verdicts come to, and what was dropped, refused or left undone."""
 
     verdicts: list[Verdict] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
@@ -183,8 +183,11 @@ class _Bench:
             return "MEMORY_CUT"
         if before is not None and _conflicts(before, one, near):
             return "CONFLICT"
-        if one.action == "same":
-            return None
+        return None if one.action == "same" else self._why_not_write(new, one, near)
+
+    def _why_not_write(
+        self, new: NewFact, one: FactVerdict, near: Neighbour
+    ) -> RefusalReason | None:
         if new.candidate.forget:
             return self._why_not_shorten(new, one, near)
         related = (new.candidate.fact, near.fact)

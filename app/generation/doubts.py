@@ -29,9 +29,8 @@ _MARKS = (
     re.compile(r"\b\w+'d\b", re.IGNORECASE),
     # Laughter and irony.
     _words(
-        r"(?:ha){2,}h?|lol|lmao|rofl|jk|just kidding|kidding|joking|(?:ja){2,}j?|mdr|ptdr|(?:hi){2,}"
-        r"|scherz|spaß|witz|broma|blague|as if|yeah right|sure,|na klar|na toll|oh toll|claro que sí"
-        r"|bien sûr que"
+        r"(?:ha){2,}h?|lol|lmao|rofl|jk|kidding|joking|(?:ja){2,}j?|mdr|ptdr|(?:hi){2,}|scherz|spaß"
+        r"|witz|broma|blague|as if|yeah right|na klar|na toll|oh toll|claro que sí|bien sûr que"
     ),
     re.compile(
         r"(?:^|[.!?]\s+)\W*(?:oh,? |just |simply |ganz |qué |que )?(?:great|wonderful|fantastic"
@@ -53,8 +52,8 @@ _MARKS = (
     ),
     # Somebody else's words.
     _words(
-        r"sa(?:id|ys?)|told|tells|according to|claims?|thinks?|sagt\w*|gesagt|meint\w*|laut|erzähl\w*"
-        r"|di(?:jo|ce|cen)|según|cree|dit|disent|selon|pense"
+        r"sa(?:id|ys?)|told|tells|according to|claims?|thinks?|sagt\w*|gesagt|meint\w*|laut"
+        r"|erzähl\w*|di(?:jo|ce|cen)|según|cree|dit|disent|selon|pense"
     ),
     # Not sure, or not to be kept.
     _words(
@@ -67,12 +66,17 @@ _MARKS = (
         r"|no (?:guardes|anotes|recuerdes)|entre nous|(?:ne|n') ?\w+ pas (?:ça|cela)"
     ),
 )
-_FIRST_PERSON = _words(
-    r"i|i'\w+|me|my|mine|myself|we|us|our|ours|ich|mich|mir|mein\w*|wir|uns|unser\w*|yo|mi|mis|me"
-    r"|conmigo|nos|nosotr[oa]s|nuestr\w*|je|j'\w+|moi|mon|ma|mes|m'\w+|nous|notre|nos|on"
+_SELF = _words(
+    r"i|i'\w+|me|myself|we|us|ich|mich|mir|wir|uns|yo|mí|me|conmigo|nos|nosotr[oa]s|je|j'\w+|moi"
+    r"|m'\w+|nous|on"
 )
+_OWN = _words(r"my|mine|our|ours|mein\w*|unser\w*|mis?|nuestr\w*|mon|ma|mes|notre|nos")
 _OF_USER = re.compile(
-    r"^\W*(?:(?:the|this) user|I|my|we|our|ich|mein|wir|yo|mi|je|j'|mon)\b", re.IGNORECASE
+    r"^\W*(?:(?:the|this) user(?!['\u2019])|I|we|ich|wir|yo|je|nous)\b|^\W*j['\u2019]",
+    re.IGNORECASE,
+)
+_OF_USERS_OWN = re.compile(
+    r"^\W*(?:(?:the|this) user['\u2019]s|my|our|mein|unser|mi|mon|ma)\b", re.IGNORECASE
 )
 _USER = frozenset({"user", "users", "us"})
 
@@ -90,9 +94,18 @@ def is_doubtful(fact: str, line: str, sentence: str, said: frozenset[str]) -> bo
     return (
         is_marked(line, sentence)
         or negated(fact) != negated(sentence)
-        or (bool(_OF_USER.search(fact)) and not _FIRST_PERSON.search(straight(sentence)))
+        or _is_of_another(fact, straight(sentence))
         or not content(fact, tongue) - _USER <= said
         or is_talk(fact, tongue)
+    )
+
+
+def _is_of_another(fact: str, sentence: str) -> bool:
+    """Return True if a fact is about the user, but its sentence does not speak of them."""
+    if _OF_USER.search(fact):
+        return not _SELF.search(sentence)
+    return bool(_OF_USERS_OWN.search(fact)) and not (
+        _SELF.search(sentence) or _OWN.search(sentence)
     )
 
 

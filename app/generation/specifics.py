@@ -43,11 +43,6 @@ _TONGUES = word_set("""
     japanese chinese korean hindi englisch deutsch spanisch franzosisch ingles aleman espanol
     frances anglais allemand espagnol francais
     """)
-_DAYS = word_set("""
-    monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag
-    freitag samstag sonntag lunes martes miercoles jueves viernes sabado domingo lundi mardi
-    mercredi jeudi vendredi samedi dimanche
-    """)
 
 
 @dataclass(frozen=True)
@@ -150,10 +145,12 @@ def foreign(text: str, origin: Origin) -> Iterator[Foreign]:
 
 def foreign_names(text: str, origin: Origin) -> list[str]:
     """Return the names of a text, folded, that stand nowhere; weekdays and the like are none."""
-    idle = _DAYS | _TONGUES | MONTHS.keys()
+    idle = _TONGUES | MONTHS.keys()
     words = {word for name in names(_plain(text)) for word in _bare(name).split()}
     return sorted(
-        word for word in words if word not in idle and len(word) > 1 and not origin.has(word)
+        word
+        for word in words
+        if len(word) > 1 and word not in idle and not weekdays_named(word) and not origin.has(word)
     )
 
 
@@ -165,7 +162,8 @@ def _foreign_codes(text: str, origin: Origin) -> Iterator[Foreign]:
     for address in _ADDRESS.findall(text):
         if _squashed(address) not in origin.squashed:
             yield Foreign("FOREIGN_NUMBER", address, may_follow=False)
-    for token in _TOKEN.findall(_ADDRESS.sub(" ", text)):
+    for raw in _TOKEN.findall(_ADDRESS.sub(" ", text)):
+        token = raw.strip(".:!?'\u2019")
         if _is_code(token) and _squashed(token) not in origin.squashed:
             yield Foreign("FOREIGN_NUMBER", token, may_follow=False)
 

@@ -1,4 +1,4 @@
-"""Two engines of a service in this process, asked over REST: facts in the first and third person."""
+"""Two engines of a service in this process, asked over REST: one writes in the third person."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager

@@ -31,14 +31,16 @@ def forget(thing: str, quote: str | None = None, line: int = 0) -> Json:
     return fact(thing, quote, line, topics=[], forget=True)
 
 
-def decision(action: str, memory: str = "", text: str = "", number: int = 0) -> Json:
-    """Return a decision as a model replies it."""
-    return {"fact": number, "action": action, "memory": memory, "text": text}
+def verdict(
+    action: str, memory: str = "", text: str = "", number: int = 0, *, holds: bool = True
+) -> Json:
+    """Return a verdict about a fact as a model replies it."""
+    return {"fact": number, "holds": holds, "action": action, "memory": memory, "text": text}
 
 
-def decisions(*found: Json) -> Json:
-    """Return the reply to a consolidation."""
-    return {"decisions": list(found)}
+def verdicts(*found: Json) -> Json:
+    """Return the reply to the second call."""
+    return {"verdicts": list(found)}
 
 
 def field(profile: str, name: str, value: str, quote: str, **fields: object) -> Json:
