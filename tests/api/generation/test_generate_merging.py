@@ -10,7 +10,7 @@ from app.settings import Settings
 from tests.support.bank import Json, configure, history, listed, ok
 from tests.support.generation import actions, given, run, said
 from tests.support.operations import create_memory, path_of
-from tests.support.scripted import decision, decisions, fact, facts, forget, written_by
+from tests.support.scripted import fact, facts, forget, verdict, verdicts, written_by
 
 TEA, COFFEE = "I like tea.", "I like coffee."
 BOTH = "I like tea and coffee."
@@ -37,7 +37,7 @@ async def test_a_merge_keeps_all_and_is_one_revision(
 ) -> None:
     place(embedder, COFFEE)
     memory = await create_memory(client, TEA, description="mine")
-    script += [facts(COFFEE), decisions(decision("merge", "m1", BOTH))]
+    script += [facts(COFFEE), verdicts(verdict("merge", "m1", BOTH))]
     operation = await run(client, runner, said(COFFEE))
     assert await listed(client) == [BOTH]
     (change,) = operation["response"]["generatedMemories"]
@@ -56,12 +56,12 @@ async def test_a_merge_keeps_all_and_is_one_revision(
 @pytest.mark.parametrize(
     "case",
     [
-        ("I have 2 dogs.", "I have 3 dogs.", decision("same", "m1")),
-        ("I eat meat.", "I do not eat meat at home.", decision("same", "m1")),
-        (TEA, COFFEE, decision("merge", "m1", "I like hot drinks.")),
-        (TEA, COFFEE, decision("replace", "m1", "I like rum.")),
-        (TEA, COFFEE, decision("delete", "m1")),
-        (TEA, COFFEE, decision("delete", "m2")),
+        ("I have 2 dogs.", "I have 3 dogs.", verdict("same", "m1")),
+        ("I eat meat.", "I do not eat meat at home.", verdict("same", "m1")),
+        (TEA, COFFEE, verdict("merge", "m1", "I like hot drinks.")),
+        (TEA, COFFEE, verdict("replace", "m1", "I like rum.")),
+        (TEA, COFFEE, verdict("delete", "m1")),
+        (TEA, COFFEE, verdict("delete", "m2")),
     ],
 )
 async def test_what_a_model_must_not_do_makes_a_new_memory(
@@ -74,7 +74,7 @@ async def test_what_a_model_must_not_do_makes_a_new_memory(
     old, new, reply = case
     place(embedder, new, near=old)
     await create_memory(client, old)
-    script += [facts(new), decisions(reply)]
+    script += [facts(new), verdicts(reply)]
     operation = await run(client, runner, said(new))
     assert sorted(await listed(client)) == sorted([old, new])
     assert operation["metadata"]["refusedVerdictCount"] == 1
@@ -87,8 +87,8 @@ async def test_verdicts_are_only_about_memories_that_were_shown(
     await create_memory(client, TEA)
     hidden = await create_memory(client, "I own a boat.")
     hidden_id = hidden["name"].rpartition("/")[2]
-    replies = [decision("delete", one) for one in (hidden_id, hidden["name"], "m2")]
-    script += [facts(COFFEE), decisions(*replies)]
+    replies = [verdict("delete", one) for one in (hidden_id, hidden["name"], "m2")]
+    script += [facts(COFFEE), verdicts(*replies)]
     operation = await run(client, runner, said(COFFEE))
     assert len(await listed(client)) == 3
     assert operation["metadata"]["refusedVerdictCount"] == 3
@@ -104,8 +104,8 @@ async def test_deletions_of_one_call_are_capped(
         embedder.place(text, near=asked, distance=0.6)
         await create_memory(client, text)
     request = "Forget my zebras."
-    replies = [decision("delete", f"m{n}") for n in range(1, 6)]
-    script += [facts(forget(asked, request)), decisions(*replies)]
+    replies = [verdict("delete", f"m{n}") for n in range(1, 6)]
+    script += [facts(forget(asked, request)), verdicts(*replies)]
     operation = await run(client, runner, said(request))
     changed = operation["response"]["generatedMemories"]
     assert [one["action"] for one in changed] == ["DELETED"] * 2
@@ -135,7 +135,7 @@ async def test_of_what_contradicts_itself_the_last_is_asked_about(
     await create_memory(client, "I live in Oslo.")
     script += [
         facts("I live in Paris.", fact("I live in Rome.", line=1)),
-        decisions(decision("replace", "m1", "I live in Rome.")),
+        verdicts(verdict("replace", "m1", "I live in Rome.")),
     ]
     await run(client, runner, said("I live in Paris.", "I live in Rome."))
     assert await listed(client) == ["I live in Rome."]
@@ -154,7 +154,7 @@ async def test_several_facts_are_decided_in_one_call(
     merge = "I like tea, coffee and rum."
     script += [
         facts(COFFEE, "I like rum.", "I own a boat."),
-        decisions(decision("merge", "m1", BOTH), decision("add", number=1)),
+        verdicts(verdict("merge", "m1", BOTH), verdict("add", number=1)),
     ]
     operation = await run(client, runner, said(f"{COFFEE} I like rum. I own a boat."))
     assert operation["metadata"]["modelCallCount"] == 2
@@ -179,7 +179,7 @@ async def test_a_model_sees_as_much_history_as_the_bank_says(
     path = path_of((await create_memory(client, "I like milk."))["name"])
     for text in ("I like water.", "I like rum.", TEA):
         ok(await client.patch(path, json={"fact": text}))
-    script += [facts(COFFEE), decisions()]
+    script += [facts(COFFEE), verdicts()]
     await run(client, runner, said(COFFEE))
     told = model.prompts[1].text.splitlines()[-1]
     before = " (before: I like rum. | I like water.)" if shown > 1 else ""
@@ -213,7 +213,7 @@ async def test_only_memories_with_the_same_metadata_are_shown(
     exact = {"metadataMergeStrategy": "REQUIRE_EXACT_MATCH", "metadata": mine}
     embedder.place(COFFEE, near="I like milk.", distance=0.6)
     merged = "I like milk and coffee."
-    script += [facts(COFFEE), decisions(decision("merge", "m1", merged))]
+    script += [facts(COFFEE), verdicts(verdict("merge", "m1", merged))]
     await run(client, runner, said(COFFEE), **exact)
     assert "tea" not in model.prompts[1].text
     assert sorted(await listed(client)) == sorted([TEA, merged])
@@ -226,7 +226,7 @@ async def test_text_that_a_database_cannot_hold_is_cleaned(
     script += [
         facts(fact("I like\x00 tea.\ufeff", "I like tea")),
         facts(COFFEE),
-        decisions(decision("merge", "m1", "I like tea\x00 and coffee.")),
+        verdicts(verdict("merge", "m1", "I like tea\x00 and coffee.")),
     ]
     await run(client, runner, said(TEA))
     await run(client, runner, said(COFFEE))

@@ -8,7 +8,7 @@ from app.operations.runner import Runner
 from app.resources import Resources
 from tests.support.bank import Json, listed, ok
 from tests.support.generation import given, run, said
-from tests.support.scripted import decision, fact, written_by
+from tests.support.scripted import fact, verdict, written_by
 
 
 @pytest.fixture
@@ -72,7 +72,7 @@ async def test_a_contradiction_replaces_the_memory(
     script += [
         {"facts": [fact("I love tea.")]},
         {"facts": [fact("I love coffee now.")]},
-        {"decisions": [decision("replace", "m1", "I love coffee now.")]},
+        {"verdicts": [verdict("replace", "m1", "I love coffee now.")]},
     ]
     await run(client, runner, said("I love tea."))
     operation = await run(client, runner, said("I love coffee now."))
@@ -91,10 +91,10 @@ async def test_a_contradiction_replaces_the_memory(
 @pytest.mark.parametrize(
     "reply",
     [
-        [decision("replace", "m7", "I love coffee now.")],
-        [decision("delete", "m1")],
-        [decision("merge", "m1", "I love coffee now.")],
-        [decision("replace", "m1", "I fly to the moon with Anna, Bert and Carl on 3 ships.", 4)],
+        [verdict("replace", "m7", "I love coffee now.")],
+        [verdict("delete", "m1")],
+        [verdict("merge", "m1", "I love coffee now.")],
+        [verdict("replace", "m1", "I fly to the moon with Anna, Bert and Carl on 3 ships.", 4)],
         [],
     ],
 )
@@ -110,7 +110,7 @@ async def test_an_unsound_decision_loses_nothing(
     script += [
         {"facts": [fact(old)]},
         {"facts": [fact(new)]},
-        {"decisions": reply},
+        {"verdicts": reply},
     ]
     await run(client, runner, said(old))
     operation = await run(client, runner, said(new))
@@ -125,7 +125,7 @@ async def test_given_facts_need_one_call_at_most(
     embedder: ScriptedEmbedder,
 ) -> None:
     embedder.place("I love green tea.", near="I love tea.", distance=0.6)
-    script += [{"decisions": [decision("merge", "m1", "I love green tea.")]}]
+    script += [{"verdicts": [verdict("merge", "m1", "I love green tea.")]}]
     operation = await run(client, runner, given("I love tea."))
     assert operation["metadata"]["modelCallCount"] == 0
     assert operation["metadata"]["author"] == "builtin-rules/1"

@@ -51,7 +51,7 @@ async def test_the_oldest_history_goes_first() -> None:
 
 
 async def test_then_the_farthest_memories() -> None:
-    lines, actions = await _prompts("I like tea " + "y" * 1_400, 520, {})
+    lines, actions = await _prompts("I like tea " + "y" * 1_370, 520, {})
     assert actions == ["CREATE"]
     assert lines[-2:] == ["Memories:", f"m1 2026-01-09: {NEAREST.fact}"]
 
