@@ -13,6 +13,7 @@ from app.generation.prompts import MERGE, Shown, ShownFact, merging
 from app.generation.replies import FactVerdict, FactVerdicts
 from app.llm.ports import Meter, Prompt, TextModel
 from app.rules.facts import Candidate, Neighbour, Verdict
+from app.rules.merging import ASKED
 from app.rules.text import clean, fold
 
 _SCHEMA_TOKENS = 300
@@ -131,7 +132,7 @@ def _on(new: NewFact, today: date) -> NewFact:
 
 def _left(caps: Caps, found: Decided) -> Caps:
     gone = [one.reason for one in found.verdicts if one.action == "DELETE"]
-    on_request = gone.count("asked to forget")
+    on_request = gone.count(ASKED)
     return Caps(caps.deletes - (len(gone) - on_request), caps.forgets - on_request)
 
 

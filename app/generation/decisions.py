@@ -20,6 +20,7 @@ from app.generation.outcomes import (
 from app.generation.replies import FactVerdict
 from app.generation.specifics import Origin
 from app.rules.facts import Candidate, Neighbour, Verdict
+from app.rules.merging import ASKED
 
 MAX_SHOWN_CHARS = 600
 """Characters of a memory that a model is shown; rewriting a longer one would lose text."""
@@ -239,7 +240,7 @@ class _Bench:
         if one.action == "delete":
             if before is None or before.action != "DELETE":
                 self._left[new.candidate.forget] -= 1
-            reason = "asked to forget" if new.candidate.forget else "ended"
+            reason = ASKED if new.candidate.forget else "ended"
             verdict = Verdict("DELETE", told, reason, near.memory_id)
         elif one.action == "same":
             verdict = before or Verdict("UPDATE", told, "said again", near.memory_id, near.fact)

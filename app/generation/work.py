@@ -44,6 +44,7 @@ from app.rules import merging
 from app.rules.dates import day_in
 from app.rules.extraction import ENGINE, direct
 from app.rules.facts import Candidate, Neighbour
+from app.rules.merging import ASKED
 from app.usage import costs
 from app.usage import repository as usage
 from app.usage.service import UsageService
@@ -212,7 +213,9 @@ class Generation:
         if not values:
             return planned
         stored = await self.scope.profile_fields()
-        deleted = sum(change.action == "DELETED" for change in planned.changes)
+        deleted = sum(
+            change.action == "DELETED" and change.reason != ASKED for change in planned.changes
+        )
         left = max(self.resources.settings.generation_max_deletes - deleted, 0)
         fields = plan_fields(values, stored, max_deletes=left, schemas=found.profiles)
         return replace(planned, changes=(*planned.changes, *map(PlannedChange.of_field, fields)))
@@ -363,16 +366,23 @@ def _names(engine: EngineName, one: Unmet) -> list[str]:
 def _by_rules(
     candidates: Sequence[Candidate], neighbours: Sequence[Sequence[Neighbour]], caps: Caps
 ) -> Plan:
-    verdicts = merging.consolidate(candidates, neighbours, max_deletes=caps.all)
-    met = {at for one in verdicts if one.action == "DELETE" for at in one.candidates}
-    left_undone = [
-        unmet(one, "NOTHING_FOUND", [near.memory_id for near in row])
-        for at, (one, row) in enumerate(zip(candidates, neighbours, strict=True))
-        if one.forget and at not in met
-    ]
-    return replace(
-        plan(candidates, neighbours, verdicts, caps.all), outcome=Decided(unmet=left_undone)
+    found = merging.consolidate(
+        candidates, neighbours, max_deletes=caps.deletes, max_forgets=caps.forgets
     )
+    gone = {one.memory_id: one.candidates for one in found.verdicts if one.action == "DELETE"}
+    met = {at for told in gone.values() for at in told}
+    left_undone = [
+        unmet(
+            one,
+            "TOO_MANY" if at in found.capped else "NOTHING_FOUND",
+            [near.memory_id for near in row if near.memory_id not in gone],
+            has_more=at in found.capped,
+        )
+        for at, (one, row) in enumerate(zip(candidates, neighbours, strict=True))
+        if one.forget and (at not in met or at in found.capped)
+    ]
+    planned = plan(candidates, neighbours, found.verdicts, caps.all)
+    return replace(planned, outcome=Decided(unmet=left_undone))
 
 
 def _unconsolidated(candidates: Sequence[Candidate]) -> Plan:

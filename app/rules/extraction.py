@@ -4,8 +4,8 @@ Use it so, with `merging` for the consolidation and `plan` for the changes:
 
     candidates = extraction.extract(turns, topics=topics, now=clock.now(), time_zone=UTC)
     neighbours = ...  # one row of shown memories per candidate, see `merging.consolidate`
-    verdicts = merging.consolidate(candidates, neighbours, max_deletes=5)
-    changes = plan.plan(candidates, neighbours, verdicts, max_deletes=5).changes
+    found = merging.consolidate(candidates, neighbours, max_deletes=5, max_forgets=20)
+    changes = plan.plan(candidates, neighbours, found.verdicts, max_deletes=25).changes
 
 Only what a user says is a source: not the model, not the system, not a block of context that a
 service put into the prompt. What is said keeps its language and wording.

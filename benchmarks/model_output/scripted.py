@@ -10,17 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from benchmarks.model_output.cases import Fact, Step, normalized
+from tests.support.scripted import SecondPrompt
 
 _LINE = re.compile(r"^(\d+) ([UA])(?: \d{4}-\d\d-\d\d \w{3})?: (.*)$", re.MULTILINE)
 _TOPIC = re.compile(r"^  (\S+):", re.MULTILINE)
-_NEW = re.compile(r"^(\d+)( FORGET)?(?: \d{4}-\d\d-\d\d)?(?: <[^<>]*>)*: (.*)$")
-_MEMORY = re.compile(r"^(m\d+)(?: \d{4}-\d\d-\d\d)?: (.*?)(?: \(before: .*\))?$")
 _SHOWN_CHARS = 500
 """A long memory is shown in part; the rest of it is not compared."""
-
-
-class UnreadablePromptError(Exception):
-    """A prompt that the script cannot answer."""
 
 
 class Script:
@@ -35,19 +30,18 @@ class Script:
         """Return the reply to a request of the chat protocol."""
         try:
             return self._answer(list(_texts(request["messages"])))
-        except UnreadablePromptError as error:
+        except ValueError as error:
             self.error = str(error)
             raise
 
     def _answer(self, texts: Sequence[str]) -> dict[str, Any]:
         text = "\n".join(texts)
-        if "\nMemories:" in text:
-            new, _, known = text.partition("New facts:\n")[2].partition("\nMemories:")
-            memories = [_read(_MEMORY, line) for line in known.splitlines() if line]
-            return {"verdicts": list(self._verdicts(new.splitlines(), memories))}
+        second = SecondPrompt.read(text)
+        if second is not None:
+            return {"verdicts": list(self._verdicts(second))}
         lines = _LINE.findall(text)
         if not lines:
-            raise UnreadablePromptError(f"no lines of a conversation in: {text[-300:]}")
+            raise ValueError(f"no lines of a conversation in: {text[-300:]}")
         topics = _TOPIC.findall(texts[0])
         return {"facts": list(self._facts(lines, topics))}
 
@@ -60,17 +54,15 @@ class Script:
             line = _line_of(quote, lines)
             yield {"fact": fact, "quote": quote, "line": line, "topics": topics, "forget": forget}
 
-    def _verdicts(
-        self, facts: Sequence[str], memories: Sequence[tuple[str, ...]]
-    ) -> Iterator[dict[str, Any]]:
-        aliases = {normalized(fact[:_SHOWN_CHARS]): alias for alias, fact in memories}
+    def _verdicts(self, shown: SecondPrompt) -> Iterator[dict[str, Any]]:
+        aliases = {normalized(text[:_SHOWN_CHARS]): one for one, text in shown.memories.items()}
         known = {normalized(one.fact): one for one in self.step.facts}
         known |= {normalized(one): Fact(fact=one) for one in self.step.direct_memories}
-        for number, forget, fact in (_read(_NEW, line) for line in facts):
-            if forget:
-                yield from self._forgotten(int(number), fact, aliases)
+        for number, fact in enumerate(shown.facts):
+            if number in shown.forgets:
+                yield from self._forgotten(number, fact, aliases)
             elif (one := known.get(normalized(fact))) is not None:
-                yield self._decided(int(number), one, aliases)
+                yield self._decided(number, one, aliases)
 
     def _decided(self, number: int, one: Fact, aliases: Mapping[str, str]) -> dict[str, Any]:
         verdict = {"fact": number, "holds": self._blind or one.supported}
@@ -101,13 +93,6 @@ def _line_of(quote: str, lines: Sequence[tuple[str, str, str]]) -> int:
     wanted = normalized(quote)
     users = ((number, text) for number, role, text in lines if role == "U")
     return next((int(number) for number, text in users if wanted in normalized(text)), 0)
-
-
-def _read(pattern: re.Pattern[str], line: str) -> tuple[str, ...]:
-    found = pattern.match(line)
-    if found is None:
-        raise UnreadablePromptError(f"cannot read the line: {line[:300]}")
-    return tuple(part or "" for part in found.groups())
 
 
 def _texts(messages: list[dict[str, Any]]) -> Iterator[str]:

@@ -27,7 +27,7 @@ class Bank:
 
     def take(self, candidates: Sequence[Candidate]) -> list[str]:
         rows = [[self._shown(*memory, one) for memory in self.facts.items()] for one in candidates]
-        verdicts = consolidate(candidates, rows, max_deletes=5)
+        verdicts = consolidate(candidates, rows, max_deletes=5, max_forgets=5).verdicts
         planned = plan(candidates, rows, verdicts, max_deletes=5)
         assert not planned.refused
         for change in planned.changes:
