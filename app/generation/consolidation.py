@@ -70,7 +70,7 @@ def compared(candidates: Sequence[Candidate], near: Sequence[NearMemories]) -> C
 def _bare(text: str) -> str:
     """Return what texts share that differ in case, blanks and the final mark alone."""
     plain = unicodedata.normalize("NFKC", text).casefold()
-    return " ".join(plain.split()).rstrip(".!?\u2026\u3002 ")
+    return " ".join(plain.split()).strip(".!?\u00a1\u00bf\u2026\u3002 ")
 
 
 @dataclass

@@ -28,7 +28,7 @@ class Script:
         }
         self._forgets = {(thing, memory) for case in cases for thing, memory in case.forgets}
         self._lies = {fact for case in cases for fact in case.lies}
-        self._true = [pattern for case in cases for pattern in (*case.live, *case.gone)]
+        self._told = {fact: case for case in cases for fact in _facts_of(case)}
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the reply to a request of the chat protocol."""
@@ -66,7 +66,9 @@ class Script:
 
     def _holds(self, fact: str) -> bool:
         """Return True if somebody says a fact of themselves, rather than asks or greets."""
-        return fact not in self._lies and any(re.search(one, fact) for one in self._true)
+        case = self._told.get(fact)
+        true = [] if case is None or fact in self._lies else [*case.live, *case.gone]
+        return any(re.search(pattern, fact) for pattern in true)
 
     def _forgotten(self, number: int, thing: str, shown: SecondPrompt) -> Iterator[dict[str, Any]]:
         meant = [
@@ -76,6 +78,14 @@ class Script:
             yield verdict("delete", alias, number=number)
         if not meant:
             yield verdict("add", number=number)
+
+
+def _facts_of(case: Case) -> Iterator[str]:
+    """Yield all that the script may extract of a case."""
+    for conversation in case.conversations:
+        yield from (text for _, text in conversation)
+    for facts in case.facts.values():
+        yield from (fact["fact"] for fact in facts or [])
 
 
 def _texts(messages: list[dict[str, Any]]) -> Iterator[str]:

@@ -72,9 +72,10 @@ class Step(_Record):
     @model_validator(mode="after")
     def _quotes_are_said(self) -> "Step":
         said = [one.text for one in self.events if one.role == "user"]
-        for quoted in (*self.facts, *self.forgets):
-            if self.events and not any(quoted.quote in text for text in said):
-                raise ValueError(f"the quote {quoted.quote!r} is in no user's line")
+        quotes = [one.quote for one in self.facts] + [one.quote for one in self.forgets]
+        for quote in quotes:
+            if self.events and not any(quote in text for text in said):
+                raise ValueError(f"the quote {quote!r} is in no user's line")
         return self
 
 
