@@ -207,6 +207,10 @@ lock: setup ## Rewrite the lock files from pyproject.toml (newer versions: ARGS=
 bench-contexts: setup ## Contexts by the length of the session, and what summaries take
 	$(BIN)/python -m benchmarks.contexts $(ARGS)
 
+.PHONY: bench-memory
+bench-memory: setup ## Memory of a process by what it has loaded so far
+	$(BIN)/python -m benchmarks.memory $(ARGS)
+
 .PHONY: bench-peers
 bench-peers: setup ## Compare with mem0 and LangGraph, about ten minutes (shorter: ARGS=--quick)
 	@sh -euc "$$PREPARE_PEERS"

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from app import cost_commands, key_commands
+from app.core.errors import ServiceError
 from app.db import migrate
 from app.db.migrate import SchemaError
 from app.llm.names import ModelSetupError
@@ -32,7 +33,7 @@ def _run(process: Callable[[], Awaitable[None]]) -> None:
 
     try:
         run(process)
-    except (SchemaError, PostgresStartError, ServeError, ModelSetupError) as error:
+    except (SchemaError, PostgresStartError, ServeError, ModelSetupError, ServiceError) as error:
         fail(str(error))
 
 
@@ -61,17 +62,31 @@ def worker() -> None:
 
 
 @app.command("migrate")
-def migrate_database() -> None:
+def migrate_database(
+    *,
+    recreate_vectors: Annotated[
+        bool,
+        typer.Option(
+            "--recreate-vectors",
+            help="Make tables of vectors anew that a restored database lacks; the worker then"
+            " embeds what they held.",
+        ),
+    ] = False,
+) -> None:
     """Bring an external database to the schema of this release."""
     settings = read_settings()
     if settings.database_url is None:
         fail("migrate needs MEMORY_BANK_DATABASE_URL; `serve` without it migrates itself.", MISUSED)
     try:
-        migrate.upgrade(
-            settings.database_url.get_secret_value(), settings.database_connect_timeout_seconds
+        made = migrate.upgrade(
+            settings.database_url.get_secret_value(),
+            settings.database_connect_timeout_seconds,
+            recreates_vectors=recreate_vectors,
         )
     except SchemaError as error:
         fail(str(error))
+    if recreate_vectors:
+        typer.echo(f"Made anew: {', '.join(made) or 'nothing, the tables of vectors are there'}.")
     typer.echo("The database has the schema of this release.")
 
 

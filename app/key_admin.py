@@ -9,6 +9,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Iterable, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from functools import partial
 
@@ -18,12 +19,15 @@ from app.audit.service import AuditService
 from app.core.audit import Audited
 from app.core.auth import Caller
 from app.core.clock import Clock, SystemClock
+from app.core.errors import InvalidArgument, NotFound, Reason
 from app.core.names import parse_text_id
 from app.core.paging import MAX_PAGE_SIZE, PageRequest
 from app.core.permissions import Permission
 from app.db import migrate
-from app.db.engine import open_engine, plain_url
+from app.db.clock import DatabaseClock, Skew
+from app.db.engine import open_engine
 from app.db.session import Database
+from app.db.urls import plain_url
 from app.engines.service import EngineService
 from app.postgres.embedded import embedded_postgres
 from app.postgres.process import PostgresStartError
@@ -35,36 +39,50 @@ CALLER = Caller("command-line", frozenset(Permission))
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _LENGTH = re.compile(r"([0-9]{1,8})([smhdw])")
+_COLLECTION = "keys/"
 _NONE = "-"
 _GAP = "  "
 
 
+@dataclass(frozen=True)
+class Managed:
+    """The keys, and the id of the one that a command is about, if it is about one."""
+
+    keys: KeyService
+    key_id: str
+
+
 @asynccontextmanager
 async def managed_keys(
-    settings: Settings, method: str, resource: str = "keys"
-) -> AsyncIterator[KeyService]:
+    settings: Settings, method: str, named: str | None = None
+) -> AsyncIterator[Managed]:
     """Open the database for one command, whose changes the audit log has.
 
     Args:
         settings: name the database, or the data folder.
         method: the API method that does the same; `createKey` alone may start on a new database.
-        resource: the name of what it is about.
+        named: the key that it is about, if it is about one: see `find_id`.
 
     Raises:
+        InvalidArgument: several keys have this name.
+        NotFound: no key has it.
         PostgresStartError: the embedded Postgres cannot start, or there is no database.
         SchemaError: the database is not ready for this release.
     """
-    clock = SystemClock()
+    clock = DatabaseClock(SystemClock(), Skew())
     is_creating = method == "createKey"
     async with AsyncExitStack() as stack:
         url = await stack.enter_async_context(database_of(settings, may_make=is_creating))
         whole = Database(open_engine(url, settings))
         stack.push_async_callback(whole.close)
+        await clock.measure(whole)
         if is_creating:
             await _begin(whole, clock, settings)
+        key_id = "" if named is None else await find_id(KeyService(whole, clock), named)
+        resource = f"keys/{key_id}" if key_id else "keys"
         audited = Audited(CALLER.key_id, method, resource, engine_id=None)
         record = partial(AuditService(whole, clock, settings).record, audited=audited)
-        yield KeyService(whole.for_caller(CALLER, record), clock)
+        yield Managed(KeyService(whole.for_caller(CALLER, record), clock), key_id)
 
 
 async def _begin(db: Database, clock: Clock, settings: Settings) -> None:
@@ -83,9 +101,9 @@ async def database_of(settings: Settings, *, may_make: bool) -> AsyncIterator[st
         SchemaError: the database is not ready for this release.
     """
     if settings.database_url is not None:
-        url = plain_url(settings.database_url.get_secret_value())
+        url = settings.database_url.get_secret_value()
         await asyncio.to_thread(migrate.check, url, settings.database_connect_timeout_seconds)
-        yield url
+        yield plain_url(url)
         return
     running = await asyncio.to_thread(find_running, settings.data_dir)
     if running is not None:
@@ -114,13 +132,32 @@ async def list_all(keys: KeyService) -> list[ApiKey]:
             return found
 
 
-def read_id(text: str) -> str:
-    """Read the id of a key, or its name.
+async def find_id(keys: KeyService, text: str) -> str:
+    """Return the id of the key that a text names: by `keys/ID`, by the id, or as the list shows it.
+
+    A display name that several keys have is that of the one which is not revoked.
 
     Raises:
-        NotFound: no key can have it.
+        InvalidArgument: several keys have this name.
+        NotFound: no key has it.
     """
-    return parse_text_id("keys", text.removeprefix("keys/"))
+    if text.startswith(_COLLECTION):
+        return parse_text_id("keys", text.removeprefix(_COLLECTION))
+    listed = await list_all(keys)
+    named = [key for key in listed if text == key.display_name]
+    live = [key for key in named if key.revoke_time is None]
+    by_id = [key for key in listed if key.name == _COLLECTION + text]
+    found = {key.name for key in (*by_id, *(live or named))}
+    if not found:
+        raise NotFound(
+            "No key has this id or name; see `memory-bank keys list`.", Reason.RESOURCE_NOT_FOUND
+        )
+    if len(found) > 1:
+        raise InvalidArgument(
+            f"Several keys have this name; give one of: {', '.join(sorted(found))}.",
+            Reason.FIELD_INVALID,
+        )
+    return found.pop().removeprefix(_COLLECTION)
 
 
 def read_length(text: str) -> timedelta:
@@ -173,7 +210,7 @@ def table(keys: Sequence[ApiKey]) -> str:
 
 def _row(key: ApiKey, now: datetime) -> tuple[str, ...]:
     return (
-        key.name.removeprefix("keys/"),
+        key.name.removeprefix(_COLLECTION),
         _shown(key.display_name),
         ", ".join([*(key.roles or []), *(key.permissions or [])]),
         _shown(_bounds(key)) or _NONE,

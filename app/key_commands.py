@@ -20,7 +20,7 @@ from app.terminal import FAILED, MISUSED, fail, read_settings
 
 if TYPE_CHECKING:
     from app.access.schemas import ApiKey, CreateKeyRequest
-    from app.access.service import KeyService
+    from app.key_admin import Managed
 
 _T = TypeVar("_T")
 
@@ -33,7 +33,9 @@ app = typer.Typer(
 
 _DataDir = Annotated[Path | None, typer.Option(help="Folder of the embedded Postgres.")]
 _AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, as the API answers.")]
-_Key = Annotated[str, typer.Argument(metavar="KEY", help="Id of the key, or its name.")]
+_Key = Annotated[
+    str, typer.Argument(metavar="KEY", help="Id or name of the key, as `list` shows them.")
+]
 _OPTIONS = {
     "displayName": "--name",
     "roles": "--role",
@@ -88,7 +90,7 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
         "ttl": expires_in and _read(key_admin.read_length, expires_in, "--expires-in"),
     }
     request = _request({field: value for field, value in given.items() if value not in (None, [])})
-    made = _managed(data_dir, ("createKey", "keys"), lambda keys: keys.create(request))
+    made = _managed(data_dir, "createKey", lambda managed: managed.keys.create(request))
     _show_secret(made, as_json=as_json)
 
 
@@ -97,7 +99,7 @@ def list_all(*, as_json: _AsJson = False, data_dir: _DataDir = None) -> None:
     """List all keys, newest first, with those that are revoked or have expired."""
     from app import key_admin  # noqa: PLC0415 - as the module says
 
-    found = _managed(data_dir, ("listKeys", "keys"), key_admin.list_all)
+    found = _managed(data_dir, "listKeys", lambda managed: key_admin.list_all(managed.keys))
     if as_json:
         _show_json({"keys": [key.wire() for key in found]})
     else:
@@ -115,9 +117,11 @@ def revoke(
     data_dir: _DataDir = None,
 ) -> None:
     """End a key for good; servers refuse it within a second."""
-    name = f"keys/{_key_id(key)}"
     revoked = _managed(
-        data_dir, ("revokeKey", name), lambda keys: keys.revoke(_key_id(key), force=force)
+        data_dir,
+        "revokeKey",
+        lambda managed: managed.keys.revoke(managed.key_id, force=force),
+        named=key,
     )
     if as_json:
         _show_json(revoked.wire())
@@ -138,21 +142,14 @@ def rotate(
     """Give a key another secret and print it, this once."""
     from app import key_admin  # noqa: PLC0415 - as the module says
 
-    name = f"keys/{_key_id(key)}"
     length = _read(key_admin.read_grace, grace, "--grace")
     rotated = _managed(
-        data_dir, ("rotateKey", name), lambda keys: keys.rotate(_key_id(key), length)
+        data_dir,
+        "rotateKey",
+        lambda managed: managed.keys.rotate(managed.key_id, length),
+        named=key,
     )
     _show_secret(rotated, as_json=as_json)
-
-
-def _key_id(text: str) -> str:
-    from app import key_admin  # noqa: PLC0415 - as the module says
-
-    try:
-        return key_admin.read_id(text)
-    except ServiceError as error:
-        fail(error.message)
 
 
 def _read(read: Callable[[_T], Any], value: _T, option: str) -> Any:  # noqa: ANN401 - as read has it
@@ -175,24 +172,25 @@ def _request(given: Mapping[str, Any]) -> "CreateKeyRequest":
 
 def _managed(
     data_dir: Path | None,
-    change: tuple[str, str],
-    work: "Callable[[KeyService], Awaitable[_T]]",
+    method: str,
+    work: "Callable[[Managed], Awaitable[_T]]",
+    named: str | None = None,
 ) -> _T:
-    """Do one thing with the keys; `change` is its API method, and the resource that it is about."""
+    """Do one thing with the keys, or with the one that is named; `method` is that of the API."""
     from app import key_admin  # noqa: PLC0415 - as the module says
 
     settings = read_settings(data_dir=data_dir)
 
     async def main() -> _T:
-        async with key_admin.managed_keys(settings, *change) as keys:
-            return await work(keys)
+        async with key_admin.managed_keys(settings, method, named) as managed:
+            return await work(managed)
 
     try:
         return asyncio.run(main())
     except InvalidArgument as error:
-        named = error.violations[0] if error.violations else None
-        option = named and _OPTIONS.get(named.field)
-        fail(f"{option}: {named.description}" if named and option else error.message, MISUSED)
+        first = error.violations[0] if error.violations else None
+        option = first and _OPTIONS.get(first.field)
+        fail(f"{option}: {first.description}" if first and option else error.message, MISUSED)
     except (SchemaError, PostgresStartError, ServiceError) as error:
         fail(str(error), FAILED)
 

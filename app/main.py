@@ -9,6 +9,7 @@ from fastapi.openapi.utils import get_openapi
 from fastapi.security import APIKeyHeader, HTTPBearer
 from starlette.middleware import Middleware
 
+from app.access.remembered import MetricsReaders
 from app.access.routes import router as keys
 from app.access.service import AccessService
 from app.access.tokens import TokenService
@@ -18,6 +19,7 @@ from app.bulk.routes import router as bulk
 from app.bulk.service import BATCH_CREATE, BulkService
 from app.contexts.routes import router as contexts
 from app.costs.routes import router as costs
+from app.db.readiness import ping
 from app.engines.directory import Directory
 from app.engines.routes import children as engine_children
 from app.engines.routes import router as engines
@@ -41,23 +43,29 @@ from app.retrieval.routes import router as retrieval
 from app.revisions.routes import router as revisions
 from app.sessions.routes import router as sessions
 from app.sessions.service import SessionService
+from app.settings import Settings
 from app.summaries.queue import Watch
 from app.summaries.routes import router as summaries
 from app.tasks.routes import router as tasks
 from app.undo.routes import router as undo
 from app.usage.routes import router as usage
-from app.web import docs, errors, health, metrics
+from app.web import docs, errors, health, home, metrics
 from app.web.admission import Gate
 from app.web.auth import Authentication
 from app.web.body import JsonBody
 from app.web.dispatch import Dispatch
 from app.web.document import tidied
-from app.web.metrics import GaugeRefresh
+from app.web.encodings import PlainBody
+from app.web.hosts import Hosts
+from app.web.incoming import Pace
+from app.web.metrics import DATABASE, GaugeRefresh
 from app.web.middleware import Faults, RequestLog
 from app.web.origins import Origins
 from app.web.paths import CanonicalPath
+from app.web.probes import create_probes
 from app.web.query import QueryNames
 from app.web.routing import AdmittedRoute
+from app.web.unknown import Paths
 from app.web.unserved import router as unserved
 
 # Routes with a verb come before those whose last part is any id.
@@ -65,6 +73,7 @@ _ROUTERS = (
     health.router,
     metrics.router,
     docs.router,
+    home.router,
     keys,
     audit,
     engine_children,
@@ -102,6 +111,7 @@ the `projects/.../locations/...` part may be left out, and `memoryBanks` stands 
 
 def create_app(resources: Resources) -> FastAPI:
     """Build the application over a process's resources."""
+    settings = resources.settings
     app = FastAPI(
         title="Open Memory Bank",
         version=version("open-memory-bank"),
@@ -113,17 +123,7 @@ def create_app(resources: Resources) -> FastAPI:
         # Its records of failed requests would hold what was sent, and its look for a receiver
         # costs every request.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
-        middleware=[
-            Middleware(RequestLog),
-            Middleware(Origins, resources.settings.cors_origins),
-            Middleware(Faults),
-            Middleware(CanonicalPath),
-            Middleware(QueryNames),
-            Middleware(Authentication),
-            Middleware(
-                JsonBody, resources.settings.max_body_bytes, resources.settings.body_seconds
-            ),
-        ],
+        middleware=_middleware(settings),
         dependencies=[
             Security(HTTPBearer(auto_error=False)),
             Security(APIKeyHeader(name="x-goog-api-key", auto_error=False)),
@@ -131,8 +131,9 @@ def create_app(resources: Resources) -> FastAPI:
     )
     app.state.resources = resources
     app.state.gauges = _gauges(resources)
-    tokens = TokenService.of(resources.settings, resources.clock)
-    app.state.authenticator = AccessService(resources.db, resources.clock, tokens)
+    tokens = TokenService.of(settings, resources.clock)
+    readers = MetricsReaders.of(resources)
+    app.state.authenticator = AccessService(resources.db, resources.clock, tokens, readers)
     app.state.gate = _gate(resources)
     resources.response_readers.update(_readers(resources))
     _watch_events(resources)
@@ -141,6 +142,7 @@ def create_app(resources: Resources) -> FastAPI:
         app.include_router(router)
     app.mount(docs.ASSETS_PATH, docs.assets())
     app.state.routes = [route for router in _ROUTERS for route in router.routes]
+    app.state.paths = Paths([*(route.path for route in app.state.routes), docs.ASSETS_FORM])
     dispatch = Dispatch(
         (route for route in app.state.routes if isinstance(route, AdmittedRoute)),
         app.router.middleware_stack,
@@ -148,6 +150,27 @@ def create_app(resources: Resources) -> FastAPI:
     app.router.middleware_stack = dispatch
     app.openapi = lambda: openapi(app)  # type: ignore[method-assign]  # as FastAPI's guide has it
     return app
+
+
+def _middleware(settings: Settings) -> list[Middleware]:
+    """Return what every request passes, the outermost first."""
+    pace = Pace(settings.body_seconds, settings.body_min_bytes_per_second)
+    return [
+        Middleware(RequestLog),
+        Middleware(Hosts, settings.allowed_hosts),
+        Middleware(Origins, settings.cors_origins),
+        Middleware(Faults),
+        Middleware(CanonicalPath),
+        Middleware(QueryNames),
+        Middleware(Authentication),
+        Middleware(PlainBody),
+        Middleware(JsonBody, settings.max_body_bytes, pace),
+    ]
+
+
+def create_metrics_app(resources: Resources) -> FastAPI:
+    """Build what is served beside the application, without a key: health and metrics."""
+    return create_probes(resources, _gauges(resources))
 
 
 def _readers(resources: Resources) -> dict[str, ResponseReader]:
@@ -185,7 +208,7 @@ def _gauges(resources: Resources) -> GaugeRefresh:
         "embedding": reembedding_metrics.refresh,
     }
     bound = {source: partial(refresh, resources) for source, refresh in refreshers.items()}
-    return GaugeRefresh(resources.clock, bound)
+    return GaugeRefresh(resources.clock, {DATABASE: partial(ping, resources.db), **bound})
 
 
 def openapi(app: FastAPI) -> dict[str, Any]:

@@ -1,11 +1,14 @@
 """The long-lived collaborators of a process, opened once."""
 
+import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import timedelta
 from typing import Any, cast
 
-from app.core.clock import Clock, SystemClock
+from app.core.clock import Clock, FixedClock, SystemClock
+from app.db.clock import DatabaseClock, Skew
 from app.db.engine import open_engine
 from app.db.session import Database, Session
 from app.llm.embedders import Embedders
@@ -41,6 +44,8 @@ class Resources:
     """Told of each `app.sessions.changes.Appended` by which an exchange is complete."""
     event_erasers: list[EventListener] = field(default_factory=list)
     """Told of each `app.sessions.changes.Erased`."""
+    skew: Skew = field(default_factory=Skew)
+    """How far the process's own clock is from the database's, which `clock` makes up for."""
     embedders: Embedders = field(default=cast("Embedders", None))
     """All that are open, by model; left out, it is `embedder` alone."""
     kept: dict[type[Any], Any] = field(default_factory=dict)
@@ -58,6 +63,11 @@ async def open_resources(
 ) -> AsyncIterator[Resources]:
     """Open the collaborators for the length of the block; the database must be migrated.
 
+    Args:
+        settings: say what to open.
+        database_url: the address of the database.
+        clock: the process's own, which the database's sets right; a `FixedClock` stands for both.
+
     Raises:
         ModelSetupError: a model that the settings name cannot be opened.
     """
@@ -66,18 +76,40 @@ async def open_resources(
     embedders = open_embedders(settings)
     db = Database(open_engine(database_url, settings))
     try:
-        yield Resources(
-            settings,
-            clock or SystemClock(),
-            db,
-            database_url,
-            embedders.current,
-            models,
-            readers,
-            embedders=embedders,
-        )
+        if isinstance(clock, FixedClock):
+            db = db.at(clock)
+        skew = Skew(timedelta(seconds=settings.clock_skew_max_seconds))
+        async with _following(db, clock or SystemClock(), skew) as followed:
+            yield Resources(
+                settings,
+                followed,
+                db,
+                database_url,
+                embedders.current,
+                models,
+                readers,
+                skew=skew,
+                embedders=embedders,
+            )
     finally:
         await models.close()
         await readers.close()
         await embedders.close()
         await db.close()
+
+
+@asynccontextmanager
+async def _following(db: Database, process: Clock, skew: Skew) -> AsyncIterator[Clock]:
+    """Give the clock of the process, set right by the database's for the length of the block."""
+    if isinstance(process, FixedClock):
+        yield process
+        return
+    clock = DatabaseClock(process, skew)
+    await clock.measure(db)
+    following = asyncio.create_task(clock.follow(db))
+    try:
+        yield clock
+    finally:
+        following.cancel()
+        with suppress(asyncio.CancelledError):
+            await following

@@ -2,7 +2,6 @@
 
 import asyncio
 import gc
-import signal
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
@@ -11,6 +10,7 @@ from socket import AF_INET, AF_INET6, create_server, gaierror, socket
 
 import structlog
 import uvicorn
+from fastapi import FastAPI
 from typing_extensions import override
 
 from app.access.credentials import is_mistyped
@@ -18,18 +18,22 @@ from app.access.service import AccessService
 from app.core.clock import Clock, SystemClock
 from app.core.failures import describe
 from app.db import migrate
-from app.db.engine import open_engine, plain_url
+from app.db.engine import connect_arguments, open_engine
 from app.db.session import Database
+from app.db.urls import plain_url
 from app.engines.service import EngineService
 from app.lag import watched
 from app.llm.factory import open_embedder
-from app.main import create_app
+from app.main import create_app, create_metrics_app
 from app.memories.embedding import EngineEmbedding
 from app.operations import claims
 from app.postgres.embedded import embedded_postgres
 from app.resources import Resources, open_resources
 from app.settings import Settings
+from app.watchdog import SIGNALS, Watchdog
+from app.web.admission import Gate
 from app.web.connections import Bounds, connections
+from app.web.room import GivingUp
 from app.worker import working
 
 log = structlog.get_logger()
@@ -38,7 +42,6 @@ _BACKLOG = 2048
 """Connections that wait to be accepted; uvicorn's own default."""
 _GARBAGE = (10_000, 20, 20)
 """Objects made between two collections of young garbage; those between two of older garbage."""
-_SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 class ServeError(RuntimeError):
@@ -138,11 +141,19 @@ async def _database(settings: Settings) -> AsyncIterator[str]:
 
 
 async def _checked(settings: Settings) -> str:
-    """Return the address of the external database, which is ready for this release."""
+    """Return the address of the external database, which is ready for this release.
+
+    Raises:
+        SchemaError: it is not ready, or cannot be used with these settings.
+    """
     assert settings.database_url is not None
-    url = plain_url(settings.database_url.get_secret_value())
+    url = settings.database_url.get_secret_value()
     await asyncio.to_thread(migrate.check, url, settings.database_connect_timeout_seconds)
-    return url
+    if not settings.database_behind_pooler:
+        await asyncio.to_thread(migrate.check_direct, url, connect_arguments(settings))
+    if settings.listen_url is not None:
+        migrate.check_address(settings.listen_url.get_secret_value(), "MEMORY_BANK_LISTEN_URL")
+    return plain_url(url)
 
 
 class _Server(uvicorn.Server):
@@ -178,6 +189,8 @@ async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Lis
         await worker.enter_async_context(watched())
         if settings.database_url is None:
             await worker.enter_async_context(working(resources))
+        if settings.metrics_port:
+            await server.enter_async_context(_metrics_listening(settings, resources))
         yield await server.enter_async_context(_listening(settings, resources))
     finally:
         await asyncio.gather(server.aclose(), worker.aclose())
@@ -185,39 +198,57 @@ async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Lis
 
 @asynccontextmanager
 async def _listening(settings: Settings, resources: Resources) -> AsyncIterator[Listening]:
-    with _socket(settings) as bound:
-        server = _Server(_config(settings, resources))
+    with _socket(settings.host, settings.port, "--host or --port") as bound:
+        app = create_app(resources)
         _keep_what_is_there()
-        task = asyncio.create_task(server.serve(sockets=[bound]))
-        try:
+        gate: Gate = app.state.gate
+        config = _config(settings, app, gate.limits.give_up_body)
+        async with _served(config, bound) as task:
             yield Listening(bound.getsockname()[1], task)
-        finally:
-            server.should_exit = True
-            (end,) = await asyncio.gather(task, return_exceptions=True)
-            if isinstance(end, Exception):
-                log.error("server.failed", error=describe(end))
 
 
-def _socket(settings: Settings) -> socket:
-    family = AF_INET6 if ":" in settings.host else AF_INET
+@asynccontextmanager
+async def _metrics_listening(settings: Settings, resources: Resources) -> AsyncIterator[None]:
+    names = "MEMORY_BANK_METRICS_HOST or MEMORY_BANK_METRICS_PORT"
+    with _socket(settings.metrics_host, settings.metrics_port, names) as bound:
+        config = _config(settings, create_metrics_app(resources), _has_no_bodies)
+        async with _served(config, bound):
+            yield
+
+
+@asynccontextmanager
+async def _served(config: uvicorn.Config, bound: socket) -> AsyncIterator[asyncio.Task[None]]:
+    """Serve on a socket beside the block; give the task that ends when the server does."""
+    server = _Server(config)
+    task = asyncio.create_task(server.serve(sockets=[bound]))
     try:
-        return create_server((settings.host, settings.port), family=family, backlog=_BACKLOG)
+        yield task
+    finally:
+        server.should_exit = True
+        (end,) = await asyncio.gather(task, return_exceptions=True)
+        if isinstance(end, Exception):
+            log.error("server.failed", error=describe(end))
+
+
+def _socket(host: str, port: int, names: str) -> socket:
+    family = AF_INET6 if ":" in host else AF_INET
+    try:
+        return create_server((host, port), family=family, backlog=_BACKLOG)
     except (OSError, gaierror) as error:
         raise ServeError(
-            f"Cannot listen on {settings.host}:{settings.port}: {error.strerror}; choose another"
-            " --host or --port."
+            f"Cannot listen on {host}:{port}: {error.strerror}; choose another {names}."
         ) from error
 
 
 async def serve(settings: Settings) -> None:
     """Serve until SIGINT or SIGTERM, then stop everything in order."""
     async with (
-        _until_signalled() as stopping,
+        _until_signalled(settings) as stopping,
         opened(settings) as process,
         serving(settings, process.resources) as listening,
     ):
         stopping.is_up = True
-        _announce(settings, listening.port, process.first_key)
+        _announce(settings, listening.port, process)
         await _until_asked(stopping, listening.task)
 
 
@@ -234,12 +265,17 @@ async def _until_asked(stopping: asyncio.Event, server: asyncio.Task[None]) -> N
         raise ServeError("The server has ended by itself; the log says why.")
 
 
-def _config(settings: Settings, resources: Resources) -> uvicorn.Config:
+def _has_no_bodies(*, slow: bool) -> bool:  # noqa: ARG001 - the form of `GivingUp`
+    """Give up no body: probes have none."""
+    return False
+
+
+def _config(settings: Settings, app: FastAPI, give_up_body: GivingUp) -> uvicorn.Config:
     return uvicorn.Config(
-        create_app(resources),
+        app,
         host=settings.host,
         port=settings.port,
-        http=connections(_bounds(settings)),
+        http=connections(_bounds(settings), give_up_body),
         ws="none",
         log_config=None,
         access_log=False,
@@ -260,14 +296,18 @@ def _bounds(settings: Settings) -> Bounds:
         send_seconds=settings.send_seconds,
         max_header_bytes=settings.max_header_bytes,
         max_connections=settings.max_connections,
+        reserved_connections=settings.reserved_connections,
     )
 
 
-async def work(settings: Settings) -> None:
-    """Work until SIGINT or SIGTERM; for processes beside servers on an external database."""
-    async with _until_signalled() as stopping:
+async def work(settings: Settings, clock: Clock | None = None) -> None:
+    """Work until SIGINT or SIGTERM; for processes beside servers on an external database.
+
+    Without a `clock`, the process has that of its machine.
+    """
+    async with _until_signalled(settings) as stopping:
         url = await _checked(settings)
-        async with watched(), open_resources(settings, url) as resources, working(resources):
+        async with watched(), open_resources(settings, url, clock) as resources, working(resources):
             await _warm(resources)
             stopping.is_up = True
             await stopping.wait()
@@ -294,23 +334,27 @@ class _Stopping(asyncio.Event):
 
 
 @asynccontextmanager
-async def _until_signalled() -> AsyncIterator[_Stopping]:
-    """Give an event that SIGINT and SIGTERM set, instead of what they do by themselves."""
+async def _until_signalled(settings: Settings) -> AsyncIterator[_Stopping]:
+    """Give an event that SIGINT and SIGTERM set, instead of what they do by themselves.
+
+    A process that does not stop then, or whose event loop turns no more, is ended.
+    """
     task = asyncio.current_task()
     assert task is not None
     stopping = _Stopping(task)
     loop = asyncio.get_running_loop()
-    for number in _SIGNALS:
+    for number in SIGNALS:
         loop.add_signal_handler(number, stopping.ask)
     try:
-        yield stopping
+        with Watchdog(loop, settings).watching():
+            yield stopping
     except asyncio.CancelledError:
         # Everything has been closed on the way here; the process has ended as it was asked to.
         if not stopping.has_cancelled:
             raise
         task.uncancel()
     finally:
-        for number in _SIGNALS:
+        for number in SIGNALS:
             loop.remove_signal_handler(number)
 
 
@@ -332,18 +376,25 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
-def _announce(settings: Settings, port: int, first_key: str | None) -> None:
-    lines = [f"Open Memory Bank serves http://{settings.host}:{port} (documentation: /docs)"]
-    if first_key is not None:
+def _announce(settings: Settings, port: int, process: Opened) -> None:
+    resources = process.resources
+    lines = [
+        f"Open Memory Bank serves http://{settings.host}:{port} (documentation: /docs)",
+        f"Memories are written by: {resources.models.told}",
+        f"Searches understand: {resources.embedder.languages}",
+    ]
+    if process.first_key is not None:
         lines += [
-            f"API key, shown only this once: {first_key}",
-            "Send it as 'Authorization: Bearer KEY'.",
+            f"API key, shown only this once: {process.first_key}",
+            "Send it as 'Authorization: Bearer KEY'; in a browser it is the password of /docs.",
         ]
+    if not settings.admin_key:
+        lines.append("If it is lost: memory-bank keys create --name NAME --role admin")
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
 
 
 def offline_resources(settings: Settings) -> Resources:
     """Return resources that are connected to nothing, to describe the application with."""
-    database = Database(open_engine("postgresql:///", settings))
+    database = Database(open_engine("postgresql:///nowhere", settings))
     return Resources(settings, SystemClock(), database, "", open_embedder(settings))

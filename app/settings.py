@@ -7,11 +7,13 @@ from datetime import timedelta
 from enum import StrEnum
 from pathlib import Path
 
-from pydantic import BaseModel, ConfigDict, Field, IPvAnyNetwork, SecretStr
+from pydantic import Field, IPvAnyNetwork, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from app.connection_settings import ConnectionSettings
 from app.embedding_settings import EmbedderChoice, EmbeddingSettings
+from app.model_settings import ModelPrice, ModelSettings, OutputMode
+from app.setting_types import DEFAULT_PORT, AdminKey, LogLevel, Port
 from app.task_settings import ReaderModel, TaskSettings
 from app.token_settings import TokenSettings
 
@@ -37,24 +39,6 @@ class Ranking(StrEnum):
     """The Euclidean distance of the embeddings alone."""
 
 
-class OutputMode(StrEnum):
-    """How a text model is made to answer with a structure."""
-
-    AUTO = "auto"
-    NATIVE = "native"
-    TOOL = "tool"
-    PROMPT = "prompt"
-
-
-class ModelPrice(BaseModel):
-    """What a model costs, per million tokens, in the currency of the settings."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    input: float = Field(ge=0)
-    output: float = Field(ge=0)
-
-
 class LogFormat(StrEnum):
     """How log lines are written."""
 
@@ -62,7 +46,14 @@ class LogFormat(StrEnum):
     JSON = "json"
 
 
-class Settings(TaskSettings, EmbeddingSettings, TokenSettings, ConnectionSettings, BaseSettings):
+class Settings(
+    TaskSettings,
+    ModelSettings,
+    EmbeddingSettings,
+    TokenSettings,
+    ConnectionSettings,
+    BaseSettings,
+):
     """The configuration of one process. Immutable."""
 
     model_config = SettingsConfigDict(
@@ -71,16 +62,20 @@ class Settings(TaskSettings, EmbeddingSettings, TokenSettings, ConnectionSetting
 
     # Where it runs
     host: str = Field("127.0.0.1", description="Address the server listens on.")
-    port: int = Field(8000, ge=0, le=65_535, description="Port; 0 picks a free one.")
+    port: Port = Field(DEFAULT_PORT, description="Port; 0 picks a free one.")
     data_dir: Path = Field(Path(".data"), description="Folder of the embedded Postgres.")
     log_format: LogFormat = Field(LogFormat.CONSOLE, description="`console` or `json`.")
-    log_level: str = Field("INFO", description="Least level of log lines that are written.")
+    log_level: LogLevel = Field(
+        "INFO",
+        description="Least level of log lines that are written: `DEBUG`, `INFO`, `WARNING`,"
+        " `ERROR` or `CRITICAL`.",
+    )
 
     # Access
-    admin_key: SecretStr | None = Field(
+    admin_key: AdminKey | None = Field(
         None,
-        description="Admin API key, until it is rotated or revoked; absent: the first start makes"
-        " one and prints it.",
+        description="Admin API key of at least 16 characters, until it is rotated or revoked;"
+        " absent: the first start makes one and prints it.",
     )
 
     audit_reads: bool = Field(
@@ -100,7 +95,9 @@ class Settings(TaskSettings, EmbeddingSettings, TokenSettings, ConnectionSetting
 
     # Database
     database_url: SecretStr | None = Field(
-        None, description="External Postgres (`postgresql://...`); absent: the embedded one."
+        None,
+        description="External Postgres (`postgresql://...`, or `host=...`); absent: the embedded"
+        " one.",
     )
     listen_url: SecretStr | None = Field(
         None, description="Direct connection for LISTEN when `database_url` is a pooler."
@@ -133,70 +130,16 @@ class Settings(TaskSettings, EmbeddingSettings, TokenSettings, ConnectionSetting
         60, gt=0, description="How long the embedded Postgres may take to start."
     )
 
-    # Models
+    # Retrieval, and counts of tokens
     ranking: Ranking = Field(
         Ranking.HYBRID,
         description="Order of searches where the engine does not set it: `hybrid` (meaning, words"
         " and signals) or `vector` (Euclidean distance alone).",
     )
-    model: str | None = Field(
-        None,
-        description="Text model that writes memories, such as `openai:gpt-5-mini`, `anthropic:...`,"
-        " `google:...`, `ollama:...`; absent: the built-in rules.",
-    )
-    model_base_url: str | None = Field(
-        None, description="Address of an OpenAI-compatible server for `model`, with its `/v1`."
-    )
-    model_key: SecretStr | None = Field(
-        None, description="API key for `model`; absent: the provider's own variable."
-    )
-    model_aliases: dict[str, str] = Field(
-        default_factory=dict,
-        description="JSON object: names that banks give in `generationConfig.model`, to models.",
-    )
-    model_output: OutputMode = Field(
-        OutputMode.AUTO,
-        description="Structured output by `native` schema, `tool` or `prompt`; `auto`: the first"
-        " that the model can.",
-    )
-    model_media_types: list[str] | None = Field(
-        None,
-        description='JSON array of files the model reads, such as `["image/*"]`; absent: what its'
-        " provider is known to take.",
-    )
-    model_timeout_seconds: float = Field(
-        60, gt=0, description="Longest wait for one answer, retries and repair included."
-    )
-    model_max_attempts: int = Field(
-        4, ge=1, description="Requests for one answer after 429, 5xx and lost connections."
-    )
-    model_concurrency: int = Field(8, ge=1, description="Requests at once to one provider.")
-    model_max_input_tokens: int = Field(
-        32_000, ge=1_000, description="Longest prompt; longer conversations go in pieces."
-    )
-    model_max_output_tokens: int = Field(8_192, ge=256, description="Longest answer of a model.")
-    model_max_reply_bytes: int = Field(
-        2 * 1024 * 1024, ge=1, description="Longest HTTP reply of a provider that is read."
-    )
-    model_breaker_failures: int = Field(
-        5, ge=1, description="Failures in a row after which a provider is spared for a while."
-    )
-    model_breaker_seconds: float = Field(
-        30, gt=0, description="How long a failing provider is spared."
-    )
-    model_prices: dict[str, ModelPrice] = Field(
-        default_factory=dict,
-        description='JSON object: model to its price per million tokens, such as `{"openai:gpt-5-'
-        'mini": {"input": 0.25, "output": 2}}`.',
-    )
     tiktoken_dir: Path | None = Field(
         None,
         description="Folder with `cl100k_base.tiktoken` or `o200k_base.tiktoken`, for policies that"
         " name these as `counter`; needs the extra `tokens`. Nothing is fetched.",
-    )
-    price_currency: str = Field("USD", description="Currency of `model_prices`.")
-    daily_max_tokens: int | None = Field(
-        None, ge=1, description="Tokens that one engine may use per UTC day; absent: no bound."
     )
 
     # Generation
@@ -252,6 +195,12 @@ class Settings(TaskSettings, EmbeddingSettings, TokenSettings, ConnectionSetting
     max_metadata_entries: int = Field(50, ge=0, le=50, description="Keys of a memory's metadata.")
     max_metadata_value_chars: int = Field(
         4_096, ge=1, le=4_096, description="Longest text among a memory's metadata."
+    )
+    max_shared_state_bytes: int = Field(
+        1024 * 1024,
+        ge=1_024,
+        description="Longest state, as JSON, that the sessions of a user share (`user:` keys), and"
+        " that all sessions of an engine do (`app:` keys).",
     )
     max_session_policies: int = Field(
         20,
@@ -350,10 +299,22 @@ class Settings(TaskSettings, EmbeddingSettings, TokenSettings, ConnectionSetting
     shutdown_grace_seconds: float = Field(
         10, ge=0, description="How long running work may take to stop."
     )
+    stall_exit_seconds: float = Field(
+        60,
+        ge=0,
+        description="How long the event loop may hang before the process ends, with status 70;"
+        " 0: for ever.",
+    )
     sweep_interval_seconds: float = Field(
         60, gt=0, description="Interval of every sweep (expiry, recovery end, old operations)."
     )
     sweep_batch_rows: int = Field(500, ge=1, description="Rows that a sweep removes at a time.")
+    clock_skew_max_seconds: float = Field(
+        30,
+        gt=0,
+        description="How far the clock of a process may be from the database's; beyond, `/readyz`"
+        " tells it, and its sweeps rest.",
+    )
     scope_index_memories: int = Field(
         20_000,
         ge=1,

@@ -3,11 +3,14 @@
 import re
 from typing import Any, NoReturn
 
+import structlog
 import typer
 from pydantic import ValidationError
 from pydantic_settings import SettingsError
 
+from app.environment import PREFIX, environment, misspelt, unknown
 from app.logs import configure_logs
+from app.setting_types import is_of_a_link
 from app.settings import Settings
 
 _FIELD = re.compile(r'field "(\w+)"')
@@ -22,7 +25,17 @@ def fail(sentence: str, code: int = FAILED) -> NoReturn:
 
 
 def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any settings
-    """Read the settings; options given on the command line win over the environment."""
+    """Read the settings; options given on the command line win over the environment.
+
+    A variable that is nearly the name of a setting ends the command: it was meant to be one.
+    """
+    names = list(Settings.model_fields)
+    if wrong := misspelt(environment(), names):
+        told = (
+            f"{name}: there is no such setting; the nearest is {near}."
+            for name, near in wrong.items()
+        )
+        fail("\n".join(told), MISUSED)
     try:
         settings = Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
@@ -37,4 +50,16 @@ def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any
         name = f"MEMORY_BANK_{named[1].upper()}" if named else "A setting"
         fail(f"{name}: is not valid JSON.", MISUSED)
     configure_logs(settings)
+    _warn(names)
     return settings
+
+
+def _warn(names: list[str]) -> None:
+    """Name what the environment holds that is not read."""
+    # Not kept, since commands run after each other in one process when they are tested.
+    log = structlog.get_logger()
+    if found := unknown(environment(), names):
+        log.warning("settings.unknown", names=found)
+    if is_of_a_link(port := environment().get(f"{PREFIX}PORT", "")):
+        meaning = "set by the container platform for a service of this name, and not read"
+        log.warning("settings.ignored", name=f"{PREFIX}PORT", value=port, why=meaning)

@@ -136,7 +136,13 @@ async def embed_once(resources: Resources) -> None:
 
 
 async def sweep_once(resources: Resources) -> None:
-    """Sweep, unless another process has this tick."""
+    """Sweep, unless another process has this tick, or the clock of this one is wrong.
+
+    What goes for good goes by the database's clock in any case; that such a process rests as well
+    leaves the tick to one whose clock is right.
+    """
+    if resources.skew.is_too_large:
+        return
     retention_service = RetentionService.of(resources)
     try:
         if not await retention_service.take_tick(SWEEP):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 
-from app.db.engine import plain_url
+from app.db.urls import plain_url
 from app.logs import configure_logs
 from app.settings import Settings
 

@@ -33,7 +33,7 @@ from app.worker import make_runner
 
 pytest_plugins = ["tests.architecture.statements_plugin"]
 
-ADMIN_KEY = "test-admin-key"
+ADMIN_KEY = "tests-own-admin-key"
 START = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
 # In one message, since every test pays for it. The totals last, since the removal of what they
 # count changes them.
@@ -77,9 +77,9 @@ async def shared_database(database_url: str, data_dir: Path) -> AsyncIterator[Da
 
 
 @pytest.fixture
-async def database(shared_database: Database) -> AsyncIterator[Database]:
-    """The database, emptied after the test."""
-    yield shared_database
+async def database(shared_database: Database, clock: FixedClock) -> AsyncIterator[Database]:
+    """The database, whose time is that of the clock; emptied after the test."""
+    yield shared_database.at(clock)
     async with shared_database.transaction() as session:
         await session.execute(_EMPTY)
 

@@ -11,10 +11,10 @@ here are few, and looked up only where they are among those few.
 import asyncio
 import hmac
 import time
-from collections.abc import Callable, Collection, Coroutine
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Generic, TypeVar
+from typing import TypeVar
 
 from app.access import repository
 from app.access.credentials import has_shape, hash_of, is_mistyped
@@ -22,7 +22,9 @@ from app.access.repository import Found
 from app.access.tables import ApiKeyRow
 from app.core.auth import Caller, Reach
 from app.core.clock import Clock
+from app.core.errors import Reason, Unavailable
 from app.core.permissions import Permission, Role, permissions_of
+from app.core.shared import Shared, look_at
 from app.db.session import Database
 
 _LIFE = timedelta(seconds=0.75)
@@ -31,6 +33,8 @@ _MAX_KNOWN = 4_096
 """Good secrets that are kept, and bad ones beside them; of each the oldest give way."""
 _MAX_ASKED = 100
 """Secrets of one statement."""
+_MAX_ROUNDS = 3
+"""Look-ups that a request waits for. Two do, unless a key of this process changes meanwhile."""
 _PAUSE_SECONDS = 0.05
 """After a statement that has found nothing for a secret: what is asked meanwhile goes together."""
 
@@ -71,28 +75,6 @@ _Answer = tuple[_Moment, KnownKey | None]
 """What was found, and when it was asked for."""
 
 
-class Shared(Generic[_V]):
-    """A piece of work that everyone who asks while it is done waits for together."""
-
-    def __init__(self, work: Callable[[], Coroutine[None, None, _V]]) -> None:
-        self._work = work
-        self._task: asyncio.Task[_V] | None = None
-
-    async def result(self) -> _V:
-        """Return what the work comes to that is under way, or that is started now."""
-        if self._task is None:
-            self._task = asyncio.create_task(self._work())
-            self._task.add_done_callback(self._end)
-        # Who waits beside it must not lose it when this one is broken off.
-        return await asyncio.shield(self._task)
-
-    def _end(self, task: "asyncio.Task[_V]") -> None:
-        self._task = None
-        # A failure that nobody waits for any more is no fault of the process.
-        if not task.cancelled():
-            task.exception()
-
-
 class KeyLookups:
     """The look-ups of one process."""
 
@@ -120,15 +102,13 @@ class KeyLookups:
         """Return what a secret stands for; None: nothing, or a key that is revoked.
 
         Raises:
-            Unavailable: the database cannot be reached.
+            Unavailable: the database cannot be reached, or is too slow.
         """
         secret_hash = hash_of(secret)
         if secret_hash not in self._good and is_mistyped(secret):
             return None
         now = self._now()
-        # More than once where the one under way is older than this request may rely on.
-        while self._confirmed is None or not now.can_use(self._confirmed):
-            await self._confirming.result()
+        await self._be_sure(now)
         known = self._good.get(secret_hash)
         if known is not None:
             return known
@@ -138,6 +118,11 @@ class KeyLookups:
         if bad is not None and now.can_use(bad):
             return None
         return await self._look_up(secret_hash, now)
+
+    @property
+    def version(self) -> int | None:
+        """That of the keys as they were last seen; None: not seen, or none has ended ever."""
+        return self._version
 
     def forget(self) -> None:
         """Know nothing: this process has changed something."""
@@ -149,6 +134,19 @@ class KeyLookups:
 
     def _now(self) -> _Moment:
         return _Moment(self._clock.now(), self._monotonic())
+
+    async def _be_sure(self, now: _Moment) -> None:
+        """Ask whether any key has ended, unless that is known.
+
+        Raises:
+            Unavailable: the answers are older than this request may rely on.
+        """
+        for _ in range(_MAX_ROUNDS):
+            if self._confirmed is not None and now.can_use(self._confirmed):
+                return
+            await self._confirming.result()
+        if self._confirmed is None or not now.can_use(self._confirmed):
+            raise _unavailable("The database is too slow to look the key up at the moment.")
 
     async def _confirm(self) -> None:
         """Forget what was found if a key has ended since."""
@@ -173,19 +171,19 @@ class KeyLookups:
         return found
 
     async def _look_up(self, secret_hash: bytes, now: _Moment) -> KnownKey | None:
-        while True:
+        for _ in range(_MAX_ROUNDS):
             asked = self._asked.get(secret_hash) or self._ask(secret_hash)
             # Who waits beside it must not lose it when this request is broken off.
             moment, known = await asyncio.shield(asked)
             if now.can_use(moment):
                 return known
+        raise _unavailable("The database is too slow to look the key up at the moment.")
 
     def _ask(self, secret_hash: bytes) -> asyncio.Future[_Answer]:
         asked: asyncio.Future[_Answer] = asyncio.get_running_loop().create_future()
-        # A failure that nobody waits for any more is no fault of the process.
-        asked.add_done_callback(lambda done: done.cancelled() or done.exception())
+        asked.add_done_callback(look_at)
         self._asked[secret_hash] = asked
-        if self._answering is None:
+        if self._answering is None or self._answering.done():
             self._answering = asyncio.create_task(self._answer_all())
         return asked
 
@@ -196,6 +194,10 @@ class KeyLookups:
                     await asyncio.sleep(_PAUSE_SECONDS)
         finally:
             self._answering = None
+            # None are left, unless this was broken off: nobody else would answer them.
+            for asked in self._asked.values():
+                asked.set_exception(_unavailable("The look-up of the key was broken off."))
+            self._asked.clear()
 
     async def _answer(self, hashes: list[bytes]) -> bool:
         """Look secrets up, and answer those who wait for them; say whether all are of keys."""
@@ -216,6 +218,10 @@ class KeyLookups:
                 _keep(self._good, secret_hash, key)
             self._asked.pop(secret_hash).set_result((now, key))
         return None not in known
+
+
+def _unavailable(message: str) -> Unavailable:
+    return Unavailable(message, Reason.DATABASE_UNAVAILABLE, retry_after_seconds=1)
 
 
 def _keep(kept: dict[bytes, _V], secret_hash: bytes, value: _V) -> None:

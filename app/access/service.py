@@ -1,6 +1,7 @@
 """Who may call: authenticates API keys and tokens, and makes, lists and ends keys."""
 
-from dataclasses import dataclass
+import asyncio
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from functools import cached_property
 
@@ -9,7 +10,8 @@ from typing_extensions import override
 
 from app.access import repository
 from app.access.credentials import has_shape, hash_of, mint
-from app.access.lookups import KeyLookups
+from app.access.lookups import KeyLookups, KnownKey
+from app.access.remembered import MetricsReaders
 from app.access.schemas import ApiKey, CreateKeyRequest, ListKeysResponse
 from app.access.tables import ApiKeyRow
 from app.access.tokens import TokenService
@@ -19,10 +21,16 @@ from app.audit.repository import NewEvent
 from app.core.audit import Audited
 from app.core.auth import Authenticator, Caller
 from app.core.clock import Clock
-from app.core.errors import FailedPrecondition, InvalidArgument, Reason, Unauthenticated
+from app.core.errors import (
+    FailedPrecondition,
+    InvalidArgument,
+    Reason,
+    ServiceError,
+    Unauthenticated,
+)
 from app.core.ids import new_id
 from app.core.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
-from app.core.permissions import Role
+from app.core.permissions import Permission, Role
 from app.db.pages import Slice
 from app.db.session import Database, Session, caller_of, note
 from app.resources import Resources
@@ -32,6 +40,8 @@ log = structlog.get_logger()
 
 _CONFIGURED = "configured"
 _FIRST = "first"
+_READER_SECONDS = 2.0
+"""How long the key of a known reader of metrics may take to be looked up; scrapers do not wait."""
 
 
 @dataclass(frozen=True)
@@ -41,6 +51,7 @@ class AccessService(Authenticator):
     db: Database
     clock: Clock
     tokens: TokenService | None = None
+    readers: MetricsReaders = field(default_factory=MetricsReaders)
 
     @cached_property
     def lookups(self) -> KeyLookups:
@@ -56,13 +67,40 @@ class AccessService(Authenticator):
     async def authenticate(self, secret: str) -> Caller:
         if self.tokens is not None and self.tokens.is_token(secret):
             return await self.tokens.authenticate(secret)
+        return (await self._key_of(secret)).caller
+
+    @override
+    async def authenticate_reader(self, secret: str) -> Caller:
+        if self.tokens is not None and self.tokens.is_token(secret):
+            return await self.tokens.authenticate(secret)
+        known = self.readers.find(secret, self.lookups.version, self.clock.now())
+        try:
+            async with asyncio.timeout(None if known is None else _READER_SECONDS):
+                found = await self._key_of(secret)
+        except Unauthenticated:
+            self.readers.forget_secret(secret)
+            raise
+        except (TimeoutError, ServiceError) as error:
+            if known is None or not _is_of_database(error):
+                raise
+            return known.caller
+        if found.caller.may(Permission.METRICS_GET):
+            self.readers.remember(secret, found, self.lookups.version, self.clock.now())
+        return found.caller
+
+    async def _key_of(self, secret: str) -> KnownKey:
+        """Return the key of a secret, whose use is noted.
+
+        Raises:
+            Unauthenticated: there is none, or none that still works.
+        """
         found = await self.lookups.find(secret)
         now = self.clock.now()
         if found is None or not found.works(now):
             # The same for what never was, what is revoked and what has expired.
             raise Unauthenticated("The API key is not valid.", Reason.CREDENTIAL_INVALID)
         self.uses.note(found.caller.key_id, now, found.last_use_time)
-        return found.caller
+        return found
 
     async def has_keys(self) -> bool:
         """Say whether there is any key; without one, nobody can have called yet."""
@@ -90,6 +128,12 @@ class AccessService(Authenticator):
                 await _insert_admin(session, _FIRST, made, now)
         self.lookups.forget()
         return made
+
+
+def _is_of_database(error: Exception) -> bool:
+    if isinstance(error, ServiceError):
+        return error.reason is Reason.DATABASE_UNAVAILABLE
+    return isinstance(error, TimeoutError)
 
 
 async def _configure(session: Session, secret: str, now: datetime) -> None:
@@ -149,11 +193,12 @@ class KeyService:
 
     db: Database
     clock: Clock
+    readers: MetricsReaders = field(default_factory=MetricsReaders)
 
     @classmethod
     def of(cls, resources: Resources) -> "KeyService":
         """Build the service from the process's resources."""
-        return cls(resources.db, resources.clock)
+        return cls(resources.db, resources.clock, MetricsReaders.of(resources))
 
     async def create(self, request: CreateKeyRequest) -> ApiKey:
         """Make a key; its secret is in the answer, and nowhere else.
@@ -219,7 +264,9 @@ class KeyService:
                 return ApiKey.from_row(row)
             if not force:
                 await _check_not_last(session, row, now)
-            return ApiKey.from_row(await repository.revoke(session, key_id, now))
+            answer = ApiKey.from_row(await repository.revoke(session, key_id, now))
+        self.readers.forget(key_id)
+        return answer
 
     async def rotate(self, key_id: str, grace: timedelta) -> ApiKey:
         """Give a key another secret; it is in the answer, and nowhere else.
@@ -244,6 +291,7 @@ class KeyService:
                 )
             await repository.expire_secrets(session, key_id, now + grace)
             await _insert_secret(session, row, secret, now)
+        self.readers.forget(key_id)
         return ApiKey.from_row(row, secret)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from sqlalchemy import ColumnElement, delete, func, insert, select, true, tuple_
@@ -11,6 +11,7 @@ from app.audit.tables import AuditEventRow
 from app.core.audit import Audited
 from app.core.errors import Reason, ServiceError
 from app.core.ids import new_id
+from app.db.clock import database_time
 from app.db.filter_fields import EnumField, IntegerField, TextField, TimestampField
 from app.db.filters import Fields
 from app.db.insertions import Insertion
@@ -111,9 +112,10 @@ async def list_page_of_all(
     return (await session.execute(sliced(statement, _KEY, page))).scalars().all()
 
 
-async def remove_old(session: Session, moment: datetime, limit: int) -> int:
-    """Remove up to `limit` events of a moment and before; return how many; a sweep's."""
-    old = select(*_KEY).where(until(moment)).order_by(*_KEY).limit(limit)
+async def remove_old(session: Session, kept: timedelta, limit: int) -> int:
+    """Remove up to `limit` events that have been kept for so long; return how many; a sweep's."""
+    is_old = AuditEventRow.create_time <= database_time(session) - kept
+    old = select(*_KEY).where(is_old).order_by(*_KEY).limit(limit)
     await session.execute(_REMOVING)
     statement = (
         delete(AuditEventRow)

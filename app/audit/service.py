@@ -122,12 +122,12 @@ class AuditService(Auditor):
                 return
             after = _key(rows[-1])
 
-    async def remove_old(self, session: Session, now: datetime, limit: int) -> int:
+    async def remove_old(self, session: Session, limit: int) -> int:
         """Remove events that are past their time; return how many; a sweep."""
         kept = self.settings.audit_retention_seconds
         if kept is None:
             return 0
-        return await repository.remove_old(session, now - timedelta(seconds=kept), limit)
+        return await repository.remove_old(session, timedelta(seconds=kept), limit)
 
     def _clause(self, engine_id: int | None, filter_text: str | None) -> Clause:
         return read_filter(filter_text, repository.filter_fields(engine_id), self.settings)

@@ -2,6 +2,7 @@
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
+from io import BytesIO
 
 from app.core.errors import ServiceError
 
@@ -25,7 +26,7 @@ class Lines:
 
     def __init__(self, max_bytes: int = MAX_LINE_BYTES) -> None:
         self._max_bytes = max_bytes
-        self._rest = b""
+        self._rest = BytesIO()
         self._is_too_long = False
         self._number = 0
 
@@ -41,16 +42,16 @@ class Lines:
         yield from self._end(b"")
 
     def _add(self, text: bytes) -> None:
-        self._rest += text
-        if len(self._rest) > self._max_bytes:
-            self._is_too_long = True
+        self._is_too_long = self._is_too_long or self._rest.tell() + len(text) > self._max_bytes
         if self._is_too_long:
-            self._rest = b""
+            self._rest = BytesIO()
+        else:
+            self._rest.write(text)
 
     def _end(self, text: bytes) -> Iterator[Line]:
         self._add(text)
-        whole, is_too_long = self._rest, self._is_too_long
-        self._rest, self._is_too_long = b"", False
+        whole, is_too_long = self._rest.getvalue(), self._is_too_long
+        self._rest, self._is_too_long = BytesIO(), False
         self._number += 1
         if is_too_long:
             yield Line(self._number, None)

@@ -75,4 +75,4 @@ async def import_memories(
         engine,
         lambda: gate.limits.charge(caller, engine.engine, cost),
     )
-    return await importing.run(pieces(request, context.resources.settings.body_seconds))
+    return await importing.run(pieces(request))

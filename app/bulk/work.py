@@ -258,7 +258,7 @@ class Import:
             existing=found.existing,
             failed=found.failed,
             errors=found.errors,
-            operation=self._operation and operations.name_of(self._operation),
+            operation=self._operation and self._operation.name,
         )
 
 

@@ -56,8 +56,8 @@ class Composed:
 
     @property
     def total(self) -> int:
-        """All tokens of the context."""
-        return sum(self._parts().values())
+        """All tokens of the context, those of the marks around summaries included."""
+        return sum(self._parts().values()) + self._framing
 
     @property
     def length(self) -> int:
@@ -105,6 +105,10 @@ class Composed:
             "pending": self.fixed.pending,
         }
 
+    @property
+    def _framing(self) -> int:
+        return sum(one.framing for one in self.composition.summaries)
+
     def _tokens(self) -> dict[str, Any]:
         rules = self.scale.rules
         given = {
@@ -113,8 +117,9 @@ class Composed:
             "ltsBudget": self.shares.lts,
         }
         return {
-            "total": self.total,
+            "total": self.total - self._framing,
             **self._parts(),
+            "framingTokens": self._framing,
             "reserved": rules.reserved,
             **{name: number for name, number in given.items() if number is not None},
             "counter": self.scale.counter.name,

@@ -155,12 +155,15 @@ class Coverage(WireModel):
 class ContextTokens(WireModel):
     """What a context takes of the model's window, as its counter counts."""
 
-    total: int
+    total: int = Field(description="Of all parts, but for the marks around summaries.")
     system: int
     summaries: int
     events: int
     memories: int
     pending: int
+    framing_tokens: int = Field(
+        description="The marks around summaries. With `total` they are within the limit."
+    )
     limit: int | None = None
     reserved: int
     stm_budget: int | None = Field(None, description="`agent_summary`: the events' share.")

@@ -13,6 +13,7 @@
       Internal            13  500  our fault; the message says nothing internal
       Unimplemented       12  501  a known method that is not served
       Unavailable         14  503  a dependency is away; retry
+      BadGateway          14  502  what a dependency answered is of no use
       DeadlineExceeded     4  504  a dependency was too slow
 
 Messages are one sentence, name the resource or field, say what would be accepted, and never hold
@@ -41,6 +42,10 @@ class Reason(StrEnum):
     """The body is longer than the service takes."""
     CONTENT_TYPE_NOT_JSON = "CONTENT_TYPE_NOT_JSON"
     """The body is declared as something other than JSON."""
+    CONTENT_ENCODING_NOT_SERVED = "CONTENT_ENCODING_NOT_SERVED"
+    """The body is compressed; it is taken as it is only."""
+    HOST_NOT_SERVED = "HOST_NOT_SERVED"
+    """The request is for a host that the settings do not list."""
     METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
     """The path exists, but not with this HTTP method."""
     PATH_NOT_FOUND = "PATH_NOT_FOUND"
@@ -62,7 +67,7 @@ class Reason(StrEnum):
     RATE_LIMIT_EXCEEDED = "RATE_LIMIT_EXCEEDED"
     """The key, or the engine, asks for more than it may in this time."""
     TOO_MANY_AT_ONCE = "TOO_MANY_AT_ONCE"
-    """The key, or the process, has as many costly requests under way as it may."""
+    """The key, or the process, has as many costly requests under way as it may, or bodies open."""
     QUOTA_EXHAUSTED = "QUOTA_EXHAUSTED"
     """The engine, or a stream in it, holds as much as it may; the quota is named."""
     REQUEST_TOO_SLOW = "REQUEST_TOO_SLOW"
@@ -168,6 +173,8 @@ class ServiceError(Exception):
     """The number of the code in google.rpc.Code."""
     http: ClassVar[int]
     status: ClassVar[str]
+    ends_connection: bool = False
+    """Whether the rest of the request is not read: no other can follow on its connection."""
 
     def __init__(
         self,
@@ -302,6 +309,12 @@ class Unavailable(ServiceError):
     """A dependency is away; retry."""
 
     code, http, status = 14, 503, "UNAVAILABLE"
+
+
+class BadGateway(ServiceError):
+    """What a dependency answered is of no use. Unlike `Unavailable`, nothing asks it again."""
+
+    code, http, status = 14, 502, "UNAVAILABLE"
 
 
 class DeadlineExceeded(ServiceError):

@@ -1,5 +1,6 @@
 """What bounds the use of the service, and the port through which routes ask."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from enum import StrEnum
 from typing import Protocol
@@ -18,6 +19,34 @@ class Counted(StrEnum):
     EVENTS = "events"
     BYTES = "bytes"
     ARTIFACT_BYTES = "artifact_bytes"
+
+
+class HeldBody(Protocol):
+    """The body of a request, as it counts against the bounds on bodies."""
+
+    def keep(self, size: int) -> None:
+        """Count so many bytes, in all, until it is released.
+
+        Raises:
+            ResourceExhausted: its key, or the process, keeps too many already.
+        """
+        ...
+
+    def count(self) -> None:
+        """Count it among those that are slow to come; once, until it is there or released.
+
+        Raises:
+            ResourceExhausted: its key, or the process, has too many already.
+        """
+        ...
+
+    def end(self) -> None:
+        """Note that all of it is there."""
+        ...
+
+    def release(self) -> None:
+        """Count nothing of it any more."""
+        ...
 
 
 class Limits(Protocol):
@@ -41,6 +70,30 @@ class Limits(Protocol):
 
         Raises:
             ResourceExhausted: all are taken.
+        """
+        ...
+
+    def hold_body(
+        self, caller: Caller | None, address: str | None, give_up: Callable[[], None]
+    ) -> HeldBody:
+        """Hold a body that is to be read, until it is released.
+
+        Args:
+            caller: whose it is; None where no key is needed: then it is its address's.
+            address: where it comes from.
+            give_up: called at most once, before the end of the body, where another connection
+                needs the place: what is still to come shall not be waited for.
+        """
+        ...
+
+    def give_up_body(self, *, slow: bool) -> bool:
+        """Give up a body of the caller that has most of them open, unless these are few.
+
+        Args:
+            slow: whether those alone are looked at that are slow to come.
+
+        Returns:
+            Whether there was one.
         """
         ...
 

@@ -151,8 +151,8 @@ class LocationName:
     location: str
 
     @classmethod
-    def parse(cls, text: str, field: str = "parent") -> Self:
-        """Read a full name.
+    def parse(cls, text: str, field: str = "parent", form: str = _LOCATION_FORM) -> Self:
+        """Read a full name; `form` is that of the name which this is the beginning of.
 
         Raises:
             InvalidArgument: the text is not such a name.
@@ -160,9 +160,9 @@ class LocationName:
         parts = text.split("/")
         ids = parts[1::2]
         if len(parts) != 4 or parts[0::2] != ["projects", "locations"]:
-            raise _malformed(_LOCATION_FORM, field)
+            raise _malformed(form, field)
         if not all(_PARENT_ID.fullmatch(part) for part in ids):
-            raise _malformed(_LOCATION_FORM, field)
+            raise _malformed(form, field)
         return cls(*ids)
 
     @override
@@ -179,8 +179,10 @@ class EngineName:
     engine: int
 
     @classmethod
-    def parse(cls, text: str, field: str = "name") -> Self:
+    def parse(cls, text: str, field: str = "name", form: str = ENGINE_FORM) -> Self:
         """Read a full name; `memoryBanks` is an alias of the collection.
+
+        `form` is that of the name which this is the beginning of.
 
         Raises:
             InvalidArgument: the text is not such a name.
@@ -189,8 +191,8 @@ class EngineName:
         head, _, identity = text.rpartition("/")
         head, _, collection = head.rpartition("/")
         if collection not in _ENGINE_COLLECTIONS or not identity:
-            raise _malformed(ENGINE_FORM, field)
-        parent = LocationName.parse(head, field)
+            raise _malformed(form, field)
+        parent = LocationName.parse(head, field, form)
         return cls(parent.project, parent.location, parse_engine_id(identity))
 
     @property
@@ -219,7 +221,7 @@ class MemoryName:
             NotFound: no memory can have this id.
         """
         head, identity = split_name(text, "memories", _MEMORY_FORM, field)
-        return cls(EngineName.parse(head, field), parse_text_id("memories", identity))
+        return cls(EngineName.parse(head, field, _MEMORY_FORM), parse_text_id("memories", identity))
 
     @override
     def __str__(self) -> str:
@@ -254,7 +256,8 @@ class SessionName:
             NotFound: no session can have this id.
         """
         head, identity = split_name(text, "sessions", _SESSION_FORM, field)
-        return cls(EngineName.parse(head, field), parse_session_id(identity))
+        engine = EngineName.parse(head, field, _SESSION_FORM)
+        return cls(engine, parse_session_id(identity))
 
     @override
     def __str__(self) -> str:

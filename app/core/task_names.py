@@ -58,15 +58,16 @@ class TaskMemoryName:
     memory: str
 
     @classmethod
-    def parse(cls, text: str, field: str = "name") -> Self:
-        """Read a full name.
+    def parse(cls, text: str, field: str = "name", form: str = _TASK_MEMORY_FORM) -> Self:
+        """Read a full name; `form` is that of the name which this is the beginning of.
 
         Raises:
             InvalidArgument: the text is not such a name.
             NotFound: no task memory can have this id.
         """
-        head, identity = split_name(text, "taskMemories", _TASK_MEMORY_FORM, field)
-        return cls(EngineName.parse(head, field), parse_task_id("taskMemories", identity))
+        head, identity = split_name(text, "taskMemories", form, field)
+        engine = EngineName.parse(head, field, form)
+        return cls(engine, parse_task_id("taskMemories", identity))
 
     @override
     def __str__(self) -> str:
@@ -93,15 +94,16 @@ class NamespaceName:
     namespace: str
 
     @classmethod
-    def parse(cls, text: str, field: str = "name") -> Self:
-        """Read a full name.
+    def parse(cls, text: str, field: str = "name", form: str = _NAMESPACE_FORM) -> Self:
+        """Read a full name; `form` is that of the name which this is the beginning of.
 
         Raises:
             InvalidArgument: the text is not such a name.
             NotFound: no namespace can have this id.
         """
-        head, identity = split_name(text, "namespaces", _NAMESPACE_FORM, field)
-        return cls(TaskMemoryName.parse(head, field), parse_task_id("namespaces", identity))
+        head, identity = split_name(text, "namespaces", form, field)
+        memory = TaskMemoryName.parse(head, field, form)
+        return cls(memory, parse_task_id("namespaces", identity))
 
     @override
     def __str__(self) -> str:
@@ -124,7 +126,9 @@ class ArtifactName:
             NotFound: no artifact can have this id.
         """
         head, identity = split_name(text, "artifacts", _ARTIFACT_FORM, field)
-        return cls(NamespaceName.parse(head, field), parse_task_id("artifacts", identity))
+        return cls(
+            NamespaceName.parse(head, field, _ARTIFACT_FORM), parse_task_id("artifacts", identity)
+        )
 
     @override
     def __str__(self) -> str:

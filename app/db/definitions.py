@@ -6,7 +6,7 @@ import psycopg
 from psycopg import sql
 
 from app.core.failures import describe
-from app.db.engine import plain_url
+from app.db.urls import plain_url
 from app.settings import Settings
 
 _LOCK_WAIT = "10min"

@@ -1,24 +1,23 @@
-"""Makes the connection pool from the settings."""
+"""Makes connection pools."""
 
-from sqlalchemy import URL, make_url
+from functools import partial
+from typing import Any
+
+import psycopg
+from sqlalchemy import Engine, create_engine
 from sqlalchemy.ext.asyncio import AsyncEngine, create_async_engine
+from sqlalchemy.pool import NullPool
 
+from app.db.urls import plain_url
 from app.settings import Settings
 
-
-def driver_url(url: str) -> URL:
-    """Return the URL of any `postgresql://` address with the driver that the service uses."""
-    return make_url(url).set(drivername="postgresql+psycopg")
+_DIALECT = "postgresql+psycopg://"
+"""Connections are made by the driver itself, which knows addresses of several hosts."""
 
 
-def plain_url(url: str) -> str:
-    """Return the URL as libpq reads it, whatever driver it names."""
-    return make_url(url).set(drivername="postgresql").render_as_string(hide_password=False)
-
-
-def open_engine(url: str, settings: Settings) -> AsyncEngine:
-    """Open a pool. No connection is made before the first use."""
-    arguments: dict[str, object] = {
+def connect_arguments(settings: Settings) -> dict[str, Any]:
+    """Return what a connection of the service is opened with, beside its address."""
+    arguments: dict[str, Any] = {
         "connect_timeout": settings.database_connect_timeout_seconds,
         "application_name": "open-memory-bank",
     }
@@ -29,8 +28,21 @@ def open_engine(url: str, settings: Settings) -> AsyncEngine:
         # Statements are short: to compile one takes longer than to run it.
         options = f"-c statement_timeout={milliseconds} -c timezone=UTC -c jit=off"
         arguments["options"] = options
+    return arguments
+
+
+def open_engine(url: str, settings: Settings) -> AsyncEngine:
+    """Open a pool. No connection is made before the first use.
+
+    Raises:
+        AddressError: the address cannot be read.
+    """
+    connect = partial(
+        psycopg.AsyncConnection.connect, plain_url(url), **connect_arguments(settings)
+    )
     return create_async_engine(
-        driver_url(url),
+        _DIALECT,
+        async_creator=connect,
         pool_size=settings.database_pool_size,
         max_overflow=settings.database_pool_overflow,
         pool_timeout=settings.database_pool_timeout_seconds,
@@ -39,5 +51,15 @@ def open_engine(url: str, settings: Settings) -> AsyncEngine:
         pool_pre_ping=True,
         # Parameters are the text of memories; they are in no message, whoever may log it.
         hide_parameters=True,
-        connect_args=arguments,
     )
+
+
+def open_blocking_engine(url: str, **arguments: Any) -> Engine:  # noqa: ANN401 - the driver's
+    """Open what makes a connection each time, for commands that may block.
+
+    Raises:
+        AddressError: the address cannot be read.
+    """
+    # What is prepared would stay on a pooler's connection, for others to stumble over.
+    connect = partial(psycopg.connect, plain_url(url), prepare_threshold=None, **arguments)
+    return create_engine(_DIALECT, creator=connect, poolclass=NullPool, hide_parameters=True)

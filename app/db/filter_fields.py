@@ -17,7 +17,6 @@ a star.
 Source: AIP-160; the product's documentation of memory filters.
 """
 
-import json
 import operator
 import re
 from abc import ABC, abstractmethod
@@ -41,6 +40,7 @@ from typing_extensions import override
 from app.core.errors import InvalidArgument
 from app.core.filtering.syntax import Comparison, Operator, invalid_filter
 from app.core.names import MAX_INT64
+from app.wire.reading import read_object
 from app.wire.scalars import parse_timestamp
 
 Column = SQLColumnExpression[Any]
@@ -64,7 +64,6 @@ _MICROSECONDS = re.compile(r"-?[0-9]{1,18}")
 _NO_OFFSET = re.compile(
     r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?"
 )
-_NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 class Field(ABC):
@@ -301,18 +300,14 @@ def _moment(comparison: Comparison) -> datetime:
 
 def _scope(comparison: Comparison) -> dict[str, str]:
     try:
-        scope = json.loads(comparison.value)
-    except (ValueError, RecursionError):
+        scope = read_object(comparison.value.encode("utf-8", "surrogatepass"), "value")
+    except InvalidArgument:
         scope = None
-    if not isinstance(scope, dict) or not all(map(_is_storable, [*scope, *scope.values()])):
+    if scope is None or not all(isinstance(value, str) for value in scope.values()):
         raise _invalid_value(
             comparison, r'must be a JSON object of texts, like "{\"user_id\": \"1\"}".'
         )
     return scope
-
-
-def _is_storable(value: object) -> bool:
-    return isinstance(value, str) and _NOT_STORABLE.search(value) is None
 
 
 def _invalid_value(comparison: Comparison, description: str) -> InvalidArgument:

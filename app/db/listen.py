@@ -7,6 +7,8 @@ import psycopg
 import structlog
 from psycopg import sql
 
+from app.db.urls import plain_url
+
 _RECONNECT_SECONDS = 1.0
 log = structlog.get_logger()
 
@@ -26,7 +28,7 @@ async def listen(url: str, channel: str, on_notice: Callable[[], None]) -> None:
 
 
 async def _listen_once(url: str, channel: str, on_notice: Callable[[], None]) -> None:
-    connection = await psycopg.AsyncConnection.connect(url, autocommit=True)
+    connection = await psycopg.AsyncConnection.connect(plain_url(url), autocommit=True)
     async with connection:
         statement = sql.SQL("listen {}").format(sql.Identifier(channel))
         await connection.execute(statement)

@@ -4,32 +4,26 @@ A function that takes `session` takes part in its caller's transaction.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping, Sequence
-from contextlib import asynccontextmanager, contextmanager, suppress
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager, suppress
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any
 
 import psycopg
 from sqlalchemy import text
-from sqlalchemy.exc import DBAPIError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+from sqlalchemy.exc import DBAPIError, SQLAlchemyError
 from sqlalchemy.ext.asyncio import AsyncEngine, AsyncSession
 from sqlalchemy.pool import QueuePool
 
 from app.core.auth import Caller, Conditions, all_meet
-from app.core.errors import (
-    Aborted,
-    DeadlineExceeded,
-    InvalidArgument,
-    Reason,
-    ServiceError,
-    Unavailable,
-)
+from app.core.clock import FixedClock
+from app.core.errors import InvalidArgument
 from app.core.guard import transaction_open
 from app.db.base import Base
 from app.db.conditions import session_options
 from app.db.direct import DirectConnections, Row
+from app.db.errors import DatabaseErrors, state_of
 
 Session = AsyncSession
 BeforeCommit = Callable[[Session], Awaitable[None]]
@@ -38,17 +32,11 @@ Audit = Callable[[Mapping[str, str]], dict[str, Any]]
 """Returns the row of the audit log for a change, of which the names are told that it made."""
 
 _CALLER = "caller"
+_CLOCK = "clock"
 _NOTED = "noted"
-_RETRY_SECONDS = 1.0
 _CLOSE_SECONDS = 2.0
 _CLOSE_PAUSE_SECONDS = 0.005
-# A unique violation that no statement foresaw is two processes that made the same id at once.
-_CONFLICTS = frozenset({"40001", "40P01", "55P03", "23505"})
 _TOO_SLOW = "57014"
-_BAD_REGEX = "2201B"
-# Connection trouble, shutdown, no room, failing disks, idle time-outs, and a failover's read-only
-# hours, in which a standby says of writes that it lacks the feature: all pass.
-_AWAY_PREFIXES = ("08", "57P", "53", "58", "25P03", "25006", "0A000")
 
 
 @dataclass(frozen=True)
@@ -74,7 +62,9 @@ class Database:
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
         self._view = View()
+        self._clock: FixedClock | None = None
         self._direct = DirectConnections(engine)
+        self._errors = DatabaseErrors(self._is_standby)
         self._reading = engine.execution_options(
             isolation_level="REPEATABLE READ", postgresql_readonly=True
         )
@@ -101,6 +91,12 @@ class Database:
         """
         found = copy(self)
         found._view = View(self._view.conditions, self._view.caller)  # noqa: SLF001 - its own class
+        return found
+
+    def at(self, clock: FixedClock) -> "Database":
+        """Return the database with a clock that stands for its own; for tests."""
+        found = copy(self)
+        found._clock = clock  # noqa: SLF001 - its own class
         return found
 
     def reaches(self, scope: Mapping[str, str]) -> bool:
@@ -139,13 +135,34 @@ class Database:
     async def _begun(self, engine: AsyncEngine) -> AsyncIterator[Session]:
         conditions = self._view.conditions
         options = session_options(conditions)
-        options["info"][_CALLER] = self._view.caller
-        with transaction_open(conditions, self._view.caller), _translated():
+        options["info"] |= {_CALLER: self._view.caller, _CLOCK: self._clock}
+        with transaction_open(conditions, self._view.caller):
             async with (
+                self._errors_told(),
                 AsyncSession(engine, expire_on_commit=False, autoflush=False, **options) as session,
                 session.begin(),
             ):
                 yield session
+
+    @asynccontextmanager
+    async def _errors_told(self) -> AsyncIterator[None]:
+        """Raise what callers are meant to see in place of the database's own errors."""
+        try:
+            yield
+        except (SQLAlchemyError, psycopg.Error) as error:
+            found = await self._errors.told(error)
+            if found is error:
+                raise
+            raise found from error
+
+    async def _is_standby(self) -> bool:
+        """Ask whether the server follows another; one that cannot be asked may do so."""
+        try:
+            async with self.engine.connect() as connection:
+                found = await connection.execute(text("select pg_is_in_recovery()"))
+                return bool(found.scalar_one())
+        except SQLAlchemyError:
+            return True
 
     @property
     def sees_all(self) -> bool:
@@ -174,8 +191,9 @@ class Database:
         The statement itself holds the conditions of the caller (`reach`). Errors are as those of
         `transaction`.
         """
-        with transaction_open(self._view.conditions, self._view.caller), _translated():
-            return await self._direct.run(statement, values)
+        with transaction_open(self._view.conditions, self._view.caller):
+            async with self._errors_told():
+                return await self._direct.run(statement, values)
 
     async def close(self) -> None:
         """Close every connection; of one that is in use, wait a while for its transaction to end.
@@ -199,6 +217,12 @@ class Database:
 def caller_of(session: Session) -> str | None:
     """Return the id of the key for whose request a session was opened; None: for none."""
     found: str | None = session.info[_CALLER]
+    return found
+
+
+def clock_of(session: Session) -> FixedClock | None:
+    """Return the clock that stands for the database's; None: its own, as ever outside tests."""
+    found: FixedClock | None = session.info[_CLOCK]
     return found
 
 
@@ -232,65 +256,16 @@ async def limited(session: Session, seconds: float | None) -> AsyncIterator[None
         return
     before = (await session.execute(text("select current_setting('statement_timeout')"))).scalar()
     await _set_timeout(session, f"{seconds * 1000:.0f}")
-    with _translated(is_callers_filter=True):
+    try:
         yield
+    except DBAPIError as error:
+        if state_of(error.orig) != _TOO_SLOW:
+            raise
+        message = "the filter takes too long; use a simpler one."
+        raise InvalidArgument.of_field("filter", message) from error
     await _set_timeout(session, str(before))
 
 
 async def _set_timeout(session: Session, value: str) -> None:
     statement = text("select set_config('statement_timeout', :value, true)")
     await session.execute(statement, {"value": value})
-
-
-@contextmanager
-def _translated(*, is_callers_filter: bool = False) -> Iterator[None]:
-    try:
-        yield
-    except PoolTimeoutError as error:
-        raise _unavailable() from error
-    except DBAPIError as error:
-        is_lost = error.connection_invalidated
-        found = _translate(error.orig, is_lost=is_lost, is_callers_filter=is_callers_filter)
-        if found is None:
-            raise
-        raise found from error
-    except psycopg.Error as error:
-        found = _translate(error, is_lost=False, is_callers_filter=is_callers_filter)
-        if found is None:
-            raise
-        raise found from error
-
-
-def _translate(
-    error: BaseException | None, *, is_lost: bool, is_callers_filter: bool
-) -> ServiceError | None:
-    state: str | None = getattr(error, "sqlstate", None)
-    if state in _CONFLICTS:
-        return Aborted("A concurrent change won; retry.", Reason.CONCURRENT_CHANGE)
-    if state == _BAD_REGEX:
-        return InvalidArgument.of_field("filter", "the regular expression cannot be used.")
-    if state == _TOO_SLOW:
-        return _too_slow(is_callers_filter=is_callers_filter)
-    is_lost = state is None and is_lost
-    # A connection that could not be opened has no state: psycopg raises it on the client's side.
-    never_opened = state is None and type(error).__name__ in _CONNECT_ERRORS
-    if is_lost or never_opened or (state or "").startswith(_AWAY_PREFIXES):
-        return _unavailable()
-    return None
-
-
-def _too_slow(*, is_callers_filter: bool) -> ServiceError:
-    if is_callers_filter:
-        return InvalidArgument.of_field("filter", "the filter takes too long; use a simpler one.")
-    return DeadlineExceeded("The database took too long to answer.", Reason.DATABASE_UNAVAILABLE)
-
-
-_CONNECT_ERRORS = frozenset({"OperationalError", "ConnectionTimeout", "InterfaceError"})
-
-
-def _unavailable() -> Unavailable:
-    return Unavailable(
-        "The database cannot be reached at the moment.",
-        Reason.DATABASE_UNAVAILABLE,
-        retry_after_seconds=_RETRY_SECONDS,
-    )

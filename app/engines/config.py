@@ -113,14 +113,14 @@ class ExampleEvent(WireModel):
 class ConversationSource(WireModel):
     """The conversation of an example."""
 
-    events: list[ExampleEvent] = Field(default_factory=list, max_length=_MAX_EXAMPLE_EVENTS)
+    events: list[ExampleEvent] | None = Field(None, max_length=_MAX_EXAMPLE_EVENTS)
 
 
 class ExampleMemory(WireModel):
     """A memory that should come of an example."""
 
     fact: str = Field(max_length=MAX_FACT_CHARS)
-    topics: MemoryTopicIds = Field(default_factory=list)
+    topics: MemoryTopicIds | None = None
 
 
 class GenerateMemoriesExample(WireModel):
@@ -281,7 +281,7 @@ class SchemaConfig(WireModel):
     )
     memory_schema: BoundedObject | None = Field(None, alias="schema")
     json_schema: BoundedObject | None = None
-    memory_type: MemoryTypeField = MemoryType.STRUCTURED_PROFILE
+    memory_type: MemoryTypeField | None = Field(None, description="Absent: `STRUCTURED_PROFILE`.")
 
     @model_validator(mode="after")
     def _is_no_array(self) -> Self:
@@ -312,7 +312,10 @@ class StructuredMemoryConfig(WireModel):
 
 
 class MemoryBankConfig(WireModel):
-    """The configuration of a bank; every part is optional."""
+    """The configuration of a bank; every part is optional.
+
+    Neither it nor a part of it has defaults: what was sent is answered, and nothing beside.
+    """
 
     generation_config: GenerationConfig | None = None
     similarity_search_config: SimilaritySearchConfig | None = None

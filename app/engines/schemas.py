@@ -1,9 +1,12 @@
 """The wire form of engines (`ReasoningEngine`)."""
 
-from typing import ClassVar
+from collections.abc import Iterable
+from typing import Annotated, ClassVar
 
-from pydantic import ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
+from app.core.errors import InvalidArgument
+from app.core.fieldmask import FIELD
 from app.core.names import EngineName
 from app.engines.config import STORED, MemoryBankConfig
 from app.engines.tables import EngineRow
@@ -27,6 +30,31 @@ class EncryptionSpec(WireModel):
     kms_key_name: str = Field(max_length=1024)
 
 
+UNSERVED_FIELDS = frozenset({"spec", "traffic_config"})
+"""Fields of the API for engines that run agents, which those of this service do not."""
+_IS_UNSERVED = "is a field of the API that this service does not serve, since it runs no agents"
+
+
+def _refuse(value: object) -> None:
+    if value is not None:
+        raise ValueError(f"{_IS_UNSERVED}; leave it out.")
+
+
+def check_served(paths: Iterable[str]) -> None:
+    """Refuse the paths of a mask that lead to what this service does not serve.
+
+    Raises:
+        InvalidArgument: one does; names it.
+    """
+    for path in paths:
+        if path.partition(".")[0] in UNSERVED_FIELDS:
+            raise InvalidArgument.of_field(FIELD, f"{path[:_MAX_NAME_CHARS]} {_IS_UNSERVED}.")
+
+
+_Unserved = Annotated[None, BeforeValidator(_refuse)]
+"""A field of the API that can only be left out here."""
+
+
 class ReasoningEngineRequest(WireModel):
     """An engine as callers send it. Fields that only answers have are ignored."""
 
@@ -48,6 +76,8 @@ class ReasoningEngineRequest(WireModel):
     labels: Labels | None = None
     context_spec: ContextSpec | None = None
     encryption_spec: EncryptionSpec | None = None
+    spec: _Unserved = Field(None, description="Not served: no agents run here.")
+    traffic_config: _Unserved = Field(None, description="Not served: no agents run here.")
     etag: str | None = Field(None, description="On update: the etag that was read.")
 
 

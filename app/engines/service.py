@@ -21,6 +21,7 @@ from app.engines.schemas import (
     ListReasoningEnginesResponse,
     ReasoningEngine,
     ReasoningEngineRequest,
+    check_served,
     name_of,
 )
 from app.engines.tables import EngineRow
@@ -117,6 +118,7 @@ class EngineService:
         """
         now = self.clock.now()
         paths = parse_mask(mask)
+        check_served(paths or ())
         changed = _sent_fields(request) if paths is None else check(paths, _MASKABLE)
         self._check_policy(request)
         async with self.db.transaction() as session:

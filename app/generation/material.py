@@ -153,6 +153,6 @@ def _example(one: GenerateMemoriesExample) -> Example:
     source = one.conversation_source
     said = [
         turn_of(ContentEvent(content=event.content)).text
-        for event in (source.events if source is not None else [])
+        for event in (source and source.events) or []
     ]
     return Example(" / ".join(said), tuple(memory.fact for memory in one.generated_memories or []))

@@ -80,7 +80,7 @@ class GenerationService:
             model = model_of(self.models, engine)
             # Given facts may need no model; where they do, the worker finds out.
             if model is not None and request.direct_memories_source is None:
-                await self.usage.check_budget(session, engine.engine_id, now)
+                await self.usage.check_budget(session, engine.engine_id)
             # From the start: whatever becomes of the work, its metadata tell this.
             new = new.noting(**untouched(model, service.settings))
             # What writes nothing need not wait for what does.

@@ -21,7 +21,8 @@ _BLANKS = re.compile(r"[^\S\n]{2,}|\n{2,}")
 
 def turn_of(event: ContentEvent) -> Turn:
     """Return the turn: its text parts by line, without thoughts, calls and files."""
-    texts = [part.text for part in event.content.parts if part.text and not part.thought]
+    parts = event.content.parts or []
+    texts = [part.text for part in parts if part.text and not part.thought]
     return Turn(event.content.role or "user", "\n".join(texts), event.event_time)
 
 
@@ -46,7 +47,7 @@ def files_of(event: ContentEvent) -> list[Attachment]:
     """Return the files of a user's turn."""
     if (event.content.role or "user").strip().lower() not in USER_ROLES:
         return []
-    return [file for part in event.content.parts if (file := _file(part)) is not None]
+    return [file for part in event.content.parts or [] if (file := _file(part)) is not None]
 
 
 def _file(part: Part) -> Attachment | None:

@@ -156,9 +156,8 @@ class Generation:
         if self.resources.settings.daily_max_tokens is None:
             return
         async with self.resources.db.snapshot() as session:
-            await UsageService.of(self.resources).check_budget(
-                session, self.task.engine.engine, self.resources.clock.now()
-            )
+            usages = UsageService.of(self.resources)
+            await usages.check_budget(session, self.task.engine.engine)
 
     async def _extracted(self, found: Material) -> Extracted:
         source = self.task.request.direct_memories_source

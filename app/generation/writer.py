@@ -17,7 +17,8 @@ from app.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrateg
 from app.generation.turns import metadata_column, topic_columns
 from app.memories import ledger
 from app.memories import repository as memories
-from app.memories.changes import CONTENT_FIELDS, Change, Creation, Deletion, Writing
+from app.memories.changes import Change, Creation, Deletion, Writing
+from app.memories.columns import content_of
 from app.memories.policy import Cause, memory_expiry
 from app.memories.schemas import DEFAULT_MEMORY_TYPE, PROFILE_TYPE
 from app.memories.tables import MemoryRow
@@ -81,11 +82,10 @@ class Writer:
             return self._creation(change, vector)
         if change.action == "DELETED":
             return Deletion(row, change.extracted_memories())
-        present = {name: getattr(row, name) for name in CONTENT_FIELDS}
         return Change(
             row=row,
             content={
-                **present,
+                **content_of(row),
                 **_content(change),
                 "user_metadata": self._merged_metadata(row),
             },
@@ -95,16 +95,11 @@ class Writer:
         )
 
     def _creation(self, change: PlannedChange, vector: Vector | None) -> Creation:
-        empty: dict[str, Any] = dict.fromkeys(CONTENT_FIELDS)
         return Creation(
             memory_id=None,
             scope=self.request.scope or {},
             memory_type=PROFILE_TYPE if change.field is not None else DEFAULT_MEMORY_TYPE,
-            content={
-                **empty,
-                **_content(change),
-                "user_metadata": metadata_column(self.request),
-            },
+            content={**_content(change), "user_metadata": metadata_column(self.request)},
             expire_time=self._expiry(Cause.GENERATE_CREATED, None),
             vector=vector,
             extracted=change.extracted_memories(),

@@ -4,10 +4,11 @@ All functions take part in the caller's transaction.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import timedelta
 
 from sqlalchemy import ColumnElement, delete, exists, select, tuple_
 
+from app.db.clock import database_time
 from app.db.filter_fields import ScopeField
 from app.db.filters import Fields
 from app.db.session import Session
@@ -29,11 +30,12 @@ FILTER_FIELDS: Fields = {
 """What a filter may name that is to select streams."""
 
 
-async def remove_old_events(session: Session, before: datetime, limit: int) -> int:
-    """Remove processed events that arrived before a moment, of all engines; return how many."""
+async def remove_old_events(session: Session, kept: timedelta, limit: int) -> int:
+    """Remove processed events that arrived so long ago, of all engines; return how many."""
+    is_old = StreamEventRow.arrival_time < database_time(session) - kept
     old = (
         select(*_EVENT_KEY)
-        .where(StreamEventRow.process_time.is_not(None), StreamEventRow.arrival_time < before)
+        .where(StreamEventRow.process_time.is_not(None), is_old)
         .limit(limit)
         .with_for_update(skip_locked=True)
         .cte("old")
@@ -42,8 +44,9 @@ async def remove_old_events(session: Session, before: datetime, limit: int) -> i
     return len((await session.execute(statement.returning(StreamEventRow.seq))).all())
 
 
-async def remove_old_streams(session: Session, before: datetime, limit: int) -> int:
-    """Remove streams without events that have been silent since a moment; return how many."""
+async def remove_old_streams(session: Session, kept: timedelta, limit: int) -> int:
+    """Remove streams without events that have been silent for so long; return how many."""
+    is_old = StreamRow.last_arrival_time < database_time(session) - kept
     has_events = exists().where(
         StreamEventRow.engine_id == StreamRow.engine_id,
         StreamEventRow.scope_hash == StreamRow.scope_hash,
@@ -51,7 +54,7 @@ async def remove_old_streams(session: Session, before: datetime, limit: int) -> 
     )
     old = (
         select(*_STREAM_KEY)
-        .where(StreamRow.last_arrival_time < before, ~has_events)
+        .where(is_old, ~has_events)
         .limit(limit)
         .with_for_update(skip_locked=True)
         .cte("old")

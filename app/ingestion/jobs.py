@@ -258,7 +258,7 @@ class _Ingestion:
         if left.count:
             new = self.service.new_operation(self._engine, self._key, stream.scope, now)
             new = new.noting(pendingEventCount=left.count)
-            due = await self.service.due_time(session, stream)
+            due = await self.service.due_time(session, stream, now)
             await self.service.open(session, stream, new, due)
 
     async def _go_on(self, session: Session, now: datetime, details: dict[str, Any]) -> None:

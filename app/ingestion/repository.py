@@ -305,6 +305,14 @@ async def oldest_pending(session: Session) -> tuple[datetime | None, int]:
     return oldest, int(count)
 
 
+async def count_pending_of(session: Session, engine_id: int) -> int:
+    """Return how many events of an engine wait to become memories."""
+    statement = select(func.coalesce(func.sum(StreamRow.pending_count), 0)).where(
+        StreamRow.engine_id == engine_id
+    )
+    return int((await session.execute(statement)).scalar_one())
+
+
 async def exists_pending(session: Session, engine_id: int) -> bool:
     """Say whether events of an engine wait to become memories."""
     statement = select(StreamRow.stream_id).where(

@@ -12,7 +12,8 @@ from app.core.errors import InvalidArgument
 from app.core.names import EngineName
 from app.core.once import Once
 from app.core.turns import each
-from app.db.filters import read_filter
+from app.db.clock import database_now
+from app.db.filters import Clause, read_filter
 from app.db.session import Session, limited
 from app.engines import repository as engines
 from app.engines.config import GenerationRule
@@ -203,12 +204,14 @@ class IngestionService:
             return found or await operations.insert_done(session, done, EMPTY_RESPONSE)
         if found is None:
             stream = await self._rested(session, stream, last)
-            due = new.now if is_forced else await self.due_time(session, stream)
+            due = new.now if is_forced else await self.due_time(session, stream, new.now)
             return await self.open(session, stream, new, due)
         due = new.now
         if not is_forced:
             is_settled = _is_settled(found, new.now)
-            due = found.due_time if is_settled else await self.due_time(session, stream)
+            due = found.due_time
+            if not is_settled:
+                due = await self.due_time(session, stream, new.now)
         counts = {key: new.details[key] for key in ("pendingEventCount", "duplicateEventCount")}
         return await claims.reschedule(session, found, due, new.now, counts)
 
@@ -232,9 +235,8 @@ class IngestionService:
         await repository.change(session, stream, {"operation_id": row.operation_id})
         return row
 
-    async def due_time(self, session: Session, stream: StreamRow) -> datetime:
+    async def due_time(self, session: Session, stream: StreamRow, now: datetime) -> datetime:
         """Return when an operation is to process a stream in which events wait."""
-        now = self.memories.clock.now()
         count, oldest = stream.pending_count, stream.oldest_pending_time
         moments: list[datetime] = []
         if stream.aside_time is not None:
@@ -296,50 +298,50 @@ class IngestionService:
     async def _reopen(
         self, session: Session, stream: StreamRow, engine: EngineRow, ended: OperationRow | None
     ) -> None:
-        now = self.memories.clock.now()
+        now = await database_now(session)
         new = self.new_operation(name_of(engine), StreamKey.of(stream), stream.scope, now)
         new = new.noting(
             pendingEventCount=stream.pending_count,
             **untouched(model_of(self.models, engine), self.memories.settings),
         )
         stream = await self._rested(session, stream, ended)
-        due = await self.due_time(session, stream)
+        due = await self.due_time(session, stream, now)
         if ended is None or ended.state == State.CANCELLED:
             # What a client has cancelled, it may have deleted, too.
             assert stream.oldest_pending_time is not None
             due = max(now, stream.oldest_pending_time + self._longest)
         await self.open(session, stream, new, due)
 
-    async def erase(self, session: Session, engine_id: int, scopes: str) -> int | None:
-        """Erase the streams that a filter selects by their scopes, with all that is known of them.
-
-        What the events would become is not known, so that a filter over anything else selects none.
-
-        Returns:
-            How many events still held what was said; None for a filter over anything else.
-        """
+    def scopes_of(self, filter_text: str | None) -> Clause | None:
+        """Return what selects the streams of a filter; None for one over more than scopes."""
+        if not filter_text:
+            return None
         try:
-            clause = read_filter(scopes, erasure.FILTER_FIELDS, self.memories.settings)
+            return read_filter(filter_text, erasure.FILTER_FIELDS, self.memories.settings)
         except InvalidArgument:
             return None
-        async with limited(session, clause.seconds):
-            keys = await erasure.list_matching(session, engine_id, clause.condition)
+
+    async def erase(self, session: Session, engine_id: int, scopes: Clause) -> int:
+        """Erase streams, with all that is known of them; return how many events held a text."""
+        async with limited(session, scopes.seconds):
+            keys = await erasure.list_matching(session, engine_id, scopes.condition)
         erased = [await erasure.erase(session, key) for key in keys]
         open_ids = [operation_id for _, operation_id in erased if operation_id is not None]
         # They find nothing any more, and end.
         await claims.hurry(session, engine_id, open_ids, self.memories.clock.now())
         return sum(count for count, _ in erased)
 
-    async def forget_old_ids(self, session: Session, now: datetime, limit: int) -> int:
+    async def forget_old_ids(self, session: Session, limit: int) -> int:
         """Remove what is left of events that arrived too long ago; return how many; a sweep."""
-        return await erasure.remove_old_events(session, self._known_since(now), limit)
+        return await erasure.remove_old_events(session, self._known_for, limit)
 
-    async def forget_old_streams(self, session: Session, now: datetime, limit: int) -> int:
+    async def forget_old_streams(self, session: Session, limit: int) -> int:
         """Remove streams that have been silent as long; return how many; a sweep."""
-        return await erasure.remove_old_streams(session, self._known_since(now), limit)
+        return await erasure.remove_old_streams(session, self._known_for, limit)
 
-    def _known_since(self, now: datetime) -> datetime:
-        return now - timedelta(seconds=self.memories.settings.ingestion_event_id_seconds)
+    @property
+    def _known_for(self) -> timedelta:
+        return timedelta(seconds=self.memories.settings.ingestion_event_id_seconds)
 
     async def pending(self) -> Pending:
         """Return what waits in the streams of all engines; for the metrics."""

@@ -4,7 +4,7 @@ As for other leases, time is that of the database: processes on several machines
 clock. All functions take part in the caller's transaction.
 """
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from sqlalchemy import bindparam, delete, func, select, text
 
@@ -61,12 +61,11 @@ async def take(
     return granted, left
 
 
-async def remove_full(session: Session, now: datetime, limit: int) -> int:
+async def remove_full(session: Session, limit: int) -> int:
     """Remove up to `limit` buckets that must be full, as one that is not there is.
 
-    Returns how many went. They go by the clock of the database, not by `now`.
+    Returns how many went.
     """
-    del now
     is_full = RateBucketRow.update_time < func.clock_timestamp() - bindparam(None, FULL_AFTER)
     some = select(RateBucketRow.subject).where(is_full).limit(limit)
     statement = (

@@ -14,11 +14,13 @@ class Bound(StrEnum):
     KEY = "key"
     ENGINE = "engine"
     PLACES = "places"
+    BODIES = "bodies"
 
 
 _REFUSED = Counter(
     "memory_bank_requests_refused",
-    "Requests refused by the rate of their key, by that of their engine, or for want of a place.",
+    "Requests refused by the rate of their key, by that of their engine, for want of a place, or"
+    " because of the bodies that are open.",
     ["by"],
 )
 for _bound in Bound:
@@ -49,3 +51,25 @@ def too_many(whose: str, limit: int) -> ResourceExhausted:
         metadata={"limit": whose, "requests": str(limit)},
         retry_after_seconds=1,
     )
+
+
+def count_given_up() -> None:
+    """Count a request whose body is not waited for, since its connection is needed for others."""
+    _REFUSED.labels(Bound.BODIES).inc()
+
+
+def too_many_bodies(whose: str, what: str, limit: int) -> ResourceExhausted:
+    """Count a request whose body is not read to its end; return what says so.
+
+    `what` there is too much of: `requests` or `bytes`.
+    """
+    _REFUSED.labels(Bound.BODIES).inc()
+    found = f"{limit} slow ones" if what == "requests" else f"{limit} bytes"
+    error = ResourceExhausted(
+        f"The request bodies of this {whose} may not be more than {found} at once.",
+        Reason.TOO_MANY_AT_ONCE,
+        metadata={"limit": whose, what: str(limit)},
+        retry_after_seconds=1,
+    )
+    error.ends_connection = True
+    return error

@@ -6,7 +6,6 @@ connection's own: see the migration `totals`.
 
 from collections import Counter
 from collections.abc import Mapping
-from datetime import datetime
 
 from sqlalchemy import delete, func, select, tuple_
 from sqlalchemy.dialects.postgresql import insert
@@ -31,13 +30,12 @@ async def read_totals(session: Session, engine_id: int) -> Totals:
     return {kind: int(value) for kind, value in zip(Counted, found, strict=True)}
 
 
-async def add_up(session: Session, now: datetime, limit: int) -> int:
+async def add_up(session: Session, limit: int) -> int:
     """Add up to `limit` rows of connections together, of all engines; a sweep.
 
     Returns how many went. Rows that a transaction under way has written are left alone; one that
     is about to write again waits for this one, which waits for nobody but another sweep.
     """
-    del now
     some = (
         select(*_KEY)
         .where(EngineTotalsRow.backend != _SUMMED)

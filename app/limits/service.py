@@ -1,5 +1,6 @@
-"""Says no to who asks for too much: rates, places and quotas."""
+"""Says no to who asks for too much: rates, places, quotas and bodies."""
 
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cached_property
@@ -8,8 +9,9 @@ from typing_extensions import override
 
 from app.core.auth import Caller
 from app.core.clock import Clock
-from app.core.limits import Counted, Limits
+from app.core.limits import Counted, HeldBody, Limits
 from app.db.session import Database
+from app.limits.bodies import Bodies, BodyBounds
 from app.limits.places import Places
 from app.limits.quotas import Quotas
 from app.limits.rates import Rates
@@ -37,6 +39,14 @@ class LimitService(Limits):
     def _quotas(self) -> Quotas:
         return Quotas(self.db, self.clock, self.settings)
 
+    @cached_property
+    def _bodies(self) -> Bodies:
+        settings = self.settings
+        return Bodies(
+            BodyBounds(settings.max_body_requests_per_key, settings.max_body_bytes_per_key),
+            BodyBounds(settings.max_body_requests, settings.max_body_bytes_held),
+        )
+
     @override
     async def charge(self, caller: Caller, engine_id: int | None, cost: int) -> None:
         await self._rates.charge(caller.key_id, engine_id, cost)
@@ -44,6 +54,18 @@ class LimitService(Limits):
     @override
     def occupy(self, caller: Caller) -> AbstractContextManager[None]:
         return self._places.occupy(caller.key_id)
+
+    @override
+    def hold_body(
+        self, caller: Caller | None, address: str | None, give_up: Callable[[], None]
+    ) -> HeldBody:
+        if caller is None:
+            return self._bodies.hold("address", address or "", give_up)
+        return self._bodies.hold("key", caller.key_id, give_up)
+
+    @override
+    def give_up_body(self, *, slow: bool) -> bool:
+        return self._bodies.give_up_one(slow=slow)
 
     @override
     async def check_quota(self, engine_id: int, added: Counted) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from app.core.errors import Internal, Reason
+from app.core.errors import BadGateway, Reason
 from app.llm import aside
 from app.llm.ports import OutputT
 from app.llm.replies import InvalidReply, parse
@@ -15,7 +15,7 @@ async def answered(request: Request, output: type[OutputT]) -> OutputT:
     """Return the structure that the model answers with, at the latest when asked again.
 
     Raises:
-        Internal: it is invalid, also the second time; the message holds nothing the model said.
+        BadGateway: it is invalid, also the second time; the message holds nothing the model said.
     """
     try:
         return await _parsed(await request(None), output)
@@ -24,7 +24,7 @@ async def answered(request: Request, output: type[OutputT]) -> OutputT:
     try:
         return await _parsed(await request(fault), output)
     except InvalidReply:
-        raise Internal(
+        raise BadGateway(
             "The model's output was invalid, also when asked again.", Reason.MODEL_OUTPUT_INVALID
         ) from None
 

@@ -15,13 +15,14 @@ import numpy as np
 from pydantic import BaseModel, SecretStr, ValidationError
 from typing_extensions import override
 
-from app.core.errors import Internal, Reason
+from app.core.errors import BadGateway, Reason
 from app.core.guard import refuse_inside_transaction
-from app.llm import aside
-from app.llm.http import ReplyUnread, open_client, retry_after_seconds
+from app.llm import aside, words
+from app.llm.http import ReplyUnread, glimpsed, open_client, retry_after_seconds
 from app.llm.managed import ManagedEmbedder
 from app.llm.ports import Vectors
-from app.llm.provider import Provider, RequestFailed, Unread
+from app.llm.provider import Provider, RequestFailed, Target, Unread
+from app.llm.words import Request
 from app.settings import Settings
 
 _BATCH = 16
@@ -51,12 +52,19 @@ class EmbeddingServer:
         model: the name by which the server knows the model.
         key: the API key, where it takes one.
         revision: tells apart what the server gives under the same name at different times.
+        settings: what the names of its settings begin with.
     """
 
     base_url: str
     model: str
     key: SecretStr | None = None
     revision: str | None = None
+    settings: str = "MEMORY_BANK_EMBEDDING"
+
+    @property
+    def target(self) -> Target:
+        """What errors say of it."""
+        return Target(self.model_id, f"{self.settings}_MODEL", f"{self.settings}_KEY")
 
     @property
     def model_id(self) -> str:
@@ -74,6 +82,7 @@ class HttpEmbedder(ManagedEmbedder):
         self.dimensions = 0
         self._was_warmed = False
         self._model = server.model
+        self._target = server.target
         self._url = server.base_url.rstrip("/") + "/embeddings"
         self._timeout_seconds = settings.model_timeout_seconds
         self._provider = Provider(settings, _PATIENCE_SECONDS)
@@ -117,7 +126,7 @@ class HttpEmbedder(ManagedEmbedder):
         return np.concatenate(found) if found else np.empty((0, self.dimensions), np.float32)
 
     async def _batch(self, texts: Sequence[str], deadline: float) -> Vectors:
-        body = await self._provider.call(lambda: self._send(texts), deadline)
+        body = await self._provider.call(lambda: self._send(texts), deadline, self._target)
         vectors = await aside.done(len(body), _vectors, body, len(texts))
         if self.dimensions not in {0, vectors.shape[1]}:
             raise _invalid(f"vectors of {vectors.shape[1]} dimensions after {self.dimensions}")
@@ -127,14 +136,17 @@ class HttpEmbedder(ManagedEmbedder):
     async def _send(self, texts: Sequence[str]) -> bytes:
         asked = {"model": self._model, "input": list(texts), "encoding_format": "float"}
         try:
-            response = await self._client.post(self._url, json=asked)
+            with glimpsed() as glimpse:
+                response = await self._client.post(self._url, json=asked)
         except ReplyUnread as unread:
             raise Unread(str(unread)) from None
         except httpx2.TransportError:
             raise RequestFailed from None
         if not response.is_success:
             asked_for = retry_after_seconds(response.headers)
-            raise RequestFailed(response.status_code, asked_for)
+            request = Request(texts, glimpse.secrets, self._model)
+            said = await aside.done(sum(map(len, texts)), words.read, glimpse.head, request)
+            raise RequestFailed(response.status_code, asked_for, said)
         return response.content
 
 
@@ -156,5 +168,5 @@ def _vectors(body: bytes, count: int) -> Vectors:
     return unit
 
 
-def _invalid(what: str) -> Internal:
-    return Internal(f"The embedding server sent {what}.", Reason.MODEL_OUTPUT_INVALID)
+def _invalid(what: str) -> BadGateway:
+    return BadGateway(f"The embedding server sent {what}.", Reason.MODEL_OUTPUT_INVALID)

@@ -44,6 +44,12 @@ class MiniLmEmbedder(ThreadedEmbedder):
 
     @property
     @override
+    def languages(self) -> str:
+        name = self.model_id.partition("/")[0]
+        return f"English ({name}); in other languages they find mainly by words"
+
+    @property
+    @override
     def ready(self) -> bool:
         return self._model is not None
 
@@ -61,11 +67,11 @@ class MiniLmEmbedder(ThreadedEmbedder):
                 # Here, because these imports take longer than the rest of the start.
                 from app.llm.minilm_model import MiniLmModel  # noqa: PLC0415 - costly import
 
-                self._model = MiniLmModel(_weights_folder())
+                self._model = MiniLmModel(weights_folder())
             return self._model
 
 
-def _weights_folder() -> Path:
+def weights_folder() -> Path:
     """Find the weights without importing their package, whose own needs are not installed."""
     spec = find_spec(_WEIGHTS)
     if spec is None or not spec.submodule_search_locations:

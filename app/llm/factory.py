@@ -13,7 +13,7 @@ from app.llm.managed import ManagedEmbedder
 from app.llm.models import TextModels
 from app.llm.names import ADDRESSES, NO_KEY, ModelName, ModelSetupError
 from app.llm.ports import TextModel
-from app.llm.provider import Provider
+from app.llm.provider import Provider, Target
 from app.llm.readers import Reader, Readers
 from app.llm.remote import RemoteTextModel
 from app.settings import EmbedderChoice, Settings
@@ -115,7 +115,13 @@ def _open_previous(settings: Settings, model: str) -> ManagedEmbedder:
             "MEMORY_BANK_EMBEDDING_PREVIOUS_MODEL needs MEMORY_BANK_EMBEDDING_PREVIOUS_BASE_URL."
         )
     _check_address(url, "MEMORY_BANK_EMBEDDING_PREVIOUS_BASE_URL")
-    server = EmbeddingServer(url, model, key, settings.embedding_previous_revision)
+    server = EmbeddingServer(
+        url,
+        model,
+        key,
+        settings.embedding_previous_revision,
+        "MEMORY_BANK_EMBEDDING_PREVIOUS",
+    )
     return HttpEmbedder(settings, server)
 
 
@@ -173,7 +179,10 @@ class _Opener:
         channel = open_channel(name, base_url, self._key(name), self._client, self._settings)
         place = (name.provider, base_url)
         provider = self._providers.setdefault(place, Provider(self._settings))
-        return RemoteTextModel(str(name), channel, provider, self._settings)
+        is_default = name == self._default
+        setting = "MEMORY_BANK_MODEL" if is_default else "MEMORY_BANK_MODEL_ALIASES"
+        target = Target(str(name), setting, "MEMORY_BANK_MODEL_KEY")
+        return RemoteTextModel(target, channel, provider, self._settings)
 
     def _key(self, name: ModelName) -> str | None:
         """Return the key of the settings where it is meant for this provider, and no other's."""
@@ -222,11 +231,16 @@ def _reader_model(
     address = reader.base_url or ADDRESSES[model.provider]
     own = settings.model_copy(update={"model_max_input_tokens": reader.max_input_tokens})
     channel = open_channel(model, address, key, client, own)
-    return RemoteTextModel(str(model), channel, Provider(own), own)
+    setting = _reader_setting(name)
+    return RemoteTextModel(Target(str(model), setting, setting), channel, Provider(own), own)
+
+
+def _reader_setting(name: str) -> str:
+    return f"MEMORY_BANK_TASK_READERS, at {name!r}"
 
 
 def _reader_name(name: str, reader: ReaderModel) -> ModelName:
-    setting = f"MEMORY_BANK_TASK_READERS, at {name!r},"
+    setting = f"{_reader_setting(name)},"
     if name.partition(":")[0] == BUILTIN:
         raise ModelSetupError(f"{setting} has the name of the reader that needs no model.")
     model = ModelName.parse(reader.model, setting)

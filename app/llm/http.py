@@ -3,7 +3,10 @@
 On httpx2, which the providers' own clients use.
 """
 
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 from email.utils import parsedate_to_datetime
 from math import isfinite
 
@@ -13,6 +16,37 @@ from typing_extensions import override
 _CONNECT_SECONDS = 5.0
 _TOO_LONG = "The model's reply is longer than is read."
 _PACKED = "The model's reply is packed, which was not asked for."
+
+
+_GLIMPSE_BYTES = 4_096
+_LEAST_KEY_CHARS = 6
+_CREDENTIALS = ("authorization", "x-api-key", "x-goog-api-key")
+
+
+@dataclass
+class Glimpse:
+    """The beginning of the last reply, whatever a client makes of it.
+
+    Attributes:
+        secrets: the keys that were sent with its request.
+    """
+
+    head: bytes = b""
+    secrets: tuple[str, ...] = ()
+
+
+_GLIMPSE: ContextVar[Glimpse | None] = ContextVar("glimpse", default=None)
+
+
+@contextmanager
+def glimpsed() -> Iterator[Glimpse]:
+    """Keep the beginning of each reply that is read in the block."""
+    found = Glimpse()
+    token = _GLIMPSE.set(found)
+    try:
+        yield found
+    finally:
+        _GLIMPSE.reset(token)
 
 
 class ReplyUnread(httpx2.TransportError):
@@ -39,9 +73,13 @@ def open_client(
                 raise ReplyUnread(_TOO_LONG)
         elif is_packed:
             del response.headers["content-encoding"]
+        if (glimpse := _GLIMPSE.get()) is not None:
+            glimpse.head, glimpse.secrets = b"", _secrets(response.request)
         assert isinstance(response.stream, httpx2.AsyncByteStream)
         max_bytes = 0 if is_packed else max_reply_bytes
-        response.stream = _BoundStream(response.stream, max_bytes, is_cut=not response.is_success)
+        response.stream = _BoundStream(
+            response.stream, max_bytes, glimpse, is_cut=not response.is_success
+        )
 
     return httpx2.AsyncClient(
         timeout=httpx2.Timeout(timeout_seconds, connect=min(_CONNECT_SECONDS, timeout_seconds)),
@@ -56,8 +94,16 @@ def open_client(
 class _BoundStream(httpx2.AsyncByteStream):
     """A body that is no longer than it may be: what is beyond is an error, or cut."""
 
-    def __init__(self, inner: httpx2.AsyncByteStream, max_bytes: int, *, is_cut: bool) -> None:
+    def __init__(
+        self,
+        inner: httpx2.AsyncByteStream,
+        max_bytes: int,
+        glimpse: Glimpse | None,
+        *,
+        is_cut: bool,
+    ) -> None:
         self._inner = inner
+        self._glimpse = glimpse
         self._max_bytes = max_bytes
         self._is_cut = is_cut
 
@@ -67,6 +113,8 @@ class _BoundStream(httpx2.AsyncByteStream):
         async for chunk in self._inner:
             left -= len(chunk)
             if left >= 0:
+                if self._glimpse is not None and len(self._glimpse.head) < _GLIMPSE_BYTES:
+                    self._glimpse.head = (self._glimpse.head + chunk)[:_GLIMPSE_BYTES]
                 yield chunk
             elif self._is_cut:
                 return
@@ -76,6 +124,13 @@ class _BoundStream(httpx2.AsyncByteStream):
     @override
     async def aclose(self) -> None:
         await self._inner.aclose()
+
+
+def _secrets(request: httpx2.Request) -> tuple[str, ...]:
+    sent = (request.headers.get(name, "") for name in _CREDENTIALS)
+    keys = (value.removeprefix("Bearer ") for value in sent)
+    # What is shorter is no key, such as the word that servers without keys are sent.
+    return tuple(key for key in keys if len(key) >= _LEAST_KEY_CHARS)
 
 
 def retry_after_seconds(headers: Mapping[str, str]) -> float | None:

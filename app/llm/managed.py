@@ -12,6 +12,13 @@ class ManagedEmbedder(Embedder, Protocol):
     """Whether what it is given stays in this process; false for whatever does not say so."""
 
     @property
+    def languages(self) -> str:
+        """What searches by its vectors understand, for people."""
+        if self.lexical_only:
+            return f"words alone, in every language ({self.model_id})"
+        return f"what its model does ({self.model_id})"
+
+    @property
     def ready(self) -> bool:
         """Whether the next `embed` answers without loading anything first."""
         ...

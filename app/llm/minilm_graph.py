@@ -1,8 +1,8 @@
 """The network of all-MiniLM-L6-v2 as an ONNX graph, and its weights straight from their file.
 
-The graph holds the structure alone (about 24 kB, built in a millisecond); the weights are given to
-the session as memory, mapped from the file. So nothing is derived, stored or checked on disk, and
-processes of one machine share the pages.
+The graph holds the structure alone (about 24 kB, built in a millisecond); of each weight it has the
+place in the file, which the session maps into memory itself. So nothing is derived, stored, copied
+or checked on disk, and processes of one machine share the pages.
 
     ids, mask -> embeddings + LayerNorm -> 6 x (attention, feed-forward) -> mean -> unit vectors
 
@@ -15,14 +15,13 @@ modules.json (mean pooling over the attention mask, normalisation).
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
 from onnx import ModelProto, NodeProto, TensorProto, helper, numpy_helper
-
-Weights = Mapping[str, NDArray[np.float32]]
 
 HIDDEN = 384
 _LAYERS = 6
@@ -34,31 +33,49 @@ _OPSET = 20
 _IR_VERSION = 10
 
 
-def map_weights(path: Path) -> Weights:
-    """Map the float tensors of a safetensors file into memory, without copying them.
+@dataclass(frozen=True)
+class Weight:
+    """Where a tensor of floats lies in its file.
+
+    Attributes:
+        shape: its lengths.
+        offset: bytes before it.
+        length: its bytes.
+    """
+
+    shape: Sequence[int]
+    offset: int
+    length: int
+
+
+def find_weights(path: Path) -> Mapping[str, Weight]:
+    """Find the float tensors of a safetensors file.
 
     Source: the safetensors format: 8 bytes of header length, a JSON header, the raw tensors.
     """
-    content = np.memmap(path, dtype=np.uint8, mode="r")
-    start = 8 + int.from_bytes(content[:8].tobytes(), "little")
-    header = json.loads(content[8:start].tobytes())
+    with path.open("rb") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(length))
     weights = {}
     for name, entry in header.items():
         if entry.get("dtype") == "F32":
-            begin, end = (start + offset for offset in entry["data_offsets"])
-            weights[name] = content[begin:end].view("<f4").reshape(entry["shape"])
+            begin, end = entry["data_offsets"]
+            weights[name] = Weight(entry["shape"], 8 + length + begin, end - begin)
     return weights
 
 
 class GraphBuilder:
-    """Collects the nodes of the graph; the network reads from top to bottom in `build`."""
+    """Collects the nodes of the graph; the network reads from top to bottom in `build`.
 
-    def __init__(self, weights: Weights) -> None:
-        self._weights = weights
+    Args:
+        path: the file with the weights.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._file = path.name
+        self._weights = find_weights(path)
         self._nodes: list[NodeProto] = []
         self._initializers: dict[str, TensorProto] = {}
-        self.used: dict[str, NDArray[np.float32]] = {}
-        """The weights that the session must be given."""
 
     def build(self) -> ModelProto:
         """Build the graph from `ids` and `mask` (batch, sequence) to `vectors` (batch, 384)."""
@@ -139,13 +156,14 @@ class GraphBuilder:
         return output
 
     def _weight(self, name: str) -> str:
+        weight = self._weights[name]
         tensor = TensorProto(name=name, data_type=TensorProto.FLOAT)
-        tensor.dims.extend(self._weights[name].shape)
+        tensor.dims.extend(weight.shape)
         tensor.data_location = TensorProto.EXTERNAL
-        # The format asks for a place; the session is given the memory before it would look there.
-        tensor.external_data.add(key="location", value="weights")
+        place = {"location": self._file, "offset": weight.offset, "length": weight.length}
+        for key, value in place.items():
+            tensor.external_data.add(key=key, value=str(value))
         self._initializers[name] = tensor
-        self.used[name] = self._weights[name]
         return name
 
     def _ints(self, *values: int) -> str:

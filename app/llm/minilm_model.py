@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from tokenizers import Tokenizer
 
-from app.llm.minilm_graph import HIDDEN, GraphBuilder, map_weights
+from app.llm.minilm_graph import HIDDEN, GraphBuilder
 from app.llm.onnx_session import open_session
 from app.llm.ports import Vectors
 
@@ -24,9 +24,10 @@ class MiniLmModel:
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(MAX_TOKENS)
         self._tokenizer.no_padding()
-        graph = GraphBuilder(map_weights(folder / "model.safetensors"))
-        self._session = open_session(graph.build().SerializeToString(), graph.used)
-        self._weights = graph.used
+        # Where it is a link, the session looks for it where it leads.
+        weights = (folder / "model.safetensors").resolve()
+        graph = GraphBuilder(weights).build()
+        self._session = open_session(graph.SerializeToString(), weights.parent)
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, in order; texts of a similar length share a pass."""

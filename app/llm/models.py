@@ -4,6 +4,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from app.llm.ports import TextModel
+from app.rules.extraction import ENGINE
 
 
 async def _nothing() -> None:
@@ -35,6 +36,19 @@ class TextModels:
         """Say whether a name stands for a model of its own: an alias, or the default's name."""
         is_default = self.default is not None and self.default.model_id == name
         return is_default or name in self.aliases or name.rpartition("/")[2] in self.aliases
+
+    @property
+    def told(self) -> str:
+        """Who writes memories where a bank names no model, for people."""
+        if self.default is None:
+            version = ENGINE.rpartition("/")[2]
+            return f"built-in rules {version} (set MEMORY_BANK_MODEL for a language model)"
+        return self.default.model_id
+
+    @property
+    def writer(self) -> str:
+        """The name of who writes memories where a bank names no model."""
+        return ENGINE if self.default is None else self.default.model_id
 
     @property
     def names(self) -> Sequence[str]:

@@ -5,10 +5,7 @@ unless the environment forbids it by then.
 """
 
 import os
-from collections.abc import Mapping
-
-import numpy as np
-from numpy.typing import NDArray
+from pathlib import Path
 
 # A message to the library, not configuration of ours: putenv, as nothing is read.
 os.putenv("ORT_DISABLE_TELEMETRY", "1")
@@ -16,15 +13,17 @@ os.putenv("ORT_DISABLE_TELEMETRY", "1")
 import onnxruntime as ort  # type: ignore[import-untyped]  # ships no types
 
 _ERROR = 3
+_FOLDER = "session.model_external_initializers_file_folder_path"
 ort.set_default_logger_severity(_ERROR)
 # For the builds that ask the system, not the environment (Windows).
 ort.disable_telemetry_events()
 
 
-def open_session(graph: bytes, weights: Mapping[str, NDArray[np.float32]]) -> ort.InferenceSession:
-    """Open a session that computes in the calling thread, over weights that stay where they are.
+def open_session(graph: bytes, folder: Path) -> ort.InferenceSession:
+    """Open a session that computes in the calling thread.
 
-    The caller keeps `weights` for as long as the session.
+    The weights that the graph names lie in files of `folder`. They are mapped, not copied, as they
+    would be if they were handed over as values.
     """
     options = ort.SessionOptions()
     options.log_severity_level = _ERROR
@@ -32,6 +31,5 @@ def open_session(graph: bytes, weights: Mapping[str, NDArray[np.float32]]) -> or
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     # Both only ever grow when every batch has another shape.
     options.enable_cpu_mem_arena = options.enable_mem_pattern = False
-    values = [ort.OrtValue.ortvalue_from_numpy(value) for value in weights.values()]
-    options.add_external_initializers(list(weights), values)
+    options.add_session_config_entry(_FOLDER, str(folder))
     return ort.InferenceSession(graph, options, providers=["CPUExecutionProvider"])

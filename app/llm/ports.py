@@ -109,7 +109,7 @@ class TextModel(Protocol):
             Unavailable: the provider keeps failing, or has failed so often that it is spared.
             DeadlineExceeded: no answer within the overall deadline.
             FailedPrecondition: the provider refuses the request or the key.
-            Internal: the output is invalid, also the second time.
+            BadGateway: the output is invalid, also the second time.
             RuntimeError: a transaction is open in this task.
         """
         ...

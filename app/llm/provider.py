@@ -1,22 +1,24 @@
 """How a provider is asked: again after what may pass, not for ever, and not by all at once."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from math import inf
 from random import SystemRandom
 from typing import TypeVar
 
 from app.core.errors import (
+    BadGateway,
     DeadlineExceeded,
     FailedPrecondition,
-    Internal,
     Reason,
     ResourceExhausted,
     ServiceError,
     Unavailable,
 )
 from app.llm.breaker import Admission, Breaker, Spared
+from app.llm.words import SILENCE, Words
 from app.settings import Settings
 
 _FIRST_DELAY_SECONDS = 0.5
@@ -26,18 +28,34 @@ _FAIR_SHARE = 0.5
 _MAY_PASS = (408, 425, 429)
 """Of 4xx: what says nothing against the request. Source: RFC 9110, RFC 8470 and RFC 6585."""
 _NOT_IMPLEMENTED = 501
+_ABOUT_THE_KEY = (401, 403)
 _random = SystemRandom()
 
 T = TypeVar("T")
 
 
 class RequestFailed(Exception):
-    """A request that brought no answer: its HTTP status, if there was a reply at all."""
+    """A request that brought no answer: its HTTP status and words, if there was a reply at all."""
 
-    def __init__(self, status: int | None = None, retry_after_seconds: float | None = None) -> None:
+    def __init__(
+        self,
+        status: int | None = None,
+        retry_after_seconds: float | None = None,
+        words: Words = SILENCE,
+    ) -> None:
         super().__init__(f"status {status}")
         self.status = status
         self.retry_after_seconds = retry_after_seconds
+        self.words = words
+
+    @property
+    def told(self) -> Mapping[str, int | str | None]:
+        """What logs say of it: nothing that was meant for people."""
+        return {
+            "http_status": self.status,
+            "provider_code": self.words.code,
+            "provider_type": self.words.kind,
+        }
 
     @property
     def is_rate_limit(self) -> bool:
@@ -56,6 +74,15 @@ class Unread(Exception):
     """A reply that is not read; the message says why. Asking again would bring the like."""
 
 
+@dataclass(frozen=True)
+class Target:
+    """A model at a provider, and the settings that name it and its key."""
+
+    model: str
+    setting: str
+    key_setting: str
+
+
 class Provider:
     """One provider at one address, shared by all models that are asked there.
 
@@ -69,7 +96,7 @@ class Provider:
         self._breaker = Breaker(settings.model_breaker_failures, settings.model_breaker_seconds)
         self._slots = asyncio.Semaphore(settings.model_concurrency)
 
-    async def call(self, request: Callable[[], Awaitable[T]], deadline: float) -> T:
+    async def call(self, request: Callable[[], Awaitable[T]], deadline: float, target: Target) -> T:
         """Return what `request` brings, tried again where that may help.
 
         `request` raises RequestFailed or Unread; `deadline` is a time of the event loop. A request
@@ -81,7 +108,7 @@ class Provider:
             Unavailable: the provider keeps failing, or is spared for longer than can be waited.
             DeadlineExceeded: the deadline has come.
             FailedPrecondition: the provider refuses the request or the key.
-            Internal: the reply is longer than is read, or packed.
+            BadGateway: the reply is longer than is read, or packed.
         """
         for attempt in range(1, self._max_attempts + 1):
             try:
@@ -90,7 +117,7 @@ class Provider:
                 delay = _delay(failed, attempt)
                 is_last = attempt == self._max_attempts or _now() + delay >= deadline
                 if is_last or failed.is_refusal:
-                    raise _as_service_error(failed) from None
+                    raise _as_service_error(failed, target) from None
             await asyncio.sleep(delay)
         raise AssertionError("The last attempt returns or raises.")
 
@@ -143,7 +170,7 @@ class Provider:
             raise _too_late() from None
         except Unread as unread:
             tell = succeeded
-            raise Internal(str(unread), Reason.MODEL_OUTPUT_INVALID) from None
+            raise BadGateway(str(unread), Reason.MODEL_OUTPUT_INVALID) from None
         except RequestFailed as failed:
             if failed.is_refusal:
                 tell = succeeded
@@ -198,24 +225,34 @@ def _too_late() -> DeadlineExceeded:
     return DeadlineExceeded("The model gave no answer in time.", Reason.MODEL_TIMEOUT)
 
 
-def _as_service_error(failed: RequestFailed) -> ServiceError:
+def _as_service_error(failed: RequestFailed, target: Target) -> ServiceError:
     metadata = {} if failed.status is None else {"httpStatus": str(failed.status)}
     if failed.is_rate_limit:
         return ResourceExhausted(
-            "The model's provider takes no more requests at the moment.",
+            _told("takes no more requests at the moment", failed, target),
             Reason.MODEL_RATE_LIMITED,
             retry_after_seconds=failed.retry_after_seconds,
             metadata=metadata,
         )
     if failed.is_refusal:
         return FailedPrecondition(
-            f"The model's provider refuses the request with HTTP {failed.status}.",
+            _told(f"refuses the request with HTTP {failed.status}", failed, target),
             Reason.MODEL_REFUSED,
             metadata=metadata,
         )
     return Unavailable(
-        "The model's provider keeps failing.",
+        _told("keeps failing", failed, target),
         Reason.MODEL_UNAVAILABLE,
         retry_after_seconds=failed.retry_after_seconds,
         metadata=metadata,
     )
+
+
+def _told(what: str, failed: RequestFailed, target: Target) -> str:
+    """Return what the provider does, the setting to look at, and the provider's own words."""
+    setting = target.key_setting if failed.status in _ABOUT_THE_KEY else target.setting
+    told = f"The provider of {target.model} {what}; see {setting}."
+    words = failed.words
+    if not words.message:
+        return told
+    return f"{told} It {'sends a page' if words.is_page else 'says'}: {words.message}"

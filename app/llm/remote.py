@@ -1,7 +1,7 @@
 """A text model that is asked over the network: ways of asking, deadline, costs and log lines."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -12,8 +12,9 @@ from typing_extensions import override
 from app.core.guard import refuse_inside_transaction
 from app.llm.asking import answered
 from app.llm.media import reads
+from app.llm.modes import Ways
 from app.llm.ports import Attachment, Meter, OutputT, Prompt, TextModel, Usage
-from app.llm.provider import Provider, RequestFailed
+from app.llm.provider import Provider, RequestFailed, Target
 from app.settings import OutputMode, Settings
 
 _log = structlog.get_logger(__name__)
@@ -71,17 +72,18 @@ class Channel(Protocol):
 
 
 class RemoteTextModel(TextModel):
-    """Asks through a channel; invalid answers once more, refused ways of asking no more."""
+    """Asks through a channel; invalid answers once more, by the ways that its server takes."""
 
     def __init__(
-        self, model_id: str, channel: Channel, provider: Provider, settings: Settings
+        self, target: Target, channel: Channel, provider: Provider, settings: Settings
     ) -> None:
-        self.model_id = model_id
+        self.model_id = target.model
+        self._target = target
         self.max_input_tokens = settings.model_max_input_tokens
         self._channel = channel
         self._provider = provider
         self._timeout_seconds = settings.model_timeout_seconds
-        self._modes = tuple(channel.modes)
+        self._ways = Ways(self.model_id, channel.modes, settings.model_mode_retry_seconds)
 
     @override
     def reads(self, attachment: Attachment) -> bool:
@@ -94,38 +96,39 @@ class RemoteTextModel(TextModel):
 
         async def request(fault: str | None) -> str:
             question = Question(prompt, output, fault)
-            return await self._provider.call(lambda: self._said(question, meter), deadline)
+            return await self._provider.call(
+                lambda: self._said(question, meter), deadline, self._target
+            )
 
         return await answered(request, output)
 
     async def _said(self, question: Question, meter: Meter) -> str:
-        """Ask in the best way that is left; where the server refuses that, in the next.
-
-        A way is given up for good only when the next one works: the refusal may have had another
-        reason.
-        """
-        # Held here: another call may give up a way meanwhile.
-        modes = self._modes
-        refusals = []
-        for at, mode in enumerate(modes):
+        """Ask in the best way; where the server refuses that, in the next."""
+        now = asyncio.get_running_loop().time
+        refusals: list[tuple[OutputMode, RequestFailed]] = []
+        for mode in self._ways.order(now()):
             try:
                 text = await self._request(question, mode, meter)
             except RequestFailed as failed:
                 if failed.status not in _MODE_REFUSED:
                     raise
-                refusals.append(failed)
+                refusals.append((mode, failed))
             else:
-                if self._modes is modes:
-                    self._modes = modes[at:]
+                self._ways.worked(mode, refusals, now())
                 return text
-        raise refusals[0]
+        # The refusal of the best way: that of another may be of the way alone.
+        raise refusals[0][1]
 
     async def _request(self, question: Question, mode: OutputMode, meter: Meter) -> str:
         """Make one request, count it, and log what became of it; a failed one has no tokens."""
         loop = asyncio.get_running_loop()
         began, said = loop.time(), None
+        told: Mapping[str, int | str | None] = {}
         try:
             said = await self._channel.send(question, mode)
+        except RequestFailed as failed:
+            told = failed.told
+            raise
         finally:
             tokens = (said.input_tokens, said.output_tokens) if said is not None else (0, 0)
             usage = Usage(1, *tokens, milliseconds=round((loop.time() - began) * 1000))
@@ -138,5 +141,6 @@ class RemoteTextModel(TextModel):
                 milliseconds=usage.milliseconds,
                 input_tokens=usage.input_tokens,
                 output_tokens=usage.output_tokens,
+                **told,
             )
         return said.text

@@ -1,12 +1,13 @@
 """Reads the structure out of a model's text, which is rarely nothing but the structure.
 
 Taken: prose around the JSON, code fences, `<think>` blocks before it, a tool call written as text,
-JSON inside a JSON string, fields that nobody asked for, null for a default. Refused: everything
-that does not hold the asked structure, also an empty object, the schema itself, and what was cut
-off.
+JSON inside a JSON string, fields that nobody asked for, null for a default. Where the structure is
+`Told`, prose alone is taken as its text. Refused: everything else that does not hold the asked
+structure, also an empty object, the schema itself, and what was cut off.
 """
 
 import json
+import re
 from contextlib import suppress
 from typing import Any
 
@@ -14,6 +15,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from app.llm.ports import OutputT
+from app.wire.model_text import Told
 
 _DECODER = json.JSONDecoder()
 _MAX_STARTS = 64
@@ -25,6 +27,8 @@ _MAX_NULLS = 500
 _MAX_FAULT_CHARS = 500
 _THOUGHT_ENDS = "</think>"
 _ARGUMENTS = ("arguments", "parameters")
+_FENCED = re.compile(r"```[\w-]*[ \t]*\n?(.*?)\n?```", re.DOTALL)
+"""A whole text between fences, without them."""
 
 
 class InvalidReply(Exception):
@@ -32,7 +36,7 @@ class InvalidReply(Exception):
 
 
 def parse(text: str, output: type[OutputT]) -> OutputT:
-    """Return the last object in the text that is a valid `output`.
+    """Return the last object in the text that is a valid `output`; of `Told`, else the text itself.
 
     Raises:
         InvalidReply: there is none; the message says what is wrong with the last one.
@@ -48,12 +52,28 @@ def parse(text: str, output: type[OutputT]) -> OutputT:
 
 def _last_valid(text: str, output: type[OutputT]) -> OutputT:
     why = "It held no complete JSON object."
-    for found in reversed(_objects(_unwrapped(text))):
+    said = _unwrapped(text)
+    for found in reversed(_objects(said)):
         try:
             return _validated(_without_call(found, output), output)
         except InvalidReply as invalid:
             why = str(invalid)
+    if issubclass(output, Told) and (prose := _prose(said, output)):
+        with suppress(ValidationError):
+            return output.of_prose(prose)
     raise InvalidReply(why)
+
+
+def _prose(said: str, output: type[BaseModel]) -> str:
+    """Return what a model says in place of a structure; empty: nothing, or a structure gone wrong.
+
+    A structure gone wrong begins with a brace, or has one of the fields in quotes somewhere.
+    """
+    fenced = _FENCED.fullmatch(said)
+    prose = (fenced[1] if fenced else said).strip()
+    is_structure = prose.startswith("{") or prose == "null"
+    is_structure = is_structure or any(f'"{name}"' in prose for name in _names(output))
+    return "" if is_structure else prose
 
 
 def _validated(found: dict[str, Any], output: type[OutputT]) -> OutputT:

@@ -40,7 +40,8 @@ from pydantic_ai.settings import ModelSettings
 from typing_extensions import override
 
 from app.core.failures import describe
-from app.llm.http import ReplyUnread, retry_after_seconds
+from app.llm import aside, words
+from app.llm.http import Glimpse, ReplyUnread, glimpsed, retry_after_seconds
 from app.llm.media import VENDOR_MEDIA_TYPES
 from app.llm.names import ADDRESSES, NO_KEY, ModelName, ModelSetupError
 from app.llm.ports import Attachment
@@ -48,11 +49,14 @@ from app.llm.provider import RequestFailed, Unread
 from app.llm.remote import Channel, Question, Said
 from app.llm.schema import small_schema
 from app.llm.usage import believed_tokens, estimated_tokens
+from app.llm.words import Request, Words
 from app.settings import OutputMode, Settings
 
 _log = structlog.get_logger(__name__)
 
 _NAME = "answer"
+_NO_TAGS = ("\0", "\0/")
+"""In place of `<think>`: a thought that never ends would pass for an answer; `parse` reads both."""
 _MODES = (OutputMode.NATIVE, OutputMode.TOOL, OutputMode.PROMPT)
 """From the most reliable way of asking to the one that every model can."""
 
@@ -145,6 +149,7 @@ def _own_profile(
     return OpenAIModelProfile(
         openai_chat_supports_max_completion_tokens=bool(known.get("openai_supports_reasoning")),
         openai_supports_strict_tool_definition=False,
+        thinking_tags=_NO_TAGS,
     )
 
 
@@ -167,19 +172,32 @@ class _VendorChannel(Channel):
     async def send(self, question: Question, mode: OutputMode) -> Said:
         parameters = self._parameters(question, mode)
         request = ModelRequest([UserPromptPart(self._content(question))])
-        try:
-            response = await model_request(
-                self._model,
-                [request],
-                model_settings=self._settings,
-                model_request_parameters=parameters,
-            )
-        except ModelAPIError as error:
-            raise _failure(error) from None
-        except Exception as error:  # noqa: BLE001 - a reply that is none ends in errors of any kind
-            _log.warning("model.reply_unreadable", error=describe(error))
-            raise RequestFailed from None
-        return _said(response, question)
+        with glimpsed() as glimpse:
+            try:
+                response = await model_request(
+                    self._model,
+                    [request],
+                    model_settings=self._settings,
+                    model_request_parameters=parameters,
+                )
+            except ModelAPIError as error:
+                failed = _failure(error)
+            except Exception as error:  # noqa: BLE001 - a reply that is none ends in errors of any kind
+                _log.warning("model.reply_unreadable", error=describe(error))
+                failed = RequestFailed()
+            else:
+                return _said(response, question)
+        if isinstance(failed, RequestFailed) and glimpse.head:
+            failed.words = await self._words(question, glimpse)
+        raise failed
+
+    async def _words(self, question: Question, glimpse: Glimpse) -> Words:
+        """Return what the provider says, without what it repeats of the request."""
+        prompt = question.prompt
+        uris = [one.uri for one in prompt.attachments if one.uri]
+        texts = [prompt.instructions, question.text, *uris]
+        request = Request(texts, glimpse.secrets, self._model.model_name)
+        return await aside.done(sum(map(len, texts)), words.read, glimpse.head, request)
 
     def _parameters(self, question: Question, mode: OutputMode) -> ModelRequestParameters:
         """Return the instructions, and how the structure is asked for."""

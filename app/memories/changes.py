@@ -10,17 +10,6 @@ from app.core.names import EngineName
 from app.memories.tables import MemoryRow
 from app.memories.vectors import Vector
 
-CONTENT_FIELDS = (
-    "fact",
-    "display_name",
-    "description",
-    "topics",
-    "user_metadata",
-    "structured_content",
-    "context",
-)
-"""The columns that every revision keeps and a rollback restores."""
-
 
 class Action(StrEnum):
     """What a revision records."""
@@ -57,7 +46,7 @@ class Writing:
 
 @dataclass(frozen=True)
 class Creation:
-    """A new memory. `content` has a value for each of `CONTENT_FIELDS`.
+    """A new memory. `content` has values of `columns.CONTENT_FIELDS`; what is left out is empty.
 
     A fact without a `vector`, or with one of a model that does not serve the engine any more, is
     embedded later.
@@ -76,6 +65,7 @@ class Creation:
 class Change:
     """New content for a memory as it was read: an update, or with `restores` a rollback.
 
+    `content` has a value for each of `columns.CONTENT_FIELDS`.
     `vector` may be left out where the fact stays as it is; else that is as for a `Creation`.
     """
 

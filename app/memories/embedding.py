@@ -80,7 +80,7 @@ class EngineEmbedding:
 
         Raises:
             FailedPrecondition: the model refuses, or its vectors have another length than before.
-            Internal: what it sends are no vectors.
+            BadGateway: what it sends are no vectors.
         """
         if not facts:
             return {}
@@ -127,7 +127,7 @@ class EngineEmbedding:
         Raises:
             Unavailable: the model is not open here, or away; `AWAY` has what else may pass.
             FailedPrecondition: the model refuses, or its vectors have another length than before.
-            Internal: what it sends are no vectors.
+            BadGateway: what it sends are no vectors.
         """
         embedder = self.embedders.find(model_id)
         if embedder is None:

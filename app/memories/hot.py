@@ -14,13 +14,13 @@ from app.core.names import EngineName, MemoryName
 from app.db.insertions import Insertion
 from app.db.session import Database
 from app.engines.tables import EngineRow
+from app.memories.columns import inserted_fields
+from app.memories.roles import columns_of
 from app.memories.stored import StoredMemory
 from app.memories.tables import MemoryRow, MemoryVectorRow, RevisionRow
 from app.operations.repository import DONE
 
-COLUMNS = """\
-m.memory_id, m.version, m.scope, m.fact, m.display_name, m.description, m.topics, m.metadata,
-m.memory_type, m.structured_content, m.context, m.create_time, m.update_time, m.expire_time"""
+COLUMNS = ", ".join(f"m.{columns_of(MemoryRow)[name].name}" for name in StoredMemory._fields)
 """Of `StoredMemory`, in its order."""
 _GET = f"""
 select e.project, e.location, m.*
@@ -63,9 +63,7 @@ async def find(db: Database, name: MemoryName, now: datetime) -> tuple[EngineNam
 _MEMORY = Insertion(
     "memory",
     MemoryRow,
-    "engine_id memory_id version scope scope_hash fact display_name description topics "
-    "user_metadata memory_type structured_content context create_time update_time "
-    "expire_time language cues",
+    " ".join(inserted_fields(MemoryRow)),
     "engine",
     # Whoever has taken the id: the caller finds out in another way.
     "on conflict do nothing returning 1",
@@ -79,9 +77,7 @@ _VECTOR = Insertion(
 _REVISION = Insertion(
     "revision",
     RevisionRow,
-    "engine_id revision_id memory_id version action fact display_name description topics "
-    "user_metadata memory_type structured_content context memory_expire_time labels "
-    "extracted_memories operation_id create_time expire_time",
+    " ".join(inserted_fields(RevisionRow)),
     "memory",
 )
 _PARTS = (_MEMORY, _VECTOR, _REVISION, DONE.after("memory"), EVENT.after("memory"))

@@ -6,19 +6,18 @@ nothing is.
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any
 
 from app.core.errors import Aborted, AlreadyExists, Reason
 from app.core.ids import new_id
 from app.core.names import MemoryName
 from app.core.turns import each
+from app.db.clock import database_time
 from app.db.session import Database, Session, note
 from app.engines import repository as engines
 from app.engines.tables import EngineRow
 from app.memories import erasure, hot, repository, vectors
 from app.memories.changes import (
-    CONTENT_FIELDS,
     Action,
     Change,
     Creation,
@@ -26,6 +25,7 @@ from app.memories.changes import (
     Writing,
     Written,
 )
+from app.memories.columns import COPIED_FIELDS, content_of, no_content
 from app.memories.erasure import Erased
 from app.memories.schemas import scope_hash
 from app.memories.tables import MemoryRow
@@ -185,7 +185,7 @@ async def _insert(
     chosen = [new.memory_id for new in wanted if new.memory_id is not None]
     if chosen:
         # An expired memory is gone for every reader, so it must not hold its id.
-        await erase_gone(session, writing.engine.engine, chosen, writing.now)
+        await erase_gone(session, writing.engine.engine, chosen)
     rows: dict[int, MemoryRow | None] = {}
     while missing := [n for n in range(len(wanted)) if n not in rows]:
         made = await each((wanted[n] for n in missing), lambda new: _values(writing, new))
@@ -206,6 +206,7 @@ def _values(writing: Writing, new: Creation) -> dict[str, Any]:
         "scope": dict(new.scope),
         "scope_hash": scope_hash(new.scope),
         "memory_type": new.memory_type,
+        **no_content(),
         **new.content,
         **traits_of(new.content, writing.language),
         "create_time": writing.now,
@@ -285,11 +286,10 @@ async def erase(session: Session, engine_id: int, memory_ids: Sequence[str]) -> 
     return erased
 
 
-async def erase_gone(
-    session: Session, engine_id: int, memory_ids: Sequence[str], now: datetime
-) -> Erased:
+async def erase_gone(session: Session, engine_id: int, memory_ids: Sequence[str]) -> Erased:
     """Remove those of the memories that nothing can read or recover any more."""
-    erased = await erasure.erase(session, engine_id, memory_ids, repository.is_gone(now))
+    gone = repository.is_gone(database_time(session))
+    erased = await erasure.erase(session, engine_id, memory_ids, gone)
     if erased.memories:
         await stored.withdraw_previews(session, engine_id, memory_ids)
     return erased
@@ -337,9 +337,7 @@ async def learn_traits(session: Session, limit: int) -> int:
         {
             "engine_id": row.engine_id,
             "memory_id": row.memory_id,
-            **traits_of(
-                {name: getattr(row, name) for name in CONTENT_FIELDS}, languages[row.engine_id]
-            ),
+            **traits_of(content_of(row), languages[row.engine_id]),
         }
         for row in rows
     ]
@@ -355,13 +353,9 @@ def _revision(
     restores: int | None = None,
 ) -> dict[str, Any]:
     return {
-        "engine_id": row.engine_id,
+        **{name: getattr(row, name) for name in COPIED_FIELDS},
         "revision_id": new_id(writing.now),
-        "memory_id": row.memory_id,
-        "version": row.version,
         "action": action,
-        **{name: getattr(row, name) for name in CONTENT_FIELDS},
-        "memory_type": row.memory_type,
         "memory_expire_time": row.expire_time,
         "labels": dict(writing.labels),
         "extracted_memories": [dict(item) for item in extracted],

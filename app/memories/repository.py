@@ -12,6 +12,8 @@ from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
+    DateTime,
+    Text,
     Update,
     and_,
     bindparam,
@@ -30,6 +32,7 @@ from app.core.errors import NotFound
 from app.core.filtering.metadata import MetadataFilter
 from app.core.names import MemoryName
 from app.db.bulk import Conflict, insert_free, insert_rows
+from app.db.clock import DatabaseTime
 from app.db.conditions import check_scope, condition_on
 from app.db.filter_fields import MemberField, ScopeField, TextField, TimestampField
 from app.db.filters import Fields
@@ -37,6 +40,7 @@ from app.db.metadata_filters import metadata_clause
 from app.db.pages import Slice, sliced
 from app.db.session import Session
 from app.engines.config import ManagedTopic
+from app.memories.roles import filtered_columns
 from app.memories.schemas import scope_hash
 from app.memories.tables import (
     MemoryRow,
@@ -51,6 +55,11 @@ def _has_scope(scope: dict[str, str]) -> ColumnElement[bool]:
     return MemoryRow.scope_hash == scope_hash(scope)
 
 
+_KINDS = {Text: TextField, DateTime: TimestampField}
+_COLUMNS: Fields = {
+    column.name: _KINDS[type(column.type)](getattr(MemoryRow, name))
+    for name, column in filtered_columns(MemoryRow).items()
+}
 _TOPICS: Fields = {
     "topics.managed_memory_topic": MemberField(
         MemoryRow.topics, "managedMemoryTopic", list(ManagedTopic)
@@ -59,11 +68,7 @@ _TOPICS: Fields = {
 }
 FILTER_FIELDS: Fields = {
     "scope": ScopeField(MemoryRow.scope, _has_scope),
-    "fact": TextField(MemoryRow.fact),
-    "display_name": TextField(MemoryRow.display_name),
-    "create_time": TimestampField(MemoryRow.create_time),
-    "update_time": TimestampField(MemoryRow.update_time),
-    "expire_time": TimestampField(MemoryRow.expire_time),
+    **_COLUMNS,
     **_TOPICS,
 }
 """What the filters of list, retrieve and purge may name."""
@@ -82,7 +87,7 @@ def is_known(now: datetime) -> ColumnElement[bool]:
     return or_(is_live(now), MemoryRow.recover_until > now)
 
 
-def is_gone(now: datetime) -> ColumnElement[bool]:
+def is_gone(now: DatabaseTime) -> ColumnElement[bool]:
     """Select what nothing can read or recover any more at `now`."""
     is_expired = and_(MemoryRow.delete_time.is_(None), MemoryRow.expire_time <= now)
     return or_(is_expired, MemoryRow.recover_until <= now)

@@ -16,6 +16,7 @@ from pydantic import (
     WithJsonSchema,
     model_validator,
 )
+from pydantic.alias_generators import to_camel
 
 from app.core.filtering.metadata import MetadataFilter, MetadataOperator
 from app.core.names import EngineName, MemoryName
@@ -27,6 +28,8 @@ from app.engines.config import (
     MemoryType,
     MemoryTypeField,
 )
+from app.memories.columns import no_content, shown_content, wire_names
+from app.memories.roles import Role, Row, check_equal
 from app.memories.tables import MemoryRow, RevisionRow
 from app.wire.base import EXACTLY_ONE, WireModel
 from app.wire.labels import Labels
@@ -93,6 +96,11 @@ Fact = Annotated[
     ),
     AfterValidator(_check_fact),
 ]
+
+
+_CONTENT = wire_names(MemoryRow, Role.CONTENT)
+_SENT = set(_CONTENT)
+_ALIASES = {name: to_camel(field) for field, name in _CONTENT.items()}
 
 
 def scope_hash(scope: Mapping[str, str]) -> bytes:
@@ -204,16 +212,10 @@ class MemoryFields(RevisionFields):
         return self
 
     def content(self) -> dict[str, Any]:
-        """Return the columns that revisions keep, as this request has them."""
-        return {
-            "fact": self.fact,
-            "display_name": self.display_name,
-            "description": self.description,
-            "topics": [topic.wire() for topic in self.topics or []],
-            "user_metadata": {key: value.wire() for key, value in (self.metadata or {}).items()},
-            "structured_content": self.structured_content and self.structured_content.wire(),
-            "context": self.context,
-        }
+        """Return the columns that a request decides, as this one has them."""
+        sent = self.model_dump(mode="json", by_alias=True, exclude_none=True, include=_SENT)
+        given = {name: sent[alias] for name, alias in _ALIASES.items() if alias in sent}
+        return {**no_content(), **given}
 
 
 class CreateMemoryRequest(MemoryFields):
@@ -267,12 +269,11 @@ class RollbackMemoryRequest(WireModel):
     )
 
 
-class Memory(WireModel):
-    """A memory."""
+class MemoryContentFields(WireModel):
+    """What answers have of a memory and of its revisions alike."""
 
     name: str
     fact: str | None = None
-    scope: dict[str, str]
     display_name: str | None = None
     description: str | None = None
     topics: list[MemoryTopicId] | None = None
@@ -280,6 +281,12 @@ class Memory(WireModel):
     memory_type: MemoryTypeField
     structured_content: StructuredContent | None = None
     context: str | None = None
+
+
+class Memory(MemoryContentFields):
+    """A memory."""
+
+    scope: dict[str, str]
     create_time: Timestamp
     update_time: Timestamp
     expire_time: Timestamp | None = None
@@ -290,16 +297,9 @@ class Memory(WireModel):
         """Build the answer; `engine` is the stored full name."""
         return cls.model_validate(
             {
+                **shown_content(row),
                 "name": str(MemoryName(engine, row.memory_id)),
                 "scope": row.scope,
-                "fact": row.fact,
-                "display_name": row.display_name,
-                "description": row.description,
-                "topics": row.topics or None,
-                "metadata": row.user_metadata or None,
-                "memory_type": row.memory_type,
-                "structured_content": row.structured_content,
-                "context": row.context,
                 "create_time": row.create_time,
                 "update_time": row.update_time,
                 "expire_time": row.expire_time,
@@ -312,22 +312,32 @@ class Memory(WireModel):
         """Build the memory as it was after a revision; name, scope and creation never change."""
         return cls.model_validate(
             {
+                **shown_content(revision),
                 "name": memory.name,
                 "scope": memory.scope,
                 "create_time": memory.create_time,
-                "fact": revision.fact,
-                "display_name": revision.display_name,
-                "description": revision.description,
-                "topics": revision.topics or None,
-                "metadata": revision.user_metadata or None,
-                "memory_type": revision.memory_type,
-                "structured_content": revision.structured_content,
-                "context": revision.context,
                 "update_time": revision.create_time,
                 "expire_time": revision.memory_expire_time,
                 "etag": str(revision.version),
             }
         )
+
+
+def check_fields(row: Row) -> None:
+    """Compare the wire forms with the columns of a row.
+
+    Raises:
+        AssertionError: they differ; the message names the class and the fields.
+    """
+    content = wire_names(row, Role.CONTENT, Role.KEPT).keys()
+    state = wire_names(row, Role.STATE).keys() - {"version"}
+    check_equal("MemoryContentFields", MemoryContentFields.model_fields, {"name", *content})
+    check_equal("Memory", Memory.model_fields, {"name", "etag", *content, *state})
+    asked = MemoryFields.model_fields.keys() - RevisionFields.model_fields.keys()
+    check_equal("MemoryFields", asked - {"expire_time", "ttl"}, content)
+
+
+check_fields(MemoryRow)
 
 
 class ListMemoriesResponse(WireModel):

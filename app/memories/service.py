@@ -1,7 +1,7 @@
 """Use cases of memories: create, list, update, delete."""
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -24,10 +24,12 @@ from app.engines.schemas import config_of, name_of
 from app.engines.tables import EngineRow
 from app.limits.sizes import check_metadata_size, check_scope_size
 from app.memories import ledger, repository
-from app.memories.changes import CONTENT_FIELDS, Change, Creation, Writing
+from app.memories.changes import Change, Creation, Writing
+from app.memories.columns import content_of, wire_names
 from app.memories.embedding import EngineEmbedding
 from app.memories.ledger import response_of
 from app.memories.policy import Cause, Life, memory_expiry, revision_expiry
+from app.memories.roles import Role
 from app.memories.schemas import (
     CreateMemoryRequest,
     ListMemoriesResponse,
@@ -50,8 +52,8 @@ from app.settings import Settings
 
 _EXPIRY_FIELDS = frozenset({"ttl", "expire_time"})
 # Columns by the name that a mask gives them.
-_COLUMNS = {name.removeprefix("user_"): name for name in CONTENT_FIELDS}
-_IMMUTABLE = frozenset({"scope", "memory_type"})
+_COLUMNS = wire_names(MemoryRow, Role.CONTENT)
+_IMMUTABLE = frozenset({"scope", *wire_names(MemoryRow, Role.KEPT)})
 _MASKABLE = (
     frozenset(_COLUMNS) | _EXPIRY_FIELDS | _IMMUTABLE | frozenset(RevisionFields.model_fields)
 )
@@ -219,7 +221,7 @@ class MemoryService:
             if (known := await repeats.replay(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, visible, for_update=True)
-            new = new.concerning(row.scope)
+            new = replace(new.concerning(row.scope), memory_id=row.memory_id)
             check_etag(row.version, etag)
             if permanent:
                 erased = await ledger.erase(session, row.engine_id, [row.memory_id])
@@ -360,10 +362,8 @@ def _merged_content(
     row: MemoryRow, request: UpdateMemoryRequest, changed: frozenset[str]
 ) -> dict[str, Any]:
     new = request.content()
-    content = {
-        column: new[column] if name in changed else getattr(row, column)
-        for name, column in _COLUMNS.items()
-    }
+    sent = {column: new[column] for name, column in _COLUMNS.items() if name in changed}
+    content = {**content_of(row), **sent}
     if content["fact"] is None and content["structured_content"] is None:
         raise InvalidArgument.of_field("fact", "is required, unless there is structuredContent.")
     return content

@@ -1,11 +1,18 @@
 """Memories as the hot statements read them, and how they are told."""
 
+from collections.abc import Callable
 from datetime import datetime
-from typing import Any, NamedTuple
+from operator import attrgetter
+from typing import Any, NamedTuple, cast, get_args
+
+from pydantic import PlainSerializer
+from pydantic.fields import FieldInfo
 
 from app.core.names import EngineName
+from app.memories.columns import read_fields, wire_names
+from app.memories.roles import check_equal, columns_of, empty_value
+from app.memories.schemas import Memory, MemoryMetadataValue
 from app.memories.tables import MemoryRow
-from app.wire.scalars import format_timestamp
 
 
 class StoredMemory(NamedTuple):
@@ -27,29 +34,52 @@ class StoredMemory(NamedTuple):
     expire_time: datetime | None
 
 
+check_equal("StoredMemory", StoredMemory._fields, read_fields(MemoryRow))
+
+Writer = Callable[[Any], Any]
+
+
 def memory_json(engine: EngineName, row: StoredMemory | MemoryRow) -> dict[str, Any]:
     """Return what `Memory.from_row(engine, row).wire()` does, in a tenth of its time."""
-    metadata = {key: _as_read(value) for key, value in row.user_metadata.items()}
-    found = {
-        "name": f"{engine}/memories/{row.memory_id}",
-        "fact": row.fact,
-        "scope": row.scope,
-        "displayName": row.display_name,
-        "description": row.description,
-        "topics": row.topics or None,
-        "metadata": metadata or None,
-        "memoryType": row.memory_type,
-        "structuredContent": row.structured_content,
-        "context": row.context,
-        "createTime": format_timestamp(row.create_time),
-        "updateTime": format_timestamp(row.update_time),
-        "expireTime": row.expire_time and format_timestamp(row.expire_time),
-        "etag": str(row.version),
-    }
-    return {name: value for name, value in found.items() if value is not None}
+    told: dict[str, Any] = {"name": f"{engine}/memories/{row.memory_id}"}
+    for (alias, write), value in zip(_TOLD, _read(row), strict=True):
+        shown = value if write is None or value is None else write(value)
+        if shown is not None:
+            told[alias] = shown
+    told["etag"] = str(row.version)
+    return told
+
+
+def _writer(name: str, field: FieldInfo) -> Writer | None:
+    """Return how a column's value becomes that of a field of `Memory`; None: it is that already."""
+    if dict[str, MemoryMetadataValue] in get_args(field.annotation):
+        return _metadata
+    if empty_value(columns_of(MemoryRow)[_ATTRIBUTES[name]]) is not None:
+        return _unless_empty
+    annotated = (one for part in get_args(field.annotation) for one in get_args(part))
+    for one in (*field.metadata, *annotated):
+        if isinstance(one, PlainSerializer):
+            return cast("Writer", one.func)
+    return None
+
+
+def _unless_empty(value: object) -> object:
+    return value or None
+
+
+def _metadata(value: dict[str, Any]) -> dict[str, Any] | None:
+    return {key: _as_read(one) for key, one in value.items()} or None
 
 
 def _as_read(value: dict[str, Any]) -> dict[str, Any]:
     # Postgres writes a large number out in digits, which are then read as an integer.
     number = value.get("doubleValue")
     return value if number is None else {"doubleValue": float(number)}
+
+
+_ATTRIBUTES = wire_names(MemoryRow)
+_FIELDS = {
+    name: field for name, field in Memory.model_fields.items() if name not in {"name", "etag"}
+}
+_TOLD = [(field.alias or name, _writer(name, field)) for name, field in _FIELDS.items()]
+_read = attrgetter(*(_ATTRIBUTES[name] for name in _FIELDS))

@@ -18,6 +18,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.db.base import Base, JsonList, JsonObject
 from app.db.bindings import ByParent, ByScope, parts_index
 from app.db.columns import EMBEDDING
+from app.memories.roles import Role
 
 # Accents are folded, as `folded` of the queries does.
 _TERMS = (
@@ -29,7 +30,28 @@ _TERMS = (
 _SOURCE = "\"left\"(metadata #>> '{source,stringValue}', 200)"
 
 
-class MemoryRow(Base):
+class MemoryContent:
+    """Columns that a memory shares with its revisions; the one place where they are listed.
+
+    All that writes or reads them by their names derives its list from these and their roles
+    (`memories/columns.py`).
+    """
+
+    fact: Mapped[str | None] = mapped_column(Text, info={"role": Role.CONTENT, "filtered": True})
+    display_name: Mapped[str | None] = mapped_column(
+        Text, info={"role": Role.CONTENT, "filtered": True}
+    )
+    description: Mapped[str | None] = mapped_column(Text, info={"role": Role.CONTENT})
+    topics: Mapped[JsonList] = mapped_column(info={"role": Role.CONTENT, "empty": list})
+    user_metadata: Mapped[JsonObject] = mapped_column(
+        "metadata", info={"role": Role.CONTENT, "empty": dict}
+    )
+    memory_type: Mapped[str] = mapped_column(Text, info={"role": Role.KEPT})
+    structured_content: Mapped[JsonObject | None] = mapped_column(info={"role": Role.CONTENT})
+    context: Mapped[str | None] = mapped_column(Text, info={"role": Role.CONTENT})
+
+
+class MemoryRow(MemoryContent, Base):
     """A memory, live or a tombstone (`delete_time` set) that can be recovered for a while.
 
     Written and removed by `memories/ledger.py` alone. The columns from `language` on are for
@@ -69,36 +91,46 @@ class MemoryRow(Base):
         ),
     )
 
-    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    memory_id: Mapped[str] = mapped_column(Text, primary_key=True)
-    version: Mapped[int]
-    scope: Mapped[JsonObject]
-    scope_hash: Mapped[bytes] = mapped_column(LargeBinary)
-    fact: Mapped[str | None] = mapped_column(Text)
-    display_name: Mapped[str | None] = mapped_column(Text)
-    description: Mapped[str | None] = mapped_column(Text)
-    topics: Mapped[JsonList]
-    user_metadata: Mapped[JsonObject] = mapped_column("metadata")
-    memory_type: Mapped[str] = mapped_column(Text)
-    structured_content: Mapped[JsonObject | None]
-    context: Mapped[str | None] = mapped_column(Text)
-    create_time: Mapped[datetime]
-    update_time: Mapped[datetime]
-    expire_time: Mapped[datetime | None]
-    delete_time: Mapped[datetime | None]
-    recover_until: Mapped[datetime | None]
-    language: Mapped[str] = mapped_column(
-        REGCONFIG, server_default=text("'simple'::regconfig"), deferred=True
+    engine_id: Mapped[int] = mapped_column(
+        primary_key=True, autoincrement=False, info={"role": Role.KEY}
     )
-    terms: Mapped[str] = mapped_column(TSVECTOR, Computed(_TERMS, persisted=True), deferred=True)
-    cues: Mapped[list[str] | None] = mapped_column(ARRAY(Text), deferred=True)
+    memory_id: Mapped[str] = mapped_column(Text, primary_key=True, info={"role": Role.KEY})
+    version: Mapped[int] = mapped_column(info={"role": Role.STATE})
+    scope: Mapped[JsonObject] = mapped_column(info={"role": Role.STATE, "counted": True})
+    scope_hash: Mapped[bytes] = mapped_column(LargeBinary, info={"role": Role.KEY})
+    create_time: Mapped[datetime] = mapped_column(info={"role": Role.STATE, "filtered": True})
+    update_time: Mapped[datetime] = mapped_column(info={"role": Role.STATE, "filtered": True})
+    expire_time: Mapped[datetime | None] = mapped_column(
+        info={"role": Role.STATE, "filtered": True}
+    )
+    delete_time: Mapped[datetime | None] = mapped_column(info={"role": Role.TOMBSTONE})
+    recover_until: Mapped[datetime | None] = mapped_column(info={"role": Role.TOMBSTONE})
+    language: Mapped[str] = mapped_column(
+        REGCONFIG,
+        server_default=text("'simple'::regconfig"),
+        deferred=True,
+        info={"role": Role.SEARCH},
+    )
+    terms: Mapped[str] = mapped_column(
+        TSVECTOR,
+        Computed(_TERMS, persisted=True),
+        deferred=True,
+        info={"role": Role.COMPUTED},
+    )
+    cues: Mapped[list[str] | None] = mapped_column(
+        ARRAY(Text), deferred=True, info={"role": Role.SEARCH}
+    )
     source: Mapped[str | None] = mapped_column(
-        Text, Computed(_SOURCE, persisted=True), deferred=True
+        Text,
+        Computed(_SOURCE, persisted=True),
+        deferred=True,
+        info={"role": Role.COMPUTED},
     )
     position: Mapped[float | None] = mapped_column(
         Double,
         Computed("(metadata #>> '{position,doubleValue}')::double precision", persisted=True),
         deferred=True,
+        info={"role": Role.COMPUTED},
     )
 
 
@@ -147,7 +179,7 @@ class UnembeddedRow(Base):
     due_time: Mapped[datetime] = mapped_column(server_default=text("clock_timestamp()"))
 
 
-class RevisionRow(Base):
+class RevisionRow(MemoryContent, Base):
     """An immutable snapshot of a memory after one change. Appended by the ledger alone."""
 
     __tablename__ = "memory_revisions"
@@ -163,28 +195,26 @@ class RevisionRow(Base):
         Index("ix_memory_revisions_operation", "engine_id", "operation_id"),
     )
 
-    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    revision_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    memory_id: Mapped[str] = mapped_column(Text)
-    version: Mapped[int]
-    action: Mapped[str] = mapped_column(Text)
-    fact: Mapped[str | None] = mapped_column(Text)
-    display_name: Mapped[str | None] = mapped_column(Text)
-    description: Mapped[str | None] = mapped_column(Text)
-    topics: Mapped[JsonList]
-    user_metadata: Mapped[JsonObject] = mapped_column("metadata")
-    memory_type: Mapped[str] = mapped_column(Text)
-    structured_content: Mapped[JsonObject | None]
-    context: Mapped[str | None] = mapped_column(Text)
-    memory_expire_time: Mapped[datetime | None]
-    labels: Mapped[JsonObject]
-    extracted_memories: Mapped[JsonList]
-    author: Mapped[str | None] = mapped_column(Text)
-    prompt_version: Mapped[str | None] = mapped_column(Text)
-    operation_id: Mapped[str | None] = mapped_column(Text)
-    restored_revision_id: Mapped[int | None]
-    create_time: Mapped[datetime]
-    expire_time: Mapped[datetime]
+    engine_id: Mapped[int] = mapped_column(
+        primary_key=True, autoincrement=False, info={"role": Role.KEY}
+    )
+    revision_id: Mapped[int] = mapped_column(
+        primary_key=True, autoincrement=False, info={"role": Role.HISTORY}
+    )
+    memory_id: Mapped[str] = mapped_column(Text, info={"role": Role.KEY})
+    version: Mapped[int] = mapped_column(info={"role": Role.STATE})
+    action: Mapped[str] = mapped_column(Text, info={"role": Role.HISTORY})
+    memory_expire_time: Mapped[datetime | None] = mapped_column(info={"role": Role.HISTORY})
+    labels: Mapped[JsonObject] = mapped_column(info={"role": Role.HISTORY, "counted": True})
+    extracted_memories: Mapped[JsonList] = mapped_column(
+        info={"role": Role.HISTORY, "counted": True}
+    )
+    author: Mapped[str | None] = mapped_column(Text, info={"role": Role.HISTORY})
+    prompt_version: Mapped[str | None] = mapped_column(Text, info={"role": Role.HISTORY})
+    operation_id: Mapped[str | None] = mapped_column(Text, info={"role": Role.HISTORY})
+    restored_revision_id: Mapped[int | None] = mapped_column(info={"role": Role.HISTORY})
+    create_time: Mapped[datetime] = mapped_column(info={"role": Role.HISTORY})
+    expire_time: Mapped[datetime] = mapped_column(info={"role": Role.HISTORY})
 
 
 class RevisionLabelRow(Base):

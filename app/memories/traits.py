@@ -64,7 +64,7 @@ def traits_of(content: Mapping[str, Any], language: str | None) -> dict[str, Any
     """Return the values of the columns `language` and `cues` for a memory's content.
 
     Args:
-        content: a value for each of `ledger.CONTENT_FIELDS`.
+        content: a value for each of `columns.CONTENT_FIELDS`.
         language: the text-search configuration of the engine; None: what the fact seems to be in.
     """
     fact = content.get("fact")

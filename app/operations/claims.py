@@ -355,7 +355,7 @@ async def reschedule(
         .execution_options(populate_existing=True)
     )
     moved = (await session.execute(statement)).scalar_one()
-    note(session, operation=repository.name_of(moved))
+    note(session, operation=moved.name)
     await repository.wake_if_due(session, moved, now)
     return moved
 

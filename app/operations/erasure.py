@@ -4,11 +4,11 @@ All functions take part in the caller's transaction.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from sqlalchemy import ColumnElement, delete, func, literal_column, select, true, tuple_, update
 from sqlalchemy.dialects.postgresql import JSONB
 
+from app.db.clock import database_time
 from app.db.session import Session
 from app.operations.repository import PREVIEW
 from app.operations.tables import OperationRow, RequestIdRow
@@ -45,14 +45,16 @@ def _names_any(memory_ids: Sequence[str]) -> ColumnElement[bool]:
     return select(planned).where(memory_id.in_(memory_ids)).exists()
 
 
-async def remove_old(session: Session, now: datetime, limit: int) -> int:
+async def remove_old(session: Session, limit: int) -> int:
     """Remove ended operations and request ids past their time; return how many rows went."""
     removed = 0
     for table, key in (
         (OperationRow, (OperationRow.engine_id, OperationRow.operation_id)),
         (RequestIdRow, (RequestIdRow.engine_id, RequestIdRow.caller, RequestIdRow.request_id)),
     ):
-        old = select(*key).where(table.remove_time <= now).limit(limit).subquery()
+        old = (
+            select(*key).where(table.remove_time <= database_time(session)).limit(limit).subquery()
+        )
         result = await session.execute(
             delete(table).where(tuple_(*key).in_(select(old))).returning(key[0])
         )

@@ -14,6 +14,7 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from app.core.errors import AlreadyExists, NotFound, Reason
 from app.core.names import EngineName, OperationName
 from app.core.once import Once
+from app.db.clock import database_time
 from app.db.session import Session, note
 from app.operations import repository
 from app.operations.repository import NewOperation
@@ -184,7 +185,8 @@ async def _remember(
     A second request with the same id waits here until the first one's transaction ended.
     """
     mine = _asked(engine_id, once)
-    await session.execute(delete(RequestIdRow).where(mine, RequestIdRow.remove_time <= now))
+    is_over = RequestIdRow.remove_time <= database_time(session)
+    await session.execute(delete(RequestIdRow).where(mine, is_over))
     inserted = await session.execute(
         upsert(RequestIdRow)
         .values(
@@ -240,5 +242,5 @@ async def _answer(
             f"requestId: this request was done before; its operation {name} is no longer kept.",
             Reason.RESOURCE_NOT_FOUND,
         ) from None
-    note(session, operation=repository.name_of(row), replayed=known.request_id)
+    note(session, operation=row.name, replayed=known.request_id)
     return row

@@ -24,7 +24,7 @@ from app.db.insertions import Insertion
 from app.db.session import Session, caller_of
 from app.db.session import note as leave_word
 from app.operations.schemas import State
-from app.operations.tables import OperationRow
+from app.operations.tables import OperationRow, name_of
 
 PREVIEW = "generation.preview"
 """The kind of operation whose answer holds texts that are nowhere else."""
@@ -61,6 +61,8 @@ class NewOperation:
     """The scopes that it concerns; None: it may be any."""
     caller: str | None = None
     """Who asked for it, where that is not the session's caller."""
+    memory_id: str | None = None
+    """The memory below which it is named; None: it is named below the engine."""
 
     def __post_init__(self) -> None:
         if not self.operation_id:
@@ -77,7 +79,7 @@ class NewOperation:
     @property
     def name(self) -> str:
         """Its full name."""
-        return f"{self.engine_name}/operations/{self.operation_id}"
+        return name_of(self.engine_name, self.memory_id, self.operation_id)
 
     def columns(self, state: State, response: dict[str, Any] | None) -> dict[str, Any]:
         """Return the columns of the operation as it is inserted."""
@@ -85,6 +87,7 @@ class NewOperation:
             "engine_id": self.engine_id,
             "operation_id": self.operation_id,
             "engine_name": self.engine_name,
+            "memory_id": self.memory_id,
             "kind": self.kind,
             "key": self.key,
             "state": state,
@@ -148,13 +151,8 @@ async def _insert(
     columns["caller"] = new.caller or caller_of(session)
     statement = upsert(OperationRow).values(columns).returning(OperationRow)
     row = (await session.execute(statement)).scalar_one()
-    leave_word(session, operation=name_of(row))
+    leave_word(session, operation=row.name)
     return row
-
-
-def name_of(row: OperationRow) -> str:
-    """Return the full name of an operation."""
-    return f"{row.engine_name}/operations/{row.operation_id}"
 
 
 def is_kept(now: datetime) -> ColumnElement[bool]:
@@ -333,7 +331,7 @@ async def update_done(
         .values(values)
         .execution_options(synchronize_session=False)
     )
-    leave_word(session, operation=name_of(row))
+    leave_word(session, operation=row.name)
 
 
 async def note(session: Session, owned: Owned, details: dict[str, Any]) -> None:
@@ -374,6 +372,7 @@ async def _end(
             OperationRow.engine_id,
             OperationRow.operation_id,
             OperationRow.engine_name,
+            OperationRow.memory_id,
             OperationRow.kind,
             OperationRow.caller,
         )
@@ -387,6 +386,6 @@ async def _end(
 
 def _end_event(row: Any, now: datetime, error: ServiceError | None) -> NewEvent:  # noqa: ANN401 - columns of an operation
     """Return what the audit log says of an ended operation: done for whoever asked for it."""
-    name = name_of(row)
+    name = name_of(row.engine_name, row.memory_id, row.operation_id)
     done = Audited(caller=row.caller, method=row.kind, resource=name, engine_id=row.engine_id)
     return NewEvent(done, now, error, operation=name)

@@ -54,7 +54,7 @@ class Operation(WireModel):
             "updateTime": format_timestamp(row.update_time),
         }
         return cls(
-            name=f"{row.engine_name}/operations/{row.operation_id}",
+            name=row.name,
             metadata={**row.details, "genericMetadata": times},
             done=State(row.state).is_final,
             response=dict(response or row.response) if row.response is not None else None,

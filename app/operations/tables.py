@@ -9,6 +9,12 @@ from app.db.base import Base, JsonObject
 from app.db.bindings import ByScopes, parts_index
 
 
+def name_of(engine: str, memory_id: str | None, operation_id: str) -> str:
+    """Return the full name of an operation: below its engine, or below a memory of that."""
+    parent = engine if memory_id is None else f"{engine}/memories/{memory_id}"
+    return f"{parent}/operations/{operation_id}"
+
+
 class OperationRow(Base):
     """A long-running operation: what the client polls and what a worker runs are this row."""
 
@@ -50,6 +56,8 @@ class OperationRow(Base):
     operation_id: Mapped[str] = mapped_column(Text, primary_key=True)
     # The engine's full name is kept here, since an operation outlives a deleted engine.
     engine_name: Mapped[str] = mapped_column(Text)
+    # The memory below which it is named; null: it is named below the engine.
+    memory_id: Mapped[str | None] = mapped_column(Text)
     kind: Mapped[str] = mapped_column(Text)
     key: Mapped[str | None] = mapped_column(Text)
     state: Mapped[str] = mapped_column(Text)
@@ -69,6 +77,11 @@ class OperationRow(Base):
     scopes: Mapped[JsonObject | None]
     # Who asked for it: the id of the key; null where the service itself did.
     caller: Mapped[str | None] = mapped_column(Text)
+
+    @property
+    def name(self) -> str:
+        """Its full name."""
+        return name_of(self.engine_name, self.memory_id, self.operation_id)
 
 
 class RequestIdRow(Base):

@@ -38,8 +38,8 @@ class Asking:
         """
         await check_awaited(self.is_given_up)
         resources, engine = self.resources, self.opened.name.memory.engine
-        async with reading(resources, self.opened) as (session, texts):
-            await UsageService.of(resources).check_budget(session, engine.engine, texts.now)
+        async with reading(resources, self.opened) as (session, _):
+            await UsageService.of(resources).check_budget(session, engine.engine)
         spent = Meter()
         async with recorded(resources, engine, spent):
             prompt = Prompt(asked.instructions, asked.text)

@@ -3,13 +3,15 @@
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
+from typing_extensions import override
 
 from app.documents.chunking import CHARS_PER_TOKEN, tokens_of
 from app.readers.packing import Shown
 from app.rules.beginnings import cut_off
-from app.wire.model_text import ModelText
+from app.wire.model_text import ModelText, Told
 
 SCHEMA_TOKENS = 200
 """What the shape of a reply takes of a model's window."""
@@ -38,7 +40,7 @@ The text comes in parts. The summary of those before is below, too: write one su
 which what was said before has the room that it deserves."""
 
 
-class Answered(BaseModel):
+class Answered(Told):
     """What a reader answers to a question."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -46,13 +48,23 @@ class Answered(BaseModel):
     answer: ModelText
     citations: list[int]
 
+    @classmethod
+    @override
+    def of_prose(cls, text: str) -> Self:
+        return cls(answer=text, citations=[])
 
-class Summarised(BaseModel):
+
+class Summarised(Told):
     """What a reader makes of a text."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     summary: ModelText
+
+    @classmethod
+    @override
+    def of_prose(cls, text: str) -> Self:
+        return cls(summary=text)
 
 
 @dataclass(frozen=True)

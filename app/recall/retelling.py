@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from pydantic import BaseModel, ConfigDict
 
-from app.core.errors import Internal, Reason
+from app.core.errors import BadGateway, Reason
 from app.llm.ports import Meter, Prompt, TextModel
 from app.recall.passages import Found
 from app.recall.spans import Span, beginning, choose
@@ -86,7 +86,7 @@ async def by_model(model: TextModel, asked: Asked, meter: Meter) -> Retold:
     Must not be called inside a transaction. Raises what `TextModel.ask` raises.
 
     Raises:
-        Internal: what it rests on is nothing that it was shown.
+        BadGateway: what it rests on is nothing that it was shown.
     """
     instructions = _INSTRUCTIONS.format(chars=asked.max_tokens * _CHARS_PER_TOKEN)
     question = f"Question: {_flat(asked.query)}\n\nPassages:\n"
@@ -117,7 +117,7 @@ def _checked(reply: Reply, asked: Asked, shown: Sequence[Span]) -> Retold:
     named = set(reply.seqs)
     seqs = [seq for seq in _seqs(shown) if seq in named]
     if not seqs:
-        raise Internal(
+        raise BadGateway(
             "The model's answer names no passage that it was shown.", Reason.MODEL_OUTPUT_INVALID
         )
     short = _within(text, asked)

@@ -102,7 +102,7 @@ class RecallService:
             InvalidArgument: there is no such model or counter.
             NotFound: there is no such session.
             ResourceExhausted: the engine has used up its tokens of today.
-            Internal: the model's answer rests on nothing that it was shown.
+            BadGateway: the model's answer rests on nothing that it was shown.
         """
         resources = self.resources
         counter = await loaded(request.counter or CHARS4, resources.settings, "counter")
@@ -177,8 +177,7 @@ class RecallService:
         """Ask the model, and record what that has cost, whatever becomes of it."""
         resources, engine = self.resources, session.name.engine
         async with resources.db.snapshot() as read:
-            now = resources.clock.now()
-            await UsageService.of(resources).check_budget(read, engine.engine, now)
+            await UsageService.of(resources).check_budget(read, engine.engine)
         meter = Meter()
         async with recorded(resources, engine, meter):
             retold = await by_model(model, asked, meter)

@@ -4,10 +4,10 @@ All functions take part in the caller's transaction.
 """
 
 from collections.abc import Sequence
-from datetime import datetime
 
 from sqlalchemy import ColumnElement, delete, exists, func, select, tuple_
 
+from app.db.clock import database_time
 from app.db.session import Session
 from app.engines.tables import EngineRow
 from app.limits.tables import EngineTotalsRow
@@ -42,11 +42,11 @@ async def list_ids(session: Session, engine_id: int, limit: int) -> Sequence[str
     return (await session.execute(statement)).scalars().all()
 
 
-async def list_gone(session: Session, now: datetime, limit: int) -> dict[int, list[str]]:
+async def list_gone(session: Session, limit: int) -> dict[int, list[str]]:
     """Return up to `limit` memories that nothing can read any more, by engine; a sweep's."""
     statement = (
         select(MemoryRow.engine_id, MemoryRow.memory_id)
-        .where(is_gone(now))
+        .where(is_gone(database_time(session)))
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
@@ -56,12 +56,12 @@ async def list_gone(session: Session, now: datetime, limit: int) -> dict[int, li
     return found
 
 
-async def remove_expired_revisions(session: Session, now: datetime, limit: int) -> int:
+async def remove_expired_revisions(session: Session, limit: int) -> int:
     """Remove up to `limit` revisions past their time, of all engines; return how many went."""
     key = (RevisionRow.engine_id, RevisionRow.revision_id)
     old = (
         select(*key)
-        .where(RevisionRow.expire_time <= now)
+        .where(RevisionRow.expire_time <= database_time(session))
         .limit(limit)
         # Those that are being removed with their memories are not waited for.
         .with_for_update(skip_locked=True)
@@ -76,12 +76,11 @@ async def remove_expired_revisions(session: Session, now: datetime, limit: int) 
     return len((await session.execute(statement)).all())
 
 
-async def remove_gone_totals(session: Session, now: datetime, limit: int) -> int:
+async def remove_gone_totals(session: Session, limit: int) -> int:
     """Remove up to `limit` rows of the totals of engines that are gone; return how many went.
 
     Nothing is left below these, so that their totals are naught.
     """
-    del now
     key = (EngineTotalsRow.engine_id, EngineTotalsRow.backend)
     gone = (
         select(*key)

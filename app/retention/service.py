@@ -82,9 +82,10 @@ class RetentionService:
         # What is deleted can still be recovered, so erasing for good takes it too.
         visible = memories.is_known(now) if request.permanent else memories.is_live(now)
         wanted = replace(clause, condition=clause.condition & groups & visible)
+        scopes = None if request.filter_groups else self.ingestion.scopes_of(request.filter)
         async with service.db.transaction() as session:
-            lock = Lock.UPDATE if request.permanent else Lock.SHARED
-            engine = await engines.get(session, name, lock)
+            erases = request.force and (request.permanent or scopes is not None)
+            engine = await engines.get(session, name, Lock.UPDATE if erases else Lock.SHARED)
             new = service.operation(engine, "memories.purge", "PurgeMemories", now)
             if (known := await repeats.replay(session, new, once)) is not None:
                 return known
@@ -95,25 +96,34 @@ class RetentionService:
                     count = await repository.count_matching(session, name.engine, wanted.condition)
             elif request.permanent:
                 erased = await self._erase_matching(session, name.engine, wanted)
-                if (events := await self._erase_events(session, name.engine, request)) is not None:
+                new = new.noting(**await self._erase_events(session, name.engine, scopes))
+                if scopes is not None:
                     # Those that became memories while their streams were waited for.
                     erased += await self._erase_matching(session, name.engine, wanted)
-                    new = new.noting(erasedEventCount=events)
                 count = erased.memories
                 new = new.noting(erased=asdict(erased))
             else:
                 count = await self._delete_matching(session, writing, wanted)
+                new = new.noting(**await self._erase_events(session, name.engine, scopes))
+                if scopes is not None:
+                    count += await self._delete_matching(session, writing, wanted)
                 new = noting_revisions(new, writing)
             response = {"@type": type_url("PurgeMemoriesResponse"), "purgeCount": count}
             return await operations.insert_done(session, new, response)
 
     async def _erase_events(
-        self, session: Session, engine_id: int, request: PurgeMemoriesRequest
-    ) -> int | None:
-        """Erase ingested events where a purge asks for scopes alone; return how many."""
-        if request.filter_groups or not request.filter:
-            return None
-        return await self.ingestion.erase(session, engine_id, request.filter)
+        self, session: Session, engine_id: int, scopes: Clause | None
+    ) -> dict[str, int]:
+        """Erase the events that wait in whole scopes, or what was purged would come back.
+
+        What they would become is not known, so that a purge by anything else leaves them.
+
+        Returns:
+            How many went, or how many of the engine's were left, as the metadata say it.
+        """
+        if scopes is None:
+            return {"keptEventCount": await streams.count_pending_of(session, engine_id)}
+        return {"erasedEventCount": await self.ingestion.erase(session, engine_id, scopes)}
 
     async def _erase_matching(self, session: Session, engine_id: int, wanted: Clause) -> Erased:
         erased = NOTHING_ERASED
@@ -185,9 +195,8 @@ class RetentionService:
     async def sweep(self) -> None:
         """Free what nothing can read any more, in batches of one transaction each."""
         service = self.memories
-        now, limit = service.clock.now(), service.settings.sweep_batch_rows
-        expired = self._expired_by(now)
-        await _swept("artifacts", sweeps.remove_expired(service.db, expired, limit))
+        limit = service.settings.sweep_batch_rows
+        await _swept("artifacts", sweeps.remove_expired(service.db, self._grace, limit))
         for name, remove in (
             ("memories", self._remove_gone),
             ("revisions", repository.remove_expired_revisions),
@@ -201,9 +210,9 @@ class RetentionService:
             ("engines", self._remove_deleted_engines),
             ("totals of gone engines", repository.remove_gone_totals),
             ("totals", totals.add_up),
-            ("memories without traits", _learn_traits),
+            ("memories without traits", ledger.learn_traits),
         ):
-            await _swept(name, self._in_batches(remove, now))
+            await _swept(name, self._in_batches(remove))
 
     async def take_tick(self, name: str) -> bool:
         """Take the present slot of a periodic task for this process."""
@@ -211,29 +220,27 @@ class RetentionService:
         async with self.memories.db.transaction() as session:
             return await ticks.take_tick(session, name, interval)
 
-    async def _in_batches(
-        self, remove: Callable[[Session, datetime, int], Awaitable[int]], now: datetime
-    ) -> int:
+    async def _in_batches(self, remove: Callable[[Session, int], Awaitable[int]]) -> int:
         limit = self.memories.settings.sweep_batch_rows
         total = 0
         while True:
             async with self.memories.db.transaction() as session:
-                count = await remove(session, now, limit)
+                count = await remove(session, limit)
             total += count
             if count < limit:
                 return total
 
-    async def _remove_namespaces(self, session: Session, now: datetime, limit: int) -> int:
-        return await artifacts.remove_expired_namespaces(session, self._expired_by(now), limit)
+    async def _remove_namespaces(self, session: Session, limit: int) -> int:
+        return await artifacts.remove_expired_namespaces(session, self._grace, limit)
 
-    def _expired_by(self, now: datetime) -> datetime:
-        """Return when that of task memory has expired which nobody can be about to revive."""
-        return now - timedelta(seconds=self.memories.settings.task_sweep_grace_seconds)
+    @property
+    def _grace(self) -> timedelta:
+        """How long ago that of task memory has expired which nobody can be about to revive."""
+        return timedelta(seconds=self.memories.settings.task_sweep_grace_seconds)
 
     @staticmethod
-    async def _remove_deleted_engines(session: Session, now: datetime, limit: int) -> int:
+    async def _remove_deleted_engines(session: Session, limit: int) -> int:
         """Go on with the removal of hidden engines, whatever became of their operations."""
-        del now
         hidden = await engines.list_deleted(session, 1)
         for engine_id in hidden:
             await remove_engine_batch(session, engine_id, limit)
@@ -241,10 +248,10 @@ class RetentionService:
         return limit if hidden else 0
 
     @staticmethod
-    async def _remove_gone(session: Session, now: datetime, limit: int) -> int:
+    async def _remove_gone(session: Session, limit: int) -> int:
         count = 0
-        for engine_id, ids in (await repository.list_gone(session, now, limit)).items():
-            erased = await ledger.erase_gone(session, engine_id, ids, now)
+        for engine_id, ids in (await repository.list_gone(session, limit)).items():
+            erased = await ledger.erase_gone(session, engine_id, ids)
             count += erased.memories
         return count
 
@@ -258,12 +265,6 @@ async def _swept(name: str, removing: Awaitable[int]) -> None:
         return
     if removed:
         log.info("sweep.done", what=name, rows=removed)
-
-
-async def _learn_traits(session: Session, now: datetime, limit: int) -> int:
-    """Learn what searches ask of memories that were written before they did."""
-    del now
-    return await ledger.learn_traits(session, limit)
 
 
 async def _has_children(session: Session, engine_id: int, now: datetime) -> bool:

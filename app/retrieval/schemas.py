@@ -23,7 +23,11 @@ class SimpleRetrievalParams(WireModel):
     """The memories of the scope, newest first."""
 
     page_size: int | None = Field(None, ge=0, description="Default 3; above 100 is coerced to 100.")
-    page_token: str | None = None
+    page_token: str | None = Field(
+        None,
+        description="Empty for the first page, then the `nextPageToken` of the page before; an"
+        " answer to a request without one has no `nextPageToken`.",
+    )
 
 
 class RetrieveMemoriesRequest(WireModel):

@@ -187,13 +187,12 @@ class RetrievalService:
         query: ScopeQuery,
         seconds: float | None,
     ) -> dict[str, Any]:
-        """Return a page; a token only to a caller that asked for pages.
+        """Return a page; a token for the next one only where a token was sent, an empty one too.
 
-        The official client repeats a call that brought a token with a field that its own request
-        refuses. Source: wire specification, section 7.3.
+        Whoever sends one can send the next. The official client's pager cannot: where an answer
+        brings a token, it asks again with a field that its own request refuses, and so ends early.
         """
         params = request.simple_retrieval_params
-        pages = params is not None and bool(params.page_size or params.page_token)
         limit = self._page_size(params)
         token = params.page_token if params is not None else None
         after = (
@@ -206,7 +205,7 @@ class RetrievalService:
                 found = row, await repository.find_newest(session, query, limit + 1, after)
                 self.known.note(row)
         engine, rows = found
-        last = rows[limit - 1] if pages and len(rows) > limit else None
+        last = rows[limit - 1] if token is not None and len(rows) > limit else None
         response = _response(name_of(engine), request, [Found(row) for row in rows[:limit]])
         if last is not None:
             bound = _bound(name, request)

@@ -5,8 +5,8 @@ from typing import Any
 from pydantic import Field
 
 from app.core.names import EngineName, MemoryName, RevisionName
-from app.engines.config import MemoryTopicId, MemoryTypeField
-from app.memories.schemas import MemoryMetadataValue, StructuredContent
+from app.memories.columns import shown_content
+from app.memories.schemas import MemoryContentFields
 from app.memories.tables import RevisionRow
 from app.wire.base import WireModel
 from app.wire.labels import Labels
@@ -21,27 +21,20 @@ class ExtractedMemory(WireModel):
     structured_data: dict[str, Any] | None = Field(None, description="Of a profile's field.")
 
 
-class MemoryRevision(WireModel):
+class MemoryRevision(MemoryContentFields):
     """An immutable snapshot of a memory after one change.
 
-    The fields after `context` are this service's own; the API's definition has those before.
+    The API's definition has `name`, `createTime`, `expireTime`, `fact`, `labels`,
+    `extractedMemories`, `structuredData` and `context`; the other fields are this service's own.
     """
 
-    name: str
+    fact: str | None = Field(None, description="Absent in the revision of a deletion.")
     create_time: Timestamp
     expire_time: Timestamp
-    fact: str | None = Field(None, description="Absent in the revision of a deletion.")
     labels: Labels | None = None
     extracted_memories: list[ExtractedMemory] | None = None
     structured_data: dict[str, Any] | None = None
-    context: str | None = None
     action: str = Field(description="`CREATED`, `UPDATED`, `DELETED` or `ROLLED_BACK`.")
-    display_name: str | None = None
-    description: str | None = None
-    topics: list[MemoryTopicId] | None = None
-    metadata: dict[str, MemoryMetadataValue] | None = None
-    structured_content: StructuredContent | None = None
-    memory_type: MemoryTypeField
     memory_expire_time: Timestamp | None = None
     author: str | None = Field(None, description="The engine or model that wrote the fact.")
     prompt_version: str | None = Field(None, description="Of the prompts the model was given.")
@@ -56,21 +49,14 @@ class MemoryRevision(WireModel):
         restored = row.restored_revision_id
         return cls.model_validate(
             {
+                **shown_content(row),
                 "name": str(RevisionName(memory, row.revision_id)),
                 "create_time": row.create_time,
                 "expire_time": row.expire_time,
-                "fact": row.fact,
                 "labels": row.labels or None,
                 "extracted_memories": row.extracted_memories or None,
                 "structured_data": structured["data"] if structured else None,
-                "context": row.context,
                 "action": row.action,
-                "display_name": row.display_name,
-                "description": row.description,
-                "topics": row.topics or None,
-                "metadata": row.user_metadata or None,
-                "structured_content": structured,
-                "memory_type": row.memory_type,
                 "memory_expire_time": row.memory_expire_time,
                 "author": row.author,
                 "prompt_version": row.prompt_version,

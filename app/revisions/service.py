@@ -14,7 +14,8 @@ from app.engines.repository import Lock
 from app.engines.schemas import config_of, name_of
 from app.memories import ledger
 from app.memories import repository as memories
-from app.memories.changes import CONTENT_FIELDS, Action, Change
+from app.memories.changes import Action, Change
+from app.memories.columns import content_of
 from app.memories.policy import Cause, ahead, memory_expiry
 from app.memories.schemas import RevisionFields, RollbackMemoryRequest
 from app.memories.service import MemoryService, finish_with_memory
@@ -116,7 +117,7 @@ class RevisionService:
             _check_restorable(target, revision)
             change = Change(
                 row=row,
-                content={field: getattr(revision, field) for field in CONTENT_FIELDS},
+                content=content_of(revision),
                 expire_time=memory_expiry(
                     config_of(engine), Cause.UPDATE, now, None, ahead(row.expire_time, now)
                 ),

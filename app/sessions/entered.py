@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from sqlalchemy import ColumnElement, case, literal, null, or_, select, update
+from sqlalchemy import ColumnElement, case, func, literal, null, or_, select, update
 from sqlalchemy.dialects.postgresql import JSONB, insert
 
 from app.core.errors import NotFound
@@ -20,7 +20,7 @@ class Standing:
     """How a session stands after its newest event.
 
     Attributes:
-        state: the session's, where it has just been changed.
+        state: the session's own, where it has just been changed.
     """
 
     user_id: str
@@ -30,6 +30,14 @@ class Standing:
     cleared_seq: int
     cleared_exchange: int
     state: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class At:
+    """When events are appended, and when the newest of them happened, as its sender says."""
+
+    now: datetime
+    newest: datetime
 
 
 _STANDING = (
@@ -73,20 +81,20 @@ async def lock(session: Session, name: SessionName, now: datetime) -> Standing:
 
 
 async def count_event(
-    session: Session, name: SessionName, now: datetime, step: Step, delta: Mapping[str, Any]
+    session: Session, name: SessionName, at: At, step: Step, delta: Mapping[str, Any]
 ) -> Standing:
-    """Give a new event its number and exchange, and apply its change of the session's state.
+    """Give a new event its number and exchange, and apply its change of the session's own state.
 
     The session stays locked until the transaction ends, so numbers have no gap.
 
     Raises:
         NotFound: there is no such session.
     """
-    return await _count(session, name, now, {**_MOVES[step]}, delta)
+    return await _count(session, name, at, {**_MOVES[step]}, delta)
 
 
 async def count_events(
-    session: Session, name: SessionName, now: datetime, stands: Standing, delta: Mapping[str, Any]
+    session: Session, name: SessionName, at: At, stands: Standing, delta: Mapping[str, Any]
 ) -> Standing:
     """As `count_event`, for several in a session that is locked: it stands thus after them."""
     values = {
@@ -94,24 +102,26 @@ async def count_events(
         "exchanges": stands.place.exchange,
         "is_answered": stands.place.is_answered,
     }
-    return await _count(session, name, now, values, delta)
+    return await _count(session, name, at, values, delta)
 
 
 async def _count(
     session: Session,
     name: SessionName,
-    now: datetime,
+    at: At,
     values: dict[str, Any],
     delta: Mapping[str, Any],
 ) -> Standing:
-    values |= {"version": SessionRow.version + 1, "update_time": now}
+    values |= {"version": SessionRow.version + 1, "update_time": at.now}
+    shown = literal(min(at.newest, at.now), SessionRow.create_time.type)
+    values["shown_update_time"] = func.greatest(SessionRow.create_time, shown)
     if delta:
         values["session_state"] = SessionRow.session_state.op("||")(literal(dict(delta), JSONB()))
     # A large state is not read back by each event that leaves it alone.
     state = SessionRow.session_state if delta else null()
     statement = (
         update(SessionRow)
-        .where(is_live(name, now))
+        .where(is_live(name, at.now))
         .values(values)
         .returning(*_STANDING, state)
         .execution_options(synchronize_session=False)

@@ -6,8 +6,9 @@ from sqlalchemy import ColumnElement, delete, null, select, tuple_, update
 from sqlalchemy.sql.dml import ReturningDelete
 
 from app.core.names import SessionName
+from app.db.clock import database_time
 from app.db.session import Session
-from app.sessions.tables import SessionEventRow, SessionRow
+from app.sessions.tables import AppStateRow, SessionEventRow, SessionRow, UserStateRow
 
 
 async def erase_event(
@@ -48,7 +49,10 @@ async def remove(session: Session, row: SessionRow) -> None:
 
 
 async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
-    """Remove up to `limit` events of an engine, or without events sessions; return how many."""
+    """Remove up to `limit` events of an engine, without events sessions, and then their states.
+
+    Returns how many rows are gone.
+    """
     is_mine = SessionEventRow.engine_id == engine_id
     removed = await session.execute(_event_removal(is_mine, limit).where(is_mine))
     if count := len(removed.all()):
@@ -60,16 +64,50 @@ async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
         .returning(SessionRow.session_id)
         .execution_options(synchronize_session=False)
     )
+    if count := len(gone.all()):
+        return count
+    users = select(UserStateRow.user_id).where(UserStateRow.engine_id == engine_id).limit(limit)
+    return await _remove_states(
+        session, engine_id, UserStateRow.user_id.in_(users)
+    ) or await _remove_app_state(session, engine_id)
+
+
+async def remove_of_user(session: Session, engine_id: int, user_id: str) -> int:
+    """Remove what is kept of a user over sessions; return how many rows are gone.
+
+    For what erases a person; sessions that come and go leave it.
+    """
+    return await _remove_states(session, engine_id, UserStateRow.user_id == user_id)
+
+
+async def _remove_states(session: Session, engine_id: int, which: ColumnElement[bool]) -> int:
+    gone = await session.execute(
+        delete(UserStateRow)
+        .where(UserStateRow.engine_id == engine_id, which)
+        .returning(UserStateRow.user_id)
+        .execution_options(synchronize_session=False)
+    )
     return len(gone.all())
 
 
-async def remove_expired(session: Session, now: datetime, limit: int) -> int:
+async def _remove_app_state(session: Session, engine_id: int) -> int:
+    gone = await session.execute(
+        delete(AppStateRow)
+        .where(AppStateRow.engine_id == engine_id)
+        .returning(AppStateRow.engine_id)
+        .execution_options(synchronize_session=False)
+    )
+    return len(gone.all())
+
+
+async def remove_expired(session: Session, limit: int) -> int:
     """Remove up to `limit` events of expired sessions, then these; return how many rows; a sweep's.
 
     Events go first, so that a session with many of them does not make one long statement.
     """
     key = (SessionRow.engine_id, SessionRow.session_id)
-    expired = select(*key).where(SessionRow.expire_time <= now).limit(limit)
+    is_over = SessionRow.expire_time <= database_time(session)
+    expired = select(*key).where(is_over).limit(limit)
     keys = (await session.execute(expired.with_for_update(skip_locked=True))).all()
     if not keys:
         return 0

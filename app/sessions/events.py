@@ -9,6 +9,7 @@ from typing_extensions import override
 from app.core.names import MAX_INT64, EventName, SessionName
 from app.sessions.schemas import MAX_TEXT_CHARS
 from app.sessions.spoken import Speaker, speaker_of
+from app.sessions.states import lasting
 from app.sessions.tables import SessionEventRow
 from app.wire.base import WireModel
 from app.wire.content import Content, Part
@@ -23,8 +24,10 @@ _MAX_TOOL_IDS = 1_000
 class EventActions(WireModel):
     """What an event does beside what it says."""
 
-    state_delta: dict[str, Any] | None = Field(
-        None, description="Replaces these keys of the session's state."
+    state_delta: Annotated[dict[str, Any], AfterValidator(lasting)] | None = Field(
+        None,
+        description="Replaces these keys of the session's state, of its user's (`user:`) and of"
+        " the engine's (`app:`); those that start with `temp:` are not stored.",
     )
     artifact_delta: dict[str, int] | None = Field(
         None, description="Files that were written, with their versions."

@@ -20,6 +20,7 @@ from app.core.paging import (
     rows_within,
     typed_key,
 )
+from app.core.permissions import Permission
 from app.core.turns import each
 from app.db.filters import read_filter
 from app.db.pages import Slice
@@ -32,9 +33,9 @@ from app.engines.tables import EngineRow
 from app.limits.quotas import check_room
 from app.operations import repeats
 from app.resources import EventListener, Resources
-from app.sessions import entered, erasure, repository
+from app.sessions import entered, erasure, repository, shared
 from app.sessions.changes import Appended, Erased, tell
-from app.sessions.entered import Standing
+from app.sessions.entered import At, Standing
 from app.sessions.events import (
     AppendedEvent,
     AppendEventRequest,
@@ -47,11 +48,10 @@ from app.sessions.events import (
     SessionEvent,
 )
 from app.sessions.schemas import MAX_PAGE_BYTES, MAX_PAGE_SIZE, check_state_size
+from app.sessions.shared import Change
 from app.sessions.spoken import Step, step_of
+from app.sessions.states import Parts
 from app.settings import Settings
-
-_TEMPORARY = "temp:"
-"""Keys of a state that start so live for one invocation of the agent. Source: google-adk."""
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class _Event:
     """An event about to be appended.
 
     Attributes:
-        delta: what it changes of the session's state for longer than an invocation.
+        delta: what it changes of the session's state, and of what that shares with others.
     """
 
     columns: Mapping[str, Any]
@@ -71,8 +71,7 @@ class _Event:
         columns = request.columns()
         step = step_of(request.author, columns["content"], columns["event_metadata"])
         delta = (request.actions and request.actions.state_delta) or {}
-        lasting = {key: value for key, value in delta.items() if not key.startswith(_TEMPORARY)}
-        return cls(columns, step, lasting)
+        return cls(columns, step, delta)
 
 
 @dataclass(frozen=True)
@@ -97,18 +96,20 @@ class EventService:
         """Append an event, and apply what it changes of the session's state.
 
         Raises:
-            InvalidArgument: the state would become too large.
+            InvalidArgument: a state would become too large.
             NotFound: no such session.
+            PermissionDenied: what all users share would change, and the caller is bound to some.
         """
         now = self.clock.now()
         event = _Event.of(request)
+        parts = Parts.of(event.delta)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             if await repeats.is_repeated(session, engine.engine_id, once, now):
                 return
-            stands = await entered.count_event(session, name, now, event.step, event.delta)
-            if stands.state is not None:
-                check_state_size(stands.state, "actions.stateDelta")
+            at = At(now, request.timestamp)
+            stands = await entered.count_event(session, name, at, event.step, parts.own)
+            await self._check_and_share(session, name, stands, parts, "actions.stateDelta")
             place = (stands.last_seq, stands.place.exchange)
             await entered.insert_event(session, _row(name, event, place, now))
             if event.step is Step.ANSWERS:
@@ -121,8 +122,9 @@ class EventService:
 
         Raises:
             Aborted: the last event is not the expected one.
-            InvalidArgument: the state would become too large.
+            InvalidArgument: a state would become too large.
             NotFound: no such session.
+            PermissionDenied: what all users share would change, and the caller is bound to some.
             ResourceExhausted: there is no room for all of them in the engine.
         """
         expected = request.expected_last_seq
@@ -180,14 +182,37 @@ class EventService:
             rows.append(_row(name, event, (seq, place.exchange), now))
             delta |= event.delta
         stands = replace(before, last_seq=before.last_seq + len(events), place=place)
-        stands = await entered.count_events(session, name, now, stands, delta)
-        if stands.state is not None:
-            last = max(number for number, event in enumerate(events) if event.delta)
-            check_state_size(stands.state, f"events[{last}].actions.stateDelta")
+        parts = Parts.of(delta)
+        at_last = At(now, events[-1].columns["timestamp"])
+        stands = await entered.count_events(session, name, at_last, stands, parts.own)
+        last = max((number for number, event in enumerate(events) if event.delta), default=0)
+        field = f"events[{last}].actions.stateDelta"
+        await self._check_and_share(session, name, stands, parts, field)
         await entered.insert_events(session, rows)
         if any(event.step is Step.ANSWERS for event in events):
             await self._tell(session, engine, name, stands, now)
         return rows
+
+    async def _check_and_share(
+        self,
+        session: DatabaseSession,
+        name: SessionName,
+        stands: Standing,
+        parts: Parts,
+        field: str,
+    ) -> None:
+        """Check the state that a session has now, and change what it shares with others."""
+        if stands.state is not None:
+            check_state_size(stands.state, field)
+        change = Change(
+            engine_id=name.engine.engine,
+            user_id=stands.user_id,
+            parts=parts,
+            field=field,
+            permission=Permission.EVENTS_APPEND,
+            most_bytes=self.settings.max_shared_state_bytes,
+        )
+        await shared.write(session, change)
 
     async def _tell(
         self,
@@ -230,7 +255,7 @@ class EventService:
             seq = await erasure.erase_event(session, name.session, name.event, now)
             if seq is None:
                 raise NotFound.of(name)
-            await repository.update_session(session, row, {"update_time": now})
+            await repository.update_session(session, row, {}, now)
             await tell(self.erasers, session, Erased(engine, name.session, seq, now))
 
     async def list_page(

@@ -28,6 +28,7 @@ from sqlalchemy.orm import InstrumentedAttribute, defer
 
 from app.core.errors import AlreadyExists, NotFound, Reason
 from app.core.names import SessionName
+from app.db.clock import database_time
 from app.db.conditions import check_scope
 from app.db.filter_fields import MapField, TextField, TimestampField
 from app.db.filters import Fields
@@ -35,7 +36,7 @@ from app.db.pages import Slice, sliced
 from app.db.session import Session
 from app.sessions.entered import is_live
 from app.sessions.spoken import Said, is_answer, speaker_of, text_of
-from app.sessions.tables import SessionEventRow, SessionRow
+from app.sessions.tables import AppStateRow, SessionEventRow, SessionRow, UserStateRow
 from app.wire.objects import size_of
 
 _R = TypeVar("_R")
@@ -90,9 +91,24 @@ async def list_sizes(
     by: str,
     page: Slice[tuple[datetime, str]],
 ) -> Sequence[int]:
-    """Return the lengths of the states, in bytes, of the sessions that `list_page` returns."""
-    size = func.octet_length(cast(SessionRow.session_state, Text()))
+    """Return the lengths of the states, in bytes, of the sessions that `list_page` returns.
+
+    What they share is in each of them.
+    """
+    of_user = select(_length(UserStateRow.state)).where(
+        UserStateRow.engine_id == engine_id, UserStateRow.user_id == SessionRow.user_id
+    )
+    of_all = select(_length(AppStateRow.state)).where(AppStateRow.engine_id == engine_id)
+    size = (
+        _length(SessionRow.session_state)
+        + func.coalesce(of_user.correlate(SessionRow).scalar_subquery(), 0)
+        + func.coalesce(of_all.scalar_subquery(), 0)
+    )
     return await _listed(session, select(size), _of_engine(engine_id, clause, by), page)
+
+
+def _length(state: InstrumentedAttribute[dict[str, Any]]) -> ColumnElement[int]:
+    return func.octet_length(cast(state, Text()))
 
 
 async def list_page(
@@ -314,7 +330,7 @@ async def insert_session(session: Session, values: Mapping[str, Any]) -> Session
     expired = delete(SessionRow).where(
         SessionRow.engine_id == values["engine_id"],
         SessionRow.session_id == values["session_id"],
-        SessionRow.expire_time <= values["create_time"],
+        SessionRow.expire_time <= database_time(session),
     )
     await session.execute(expired)
     statement = insert(SessionRow).values(dict(values)).on_conflict_do_nothing()
@@ -327,13 +343,13 @@ async def insert_session(session: Session, values: Mapping[str, Any]) -> Session
 
 
 async def update_session(
-    session: Session, row: SessionRow, values: Mapping[str, Any]
+    session: Session, row: SessionRow, values: Mapping[str, Any], now: datetime
 ) -> SessionRow:
     """Change a session that the caller has locked."""
     statement = (
         update(SessionRow)
         .where(SessionRow.engine_id == row.engine_id, SessionRow.session_id == row.session_id)
-        .values(**values, version=SessionRow.version + 1)
+        .values(**values, version=SessionRow.version + 1, update_time=now, shown_update_time=now)
         .returning(SessionRow)
         .execution_options(populate_existing=True, synchronize_session=False)
     )

@@ -9,7 +9,7 @@ from app.engines import repository as engines
 from app.engines.schemas import name_of
 from app.operations.schemas import Operation
 from app.operations.service import OperationService
-from app.sessions import repository
+from app.sessions import repository, shared
 from app.sessions.events import (
     AppendEventRequest,
     BatchAppendEventsRequest,
@@ -131,7 +131,9 @@ async def get_session(context: Context, name: SessionPath) -> Session:
     now = context.resources.clock.now()
     async with context.resources.db.snapshot() as session:
         engine = await engines.get(session, name.engine)
-        return Session.from_row(name_of(engine), await repository.get(session, name, now))
+        row = await repository.get(session, name, now)
+        held = await shared.read(session, engine.engine_id, [row.user_id])
+        return Session.from_row(name_of(engine), row, held)
 
 
 @router.patch(_ONE, summary="Update a session", operation_id="updateSession")

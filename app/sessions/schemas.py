@@ -8,6 +8,7 @@ from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, model_va
 
 from app.core.errors import InvalidArgument
 from app.core.names import EngineName, SessionName
+from app.sessions.states import Shared, lasting
 from app.sessions.tables import SessionRow
 from app.wire.base import WireModel
 from app.wire.labels import MAX_LABEL_CHARS, MAX_LABELS, Labels
@@ -25,14 +26,6 @@ MAX_TEXT_CHARS = 4_096
 _LABEL = re.compile(r"[\w-]*")
 _LABEL_SCHEMA = {"type": "string", "pattern": "^[a-z0-9_-]*$", "maxLength": MAX_LABEL_CHARS}
 
-_STATE_TOO_LARGE = f"must have at most {MAX_STATE_BYTES} bytes as JSON"
-
-
-def _check_state(state: dict[str, Any]) -> dict[str, Any]:
-    if size_of(state) > MAX_STATE_BYTES:
-        raise ValueError(_STATE_TOO_LARGE)
-    return state
-
 
 def check_state_size(state: Mapping[str, Any], field: str) -> None:
     """Refuse a state that is too long as it is stored: there 1e300 is written in full.
@@ -41,13 +34,19 @@ def check_state_size(state: Mapping[str, Any], field: str) -> None:
         InvalidArgument: it is; names the field.
     """
     if size_of(state) > MAX_STATE_BYTES:
-        raise InvalidArgument.of_field(field, f"the session's state {_STATE_TOO_LARGE}.")
+        raise InvalidArgument.of_field(
+            field, f"the session's state must have at most {MAX_STATE_BYTES} bytes as JSON."
+        )
 
 
 State = Annotated[
     dict[str, Any],
-    AfterValidator(_check_state),
-    Field(description=f"Any JSON object, of at most {MAX_STATE_BYTES} bytes."),
+    AfterValidator(lasting),
+    Field(
+        description=f"Any JSON object, of at most {MAX_STATE_BYTES} bytes. Keys that start with"
+        " `user:` are shared by the sessions of the user, those with `app:` by all sessions of the"
+        " engine, and those with `temp:` are not stored."
+    ),
 ]
 
 
@@ -134,25 +133,31 @@ class Session(WireModel):
     user_id: str
     display_name: str | None = None
     labels: dict[str, str] | None = None
-    session_state: dict[str, Any]
+    session_state: dict[str, Any] = Field(
+        description="Its own, with what it shares with others: keys that start with `user:` and"
+        " with `app:`."
+    )
     memory_policy: MemoryPolicy | None = None
     create_time: Timestamp
-    update_time: Timestamp
+    update_time: Timestamp = Field(
+        description="The `timestamp` of the newest event, unless a change came after it; within"
+        " the session's life so far. Filters and orders go by when the session was changed."
+    )
     expire_time: Timestamp
     etag: str
 
     @classmethod
-    def from_row(cls, engine: EngineName, row: SessionRow) -> "Session":
+    def from_row(cls, engine: EngineName, row: SessionRow, shared: Shared) -> "Session":
         """Build the answer; `engine` is the stored full name."""
         return cls(
             name=str(SessionName(engine, row.session_id)),
             user_id=row.user_id,
             display_name=row.display_name,
             labels=row.labels or None,
-            session_state=row.session_state,
+            session_state=shared.merged(row.session_state, row.user_id),
             memory_policy=row.memory_policy and MemoryPolicy.model_validate(row.memory_policy),
             create_time=row.create_time,
-            update_time=row.update_time,
+            update_time=row.shown_update_time,
             expire_time=row.expire_time,
             etag=str(row.version),
         )

@@ -21,6 +21,7 @@ from app.core.paging import (
     rows_within,
     typed_key,
 )
+from app.core.permissions import Permission
 from app.db.filters import read_filter
 from app.db.pages import Slice
 from app.db.session import Database, note
@@ -37,7 +38,7 @@ from app.operations.repository import NewOperation
 from app.operations.schemas import EMPTY, type_url
 from app.operations.tables import OperationRow
 from app.resources import Resources
-from app.sessions import erasure, repository
+from app.sessions import erasure, repository, shared
 from app.sessions.schemas import (
     MAX_PAGE_BYTES,
     MAX_PAGE_SIZE,
@@ -48,11 +49,15 @@ from app.sessions.schemas import (
     UpdateSessionRequest,
     check_state_size,
 )
+from app.sessions.shared import Change
+from app.sessions.states import Parts
+from app.sessions.tables import SessionRow
 from app.settings import Settings
 from app.wire.scalars import format_timestamp, moment_after
 
 _EXPIRY_FIELDS = frozenset({"ttl", "expire_time"})
 _COLUMNS = frozenset({"display_name", "labels", "session_state", "memory_policy"})
+_STATE_FIELD = "sessionState"
 _MASKABLE = _COLUMNS | _EXPIRY_FIELDS | {"user_id"}
 
 
@@ -81,10 +86,13 @@ class SessionService:
 
         Raises:
             AlreadyExists: the chosen id is taken.
-            InvalidArgument: the policy names what there is not.
+            InvalidArgument: the policy names what there is not, or a state is too large.
+            PermissionDenied: what all users share would change, and the caller is bound to some.
         """
         now = self.clock.now()
         self._check_policy(request)
+        columns = request.columns()
+        parts = Parts.of(columns["session_state"])
         chosen = str(new_id(now)) if session_id is None else session_id
         check_session_id("sessionId", chosen)
         async with self.db.transaction() as session:
@@ -97,14 +105,16 @@ class SessionService:
                 "engine_id": engine.engine_id,
                 "session_id": chosen,
                 "user_id": request.user_id,
-                **request.columns(),
+                **columns,
+                "session_state": parts.own,
                 "version": 1,
                 "create_time": now,
                 "update_time": now,
+                "shown_update_time": now,
                 "expire_time": self._expiry(request, now),
             }
             row = await repository.insert_session(session, values)
-            check_state_size(row.session_state, "sessionState")
+            await self._check_and_share(session, row, parts, Permission.SESSIONS_CREATE)
             response = {
                 "@type": type_url("Session"),
                 "name": str(SessionName(name_of(engine), row.session_id)),
@@ -123,12 +133,16 @@ class SessionService:
     ) -> Session:
         """Change the masked fields, or without a mask those that were sent.
 
-        A repeated request changes nothing and is answered with the session as it is then.
+        Of what the session shares with others, the keys that are sent change, and those that are
+        null go; what is not sent stays. A repeated request changes nothing and is answered with
+        the session as it is then.
 
         Raises:
             Aborted: the etag is stale.
-            InvalidArgument: the user is another, or the policy names what there is not.
+            InvalidArgument: the user is another, the policy names what there is not, or a state
+                is too large.
             NotFound: no such session.
+            PermissionDenied: what all users share would change, and the caller is bound to some.
         """
         now = self.clock.now()
         self._check_policy(request)
@@ -138,18 +152,21 @@ class SessionService:
             is_repeated = await repeats.is_repeated(session, engine.engine_id, once, now)
             row = await repository.get(session, name, now, for_update=True)
             if is_repeated:
-                return Session.from_row(name_of(engine), row)
+                return await self._session(session, name_of(engine), row)
             check_etag(row.version, etag)
             if request.user_id not in {None, row.user_id}:
                 raise InvalidArgument.of_field("userId", "cannot change; leave it out or as it is.")
             columns = request.columns()
             values = {column: columns[column] for column in changed & _COLUMNS}
+            parts = Parts.of(values.get("session_state", {}))
+            if "session_state" in values:
+                values["session_state"] = parts.own
             if changed & _EXPIRY_FIELDS:
                 values["expire_time"] = self._expiry(request, now)
-            row = await repository.update_session(session, row, {**values, "update_time": now})
+            row = await repository.update_session(session, row, values, now)
             if "session_state" in values:
-                check_state_size(row.session_state, "sessionState")
-            return Session.from_row(name_of(engine), row)
+                await self._check_and_share(session, row, parts, Permission.SESSIONS_UPDATE)
+            return await self._session(session, name_of(engine), row)
 
     async def delete(self, name: SessionName, etag: str | None, once: Once | None) -> OperationRow:
         """Erase a session with its events, beyond recovery; the operation is done.
@@ -193,9 +210,11 @@ class SessionService:
             sizes = await repository.list_sizes(*found, asked)
             fits = rows_within(sizes, limit, MAX_PAGE_BYTES)
             rows = await repository.list_page(*found, replace(asked, limit=fits))
+            users = {row.user_id for row in rows}
+            held = await shared.read(session, name.engine, users)
         last = rows[-1] if len(sizes) > fits else None
         return ListSessionsResponse(
-            sessions=[Session.from_row(engine, row) for row in rows],
+            sessions=[Session.from_row(engine, row, held) for row in rows],
             next_page_token=last
             and encode_token(query, [getattr(last, order.field), last.session_id]),
         )
@@ -211,10 +230,32 @@ class SessionService:
         name = SessionName.parse(stored["name"])
         row = await repository.find(session, name, self.clock.now())
         if row is not None and await engines.is_live(session, name.engine.engine):
-            wire = Session.from_row(name.engine, row).wire()
+            wire = (await self._session(session, name.engine, row)).wire()
             if wire["createTime"] == stored["createTime"]:
                 return {**stored, **wire}
         return dict(stored)
+
+    @staticmethod
+    async def _session(session: DatabaseSession, engine: EngineName, row: SessionRow) -> Session:
+        """Return a session with what it shares with others."""
+        held = await shared.read(session, row.engine_id, [row.user_id])
+        return Session.from_row(engine, row, held)
+
+    async def _check_and_share(
+        self, session: DatabaseSession, row: SessionRow, parts: Parts, permission: Permission
+    ) -> None:
+        """Check the state of a session as it is stored, and change what it shares with others."""
+        check_state_size(row.session_state, _STATE_FIELD)
+        change = Change(
+            engine_id=row.engine_id,
+            user_id=row.user_id,
+            parts=parts,
+            field=_STATE_FIELD,
+            permission=permission,
+            most_bytes=self.settings.max_shared_state_bytes,
+            removes_nulls=permission is Permission.SESSIONS_UPDATE,
+        )
+        await shared.write(session, change)
 
     def _check_policy(self, request: SessionFields) -> None:
         check_policy(request.memory_policy, self.models, self.settings, "memoryPolicy")

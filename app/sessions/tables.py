@@ -30,6 +30,7 @@ class SessionRow(Base):
     display_name: Mapped[str | None] = mapped_column(Text)
     labels: Mapped[JsonObject] = mapped_column(server_default=text("'{}'"))
     session_state: Mapped[JsonObject] = mapped_column(server_default=text("'{}'"))
+    """Its own; what it shares with other sessions is in the tables of states."""
     last_seq: Mapped[int] = mapped_column(server_default=text("0"))
     """The number of the session's last event."""
     exchanges: Mapped[int] = mapped_column(server_default=text("0"))
@@ -44,7 +45,30 @@ class SessionRow(Base):
     version: Mapped[int]
     create_time: Mapped[datetime]
     update_time: Mapped[datetime]
+    """When the row was changed, by which lists are ordered."""
+    shown_update_time: Mapped[datetime]
+    """What readers are shown: the time of the newest event, unless a change came after it."""
     expire_time: Mapped[datetime]
+
+
+class UserStateRow(Base):
+    """The state that the sessions of a user share. It stays when they go."""
+
+    __tablename__ = "user_states"
+    conditioned_by = ByKeys({"user_id": "user_id"})
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    user_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    state: Mapped[JsonObject]
+
+
+class AppStateRow(Base):
+    """The state that all sessions of an engine share, whoever's they are."""
+
+    __tablename__ = "app_states"
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    state: Mapped[JsonObject]
 
 
 class SessionEventRow(Base):

@@ -32,7 +32,7 @@ class Costly(Protocol):
     """What takes tokens of a prompt."""
 
     @property
-    def tokens(self) -> int:
+    def cost(self) -> int:
         """How many."""
         ...
 
@@ -51,7 +51,7 @@ def newest_within(items: Sequence[_T], budget: int | None) -> Sequence[_T]:
         return items
     count = 0
     for item in reversed(items):
-        budget -= item.tokens
+        budget -= item.cost
         if budget < 0:
             break
         count += 1
@@ -60,7 +60,7 @@ def newest_within(items: Sequence[_T], budget: int | None) -> Sequence[_T]:
 
 def total(items: Iterable[Costly]) -> int:
     """Return the tokens of all items."""
-    return sum(item.tokens for item in items)
+    return sum(item.cost for item in items)
 
 
 def gaps(told: Iterable[tuple[int, int]], last: int) -> Sequence[tuple[int, int]]:

@@ -114,9 +114,12 @@ def _merge(ways: Summarising, merged: Sequence[Summary]) -> Due:
 def _due_by_budget(rules: Rules, ways: Summarising, history: History, shares: Shares) -> Due | None:
     """Return what is due once the events outgrow their share; the newest is never taken away."""
     turns = history.turns
-    if rules.limit is None or not shares.stm or not shares.lts or total(turns) <= shares.stm:
+    if rules.limit is None or not shares.stm or not shares.lts:
         return None
-    low = int(Decimal(str(ways.low_water)) * shares.stm)
+    share = _share(shares.stm, history.summaries, shares.room)
+    if total(turns) <= share:
+        return None
+    low = min(int(Decimal(str(ways.low_water)) * shares.stm), share)
     kept = newest_within(turns, low) or turns[-1:]
     evicted = turns[: -len(kept)]
     if not evicted and not history.is_tail:
@@ -133,6 +136,17 @@ def _due_by_budget(rules: Rules, ways: Summarising, history: History, shares: Sh
     read = (history.boundary + 1, end)
     first = summaries[0].first_seq
     return Due(Kind.RECURSIVE, first, end, exchange, read, previous, tokens, chars)
+
+
+def _share(stm: int, summaries: Sequence[Summary], room: int | None) -> int:
+    """Return what events may take beside the summary there is.
+
+    The marks around that are in neither share: where the rest of the window lacks the room for
+    them, they take it from the events, so that none is left out.
+    """
+    framing = sum(one.framing for one in summaries)
+    lacking = stm + total(summaries) - (room or 0)
+    return stm - max(0, min(framing, lacking))
 
 
 def _is_taken_whole(ways: Summarising, covered: int | None, needed: int, limit: int) -> bool:

@@ -11,6 +11,7 @@ from app.wire.memory_policy import (
     BUILTIN,
     CHARS4,
     DECLARED,
+    FormerSummaryRole,
     MemoryPolicy,
     Overflow,
     Recompute,
@@ -126,7 +127,6 @@ def rules_of(policy: MemoryPolicy) -> Rules:
     """Fill in what a policy leaves open."""
     is_agents = policy.strategy is Strategy.AGENT_SUMMARY
     reserve = AGENT_RESERVE if is_agents else 0
-    role = SummaryRole.ASSISTANT if is_agents else SummaryRole.SYSTEM
     return Rules(
         strategy=policy.strategy,
         limit=policy.token_limit,
@@ -136,7 +136,7 @@ def rules_of(policy: MemoryPolicy) -> Rules:
         human_label=_or(policy.human_label, "Human"),
         ai_label=_or(policy.ai_label, "AI"),
         joiner=_or(policy.joiner, "\n"),
-        role=_or(policy.lts_role, role),
+        role=_or(policy.summary_role, _former_role(policy)),
         shows=policy.strategy is not Strategy.NONE,
         may_omit=policy.strategy is not Strategy.INCLUSIVE or policy.on_overflow is Overflow.OMIT,
         window=policy.window,
@@ -144,6 +144,11 @@ def rules_of(policy: MemoryPolicy) -> Rules:
         count_pending=_or(policy.count_pending, True),
         summarising=_summarising(policy),
     )
+
+
+def _former_role(policy: MemoryPolicy) -> SummaryRole:
+    is_system = policy.lts_role is FormerSummaryRole.SYSTEM
+    return SummaryRole.SYSTEM if is_system else SummaryRole.USER
 
 
 def _summarising(policy: MemoryPolicy) -> Summarising | None:

@@ -5,8 +5,9 @@ by its own form. `openai` and `gemini` are sent to a provider as they stand: cal
 structured where their results are shown directly after them (`shapes.py`), else both are text.
 `text` is lines, `Human: ...` and `AI: ...`: each thing on lines of its own, but for summaries,
 which the policy's joiner joins. Further lines of one thing said or of a summary are indented, so
-that nobody speaks in another's name; a summary that begins as such a line is marked. What begins
-with a mark that is not its own has one before it (`marks.py`).
+that nobody speaks in another's name. Summaries stand between marks that say that they are data, as
+memories do, and none ends them early. What begins with a mark that is not its own has one before it
+(`marks.py`).
 
 Everything shown has a piece, the text that it is counted by. The texts of a rendering together are
 never longer than the pieces of all that it shows. Files have no more than their mention counted.
@@ -22,16 +23,21 @@ from app.rules.sentences import CONTEXT_BEGIN, CONTEXT_END
 from app.sessions.spoken import Said, Speaker, parts_of, text_of
 from app.strategies.budgets import by_length
 from app.strategies.forms import Format, Source
-from app.strategies.lines import begins_as_line, line, line_of
-from app.strategies.marks import SUMMARY_MARK, SYSTEM_MARK, guarded
+from app.strategies.lines import line, line_of
+from app.strategies.marks import (
+    SUMMARY_BEGIN,
+    SUMMARY_END,
+    SUMMARY_NOTE,
+    SYSTEM_MARK,
+    guarded,
+)
 from app.strategies.policies import Rules
 from app.strategies.shapes import Item, as_gemini, as_openai
-from app.wire.memory_policy import SummaryRole
 
 CUT = "[... cut]"
 """The end of an event of which not all is shown."""
 _CUT_SHORT = "\u2026"
-_MARKER_NAME = CONTEXT_BEGIN.strip("<>")
+_MARKER_NAMES = (CONTEXT_BEGIN.strip("<>"), SUMMARY_BEGIN.strip("<>"))
 _NOT_OF_NAME = re.compile(r"[^a-z_]")
 """Signs that are not seen, and what stands above letters, are many."""
 _BRACKETS = str.maketrans("<>\uff1c\uff1e\ufe64\ufe65", "\u2039\u203a" * 3)
@@ -69,9 +75,8 @@ def render(shown: Shown, rules: Rules, form: Format, count: Count = by_length) -
     contents. `text`: `text`. A content made of several events has the first as its source, and the
     last as its `lastSeq`.
 
-    Summaries of role assistant are turns of the user in `gemini`, marked, since contents begin with
-    the user there. The conversation that is left may still begin with the agent, where a budget has
-    left out the question. Events are cut by `count`.
+    The conversation that is left may begin with the agent, where a budget has left out the
+    question. Events are cut by `count`.
     """
     items = list(_items(shown, rules, form, count))
     if form is Format.TEXT:
@@ -106,10 +111,15 @@ def piece_of(kind: Source, text: str, rules: Rules, form: Format) -> str:
         return ""
     ending = "\n" if form is Format.TEXT else ""
     if kind is Source.SUMMARY:
-        return _summary_text(text, rules, form) + (ending and (rules.joiner or ending))
+        return _joined(_framed(text, form), rules, form)
     if kind is Source.PENDING:
         return _asked(text, rules, form) + ending
     return text + ending
+
+
+def bare_summary(text: str, rules: Rules, form: Format) -> str:
+    """Return what a summary would cost without its marks."""
+    return _joined(line("", text) if form is Format.TEXT else text, rules, form)
 
 
 def memory_block(facts: Sequence[str]) -> str:
@@ -156,10 +166,10 @@ def _marked(kept: str, mark: str) -> str:
     return f"{kept} {mark}" if kept else mark
 
 
-def _harmless(fact: str) -> str:
-    """Take the angle brackets off a fact that names the block's markers, however disguised."""
-    plain = _NOT_OF_NAME.sub("", normalize("NFKD", fact).lower())
-    return fact.translate(_BRACKETS) if _MARKER_NAME in plain else fact
+def _harmless(text: str) -> str:
+    """Take the angle brackets off a text that names one of the markers, however disguised."""
+    plain = _NOT_OF_NAME.sub("", normalize("NFKD", text).lower())
+    return text.translate(_BRACKETS) if any(name in plain for name in _MARKER_NAMES) else text
 
 
 def _items(shown: Shown, rules: Rules, form: Format, count: Count) -> Iterator[Item]:
@@ -167,9 +177,8 @@ def _items(shown: Shown, rules: Rules, form: Format, count: Count) -> Iterator[I
         yield Item("system", shown.system, {"kind": Source.SYSTEM})
     for summary_id, text in shown.summaries:
         if text:
-            role = "user" if _is_turn(rules, form) else rules.role.value
             summary = {"kind": Source.SUMMARY, "summary": summary_id}
-            yield Item(role, _summary_text(text, rules, form), summary)
+            yield Item(rules.role.value, _framed(text, form), summary)
     for said in shown.said:
         if text := _event_text(said, shown.cut.get(said.seq), rules, form, count):
             name = f"{shown.session}/events/{said.event_id}"
@@ -219,15 +228,15 @@ def _asked(text: str, rules: Rules, form: Format) -> str:
     return guarded(text, Speaker.USER, form)
 
 
-def _summary_text(text: str, rules: Rules, form: Format) -> str:
-    if form is Format.TEXT:
-        return (SUMMARY_MARK if begins_as_line(text, rules) else "") + line("", text)
-    return SUMMARY_MARK + text if _is_turn(rules, form) else text
+def _framed(text: str, form: Format) -> str:
+    """Return a summary between its marks; in a text, all lines but the first are indented."""
+    block = "\n".join((SUMMARY_BEGIN, SUMMARY_NOTE, _harmless(text), SUMMARY_END))
+    return line("", block) if form is Format.TEXT else block
 
 
-def _is_turn(rules: Rules, form: Format) -> bool:
-    """Say whether summaries are turns of the user: Gemini's contents begin with the user."""
-    return form is Format.GEMINI and rules.role is SummaryRole.ASSISTANT
+def _joined(shown: str, rules: Rules, form: Format) -> str:
+    """Return a summary with what comes after it in a text."""
+    return shown + (rules.joiner or "\n") if form is Format.TEXT else shown
 
 
 def _as_text(items: Sequence[Item], rules: Rules) -> str:

@@ -7,7 +7,14 @@ from app.sessions.spoken import Said
 from app.strategies.counters import Counter, counted
 from app.strategies.forms import Format, Source
 from app.strategies.policies import Rules
-from app.strategies.rendering import least, memory_block, memory_line, piece, piece_of
+from app.strategies.rendering import (
+    bare_summary,
+    least,
+    memory_block,
+    memory_line,
+    piece,
+    piece_of,
+)
 from app.strategies.shapes import messages_of
 
 WORK_PER_TEXT = 100
@@ -43,6 +50,13 @@ class Scale:
         """Return the tokens of anything else; 0 without a text."""
         shown = piece_of(kind, text, self.rules, self.form)
         return self.counter.count(shown) + self._overhead if shown else 0
+
+    def of_summary(self, text: str) -> tuple[int, int]:
+        """Return the tokens of a summary, and those of its marks; none without a text."""
+        if not text:
+            return 0, 0
+        bare = self.counter.count(bare_summary(text, self.rules, self.form)) + self._overhead
+        return bare, self.of_part(Source.SUMMARY, text) - bare
 
     def of_facts(self, facts: Sequence[str]) -> int:
         """Return the tokens of the block that facts make; 0 without any."""

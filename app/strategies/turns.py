@@ -26,16 +26,31 @@ class Turn:
     exchange: int
     tokens: int
 
+    @property
+    def cost(self) -> int:
+        """What it takes of a window."""
+        return self.tokens
+
 
 @dataclass(frozen=True)
 class Summary:
-    """A summary that is active."""
+    """A summary that is active.
+
+    Attributes:
+        tokens: of what it says; `framing`: of the marks around it.
+    """
 
     summary_id: str
     first_seq: int
     last_seq: int
     last_exchange: int
     tokens: int
+    framing: int = 0
+
+    @property
+    def cost(self) -> int:
+        """What it takes of a window."""
+        return self.tokens + self.framing
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,6 @@ from app.sessions.tables import SessionRow
 from app.strategies.budgets import total
 from app.strategies.counters import Counter
 from app.strategies.due import next_target
-from app.strategies.forms import Source
 from app.strategies.policies import Combine, Rules
 from app.strategies.scales import WORK_PER_TEXT, Scale
 from app.strategies.turns import History, Summary, Turn
@@ -204,7 +203,7 @@ async def _newest_summaries(
             if found and one.last_seq != found[-1].first_seq - 1:
                 return None
             found.append(one)
-            left -= scale.of_part(Source.SUMMARY, one.text or "")
+            left -= sum(scale.of_summary(one.text or ""))
         if len(page) < _FEW:
             break
         before = page[-1].first_seq
@@ -356,7 +355,7 @@ def _weighed_summaries(rows: Sequence[Listed], scale: Scale) -> list[Summary]:
             one.first_seq,
             one.last_seq,
             one.last_exchange,
-            scale.of_part(Source.SUMMARY, one.text or ""),
+            *scale.of_summary(one.text or ""),
         )
         for one in rows
     ]

@@ -27,6 +27,7 @@ from app.operations import repository as operations
 from app.operations.tables import OperationRow
 from app.resources import Resources
 from app.sessions import repository as sessions
+from app.sessions import shared
 from app.sessions.schemas import MAX_PAGE_BYTES, Session
 from app.settings import Settings
 from app.strategies.policies import rules_of
@@ -132,7 +133,7 @@ class SummaryService:
             if row.state != State.ACTIVE:
                 raise repository.not_active(name)
             if self._is_by_model(row):
-                await self.usages.check_budget(session, engine.engine_id, now)
+                await self.usages.check_budget(session, engine.engine_id)
             stored = SessionName(name_of(engine), owner.session_id)
             request = {"session": str(stored), "policy": row.policy, "summary": row.summary_id}
             key = queue.key_of(owner.session_id, row.policy_key)
@@ -156,10 +157,11 @@ class SummaryService:
             row = await sessions.get(session, name, now, for_update=True)
             if not is_repeated:
                 values = {"cleared_seq": row.last_seq, "cleared_exchange": row.exchanges}
-                row = await sessions.update_session(session, row, {**values, "update_time": now})
+                row = await sessions.update_session(session, row, values, now)
                 keys = await erasure.supersede_all(session, name, now)
                 await queue.hurry(session, engine.engine_id, row.session_id, keys, now)
-            return Session.from_row(name_of(engine), row)
+            held = await shared.read(session, engine.engine_id, [row.user_id])
+            return Session.from_row(name_of(engine), row, held)
 
     async def usage(self, name: SessionName) -> SessionUsage:
         """Return what the summaries of a session have taken.

@@ -243,7 +243,7 @@ class Work:
         if service.settings.daily_max_tokens is None:
             return
         async with self.job.db.snapshot() as session:
-            await service.check_budget(session, self.name.engine.engine, self.job.clock.now())
+            await service.check_budget(session, self.name.engine.engine)
 
     async def _fail(self, found: Found, meter: Meter, reason: Reason) -> datetime | None:
         """Write that a summary could not be made; return when it is tried again, if it is."""

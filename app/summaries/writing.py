@@ -9,8 +9,10 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
+from typing import Self
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import ConfigDict
+from typing_extensions import override
 
 from app.core.errors import ServiceError
 from app.llm.models import TextModels
@@ -22,7 +24,7 @@ from app.strategies.lines import label_of, lines_of
 from app.strategies.policies import BUILTIN, Rules, Summarising
 from app.summaries import prompts
 from app.summaries.extractive import MODEL_ID, Piece, extract
-from app.wire.model_text import ModelText
+from app.wire.model_text import ModelText, Told
 
 _SCHEMA_TOKENS = 200
 """What the shape of the reply takes of a model's window."""
@@ -31,12 +33,17 @@ _BYTES_PER_TOKEN = 3
 """Rather too few than too many: what is sent must fit."""
 
 
-class Reply(BaseModel):
+class Reply(Told):
     """What a model answers."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     summary: ModelText
+
+    @classmethod
+    @override
+    def of_prose(cls, text: str) -> Self:
+        return cls(summary=text)
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ source is gone. All functions take part in the caller's transaction.
 """
 
 from collections.abc import Collection, Sequence
-from datetime import datetime
+from datetime import timedelta
 from typing import Any
 
 from sqlalchemy import (
@@ -27,6 +27,7 @@ from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.orm import InstrumentedAttribute
 
 from app.db.base import Base
+from app.db.clock import database_time
 from app.db.session import Session
 from app.tasks.kinds import State
 from app.tasks.tables import (
@@ -207,14 +208,14 @@ _BELOW: Sequence[tuple[type[Base], tuple[str, ...]]] = (
 
 
 async def list_expired(
-    session: Session, now: datetime, limit: int, but: Collection[Key]
+    session: Session, grace: timedelta, limit: int, but: Collection[Key]
 ) -> list[Key]:
     """Return namespaces with something to remove, without those of `but`; a sweep's.
 
-    Those of the `limit` artifacts that have expired first.
+    Those of the `limit` artifacts that have expired first, `grace` or more ago.
     """
     theirs = (ArtifactRow.engine_id, ArtifactRow.memory, ArtifactRow.namespace)
-    first = select(*theirs).where(ArtifactRow.expire_time <= now)
+    first = select(*theirs).where(_is_over(session, ArtifactRow, grace))
     if but:
         first = first.where(tuple_(*theirs).not_in(but))
     some = first.order_by(ArtifactRow.expire_time).limit(limit).cte("some")
@@ -222,7 +223,7 @@ async def list_expired(
     return [(row[0], row[1], row[2]) for row in found]
 
 
-async def remove_expired(session: Session, key: Key, now: datetime, limit: int) -> int | None:
+async def remove_expired(session: Session, key: Key, grace: timedelta, limit: int) -> int | None:
     """Free a part of what no longer can be read of a namespace, and of uploads that did not end.
 
     Returns how many rows that were, 0 if nothing is left. None: somebody else holds the namespace,
@@ -233,7 +234,7 @@ async def remove_expired(session: Session, key: Key, now: datetime, limit: int) 
         return None
     statement = (
         select(ArtifactRow)
-        .where(_is_in(key), ArtifactRow.expire_time <= now)
+        .where(_is_in(key), _is_over(session, ArtifactRow, grace))
         .limit(limit)
         .with_for_update()
     )
@@ -251,13 +252,20 @@ async def remove_expired(session: Session, key: Key, now: datetime, limit: int) 
     return len(rows)
 
 
+def _is_over(
+    session: Session, row: type[ArtifactRow | NamespaceRow], grace: timedelta
+) -> ColumnElement[bool]:
+    """Select what has expired so long ago that nobody can be about to revive it."""
+    return row.expire_time <= database_time(session) - grace
+
+
 async def _lock(session: Session, key: Key) -> NamespaceRow | None:
     """Lock a namespace before what is in it, as requests do; not if somebody else holds it."""
     statement = select(NamespaceRow).where(_is_namespace(key)).with_for_update(skip_locked=True)
     return (await session.execute(statement)).scalar_one_or_none()
 
 
-async def remove_expired_namespaces(session: Session, now: datetime, limit: int) -> int:
+async def remove_expired_namespaces(session: Session, grace: timedelta, limit: int) -> int:
     """Remove up to `limit` namespaces whose time is over and in which nothing is; a sweep's."""
     key = (NamespaceRow.engine_id, NamespaceRow.memory, NamespaceRow.namespace)
     inside = exists().where(
@@ -267,7 +275,7 @@ async def remove_expired_namespaces(session: Session, now: datetime, limit: int)
     )
     old = (
         select(*key)
-        .where(NamespaceRow.expire_time <= now, ~inside)
+        .where(_is_over(session, NamespaceRow, grace), ~inside)
         .limit(limit)
         .with_for_update(skip_locked=True)
         .cte("old")

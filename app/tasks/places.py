@@ -13,6 +13,7 @@ from app.core.errors import InvalidArgument
 from app.core.etags import check_etag
 from app.core.limits import Counted
 from app.core.task_names import NamespaceName
+from app.db.clock import database_now
 from app.db.session import Session
 from app.limits.quotas import check_held, exhausted
 from app.llm.embedders import Embedders
@@ -95,7 +96,7 @@ class Places:
             PermissionDenied: it may not have its embedder, as it would be.
         """
         columns = beginning.columns(now, until)
-        await _give_way(session, name, now)
+        await _give_way(session, name)
         row, is_new = await repository.begin_namespace(session, name, columns)
         if is_new:
             check_embedder(self.embedders, row, is_chosen=True)
@@ -188,10 +189,10 @@ def check_content_etag(row: ArtifactRow | None, etag: str | None) -> None:
         check_etag(0, "stale")
 
 
-async def _give_way(session: Session, name: NamespaceName, now: datetime) -> None:
+async def _give_way(session: Session, name: NamespaceName) -> None:
     """Remove a namespace that has expired, unless something is coming into it."""
     row = await repository.lock_namespace(session, name)
-    if row is None or row.expire_time > now:
+    if row is None or row.expire_time > (now := await database_now(session)):
         return
     coming, _ = await lookups.sum_coming(session, row, now)
     if not coming:

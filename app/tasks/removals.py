@@ -7,6 +7,7 @@ from app.core.errors import NotFound
 from app.core.etags import check_etag
 from app.core.once import Once
 from app.core.task_names import ArtifactName, NamespaceName, TaskMemoryName
+from app.db.clock import database_now
 from app.db.pages import Slice
 from app.engines import repository as engines
 from app.engines.repository import Lock
@@ -34,33 +35,35 @@ class RemovalService:
             AlreadyExists: the request's id was used with another request; nothing is erased.
             NotFound: there is nothing in it.
         """
-        now = self.tasks.clock.now()
         # What has come since the first time is not what a repetition is about.
-        removed = 0 if await self._is_repeated(name, once, now) else await self._remove(name, now)
+        removed = 0 if await self._is_repeated(name, once) else await self._remove(name)
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
+            now = await database_now(session)
             is_repeated = await repeats.is_repeated(session, engine.engine_id, once, now)
             if not removed and not is_repeated:
                 raise NotFound.of(name)
 
-    async def _is_repeated(self, name: TaskMemoryName, once: Once | None, now: datetime) -> bool:
+    async def _is_repeated(self, name: TaskMemoryName, once: Once | None) -> bool:
         async with self.tasks.db.snapshot() as session:
             engine = await engines.get(session, name.engine)
+            now = await database_now(session)
             return await repeats.is_known(session, engine.engine_id, once, now)
 
-    async def _remove(self, name: TaskMemoryName, now: datetime) -> int:
+    async def _remove(self, name: TaskMemoryName) -> int:
         """Remove the namespaces of a memory; return how many there were."""
         removed = 0
-        while batch := await self._remove_some(name, now):
+        while batch := await self._remove_some(name):
             removed += batch
         return removed
 
-    async def _remove_some(self, name: TaskMemoryName, now: datetime) -> int:
+    async def _remove_some(self, name: TaskMemoryName) -> int:
         """Remove the oldest namespaces of a memory; return how many there were."""
         parts = self.tasks.db.in_parts()
         oldest = Slice[tuple[datetime, str]](_NAMESPACES_AT_ONCE, None, is_descending=False)
         async with parts.snapshot() as session:
             await engines.get(session, name.engine)
+            now = await database_now(session)
             rows = await repository.list_namespaces(session, name, now, oldest)
         for row in rows:
             async with parts.transaction() as session:
@@ -80,9 +83,9 @@ class RemovalService:
             Aborted: the etag is stale.
             NotFound: there is none.
         """
-        now = self.tasks.clock.now()
         async with self.tasks.db.transaction() as session:
             await engines.get(session, name.memory.engine, Lock.SHARED)
+            now = await database_now(session)
             if await repeats.is_repeated(session, name.memory.engine.engine, once, now):
                 return
             row = await repository.get_namespace(session, name, now, for_update=True)
@@ -98,10 +101,10 @@ class RemovalService:
             Aborted: the etag is stale.
             NotFound: there is none.
         """
-        now = self.tasks.clock.now()
         engine_id = name.namespace.memory.engine.engine
         async with self.tasks.db.transaction() as session:
             await engines.get(session, name.namespace.memory.engine, Lock.SHARED)
+            now = await database_now(session)
             if await repeats.is_repeated(session, engine_id, once, now):
                 return
             namespace = await repository.find_namespace(

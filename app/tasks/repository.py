@@ -163,6 +163,12 @@ async def get_memory(session: Session, name: TaskMemoryName, now: datetime) -> S
     return _as_sums(found)
 
 
+async def has_any(session: Session, name: TaskMemoryName, now: datetime) -> bool:
+    """Say whether there is a namespace with something in it in a memory."""
+    statement = select(NamespaceRow.namespace).where(_is_in_memory(name), _is_there(now))
+    return (await session.execute(statement.limit(1))).first() is not None
+
+
 def _sums() -> Any:  # noqa: ANN401 - a select of four columns
     row = NamespaceRow
     return select(row.memory, func.count(), func.sum(row.artifacts), func.sum(row.bytes))

@@ -73,8 +73,6 @@ _HEADERS = {
     "Accept-Ranges": "bytes",
     # It may be anything, and is no page of this service.
     "Content-Disposition": "attachment",
-    "X-Content-Type-Options": "nosniff",
-    "Cache-Control": "private, no-store",
 }
 
 
@@ -307,8 +305,7 @@ async def upload_artifact(
         etag=if_match,
         beginning=said.beginning,
     )
-    body = pieces(request, context.resources.settings.body_seconds)
-    found = await service.put(upload, body, context.caller)
+    found = await service.put(upload, pieces(request), context.caller)
     response.headers["ETag"] = f'"{found.etag}"'
     return found
 

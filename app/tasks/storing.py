@@ -13,6 +13,7 @@ from app.core.ids import new_id
 from app.core.once import Once
 from app.core.permissions import Permission
 from app.core.task_names import NamespaceName, TaskMemoryName, ToolPolicyName
+from app.db.clock import database_now
 from app.db.session import Session, note
 from app.engines import repository as engines
 from app.engines.repository import Lock
@@ -241,7 +242,7 @@ class StoringService:
         places = self.tasks.places
         until = places.expiry(batch.beginning.ttl, now)
         row = await places.begin(session, batch.name, batch.beginning, now, until)
-        row = await self._make_way(session, batch, row, now)
+        row = await self._make_way(session, batch, row)
         await places.check_room(session, row, sum(batch.lengths), len(batch.items))
         names = await _names(session, batch, row)
         placed = [Place(row.engine_id, row.memory, row.namespace, str(new_id(now))) for _ in names]
@@ -277,9 +278,7 @@ class StoringService:
         await places.check_engine(session, row.engine_id)
         return row
 
-    async def _make_way(
-        self, session: Session, batch: Batch, row: NamespaceRow, now: datetime
-    ) -> NamespaceRow:
+    async def _make_way(self, session: Session, batch: Batch, row: NamespaceRow) -> NamespaceRow:
         """Remove expired artifacts of the names that a batch has.
 
         Raises:
@@ -287,6 +286,9 @@ class StoringService:
         """
         chosen = [item.name for item in batch.items if item.name is not None]
         known = await repository.find_names(session, batch.name, chosen) if chosen else {}
+        if not known:
+            return row
+        now = await database_now(session)
         for name, artifact in known.items():
             if artifact.expire_time > now:
                 message = f"artifacts/{name} exists; choose another name."

@@ -7,11 +7,12 @@ from app.core.etags import check_etag
 from app.core.once import Once
 from app.core.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
 from app.core.task_names import TaskMemoryName, ToolPolicyName
+from app.db.session import Session
 from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.engines.schemas import name_of
 from app.operations import repeats
-from app.tasks import policies
+from app.tasks import policies, repository
 from app.tasks.schemas import ListToolPoliciesResponse, ToolPolicy, UpdateToolPolicyRequest
 from app.tasks.service import TaskService
 from app.tasks.views import policy_of
@@ -30,7 +31,8 @@ class PolicyService:
         after = typed_key(decode_token(page.token, query), str)[0] if page.token else ""
         async with self.tasks.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.engine))
-            rows = await policies.list_page(session, name, limit + 1, after)
+            is_seen = await self._is_seen(session, name)
+            rows = await policies.list_page(session, name, limit + 1, after) if is_seen else []
         memory = TaskMemoryName(engine, name.memory)
         return ListToolPoliciesResponse(
             tool_policies=[policy_of(memory, row) for row in rows[:limit]],
@@ -48,9 +50,14 @@ class PolicyService:
         async with self.tasks.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.memory.engine))
             row = await policies.find(session, name)
-        if row is None:
-            raise NotFound.of(name)
+            if row is None or not await self._is_seen(session, name.memory):
+                raise NotFound.of(name)
         return policy_of(TaskMemoryName(engine, name.memory.memory), row)
+
+    async def _is_seen(self, session: Session, name: TaskMemoryName) -> bool:
+        """Say whether the caller may know of a memory: one who is bound needs a namespace in it."""
+        tasks = self.tasks
+        return tasks.db.sees_all or await repository.has_any(session, name, tasks.clock.now())
 
     async def put(
         self,

@@ -21,6 +21,7 @@ from app.core.errors import Aborted, InvalidArgument, Reason, ResourceExhausted,
 from app.core.ids import new_id
 from app.core.permissions import Permission
 from app.core.task_names import ArtifactName
+from app.db.clock import database_now
 from app.db.session import Session
 from app.documents.charsets import HEAD_BYTES
 from app.engines import repository as engines
@@ -201,10 +202,11 @@ class UploadService:
 
         That the same is there is not told of what is sensitive, or trying would find it out.
         """
-        service, name, now = self.tasks, upload.name.namespace, self.tasks.clock.now()
+        service, name = self.tasks, upload.name.namespace
         async with service.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
             namespace = await repository.lock_for_upload(session, name)
+            now = await database_now(session)
             row = await repository.lock_content(session, place.engine_id, place.content_id)
             if row is None or row.expire_time <= now:
                 # A sweep may have freed some of its pages.

@@ -60,7 +60,7 @@ class UndoService:
             _check_ended(source)
             if not await repository.has_traces(session, *changing, now):
                 raise _nothing_to_undo(source)
-            new = replace(new, scopes=asked.scopes).noting(undoneOperation=_name(asked))
+            new = replace(new, scopes=asked.scopes).noting(undoneOperation=asked.name)
             if request.validate_only:
                 new = new.noting(validateOnly=True)
             queued = new.queued(None, request.queued(changing[1]))
@@ -76,13 +76,13 @@ def _changing(asked: OperationRow) -> str:
 def _check_ended(source: OperationRow) -> None:
     if not State(source.state).is_final:
         raise FailedPrecondition(
-            f"{_name(source)} has not ended; wait for its end, or cancel it.",
+            f"{source.name} has not ended; wait for its end, or cancel it.",
             Reason.OPERATION_RUNNING,
         )
 
 
 def _nothing_to_undo(source: OperationRow) -> FailedPrecondition:
-    return FailedPrecondition(f"{_name(source)} {_why(source)}", Reason.NOTHING_TO_UNDO)
+    return FailedPrecondition(f"{source.name} {_why(source)}", Reason.NOTHING_TO_UNDO)
 
 
 def _why(source: OperationRow) -> str:
@@ -95,7 +95,3 @@ def _why(source: OperationRow) -> str:
     if "erased" in source.details:
         return "erased memories for good, and nothing brings them back."
     return "changed no memory, or nothing of what it changed is kept any more."
-
-
-def _name(row: OperationRow) -> str:
-    return f"{row.engine_name}/operations/{row.operation_id}"

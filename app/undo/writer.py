@@ -9,7 +9,8 @@ from app.core.names import EngineName, MemoryName, RevisionName
 from app.db.session import Session
 from app.engines.config import MemoryBankConfig
 from app.memories import ledger
-from app.memories.changes import CONTENT_FIELDS, Action, Change, Deletion, Writing
+from app.memories.changes import Action, Change, Deletion, Writing
+from app.memories.columns import content_of
 from app.memories.vectors import Vector
 from app.operations.schemas import type_url
 from app.undo.plan import Before, Present, Skipped, Trace, Undone, expiry, verdict
@@ -88,7 +89,7 @@ class Writer:
         fact = fact_to_embed(target, found)
         return Change(
             row=row,
-            content={name: getattr(before, name) for name in CONTENT_FIELDS},
+            content=content_of(before),
             expire_time=expiry(
                 self.config, before.memory_expire_time, row.expire_time, self.writing.now
             ),

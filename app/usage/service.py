@@ -8,6 +8,7 @@ from app.core.clock import Clock
 from app.core.errors import InvalidArgument, Reason, ResourceExhausted
 from app.core.limits import Counted
 from app.core.names import EngineName
+from app.db.clock import database_now
 from app.db.session import Database, Session
 from app.engines import repository as engines
 from app.limits.quotas import bounds
@@ -36,7 +37,7 @@ class UsageService:
         """Build the service from the process's resources."""
         return cls(resources.db, resources.clock, resources.settings)
 
-    async def check_budget(self, session: Session, engine_id: int, now: datetime) -> None:
+    async def check_budget(self, session: Session, engine_id: int) -> None:
         """Refuse to call a model for an engine whose tokens of this UTC day are used up.
 
         Raises:
@@ -45,6 +46,7 @@ class UsageService:
         limit = self.settings.daily_max_tokens
         if limit is None:
             return
+        now = await database_now(session)
         used = await repository.tokens_of_day(session, engine_id, day_of(now))
         if is_used_up(used, limit):
             raise _exhausted(engine_id, used, limit, now)

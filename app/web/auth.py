@@ -12,13 +12,16 @@ from prometheus_client import Counter
 from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.contextvars import bind_contextvars
 
-from app.core.auth import Authenticator
+from app.core.auth import Authenticator, Caller
 from app.core.errors import Reason, ServiceError, Unauthenticated
+from app.core.permissions import Permission
 from app.web.errors import render
 from app.web.headers import headers
+from app.web.room import is_reserved, no_room
 
-PUBLIC_PATHS = frozenset({"/healthz", "/readyz"})
+PUBLIC_PATHS = frozenset({"/", "/healthz", "/readyz"})
 """The only paths that need no key."""
+METRICS_PATH = "/metrics"
 
 _FAILURES = Counter(
     "memory_bank_authentication_failures_total",
@@ -41,8 +44,12 @@ class Authentication:
             await self._app(scope, receive, send)
             return
         authenticator: Authenticator = scope["app"].state.authenticator
+        asks_for_metrics = scope["path"] == METRICS_PATH
+        find = authenticator.authenticate_reader if asks_for_metrics else authenticator.authenticate
         try:
-            caller = await authenticator.authenticate(_secret(scope))
+            caller = await find(_secret(scope))
+            if is_reserved(scope):
+                _check_reserve(scope, caller)
         except ServiceError as error:
             if isinstance(error, Unauthenticated):
                 _FAILURES.labels(error.reason).inc()
@@ -51,6 +58,16 @@ class Authentication:
         bind_contextvars(caller=caller.key_id)
         scope.setdefault("state", {})["caller"] = caller
         await self._app(scope, receive, send)
+
+
+def _check_reserve(scope: Scope, caller: Caller) -> None:
+    """Keep the reserve of connections for who watches over the service.
+
+    Raises:
+        Unavailable: the caller has to wait until there is room for all.
+    """
+    if scope["path"] != METRICS_PATH and not caller.may(Permission.KEYS_MANAGE):
+        raise no_room()
 
 
 def _secret(scope: Scope) -> str:

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from collections.abc import AsyncIterator
+from io import BytesIO
 from math import ceil
 from typing import Any, NoReturn
 
@@ -11,7 +12,6 @@ from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from app.core.errors import (
-    DeadlineExceeded,
     InvalidArgument,
     Reason,
     ResourceExhausted,
@@ -20,6 +20,7 @@ from app.core.errors import (
 from app.core.limits import MAX_COST, Limits
 from app.web.errors import render
 from app.web.headers import header
+from app.web.incoming import Incoming, Pace
 from app.wire.reading import read_object
 
 _STREAMED = re.compile(
@@ -27,7 +28,6 @@ _STREAMED = re.compile(
     r"|PUT .*/reasoningEngines/[^/]+/taskMemories/[^/]+/namespaces/[^/]+/artifacts/[^/]+"
 )
 """The methods and paths whose routes read their bodies themselves, piece by piece."""
-_PIECE_BYTES = 64 * 1024
 _BROKEN_OFF = "The body was broken off."
 LONG_BYTES = 32 * 1024
 """A longer body is read, and checked, beside the event loop."""
@@ -41,30 +41,48 @@ _UNIT_BYTES = 512 * 1024
 class JsonBody:
     """ASGI middleware: checks the body of every request that has one, and passes it on whole."""
 
-    def __init__(self, app: ASGIApp, max_bytes: int, seconds: float) -> None:
+    def __init__(self, app: ASGIApp, max_bytes: int, pace: Pace) -> None:
         self._app = app
         self._max_bytes = max_bytes
-        self._seconds = seconds
+        self._pace = pace
         # A body may take a hundred times its size while it is checked.
         self._checking = asyncio.Semaphore(_CHECKED_AT_ONCE)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer a bad body; pass a good one on."""
-        if scope["type"] != "http" or _STREAMED.fullmatch(f"{scope['method']} {scope['path']}"):
+        if scope["type"] != "http":
             await self._app(scope, receive, send)
-            return
+        elif _STREAMED.fullmatch(f"{scope['method']} {scope['path']}"):
+            with Incoming(scope, receive, self._pace, is_streamed=True) as incoming:
+                await self._app(scope, incoming.receive, send)
+        elif _has_none(scope):
+            # What counts a body, and times it, costs as much as all else here.
+            await self._pass_on(scope, receive, receive, send)
+        else:
+            with Incoming(scope, receive, self._pace, is_streamed=False) as incoming:
+                scope.setdefault("state", {})["incoming"] = incoming
+                await self._pass_on(scope, incoming.receive, receive, send)
+
+    async def _pass_on(self, scope: Scope, incoming: Receive, receive: Receive, send: Send) -> None:
         try:
-            body = await self._read_in_time(scope, receive)
+            body = await self._read(scope, incoming)
             if body:
                 # Read once: the route takes it from here.
                 scope.setdefault("state", {})["json"] = await self._check(scope, body)
         except ServiceError as error:
-            await render(await _charged(scope, error))(scope, receive, send)
+            await render(await charged(scope, error))(scope, receive, send)
             return
         if body:
             # The framework shall read it as what it was checked to be, however that was declared.
             MutableHeaders(scope=scope)["content-type"] = "application/json"
-        await self._app(scope, _replay(body, receive), send)
+        replayed = _replay(body, receive)
+        # The route has it from there, and keeps it no longer than it needs it.
+        del body
+        try:
+            await self._app(scope, replayed, send)
+        finally:
+            # A connection that has ended keeps its last request until garbage is collected.
+            scope.get("state", {}).pop("json", None)
 
     async def _check(self, scope: Scope, body: bytes) -> dict[str, Any]:
         declared = header(scope, b"content-type")
@@ -78,32 +96,22 @@ class JsonBody:
         async with self._checking:
             return await asyncio.to_thread(read_json, body, content_type)
 
-    async def _read_in_time(self, scope: Scope, receive: Receive) -> bytes:
+    async def _read(self, scope: Scope, receive: Receive) -> bytes:
         declared = header(scope, b"content-length") or b"0"
         if declared.isdigit() and int(declared) > self._max_bytes:
             self._refuse_length()
-        if declared == b"0" and header(scope, b"transfer-encoding") is None:
-            # There is none to wait for, and the clock below costs as much as all else here.
-            return await self._read(receive)
-        try:
-            # Nothing but the client is waited for here: no statement can be broken off.
-            async with asyncio.timeout(self._seconds):
-                return await self._read(receive)
-        except TimeoutError:
-            raise too_slow(self._seconds) from None
-
-    async def _read(self, receive: Receive) -> bytes:
-        body = bytearray()
+        body = BytesIO()
         while True:
             message = await receive()
             if message["type"] == "http.disconnect":
                 # What came is not what was asked; nobody is there to read the answer.
                 raise InvalidArgument(_BROKEN_OFF, Reason.BODY_NOT_JSON)
-            body += message.get("body", b"")
-            if len(body) > self._max_bytes:
+            body.write(message.get("body", b""))
+            if body.tell() > self._max_bytes:
                 self._refuse_length()
             if not message.get("more_body"):
-                return bytes(body)
+                # Without a copy, which would hold up the loop and take as much again.
+                return body.getvalue()
 
     def _refuse_length(self) -> NoReturn:
         raise ResourceExhausted(
@@ -111,17 +119,33 @@ class JsonBody:
         )
 
 
+def _has_none(scope: Scope) -> bool:
+    """Say whether a request has no body."""
+    return (header(scope, b"content-length") or b"0") == b"0" and (
+        header(scope, b"transfer-encoding") is None
+    )
+
+
 def _replay(body: bytes, receive: Receive) -> Receive:
-    sent = False
+    left = [body]
+    del body
 
     async def replayed() -> Message:
-        nonlocal sent
-        if sent:
+        if not left:
             return await receive()
-        sent = True
-        return {"type": "http.request", "body": body, "more_body": False}
+        return {"type": "http.request", "body": left.pop(), "more_body": False}
 
     return replayed
+
+
+def let_go(request: Request) -> None:
+    """Keep the bytes of a body no longer, and count it no more: it was read as what it means."""
+    # The framework only looks whether there are any.
+    request._body = b"{}"  # noqa: SLF001 - where the framework keeps it
+    del request.state.json
+    incoming: Incoming | None = getattr(request.state, "incoming", None)
+    if incoming is not None:
+        incoming.release()
 
 
 async def _charge(scope: Scope, cost: int) -> None:
@@ -136,11 +160,12 @@ async def _charge(scope: Scope, cost: int) -> None:
         await limits.charge(caller, None, cost)
 
 
-async def _charged(scope: Scope, error: ServiceError) -> ServiceError:
+async def charged(scope: Scope, error: ServiceError) -> ServiceError:
     """Return what a body is refused with, or that its key has nothing left to be told it with."""
     try:
         await _charge(scope, 1)
     except ServiceError as refusal:
+        refusal.ends_connection = error.ends_connection
         return refusal
     return error
 
@@ -164,37 +189,19 @@ def media_type(content_type: str | None) -> str:
     return (content_type or "application/json").partition(";")[0].strip().lower()
 
 
-async def pieces(request: Request, seconds: float) -> AsyncIterator[bytes]:
+async def pieces(request: Request) -> AsyncIterator[bytes]:
     """Yield a body as it comes, for a route whose path `_STREAMED` has.
 
-    Nothing bounds how long it is, but how slowly it may come: each 64 KiB, or what is left of it,
-    within `seconds`. What whoever takes the pieces does between them does not count.
+    Nothing bounds how long it is, but how slowly it may come.
 
     Raises:
         DeadlineExceeded: it comes too slowly.
         InvalidArgument: it was broken off.
+        ResourceExhausted: the key has too many bodies open.
     """
-    stream = request.stream()
-    left, read = seconds, 0
-    loop = asyncio.get_running_loop()
-    while True:
-        began = loop.time()
-        try:
-            async with asyncio.timeout(left):
-                piece = await anext(stream, b"")
-        except TimeoutError:
-            raise too_slow(seconds) from None
-        except ClientDisconnect:
-            raise InvalidArgument(_BROKEN_OFF, Reason.BODY_NOT_JSON) from None
-        if not piece:
-            return
-        left, read = left - (loop.time() - began), read + len(piece)
-        if read >= _PIECE_BYTES:
-            left, read = seconds, 0
-        yield piece
-
-
-def too_slow(seconds: float) -> DeadlineExceeded:
-    """Return what says that a body did not come in time."""
-    message = f"The body took longer than {seconds:g} seconds."
-    return DeadlineExceeded(message, Reason.REQUEST_TOO_SLOW, http=408)
+    try:
+        async for piece in request.stream():
+            if piece:
+                yield piece
+    except ClientDisconnect:
+        raise InvalidArgument(_BROKEN_OFF, Reason.BODY_NOT_JSON) from None

@@ -10,8 +10,8 @@ is cut off, too, that
 
 The body of a request that waits for it is bounded by `app.web.body`, which can answer. A request
 that is under way is never cut off, however long it is before it answers, or between two pieces of
-its answer. Where too many are connected, the one makes room that has not asked for the longest
-time: those who do ask are served while others hold connections open.
+its answer. Where too many are connected, `app.web.room` has another make room: those who do ask
+are served while others hold connections open.
 
 Source: RFC 9112, sections 3, 6, 7.1.2 and 9.
 """
@@ -32,8 +32,10 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
-from app.core.errors import DeadlineExceeded, InvalidArgument, Reason, ServiceError, Unavailable
+from app.core.errors import DeadlineExceeded, InvalidArgument, Reason, ServiceError
 from app.web.errors import render
+from app.web.headers import has_body, has_one_host, protect
+from app.web.room import RESERVED, GivingUp, Room, Rooms, no_room
 from app.web.unsent import Unsent
 
 CLOSED = Counter(
@@ -46,8 +48,11 @@ _LINGER_SECONDS = 1.0
 
 Closing at once would reset the connection, and the client might lose the answer.
 """
+_RESERVED_HEADER_SECONDS = 2.0
 _MAX_PIPELINED = 32
 """Requests that may wait on a connection; each keeps a hundred times the bytes that it takes."""
+_VERSIONS = frozenset({"1.0", "1.1"})
+"""The parser would also take a request line without any, as HTTP/0.9 has it."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,8 @@ class Bounds:
     send_seconds: float
     max_header_bytes: int
     max_connections: int
+    reserved_connections: int
+    """Of these."""
 
 
 class _Phase(Enum):
@@ -78,8 +85,7 @@ class Connection(HttpToolsProtocol):
     """One client. Its methods are called by the event loop, and by the parser while it is fed."""
 
     bounds: ClassVar[Bounds]
-    waiting: ClassVar[dict["Connection", None]]
-    """Those that have not asked for anything, or have their answer; the longest first."""
+    rooms: ClassVar[Rooms["Connection"]]
 
     def __init__(
         self,
@@ -91,6 +97,9 @@ class Connection(HttpToolsProtocol):
         super().__init__(config, server_state, app_state, _loop)
         # The option of uvicorn takes whole seconds, though nothing that reads it does.
         self.timeout_keep_alive = self.bounds.idle_seconds  # type: ignore[assignment]  # as above
+        self._room: Room[Connection] = self.rooms.general
+        self._is_reserved = False
+        self._header_seconds = self.bounds.header_seconds
         self._phase = _Phase.NOTHING
         self._messages = 0
         self._unread = 0
@@ -112,33 +121,40 @@ class Connection(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's is
         super().connection_made(transport)
         self._unsent = Unsent(transport, self.bounds.send_seconds, self._drop)
-        if len(self.connections) > self.bounds.max_connections and not self._make_room():
+        self._ending = _Ending(self)
+        room = self.rooms.enter(self, self.loop.time())
+        if room is None:
             self._turn_away()
             return
-        self.waiting[self] = None
+        self._room = room
+        self._is_reserved = room is self.rooms.reserve
+        if self._is_reserved:
+            self._header_seconds = min(self._header_seconds, _RESERVED_HEADER_SECONDS)
+        # What it has sent already is read first: many may come within one turn of the loop.
+        self.loop.call_soon(self._wait)
         self._await((_Phase.HEAD, 0))
 
-    def _make_room(self) -> bool:
-        longest = next(iter(self.waiting), None)
-        if longest is None:
-            return False
-        del self.waiting[longest]
+    def _wait(self) -> None:
+        if not (self._is_over or self._is_answering):
+            self._room.wait(self, self.loop.time())
+
+    def make_room(self) -> None:
+        """Be gone, for another."""
         CLOSED.labels("made_room").inc()
-        longest.transport.abort()
-        return True
+        self.transport.abort()
 
     def _turn_away(self) -> None:
         self._is_over = True
         CLOSED.labels("too_many").inc()
-        message = "As many connections are open as this process takes."
-        self._write(Unavailable(message, Reason.TOO_MANY_CONNECTIONS, retry_after_seconds=1))
+        self._write(no_room())
         self.transport.close()
 
     @override
     def connection_lost(self, exc: Exception | None) -> None:
-        self.waiting.pop(self, None)
+        self.rooms.leave(self)
+        self._ending.close = self.transport.close
         self._await(None)
-        self._unsent.stop()
+        self._unsent.end()
         self._unset_keepalive_if_required()
         super().connection_lost(exc)
         # The one that uvicorn tells is the last that came, and may be waiting for its turn.
@@ -178,7 +194,7 @@ class Connection(HttpToolsProtocol):
 
     @override
     def on_message_begin(self) -> None:
-        if len(self.pipeline) >= _MAX_PIPELINED:
+        if len(self.pipeline) >= _MAX_PIPELINED or (self._is_reserved and self._messages):
             raise _RefusedError
         self._phase = _Phase.HEAD
         super().on_message_begin()
@@ -188,14 +204,22 @@ class Connection(HttpToolsProtocol):
         if self._unread > self.bounds.max_header_bytes and self._head_is_too_large():
             self._refuse_head()
             raise _RefusedError
+        is_http = self.parser.get_http_version() in _VERSIONS
+        if not is_http or not has_one_host(self.url, self.headers):
+            raise _RefusedError
         is_other = self.parser.should_upgrade()
-        if is_other and _has_body(self.headers):
+        if is_other and has_body(self.headers):
             # The parser takes what follows for another protocol, which nobody here speaks.
             raise _RefusedError
+        if self._is_reserved:
+            self.scope["state"][RESERVED] = True
         super().on_headers_complete()
+        self.cycle.transport = self._ending  # type: ignore[assignment]  # what it uses of one
+        if self._is_reserved:
+            self.cycle.keep_alive = False
         self._phase = _Phase.BODY
         self._unread = 0
-        self.waiting.pop(self, None)
+        self._room.ask(self)
         # Trailers go nowhere: they are not what proxies and the application have checked.
         self.headers = []
         if is_other:
@@ -242,7 +266,7 @@ class Connection(HttpToolsProtocol):
 
     def _start_reading_timer(self, phase: _Phase) -> None:
         is_head = phase is _Phase.HEAD
-        seconds = self.bounds.header_seconds if is_head else self.bounds.body_seconds
+        seconds = self._header_seconds if is_head else self.bounds.body_seconds
         self._read_timer = self.loop.call_later(seconds, self._on_late, phase)
 
     def _on_late(self, phase: _Phase) -> None:
@@ -250,7 +274,7 @@ class Connection(HttpToolsProtocol):
             # It may be this side that does not read; a body that is waited for has its own limit.
             self._start_reading_timer(phase)
         elif phase is _Phase.HEAD and self._has_begun:
-            message = f"The headers took longer than {self.bounds.header_seconds:g} seconds."
+            message = f"The headers took longer than {self._header_seconds:g} seconds."
             error = DeadlineExceeded(message, Reason.REQUEST_TOO_SLOW, http=408)
             self._refuse("slow_headers", error)
         else:
@@ -291,12 +315,14 @@ class Connection(HttpToolsProtocol):
     def _linger(self) -> None:
         """Close, but not before the client could read its answer."""
         self._unset_keepalive_if_required()
+        self.rooms.linger(self)
         self.transport.write_eof()
         self.loop.call_later(_LINGER_SECONDS, self._close)
 
     def _write(self, error: ServiceError) -> None:
         answer = render(error)
         answer.headers["Connection"] = "close"
+        protect(answer.headers)
         headers = [*self.server_state.default_headers, *answer.raw_headers]
         lines = [b"%b: %b\r\n" % header for header in headers]
         content = [STATUS_LINE[answer.status_code], *lines, b"\r\n", bytes(answer.body)]
@@ -328,8 +354,15 @@ class Connection(HttpToolsProtocol):
         if self.pipeline:
             # As long as requests wait, no more of them are read.
             self.flow.pause_reading()
-        if not self._is_answering:
-            self.waiting[self] = None
+        self._wait()
+
+    def end(self) -> None:
+        """Close after an answer that is the last, as its request asks it to."""
+        if self._phase is _Phase.BODY and self.cycle.response_complete:
+            # More of the body may come: `on_response_complete`, which is next, lingers.
+            self._is_over = True
+        else:
+            self.transport.close()
 
     @override
     def timeout_keep_alive_handler(self) -> None:
@@ -340,22 +373,28 @@ class Connection(HttpToolsProtocol):
         self.transport.abort()
 
 
+class _Ending:
+    """The transport of a connection, as its requests use it."""
+
+    def __init__(self, connection: Connection) -> None:
+        self.write = connection.transport.write
+        self.is_closing = connection.transport.is_closing
+        self.close = connection.end
+
+
 class _RefusedError(ValueError):
     """Raised where the parser calls, which then stops: `send_400_response` is called."""
 
 
-def _has_body(headers: list[tuple[bytes, bytes]]) -> bool:
-    return any(
-        name == b"transfer-encoding" or (name == b"content-length" and value.strip(b"0"))
-        for name, value in headers
-    )
-
-
-def connections(within: Bounds) -> type[Connection]:
-    """Return the class of a server's connections."""
+def connections(within: Bounds, give_up_body: GivingUp) -> type[Connection]:
+    """Return the class of a server's connections; for `give_up_body` see `Rooms`."""
 
     class BoundedConnection(Connection):
         bounds = within
-        waiting: ClassVar[dict[Connection, None]] = {}
+        rooms: ClassVar[Rooms[Connection]] = Rooms(
+            within.max_connections - within.reserved_connections,
+            within.reserved_connections,
+            give_up_body,
+        )
 
     return BoundedConnection

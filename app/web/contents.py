@@ -41,7 +41,7 @@ def read_range(header: str | None, size: int) -> tuple[int, int] | None:
 
 
 def check_whole(headers: Mapping[str, str]) -> None:
-    """Refuse a body that is not what it would be kept as: a part of it, or packed.
+    """Refuse a body that is a part of what it would be kept as.
 
     Raises:
         InvalidArgument: it is.
@@ -49,10 +49,6 @@ def check_whole(headers: Mapping[str, str]) -> None:
     if "content-range" in headers:
         # As RFC 9110, 14.5, wants it: the part would be taken for the whole.
         raise InvalidArgument.of_field("Content-Range", "must not be sent; send the whole.")
-    if headers.get("content-encoding", "identity").strip().lower() not in {"identity", ""}:
-        raise InvalidArgument.of_field(
-            "Content-Encoding", "must not be sent; what is packed has a media type, too."
-        )
 
 
 def read_digest(header: str | None) -> bytes | None:

@@ -11,6 +11,8 @@ from starlette.staticfiles import StaticFiles
 from app.web.routing import Router
 
 ASSETS_PATH = "/docs/assets"
+ASSETS_FORM = f"{ASSETS_PATH}/{{file}}"
+"""The path of each, as that of a route."""
 
 router = Router(include_in_schema=False)
 

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
 from app.core.errors import InvalidArgument, NotFound, Reason, ServiceError
+from app.web.unknown import Paths
 from app.wire.violations import invalid_fields
 
 
@@ -41,10 +42,11 @@ _STATUSES = {
     408: "The body did not arrive in time.",
     409: "The id is taken, or another change won.",
     413: "The body is too long.",
-    415: "The body is not declared as JSON.",
+    415: "The body is not declared as JSON, or is compressed.",
     429: "A rate, a quota or a budget is used up.",
     500: "A fault of the service.",
     501: "A known method that this version does not serve.",
+    502: "What a model answered is of no use.",
     503: "A dependency is away; retry after `Retry-After` seconds.",
     504: "A dependency was too slow.",
 }
@@ -59,8 +61,7 @@ def render(error: ServiceError) -> JSONResponse:
     headers = {}
     if error.retry_after_seconds is not None:
         headers["Retry-After"] = str(max(1, ceil(error.retry_after_seconds)))
-    if error.http_status == 408:
-        # What is still to come of the body would be taken for the next request.
+    if error.ends_connection:
         headers["Connection"] = "close"
     answer = JSONResponse(error.as_http_body(), error.http_status, headers)
     if error.http_status == 401:
@@ -99,17 +100,27 @@ async def _http_exception(request: Request, error: Exception) -> JSONResponse:
     if error.status_code == 405:
         return _method_not_allowed(request)
     if error.status_code == 404:
-        return render(NotFound("No such path.", Reason.PATH_NOT_FOUND))
+        return _path_not_found(request)
     return render(InvalidArgument("The body cannot be read.", Reason.BODY_NOT_JSON))
+
+
+def _path_not_found(request: Request) -> JSONResponse:
+    paths: Paths = request.app.state.paths
+    said = paths.explain(request.scope["path"])
+    return render(NotFound(said, Reason.PATH_NOT_FOUND))
 
 
 def _method_not_allowed(request: Request) -> JSONResponse:
     """Name every method of the path; the framework knows those of its first route only."""
     routes: Sequence[APIRoute] = request.app.state.routes
     path = request.scope["path"]
-    fitting = [route.methods or () for route in routes if route.path_regex.fullmatch(path)]
+    fitting = [route for route in routes if route.path_regex.fullmatch(path)]
+    if ":" in path and not any(":" in route.path for route in fitting):
+        # What was meant as a verb was taken for a part of an id.
+        return _path_not_found(request)
+    methods = (route.methods or () for route in fitting)
     # Files, and the document of the API, are not among our routes.
-    allowed = ", ".join(sorted(set().union(*fitting))) or "GET, HEAD"
+    allowed = ", ".join(sorted(set().union(*methods))) or "GET, HEAD"
     message = f"{request.method} is not served on this path; use {allowed}."
     answer = render(InvalidArgument(message, Reason.METHOD_NOT_ALLOWED, http=405))
     answer.headers["Allow"] = allowed

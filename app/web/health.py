@@ -3,8 +3,8 @@
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from app.core.errors import Reason, ServiceError, Unavailable
-from app.db.readiness import schema_is_current
+from app.core.errors import Reason, Unavailable
+from app.db.readiness import Readiness
 from app.resources import Resources
 from app.web.context import ProcessResources
 from app.web.errors import ERROR_RESPONSES
@@ -36,21 +36,30 @@ async def get_health() -> Health:
     responses={503: ERROR_RESPONSES[503]},
 )
 async def get_readiness(resources: ProcessResources) -> Health:
-    """Answer 200 when the database, its schema and the embedder can be used, else 503."""
+    """Answer 200 when the database with its schema, writes and the embedder work, else 503."""
     checks = {
-        **await _database_checks(resources),
+        **await _readiness(resources).checks(),
         "embedder": _READY if resources.embedder.ready else "loading",
     }
     if any(state != _READY for state in checks.values()):
         raise Unavailable("Not ready.", Reason.NOT_READY, metadata=checks, retry_after_seconds=1)
     model = resources.embedder.model_id
     note = " (lexical only)" if resources.embedder.lexical_only else ""
-    return Health(status=_READY, checks={**checks, "model": model + note})
+    # `model` is the embedder's, too: there was no other when it got its name.
+    told = {"embedder": model + note, "model": model + note, "writer": resources.models.writer}
+    return Health(status=_READY, checks={**checks, **_clock_check(resources), **told})
 
 
-async def _database_checks(resources: Resources) -> dict[str, str]:
-    try:
-        is_current = await schema_is_current(resources.db)
-    except ServiceError:
-        return {"database": "unavailable"}
-    return {"database": _READY, "schema": _READY if is_current else "not migrated"}
+def _clock_check(resources: Resources) -> dict[str, str]:
+    """Return how right the process's clock is: what is served goes by the database's anyway."""
+    skew = resources.skew
+    if skew.found is None:
+        return {}
+    return {"clock": str(skew) if skew.is_too_large else _READY}
+
+
+def _readiness(resources: Resources) -> Readiness:
+    found: Readiness | None = resources.kept.get(Readiness)
+    if found is None:
+        found = resources.kept[Readiness] = Readiness(resources.db, resources.clock)
+    return found

@@ -10,6 +10,7 @@ from prometheus_client import CONTENT_TYPE_LATEST, Gauge, Histogram, generate_la
 
 from app.core.clock import Clock
 from app.core.failures import describe
+from app.web.auth import METRICS_PATH
 from app.web.routing import Router
 
 log = structlog.get_logger()
@@ -25,6 +26,12 @@ _READ_TIME = Gauge(
     "When the gauges of a source were last read from the database, in seconds since 1970.",
     ["source"],
 )
+_UP = Gauge(
+    "memory_bank_database_up",
+    "Whether the database has just answered (1), or not (0); its gauges then keep their values.",
+)
+DATABASE = "database"
+"""The source that only asks whether the database answers."""
 _INTERVAL = timedelta(seconds=5)
 _WAIT_SECONDS = 3.0
 """How long an answer waits for the database; scrapers commonly give up after ten."""
@@ -50,6 +57,7 @@ class GaugeRefresh:
         self._wait_seconds = wait_seconds
         self._running: dict[str, asyncio.Task[None]] = {}
         self._last: datetime | None = None
+        self._has_answered = False
 
     async def refresh(self) -> None:
         """Read what was not read a moment ago; return when it is there, or after a short while."""
@@ -61,20 +69,27 @@ class GaugeRefresh:
         if self._running:
             # Not broken off when it takes long, for that would cost the connection, too.
             await asyncio.wait(self._running.values(), timeout=self._wait_seconds)
+        _UP.set(self._has_answered and DATABASE not in self._running)
 
     async def _read(self, source: str) -> None:
         try:
             await self._refreshers[source]()
         except Exception as error:  # noqa: BLE001 - the other metrics are wanted all the more now
+            self._note(source, is_read=False)
             log.warning("metrics.refresh_failed", source=source, error=describe(error))
         else:
+            self._note(source, is_read=True)
             _READ_TIME.labels(source).set(self._clock.now().timestamp())
         finally:
             del self._running[source]
 
+    def _note(self, source: str, *, is_read: bool) -> None:
+        if source == DATABASE:
+            self._has_answered = is_read
+
 
 @router.get(
-    "/metrics",
+    METRICS_PATH,
     summary="Prometheus metrics",
     operation_id="getMetrics",
     tags=["service"],

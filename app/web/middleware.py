@@ -15,7 +15,7 @@ from app.core.errors import Internal, InvalidArgument, NotFound, Reason, Service
 from app.core.failures import describe
 from app.web.address import address_of
 from app.web.errors import render
-from app.web.headers import header
+from app.web.headers import header, protect
 from app.web.metrics import REQUEST_SECONDS
 
 log = structlog.get_logger()
@@ -43,7 +43,9 @@ class RequestLog:
             nonlocal status
             if message["type"] == "http.response.start":
                 status = message["status"]
-                MutableHeaders(scope=message)["x-request-id"] = request_id
+                headers = MutableHeaders(scope=message)
+                headers["x-request-id"] = request_id
+                protect(headers, scope["path"])
             await send(message)
 
         # The caller is not known yet; bound here, it is forgotten at the end, too.

@@ -21,7 +21,6 @@ Source: Fetch Standard, sections 3.2 and 3.3; Fetch Metadata Request Headers; RF
 """
 
 from collections.abc import Sequence
-from urllib.parse import urlsplit
 
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
@@ -29,7 +28,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 from app.connection_settings import ANY_ORIGIN
 from app.core.errors import PermissionDenied, Reason
 from app.web.errors import render
-from app.web.headers import header
+from app.web.headers import authority, header
 
 _METHODS = ("DELETE", "GET", "HEAD", "PATCH", "POST")
 _EXPOSED = ("etag", "x-request-id", "retry-after", "x-memory-bank-retrieval")
@@ -78,7 +77,7 @@ class Origins:
 
 
 def _is_foreign(scope: Scope, origin: bytes | None) -> bool:
-    site = header(scope, b"sec-fetch-site")
+    site = _token(scope, b"sec-fetch-site")
     if site == b"same-origin":
         return False
     if site in {b"cross-site", b"same-site"}:
@@ -90,27 +89,22 @@ def _is_followed_link(scope: Scope) -> bool:
     """Say whether the answer becomes a window of its own, not a part of another page."""
     return (
         scope["method"] == "GET"
-        and header(scope, b"sec-fetch-mode") == b"navigate"
-        and header(scope, b"sec-fetch-dest") == b"document"
+        and _token(scope, b"sec-fetch-mode") == b"navigate"
+        and _token(scope, b"sec-fetch-dest") == b"document"
     )
+
+
+def _token(scope: Scope, name: bytes) -> bytes:
+    """Return a header in lower case: what passes it on may have written it otherwise."""
+    return (header(scope, name) or b"").strip().lower()
 
 
 def _is_own(origin: bytes, host: bytes) -> bool:
     scheme, _, page = origin.partition(b"://")
     if scheme not in _PORTS:
         return False
-    asked = _authority(host, _PORTS[scheme])
-    return asked is not None and asked == _authority(page, _PORTS[scheme])
-
-
-def _authority(written: bytes, default_port: int) -> tuple[bytes, int] | None:
-    """Return host and port; None of what is none."""
-    try:
-        found = urlsplit(b"//" + written)
-        port = found.port or default_port
-    except ValueError:
-        return None
-    return (found.hostname, port) if found.hostname else None
+    asked = authority(host, _PORTS[scheme])
+    return asked is not None and asked == authority(page, _PORTS[scheme])
 
 
 def _drop_basic(scope: Scope) -> None:

@@ -5,6 +5,7 @@
     reasoningEngines/{e}                                   the engine by its id alone
     memoryBanks/{b}                                        another name of the collection
     {engine}/memories/{m}/operations/{o}                   operations are kept under the engine
+    .../memories/                                          a slash at the end has no meaning
     /v1/keys... and /v1/auditEvents...                     of the service itself; so is /v1beta1/...
 
 Source: wire specification, sections 2.5 and 3.
@@ -38,6 +39,8 @@ def canonical(path: str) -> str:
         return _OF_SERVICE.sub(f"{SERVICE}/", path)
     rest = path[version.end() :]
     location = _LOCATION.match(rest)
+    if location is None and rest.startswith("projects/"):
+        return f"/v1beta1/{rest}"
     head = location.group() if location else f"projects/{WILDCARD}/locations/{WILDCARD}/"
     tail = rest[location.end() :] if location else rest
     tail = _COLLECTION.sub("reasoningEngines", tail, count=1)
@@ -54,6 +57,8 @@ class CanonicalPath:
         """Pass the request on under its canonical path."""
         if scope["type"] == "http":
             # In place, since the middleware around this one reads the route from the same scope.
-            scope["path"] = canonical(scope["path"])
+            # A slash that is written as %2F is part of an id.
+            has_slash = scope["raw_path"].endswith(b"/") and scope["path"] != "/"
+            scope["path"] = canonical(scope["path"].removesuffix("/" if has_slash else ""))
             scope["raw_path"] = scope["path"].encode()
         await self._app(scope, receive, send)

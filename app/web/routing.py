@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from app.core.failures import describe
 from app.web.admission import admitted
-from app.web.body import LONG_BYTES
+from app.web.body import LONG_BYTES, let_go
 from app.web.demands import DEMANDS, Demand
 from app.web.errors import ERROR_RESPONSES
 from app.web.names import path_parameters
@@ -81,6 +81,7 @@ async def _hand_over(request: Request, body: ModelField | None) -> None:
         read, errors = await asyncio.to_thread(body.validate, read, loc=("body",))
         if errors:
             raise RequestValidationError(errors)
+        let_go(request)
     # Where the framework keeps what it has read.
     request._json = read  # noqa: SLF001 - as above
 

@@ -40,11 +40,20 @@ class Unsent:
             self._timer.cancel()
             self._timer = None
 
+    def end(self) -> None:
+        """Watch never again, and refer to nobody: the connection is closed."""
+        self.stop()
+        self._give_up = _nothing
+
     def _look(self) -> None:
         if self._transport.get_write_buffer_size() < self._left:
             self.watch()
         else:
             self._give_up()
+
+
+def _nothing() -> None:
+    pass
 
 
 def _keep_little(transport: asyncio.Transport) -> None:

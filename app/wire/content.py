@@ -74,4 +74,4 @@ class Content(WireModel):
     """A turn: `role` is `user` (also when absent) or `model`."""
 
     role: str | None = Field(None, description="`user` when absent, or `model`.")
-    parts: list[Part] = Field(default_factory=list, max_length=MAX_PARTS)
+    parts: list[Part] | None = Field(None, max_length=MAX_PARTS)

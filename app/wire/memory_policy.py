@@ -77,7 +77,14 @@ class Overflow(StrEnum):
 
 
 class SummaryRole(StrEnum):
-    """Whose message a summary is in a prompt."""
+    """Whose message a summary is in a prompt; it is marked as data in any case."""
+
+    USER = "user"
+    SYSTEM = "system"
+
+
+class FormerSummaryRole(StrEnum):
+    """What `ltsRole` takes."""
 
     ASSISTANT = "assistant"
     SYSTEM = "system"
@@ -124,7 +131,8 @@ _EVERYWHERE = frozenset(
     | {"human_label", "ai_label"}
 )
 _SUMMARISING = frozenset(
-    {"summary_model", "template", "summary_tokens", "lts_role", "chars_per_token", "joiner"}
+    {"summary_model", "template", "summary_tokens", "summary_role", "lts_role"}
+    | {"chars_per_token", "joiner"}
 )
 _BY_EXCHANGE = _SUMMARISING | {"keep_recent"}
 _TAKEN: Mapping[Strategy, frozenset[str]] = {
@@ -209,8 +217,15 @@ class MemoryPolicy(WireModel):
         None, ge=1, le=16, description="Summaries: characters for each token of the limit; 4."
     )
     joiner: _Joiner | None = Field(None, description="Between summaries in a text; a newline.")
-    lts_role: Annotated[SummaryRole, one_of(SummaryRole)] | None = Field(
-        None, description="`assistant` (the default of `agent_summary`) or `system` (of others)."
+    summary_role: Annotated[SummaryRole, one_of(SummaryRole)] | None = Field(
+        None,
+        description="Summaries: in whose name they stand, `user` (the default) or `system`; marked"
+        " as data in both.",
+    )
+    lts_role: Annotated[FormerSummaryRole, one_of(FormerSummaryRole)] | None = Field(
+        None,
+        description="Former name of `summaryRole`, which is looked at where that is absent;"
+        " `assistant` is `user`.",
     )
     summary_model: str | None = Field(
         None,

@@ -1,9 +1,9 @@
 """The form of texts that models write, in the structures that they answer with."""
 
 import re
-from typing import Annotated
+from typing import Annotated, Self
 
-from pydantic import BeforeValidator, StringConstraints
+from pydantic import BaseModel, BeforeValidator, StringConstraints
 
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
@@ -19,3 +19,16 @@ ModelText = Annotated[
     BeforeValidator(_storable),
 ]
 """What a model has written: not blank, without what no database keeps."""
+
+
+class Told(BaseModel):
+    """A structure around one text: many models say that text alone, which is as good."""
+
+    @classmethod
+    def of_prose(cls, text: str) -> Self:
+        """Return the structure around a text.
+
+        Raises:
+            ValidationError: it is no such text.
+        """
+        raise NotImplementedError

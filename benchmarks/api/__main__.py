@@ -32,7 +32,7 @@ from benchmarks.api.server import server
 from benchmarks.processes import cpu_of
 from benchmarks.surroundings import data_folder
 
-_KEY = "benchmark-key"
+_KEY = "benchmark-admin-key"
 _ENGINE = "/v1beta1/projects/default/locations/local/reasoningEngines/1"
 _MEMORIES = f"{_ENGINE}/memories"
 _SCOPE = {"user_id": "42"}

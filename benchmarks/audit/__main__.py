@@ -29,7 +29,7 @@ from benchmarks.processes import connections_seconds
 from benchmarks.surroundings import data_folder, unread_logs
 from tests.support.asgi import Sent, call
 
-_KEY = "audit-admin-key"
+_KEY = "audit-benchmark-admin-key"
 _HEADERS = ((b"authorization", f"Bearer {_KEY}".encode()), (b"content-type", b"application/json"))
 _PATH = b"/v1/reasoningEngines/1/memories"
 

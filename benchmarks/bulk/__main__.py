@@ -31,7 +31,7 @@ from app.settings import EmbedderChoice, Settings
 from benchmarks.processes import connections_seconds
 from benchmarks.surroundings import data_folder, unread_logs
 
-_KEY = "bulk-admin-key"
+_KEY = "bulk-benchmark-admin-key"
 _HEADERS = [(b"authorization", f"Bearer {_KEY}".encode()), (b"content-type", b"application/json")]
 _PATH = "/v1beta1/projects/default/locations/local/reasoningEngines/1/memories"
 _PIECE_BYTES = 64 * 1024

@@ -15,7 +15,7 @@ from app.generation.service import GENERATE
 from app.llm.models import TextModels
 from app.main import create_app
 from app.memories import ledger
-from app.memories.changes import CONTENT_FIELDS, Creation
+from app.memories.changes import Creation
 from app.memories.schemas import DEFAULT_MEMORY_TYPE, RevisionFields
 from app.memories.service import MemoryService
 from app.memories.vectors import Vector
@@ -53,12 +53,11 @@ class Bank:
         service = MemoryService.of(self.resources)
         vectors = await self.resources.embedder.embed(facts)
         now = self.resources.clock.now()
-        empty: Json = {**dict.fromkeys(CONTENT_FIELDS), "topics": [], "user_metadata": {}}
         async with self.resources.db.transaction() as session:
             engine = await engines.get(session, _ENGINE)
             writing = service.writing_for(engine, "0", now, RevisionFields())
             for fact, vector in zip(facts, vectors, strict=True):
-                content = {**empty, "fact": fact}
+                content = {"fact": fact}
                 new = Creation(None, scope, DEFAULT_MEMORY_TYPE, content, None, Vector(vector))
                 await ledger.create(session, writing, new)
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.peers.texts import TOP_K, Said
 
-KEY = "peers-admin-key"
+KEY = "peers-benchmark-admin-key"
 _MEMORIES = "/v1beta1/projects/default/locations/local/reasoningEngines/1/memories"
 _BATCH = 500
 

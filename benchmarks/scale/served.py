@@ -21,7 +21,7 @@ from benchmarks.scale.words import DIMENSIONS, SubspaceEmbedder, facts, queries
 from benchmarks.surroundings import pages_read
 from tests.support.asgi import Sent, call
 
-_KEY = "scale-admin-key"
+_KEY = "scale-benchmark-admin-key"
 _HEADERS = ((b"authorization", f"Bearer {_KEY}".encode()), (b"content-type", b"application/json"))
 _QUERIES = 2_000
 _FLUSH_SECONDS = 1.1

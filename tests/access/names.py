@@ -125,7 +125,8 @@ async def with_artifact(service: Service, place: Names) -> Names:
 
 
 async def with_tool_policy(service: Service, place: Names) -> Names:
-    found = replace(place, task_memory="M" + secrets.token_hex(8), tool="web")
+    """Set the policy of a tool for a memory in which the user has a namespace."""
+    found = replace(await with_artifact(service, place), tool="web")
     path = found.path(ENGINE + "/taskMemories/{task_memory}/toolPolicies/{tool}")
     await service.done(Asked("PUT", path, body={"offPrompt": "auto"}))
     return found

@@ -98,8 +98,8 @@ class Route:
         return f"{self.id} {'+'.join(self.permissions)}"
 
 
-PUBLIC = {("GET", "/healthz"), ("HEAD", "/healthz"), ("GET", "/readyz"), ("HEAD", "/readyz")}
-"""What needs no key: probes, which say nothing of any tenant."""
+PUBLIC = {(method, path) for method in ("GET", "HEAD") for path in ("/", "/healthz", "/readyz")}
+"""What needs no key: the front page and probes, which say nothing of any tenant."""
 
 _MEMORIES = ENGINE + "/memories"
 _MEMORY = _MEMORIES + "/{memory}"
@@ -240,16 +240,8 @@ _VIEWER = [
     ),
     _list(_TASK_MEMORIES, ("artifacts.reference",), make=with_artifact),
     _get(_TASK_MEMORY, ("artifacts.reference",), make=with_artifact),
-    # What holds for tools is the engine's.
-    Route(
-        "GET",
-        _TASK_MEMORY + "/toolPolicies",
-        ("artifacts.reference",),
-        "viewer",
-        Told.ALL,
-        make=with_tool_policy,
-    ),
-    Route("GET", _TOOL_POLICY, ("artifacts.reference",), "viewer", Told.ALL, make=with_tool_policy),
+    _list(_TASK_MEMORY + "/toolPolicies", ("artifacts.reference",), make=with_tool_policy),
+    _get(_TOOL_POLICY, ("artifacts.reference",), make=with_tool_policy),
     _list(_TASK_MEMORY + "/namespaces", ("artifacts.reference",), make=with_artifact),
     _get(_NAMESPACE, ("artifacts.reference",), make=with_artifact),
     _get(_NAMESPACE + "/artifacts", ("artifacts.reference",), make=with_artifact),

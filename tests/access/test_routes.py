@@ -65,7 +65,7 @@ async def test_only_who_belongs_there_gets_in(service: Service) -> None:
 async def test_what_is_not_served_is_401_before_it_is_404(service: Service) -> None:
     sweep = Sweep(service)
     await sweep.prepare()
-    for path in ("/", "/nothing", "/v1/nothing", "/docs/assets/../../x", "/v1beta1/projects/p"):
+    for path in ("/nothing", "/v1/nothing", "/docs/assets/../../x", "/v1beta1/projects/p"):
         for headers in sweep.no_keys.values():
             answer = await sweep.service.send(Asked("GET", path), headers)
             assert refusal(answer)[0] == 401, path

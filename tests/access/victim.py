@@ -113,6 +113,8 @@ class _Filling:
         """Make a session of each kind of event; name it, one of its events, and its summary."""
         session = self.canaries.name("id of the session")
         state = {self.content("key of the state"): self.content("value of the state")}
+        shared = self.content("key of the user's state")
+        state[f"user:{shared}"] = self.content("value of the user's state")
         body = {
             "userId": self.names.user,
             "displayName": self.content("display name of the session"),

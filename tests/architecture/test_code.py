@@ -14,7 +14,10 @@ COMMITS = {
     "app.db.session": "the one place",
     "app.db.migrate": "migrations run on a connection of their own, outside the service's pool",
 }
-ENVIRONMENT = {"app.settings": "the one reader"}
+ENVIRONMENT = {
+    "app.settings": "the one reader of values",
+    "app.environment": "the names of variables, to find misspelt ones",
+}
 DERIVED = {"MemoryRow", "MemoryVectorRow", "RevisionRow", "RevisionLabelRow"}
 REPOSITORIES = ("app.memories.repository", "app.memories.erasure")
 WRITING = {"insert", "insert_rows", "insert_free", "upsert", "update", "delete"}

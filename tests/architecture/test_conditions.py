@@ -54,6 +54,7 @@ that cannot compare each with each, which the judge does not see through.
 """
 
 UNSCOPED = {
+    "app_states": "of an engine: what all its sessions share, which bound keys read only",
     "audit_events": "of an engine, shown to who reaches all of it",
     "engine_totals": "of an engine",
     "engines": "not below itself",

@@ -49,7 +49,7 @@ def test_it_is_described(name: str) -> None:
 def test_a_number_has_its_unit_in_its_name(name: str) -> None:
     kind = Settings.model_fields[name].annotation
     if kind in {int, float}:
-        counted, _, _ = name.partition("_per_")
+        counted = name.partition("_per_")[0].removesuffix("_held")
         assert counted.rpartition("_")[2] in UNITS | COUNTED
     if kind is float:
         assert name.endswith("_seconds")

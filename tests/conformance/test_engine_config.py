@@ -120,6 +120,19 @@ def test_a_schema_is_kept_with_the_names_of_its_properties(http: httpx.Client, f
     assert schema["schema"]["properties"] == {"first_name": {"type": "STRING"}}
 
 
+def test_nothing_is_added_to_a_configuration(vertex: Client) -> None:
+    schema = {"id": "profile", "memory_schema": {"type": "OBJECT"}}
+    sent = {
+        "structured_memory_configs": [{"schema_configs": [schema]}],
+        "customization_configs": [
+            {"generate_memories_examples": [{"generated_memories": [{"fact": "f"}]}]}
+        ],
+    }
+    made = _create(vertex, sent)
+    read = _config(vertex.agent_engines.get(name=made.name).api_resource)
+    assert read.model_dump(mode="json", exclude_none=True) == sent
+
+
 def test_granular_lives_and_disabled_revisions_are_kept(vertex: Client) -> None:
     granular = {
         "create_ttl": "100s",

@@ -52,6 +52,17 @@ def test_an_operation_is_also_found_under_its_memory(bank: Bank, http: httpx.Cli
     assert http.get(under).json()["name"] == operation.name
 
 
+def test_the_operation_of_a_deletion_is_named_under_its_memory(
+    bank: Bank, http: httpx.Client
+) -> None:
+    memory = bank.create("f")
+    operation = bank.memories.delete(name=memory.name)
+    assert operation.name.startswith(f"{memory.name}/operations/")
+    assert bank.memories._get_memory_operation(operation_name=operation.name).done
+    under_engine = f"{bank.name}/operations/{last_part(operation.name)}"
+    assert http.get(under_engine).json()["name"] == operation.name
+
+
 def test_the_operation_of_a_memory_that_is_gone_is_still_read(
     bank: Bank, http: httpx.Client
 ) -> None:

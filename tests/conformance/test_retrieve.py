@@ -126,6 +126,10 @@ def test_the_clients_pager_shows_a_page(filled: Bank) -> None:
     assert [one.distance for one in page] == [None, None]
 
 
+def test_the_clients_pager_ends_without_an_error_where_there_is_more(filled: Bank) -> None:
+    assert [one.memory.fact for one in _pager(filled, 1)] == [NUTS]
+
+
 def test_an_empty_token_is_none(filled: Bank) -> None:
     assert len(_pager(filled, 3, "").page) == 3
 

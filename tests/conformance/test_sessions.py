@@ -238,7 +238,30 @@ async def test_an_event_comes_back_as_it_was_appended(sessions: Sessions) -> Non
     assert event.raw_event == EVENT["raw_event"]
     session = await sessions.get(made.name)
     assert session.session_state == {"a_b": 1, "cD": None, "x_y": 1}
-    assert session.update_time > made.update_time
+    # The event is older than the session.
+    assert session.update_time == session.create_time
+
+
+async def test_a_session_is_as_new_as_its_newest_event(sessions: Sessions) -> None:
+    made = (await sessions.create()).response
+    moment = datetime.now(UTC)
+    await sessions.append(made.name, **{**EVENT, "timestamp": moment})
+    assert (await sessions.get(made.name)).update_time == moment > made.update_time
+
+
+async def test_sessions_of_a_user_and_of_an_engine_share_states(sessions: Sessions) -> None:
+    shared = {"user:lang": "de", "app:v": [1]}
+    made = (await sessions.create(session_state={"a": 1, "temp:t": 1, **shared})).response
+    assert made.session_state == {"a": 1, **shared}
+    second = (await sessions.create()).response
+    assert second.session_state == shared
+    await sessions.append(second.name, **{**EVENT, "actions": {"state_delta": {"user:lang": "en"}}})
+    assert (await sessions.get(made.name)).session_state == {"a": 1, **shared, "user:lang": "en"}
+    states = {one.name: one.session_state for one in await sessions.listed()}
+    assert states[second.name] == {**shared, "user:lang": "en"}
+    await sessions.update(made.name, session_state={**states[made.name], "a": 2})
+    assert (await sessions.get(made.name)).session_state == {**states[made.name], "a": 2}
+    assert (await sessions.get(second.name)).session_state == states[second.name]
 
 
 async def test_events_are_listed_by_time_over_pages(sessions: Sessions) -> None:

@@ -3,9 +3,11 @@
 Source: wire specification, section 15.
 """
 
+from typing import Any
+
 import httpx
 
-from tests.support.official import Bank, refused
+from tests.support.official import Bank, Client, invalid, refused
 
 SESSION = "sessions/sess-1"
 
@@ -15,6 +17,18 @@ def test_a_method_that_is_not_served_says_so(http: httpx.Client, engine: str) ->
     answer = http.post(f"{engine}/{SESSION}:compact", json={})
     assert (answer.status_code, answer.json()["error"]["status"]) == (501, "UNIMPLEMENTED")
     assert "does not serve" in answer.json()["error"]["message"]
+
+
+def test_what_runs_agents_is_not_served(vertex: Client, http: httpx.Client, engine: str) -> None:
+    config = {"service_account": "agent@example.com", "display_name": "Agent"}
+    with invalid("spec"):
+        vertex.agent_engines.create(config=config)
+    with invalid("spec"):
+        vertex.agent_engines.update(name=engine, config=config)
+    traffic: dict[str, Any] = {"traffic_split_always_latest": {}}
+    with invalid("trafficConfig"):
+        vertex.agent_engines.update(name=engine, config={"traffic_config": traffic})
+    assert "displayName" not in http.get(engine).json()
 
 
 def test_a_session_that_is_not_there_is_no_source(bank: Bank) -> None:

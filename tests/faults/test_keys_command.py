@@ -112,3 +112,17 @@ def test_keys_are_managed_on_an_external_database(database: object, database_url
     at = {"database_url": database_url, "data_dir": "/nonexistent"}
     made = _asked(at, "create", "--name", "one", "--role", "admin")
     assert [key["name"] for key in _asked(at, "list")["keys"]] == [made["name"]]
+
+
+def test_a_key_is_revoked_by_the_name_that_the_list_shows(
+    database: object, database_url: str
+) -> None:
+    del database
+    at = {"database_url": database_url, "data_dir": "/nonexistent"}
+    for name in ("agent of 42", "twin", "twin"):
+        _keys(at, "create", "--name", name, "--role", "user")
+    shown = _keys(at, "list").stdout.splitlines()[1:]
+    (agent,) = (line.split()[0] for line in shown if "agent of 42" in line)
+    assert _keys(at, "revoke", "agent of 42").stdout == f"keys/{agent} is revoked.\n"
+    assert "Several keys have this name" in _keys(at, "revoke", "twin", status=2).stderr
+    assert "No key has this id or name" in _keys(at, "rotate", "absent", status=1).stderr

@@ -23,7 +23,7 @@ from tests.support.bank import Json, ok
 from tests.support.model_server import ModelServer, model_server, slow
 from tests.support.workers import own_database, worker
 
-_KEY = "reembed-key"
+_KEY = "reembed-admin-key"
 _MEMORIES = 600
 _BATCH = 16
 _LEASE_SECONDS = 1

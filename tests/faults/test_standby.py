@@ -7,9 +7,11 @@ from pathlib import Path
 
 import httpx
 import pytest
+from sqlalchemy import text
 
 from app.access.service import AccessService
 from app.core.clock import SystemClock
+from app.core.errors import Unavailable
 from app.db import migrate
 from app.db.engine import open_engine
 from app.db.session import Database
@@ -66,6 +68,8 @@ async def test_a_standby_serves_reads_and_puts_off_writes(standby_settings: Sett
         async with client_with(create_app(resources), ADMIN_KEY) as client:
             assert ok(await client.get("/memories/tea"))["fact"] == "I like tea."
             await _is_put_off(client)
+            await _is_not_ready(client)
+            await _is_refused_for_a_while(database)
             assert ok(await client.get("/memories/tea"))["fact"] == "I like tea."
         await database.close()
 
@@ -75,3 +79,17 @@ async def _is_put_off(client: httpx.AsyncClient) -> None:
     assert answer.status_code == 503, answer.text
     assert answer.json()["error"]["details"][0]["reason"] == "DATABASE_UNAVAILABLE"
     assert "Retry-After" in answer.headers
+
+
+async def _is_not_ready(client: httpx.AsyncClient) -> None:
+    ready = await client.get("http://test/readyz")
+    checks = ready.json()["error"]["details"][0]["metadata"]
+    assert (checks["database"], checks["schema"]) == ("ok", "ok")
+    assert checks["writes"] == "The database is read-only at the moment."
+
+
+async def _is_refused_for_a_while(database: Database) -> None:
+    """What a standby says it cannot do, it can do once it follows no other."""
+    with pytest.raises(Unavailable):
+        async with database.transaction() as session:
+            await session.execute(text("set transaction isolation level serializable"))

@@ -32,7 +32,8 @@ from tests.support.operations import USER
 
 _SIGNALS = [signal.SIGINT, signal.SIGTERM]
 _CONNECT_SECONDS = 2
-_SOON_SECONDS = 20
+_SOON_SECONDS = 60
+"""Longer than a start takes beside load: to fail by, not to measure with."""
 _GRACE_SECONDS = 2
 
 
@@ -76,7 +77,7 @@ def test_a_signal_ends_a_start_that_waits_for_a_silent_database(
         with connection:
             began = time.monotonic()
             assert ended(process, number) == (0, "")
-            assert time.monotonic() - began < 2 * _CONNECT_SECONDS
+            assert time.monotonic() - began < 5 * _CONNECT_SECONDS
 
 
 @pytest.mark.parametrize("number", _SIGNALS)

@@ -25,7 +25,7 @@ from tests.support.model_server import ModelServer, model_server
 from tests.support.summaries import BY_THREE, context, covers, session_with, summaries, talk
 from tests.support.workers import own_database, worker
 
-_KEY = "summarize-key"
+_KEY = "summarize-admin-key"
 _LEASE_SECONDS = 1
 _SOON_SECONDS = 60
 

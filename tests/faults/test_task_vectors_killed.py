@@ -24,7 +24,7 @@ from tests.support.model_server import ModelServer, model_server, slow
 from tests.support.tasks import store, text_output
 from tests.support.workers import own_database, worker
 
-_KEY = "vectors-key"
+_KEY = "vectors-admin-key"
 _PIECES = 320
 _BATCH = 64
 _SOON_SECONDS = 60

@@ -20,7 +20,7 @@ from tests.support.bank import Json
 from tests.support.model_server import ModelServer, model_server, slow
 from tests.support.workers import own_database, worker
 
-_KEY = "two-workers-key"
+_KEY = "two-workers-admin-key"
 _GENERATIONS = 30
 _LEASE_SECONDS = 2
 _SOON_SECONDS = 90

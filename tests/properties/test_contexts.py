@@ -248,7 +248,8 @@ def _settle(session: _Session) -> None:
     if ways is None or ways.combine is not Combine.SPLIT or not shares.lts or not turns:
         return
     cell = sum(one.tokens for one in talk.history(rules).summaries)
-    if rules.count_pending and cell <= shares.lts and turns[-1].tokens <= (shares.stm or 0):
+    newest = turns[-1].tokens + talk.framing
+    if rules.count_pending and cell <= shares.lts and newest <= (shares.stm or 0):
         omitted = talk.context(rules, fixed).omitted
         lost = {seq for first, last in omitted for seq in range(first, last + 1)} & set(talk.turns)
         assert all(seq <= talk.cleared_seq for seq in lost), "its shares have room for everything"
@@ -262,7 +263,8 @@ def test_every_event_is_shown_or_summarised_or_listed_as_omitted(
 ) -> None:
     others = st.sampled_from(Strategy).flatmap(_policies)
     policies = [draw.draw(_policies(strategy)), draw.draw(others)]
-    session = _Session(Talk(), policies, limit=draw.draw(_LIMITS))
+    talk = Talk(framing=draw.draw(st.sampled_from([0, 22])))
+    session = _Session(talk, policies, limit=draw.draw(_LIMITS))
     count = draw.draw(st.integers(1, STEPS))
     for step in draw.draw(st.lists(st.sampled_from(_STEPS), min_size=count, max_size=count)):
         step(session, draw)

@@ -64,8 +64,27 @@ def test_a_schema_of_a_newer_release_is_told(empty_database_url: str) -> None:
     migrate.upgrade(empty_database_url)
     with psycopg.connect(empty_database_url) as connection:
         connection.execute(b"update alembic_version set version_num = 'newer'")
-    with pytest.raises(SchemaError, match="likely a newer one"):
+    with pytest.raises(SchemaError, match="schema newer, likely of a later release"):
         migrate.upgrade(empty_database_url)
+    with pytest.raises(SchemaError, match="Run that release"):
+        migrate.check(empty_database_url)
+
+
+def test_an_owner_who_may_not_create_the_extension_is_told_who_may(
+    empty_database_url: str,
+) -> None:
+    with psycopg.connect(empty_database_url, autocommit=True) as connection:
+        connection.execute(b"create role owner login")
+        connection.execute(b"grant all on schema public to owner")
+        try:
+            url = make_url(empty_database_url).set(username="owner").render_as_string()
+            with pytest.raises(SchemaError, match=r"create extension vector.* as a superuser"):
+                migrate.upgrade(url)
+            connection.execute(b"create extension vector")
+            migrate.upgrade(url)
+        finally:
+            connection.execute(b"drop owned by owner")
+            connection.execute(b"drop role owner")
 
 
 def test_a_failed_run_leaves_nothing(empty_database_url: str) -> None:

@@ -7,11 +7,9 @@ import psycopg
 import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
-from sqlalchemy import create_engine
-from sqlalchemy.pool import NullPool
 
 from app.db import migrate
-from app.db.engine import driver_url
+from app.db.engine import open_blocking_engine
 from app.db.migrate import SchemaError
 from app.metadata import metadata
 
@@ -28,7 +26,7 @@ def relations(url: str) -> set[tuple[str, str]]:
 
 def differences(url: str) -> list[object]:
     """Return what alembic would still have to change to get from the database to the tables."""
-    with create_engine(driver_url(url), poolclass=NullPool).connect() as connection:
+    with open_blocking_engine(url).connect() as connection:
         options = {"compare_type": True, "compare_server_default": True}
         context = MigrationContext.configure(connection, opts=options)
         return list(compare_metadata(context, metadata))

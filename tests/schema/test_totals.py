@@ -1,5 +1,6 @@
 """The triggers that count what engines hold, which alembic does not compare."""
 
+import re
 from collections.abc import AsyncIterator
 from pathlib import Path
 
@@ -9,6 +10,8 @@ import pytest
 from app.db import migrate
 from app.db.engine import open_engine
 from app.db.session import Database
+from app.memories.roles import counted_columns
+from app.memories.tables import MemoryRow, RevisionRow
 from app.settings import Settings
 from tests.support.totals import held, recounted, waiting
 
@@ -35,6 +38,12 @@ TRIGGERS = {
     ("stream_events", "INSERT", _STATEMENT),
     ("stream_events", "UPDATE", _STATEMENT),
     ("stream_events", "DELETE", _STATEMENT),
+    ("user_states", "INSERT", _STATEMENT),
+    ("user_states", "UPDATE", _STATEMENT),
+    ("user_states", "DELETE", _STATEMENT),
+    ("app_states", "INSERT", _STATEMENT),
+    ("app_states", "UPDATE", _STATEMENT),
+    ("app_states", "DELETE", _STATEMENT),
     ("task_artifacts", "INSERT", _STATEMENT),
     ("task_artifacts", "UPDATE", _STATEMENT),
     ("task_artifacts", "DELETE", _STATEMENT),
@@ -57,9 +66,16 @@ _ROWS = (
     """,
     """
     insert into sessions (engine_id, session_id, user_id, display_name, session_state, version,
-                          create_time, update_time, expire_time)
-    values (1, 'a', '42', 'name', '{"a": [1, 2]}', 1, now(), now(), now()),
-           (2, 'b', '42', null, '{}', 1, now(), now(), now())
+                          create_time, update_time, shown_update_time, expire_time)
+    values (1, 'a', '42', 'name', '{"a": [1, 2]}', 1, now(), now(), now(), 'infinity'),
+           (2, 'b', '42', null, '{}', 1, now(), now(), now(), 'infinity')
+    """,
+    """
+    insert into user_states (engine_id, user_id, state)
+    values (1, '42', '{"user:a": "ü"}'), (2, '42', '{"user:b": 1}')
+    """,
+    """
+    insert into app_states (engine_id, state) values (1, '{"app:a": [1, 2]}')
     """,
     """
     insert into session_events (engine_id, session_id, seq, event_id, author, invocation_id,
@@ -149,3 +165,17 @@ async def test_a_change_of_what_does_not_count_writes_nothing(
         written = b"select count(*) from engine_totals where backend = pg_backend_pid()"
         assert other.execute(written).fetchone() == (0,)
     assert await held(database) == await recounted(database)
+
+
+@pytest.mark.parametrize("verb", ["insert", "update", "delete"])
+@pytest.mark.parametrize("row", [MemoryRow, RevisionRow])
+def test_the_bytes_of_all_content_count(
+    database_url: str, row: type[MemoryRow | RevisionRow], verb: str
+) -> None:
+    with psycopg.connect(database_url) as connection:
+        name = f"total_{row.__tablename__}_{verb}"
+        found = connection.execute("select pg_get_functiondef(%s::regproc)", [name]).fetchone()
+    assert found is not None
+    counted = re.findall(r"octet_length\(concat\((.*?)\)\)", found[0])
+    # A migration that adds a column of content creates the functions anew.
+    assert [set(one.split(", ")) for one in counted] == [counted_columns(row)]

@@ -7,10 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 from urllib.parse import unquote
 
-from fastapi import FastAPI
-from starlette.types import Message
+from starlette.types import ASGIApp, Message
 
-ADMIN = (b"authorization", b"Bearer test-admin-key")
+ADMIN = (b"authorization", b"Bearer tests-own-admin-key")
 JSON = (b"content-type", b"application/json")
 Headers = Sequence[tuple[bytes, bytes]]
 
@@ -46,7 +45,7 @@ class Answer:
         return reason
 
 
-async def call(app: FastAPI, sent: Sent, gone: asyncio.Event | None = None) -> Answer:
+async def call(app: ASGIApp, sent: Sent, gone: asyncio.Event | None = None) -> Answer:
     """Send a request to the application, without a client in between; once `gone`, it has left."""
     scope = {
         "type": "http",

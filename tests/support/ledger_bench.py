@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Coroutine
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any, TypeVar
 from urllib.parse import urlencode
 
@@ -14,7 +15,6 @@ from sqlalchemy.ext.asyncio import create_async_engine
 
 from app.access.service import AccessService
 from app.core.clock import FixedClock
-from app.db.engine import driver_url
 from app.db.session import Database
 from app.llm.scripted import ScriptedEmbedder
 from app.main import create_app
@@ -27,7 +27,7 @@ from app.worker import make_runner
 from tests.support.asgi import JSON, Sent, call
 
 START = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
-_KEY = "bench-admin-key"
+_KEY = "ledger-bench-admin-key"
 _AS_ADMIN = (b"authorization", b"Bearer " + _KEY.encode())
 _ROOT = "/v1beta1/"
 _T = TypeVar("_T")
@@ -39,8 +39,11 @@ class Bench:
     def __init__(self, url: str, settings: Settings) -> None:
         self._loop = asyncio.new_event_loop()
         # Rows may get lost here when the machine loses its power, which spares many waits.
-        options = {"options": "-c synchronous_commit=off -c timezone=UTC"}
-        self._database = Database(create_async_engine(driver_url(url), connect_args=options))
+        options = "-c synchronous_commit=off -c timezone=UTC"
+        connect = partial(psycopg.AsyncConnection.connect, url, options=options)
+        self._database = Database(
+            create_async_engine("postgresql+psycopg://", async_creator=connect)
+        )
         # Rows of the audit log are removed, too.
         removing = "-c memory_bank.audit_retention=on"
         self._sql = psycopg.connect(url, autocommit=True, row_factory=dict_row, options=removing)

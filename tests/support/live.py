@@ -6,14 +6,14 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import httpx
 
-KEY = "live-admin-key"
+KEY = "live-server-admin-key"
 _START_SECONDS = 60
 
 
@@ -36,10 +36,15 @@ def free_port() -> int:
         return port
 
 
-def start(data_dir: Path, port: int | None = None, **environment: str) -> LiveServer:
-    """Start `memory-bank serve` and wait until it answers."""
+def start(
+    data_dir: Path,
+    port: int | None = None,
+    program: Sequence[str] = ("-m", "app.cli"),
+    **environment: str,
+) -> LiveServer:
+    """Start `memory-bank serve`, or a program that does it, and wait until it answers."""
     port = port or free_port()
-    command = [sys.executable, "-m", "app.cli", "serve"]
+    command = [sys.executable, *program, "serve"]
     command += ["--port", str(port), "--data-dir", str(data_dir)]
     variables = {**os.environ, "MEMORY_BANK_ADMIN_KEY": KEY, **environment}
     with (data_dir / "stdout").open("ab") as output, (data_dir / "stderr").open("ab") as errors:

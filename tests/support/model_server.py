@@ -29,7 +29,7 @@ from starlette.types import Receive, Scope, Send
 from tokenizers import Tokenizer
 from typing_extensions import override
 
-from app.llm.embed_minilm import _weights_folder
+from app.llm.embed_minilm import weights_folder
 
 Json = Mapping[str, Any]
 
@@ -73,7 +73,7 @@ def slow(seconds: float, answer: Answer) -> Behaviour:
 def status(code: int, *, retry_after: str | None = None) -> Behaviour:
     """Refuse or fail."""
     headers = {} if retry_after is None else {"Retry-After": retry_after}
-    error = {"error": {"message": "A secret of the provider.", "type": "test", "code": None}}
+    error = {"error": {"message": "A word of the provider.", "type": "test", "code": None}}
     return Behaviour(status=code, headers=headers, body=json.dumps(error).encode())
 
 
@@ -160,6 +160,8 @@ class ModelServer:
         routes = [
             Route("/v1/chat/completions", self._chat, methods=["POST"]),
             Route("/v1/embeddings", self._embeddings, methods=["POST"]),
+            # What other vendors' clients ask; they get the body that is ordered.
+            Route("/{path:path}", self._chat, methods=["POST"]),
         ]
         return Starlette(routes=routes)
 
@@ -287,7 +289,7 @@ def count_tokens(text: str) -> int:
 
 @cache
 def _tokenizer() -> Tokenizer:
-    tokenizer = Tokenizer.from_file(str(_weights_folder() / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(weights_folder() / "tokenizer.json"))
     tokenizer.no_truncation()
     tokenizer.no_padding()
     return tokenizer

@@ -54,6 +54,8 @@ class Talk:
     cleared_seq: int = 0
     cleared_exchange: int = 0
     active: dict[str, list[Summary]] = field(default_factory=dict)
+    framing: int = 0
+    """Tokens of the marks around each summary."""
     made: list[Due] = field(default_factory=list)
     """Everything that a summariser was called for and did not fail."""
 
@@ -133,7 +135,8 @@ class Talk:
     def make(self, given: Rules, due: Due, tokens: int) -> None:
         """Write a summary; it supersedes those that it overlaps."""
         self.made.append(due)
-        new = Summary(f"s{len(self.made)}", due.first_seq, due.last_seq, due.last_exchange, tokens)
+        covered = (due.first_seq, due.last_seq, due.last_exchange)
+        new = Summary(f"s{len(self.made)}", *covered, tokens, self.framing)
         found = self.active.get(given.key, [])
         kept = [
             one for one in found if one.last_seq < new.first_seq or one.first_seq > new.last_seq
@@ -160,7 +163,7 @@ def covers(composition: Composition) -> list[tuple[int, int]]:
 def tokens_of(composition: Composition, fixed: Fixed = NOTHING_FIXED) -> int:
     """Return the tokens of a whole prompt."""
     turns = (composition.cut.get(turn.seq, turn.tokens) for turn in composition.turns)
-    summaries = (one.tokens for one in composition.summaries)
+    summaries = (one.cost for one in composition.summaries)
     return fixed.system + fixed.pending + sum(summaries) + sum(turns)
 
 

@@ -4,6 +4,8 @@ from sqlalchemy import text
 
 from app.core.limits import Counted
 from app.db.session import Database
+from app.memories.roles import counted_columns
+from app.memories.tables import MemoryRow, RevisionRow
 
 Totals = dict[int, dict[str, int]]
 
@@ -12,25 +14,16 @@ def _length(*columns: str) -> str:
     return " + ".join(f"coalesce(octet_length({column}::text), 0)" for column in columns)
 
 
-_CONTENT = (
-    "fact",
-    "display_name",
-    "description",
-    "topics",
-    "metadata",
-    "structured_content",
-    "context",
-)
 _SUMMED = "select engine_id, {} from engine_totals group by engine_id"
 _RECOUNT = f"""
     select engine_id, sum(memories), sum(sessions), sum(events), sum(bytes), sum(artifact_bytes)
     from (
         select engine_id, case when delete_time is null then 1 else 0 end as memories,
-               0 as sessions, 0 as events, {_length("scope", *_CONTENT)} as bytes,
+               0 as sessions, 0 as events, {_length(*counted_columns(MemoryRow))} as bytes,
                0 as artifact_bytes
         from memories
         union all
-        select engine_id, 0, 0, 0, {_length(*_CONTENT, "labels", "extracted_memories")}, 0
+        select engine_id, 0, 0, 0, {_length(*counted_columns(RevisionRow))}, 0
         from memory_revisions
         union all
         select engine_id, 0, 1, 0,
@@ -39,6 +32,10 @@ _RECOUNT = f"""
         union all
         select engine_id, 0, 0, 0, {_length("text", "policy", "template")}, 0
         from session_summaries
+        union all
+        select engine_id, 0, 0, 0, {_length("state")}, 0 from user_states
+        union all
+        select engine_id, 0, 0, 0, {_length("state")}, 0 from app_states
         union all
         select engine_id, 0, 0, 1, size_bytes, 0 from session_events
         union all

@@ -3,9 +3,10 @@
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from typing import IO
 
 from app.db import migrate
 from app.postgres.embedded import EmbeddedPostgres
@@ -23,12 +24,22 @@ def own_database(folder: Path) -> Iterator[str]:
 
 
 @contextmanager
-def worker(url: str, **settings: object) -> Iterator[subprocess.Popen[bytes]]:
+def worker(
+    url: str,
+    *,
+    command: Sequence[str] = ("app.cli", "worker"),
+    output: IO[bytes] | None = None,
+    **settings: object,
+) -> Iterator[subprocess.Popen[bytes]]:
     """Run a worker for the length of the block, with settings by their names in `Settings`."""
     given = {"database_url": url, "log_level": "WARNING", **settings}
     variables = {f"MEMORY_BANK_{name.upper()}": str(value) for name, value in given.items()}
-    command = [sys.executable, "-m", "app.cli", "worker"]
-    process = subprocess.Popen(command, env={**os.environ, **variables})
+    process = subprocess.Popen(
+        [sys.executable, "-m", *command],
+        env={**os.environ, **variables},
+        stdout=output,
+        stderr=output,
+    )
     try:
         yield process
     finally:

@@ -7,8 +7,7 @@ from typer.testing import CliRunner
 
 from app.access.schemas import ApiKey
 from app.cli import app
-from app.core.errors import NotFound
-from app.key_admin import read_conditions, read_grace, read_id, read_length, table
+from app.key_admin import read_conditions, read_grace, read_length, table
 
 _PAST = datetime(2020, 1, 2, 3, 4, 59, tzinfo=UTC)
 _FUTURE = datetime(9000, 1, 1, tzinfo=UTC)
@@ -47,13 +46,6 @@ def test_a_condition_may_have_several_values() -> None:
     assert read_conditions(pairs) == expected
     with pytest.raises(ValueError, match="must be key=value"):
         read_conditions(["user_id"])
-
-
-def test_a_key_is_named_by_its_id_or_its_name() -> None:
-    assert read_id("keys/7") == read_id("7") == "7"
-    for text in ("keys/", "engines/7", "../7", "7 "):
-        with pytest.raises(NotFound):
-            read_id(text)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from tests.support.bank import Json, configure, id_of, ok
 from tests.support.bound import SCOPES, Bound
 
 SIMILAR: Json = {"similaritySearchParams": {"searchQuery": "About whom?", "topK": 9}}
-PAGED: Json = {"simpleRetrievalParams": {"pageSize": 1}}
+PAGED: Json = {"simpleRetrievalParams": {"pageSize": 1, "pageToken": ""}}
 WAYS: dict[str, Json] = {"similarity": SIMILAR, "simple": {}, "pages": PAGED}
 
 

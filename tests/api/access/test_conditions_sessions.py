@@ -8,10 +8,15 @@ from typing import Any
 import httpx
 import pytest
 
+from app.core.errors import Reason
 from tests.support.bank import GONE, Json, id_of, ok, refusal
 from tests.support.bound import USERS, Bound, assert_alike
+from tests.support.errors import refusal as denial
 from tests.support.operations import path_of
 from tests.support.sessions import append, create_session, event, ids, texts
+from tests.support.sessions import state as state_of
+
+DENIED = (403, "PERMISSION_DENIED", Reason.PERMISSION_MISSING)
 
 
 def _ids(users: tuple[str, ...]) -> list[str]:
@@ -90,6 +95,68 @@ async def test_a_foreign_session_is_told_as_one_that_is_not_there(
         assert_alike(foreign, missing, f"/s-{user} ", "/nothing ")
         assert ok(await bank.get(path))["displayName"] == f"Of {user}"
         assert await texts(bank, path) == [f"Said by {user}."]
+
+
+async def test_what_sessions_of_a_user_share_is_seen_and_changed_by_who_sees_the_user(
+    bound: Bound, bank: httpx.AsyncClient
+) -> None:
+    for user in ("42", "43", "7"):
+        state = {"user:of": user, "app:tone": "warm"}
+        ok(await bank.patch(f"/sessions/s-{user}", json={"sessionState": state}))
+    for user in bound.kind.users:
+        path = f"/sessions/s-{user}"
+        assert await state_of(bound.client, path) == {"user:of": user, "app:tone": "warm"}
+        await append(bound.client, path, actions={"stateDelta": {"user:n": 1}})
+        made = await create_session(
+            bound.client, userId=user, sessionState={"user:of": f"{user}!", "user:m": 2}
+        )
+        expected = {"user:of": f"{user}!", "user:n": 1, "user:m": 2, "app:tone": "warm"}
+        assert made["sessionState"] == await state_of(bank, path) == expected
+        ok(await bound.client.patch(path, json={"sessionState": {"user:m": None}}))
+        assert "user:m" not in await state_of(bank, path)
+    page = ok(await bound.client.get("/sessions"))["sessions"]
+    assert {one["userId"] for one in page} == set(bound.kind.users)
+    assert all(one["sessionState"]["user:of"] == one["userId"] + "!" for one in page)
+    for user in bound.kind.hidden_users:
+        found = await state_of(bank, f"/sessions/s-{user}")
+        assert found == {"user:of": user, "app:tone": "warm"}
+
+
+async def test_what_all_sessions_share_is_read_but_not_changed(
+    bound: Bound, bank: httpx.AsyncClient
+) -> None:
+    """One user must not write into every user's prompt."""
+    if not bound.kind.users:
+        pytest.skip("sees no session that it could write through")
+    first = bound.kind.users[0]
+    path, shared = f"/sessions/s-{first}", {"app:tone": "warm"}
+    ok(await bank.patch(path, json={"sessionState": {"a": 1, **shared}}))
+    for delta in ({"app:tone": "cold"}, {"app:new": 1}, {"app:tone": None}, {"app:new": None}):
+        changed: Json = {"actions": {"stateDelta": {**delta, "user:a": 1}}}
+        requests: dict[str, tuple[str, str, Json]] = {
+            "actions.stateDelta": ("POST", f"{path}:appendEvent", event(**changed)),
+            "events[0].actions.stateDelta": (
+                "POST",
+                f"{path}/events:batch",
+                {"events": [event(**changed)]},
+            ),
+            "sessionState": (
+                "POST",
+                "/sessions?sessionId=new",
+                {"userId": first, "sessionState": delta},
+            ),
+        }
+        for field, (method, url, body) in requests.items():
+            answer = await bound.client.request(method, url, json=body)
+            assert denial(answer) == DENIED
+            assert answer.json()["error"]["message"].startswith(f"{field}: ")
+    update = await bound.client.patch(path, json={"sessionState": {"app:tone": "cold"}})
+    assert denial(update) == DENIED
+    assert await state_of(bank, path) == {"a": 1, **shared}
+    assert await texts(bank, path) == [f"Said by {first}."]
+    # What was read can be sent back.
+    again = await bound.client.patch(path, json={"sessionState": {"a": 2, **shared}})
+    assert ok(again)["sessionState"] == {"a": 2, **shared}
 
 
 async def test_the_method_that_is_not_served_says_so_of_any_session(

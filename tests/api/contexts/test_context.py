@@ -90,6 +90,7 @@ async def test_what_is_shown_has_its_order_and_its_tokens(client: httpx.AsyncCli
         "events": 200,
         "memories": 0,
         "pending": 50,
+        "framingTokens": 0,
         "limit": 1_000,
         "reserved": 100,
         "counter": "chars4",

@@ -67,7 +67,7 @@ def _check(found: Json, last: int, limit: int) -> None:
     tokens = found["tokens"]
     parts = ("system", "summaries", "events", "memories", "pending")
     assert tokens["total"] == sum(tokens[part] for part in parts)
-    assert tokens["total"] + tokens["reserved"] <= limit
+    assert tokens["total"] + tokens["framingTokens"] + tokens["reserved"] <= limit
 
 
 def _shown_tokens(found: Json) -> int:
@@ -95,4 +95,5 @@ async def test_every_event_is_in_one_place_and_the_budget_is_kept(
             prompt = {"systemPrompt": "s" * 60, "pendingMessage": "p" * dice.choice([4, 80])}
             found = await context(client, path, **asked, **prompt)
             _check(found, last, limit)
-            assert _shown_tokens(found) <= found["tokens"]["total"]
+            tokens = found["tokens"]
+            assert _shown_tokens(found) <= tokens["total"] + tokens["framingTokens"]

@@ -52,7 +52,7 @@ async def test_what_leaves_the_events_share_is_summarised(
     assert ranges(found["coverage"]["verbatim"]) == [(39, 60)]
     assert ranges(found["coverage"]["summarised"]) == [(1, 38)]
     assert found["coverage"]["omitted"] == []
-    assert found["messages"][1]["role"] == "assistant"
+    assert found["messages"][1]["role"] == "user"
     assert found["messages"][1]["source"]["kind"] == "summary"
 
 

@@ -146,13 +146,40 @@ async def test_the_names_of_the_documentation_are_read_too(
     }
 
 
-async def test_a_schema_is_of_a_profile_unless_it_says_otherwise(
-    client: httpx.AsyncClient,
+@pytest.mark.parametrize(
+    "config",
+    [
+        {},
+        {"structuredMemoryConfigs": [{"schemaConfigs": [{"id": "a"}]}]},
+        {"structuredMemoryConfigs": [{}]},
+        {"customizationConfigs": [{"generateMemoriesExamples": [{}]}]},
+        {"customizationConfigs": [{"generateMemoriesExamples": [{"conversationSource": {}}]}]},
+        {
+            "customizationConfigs": [
+                {
+                    "generateMemoriesExamples": [
+                        {
+                            "conversationSource": {"events": [{"content": {"role": "user"}}]},
+                            "generatedMemories": [{"fact": "The user likes tea."}],
+                        }
+                    ]
+                }
+            ]
+        },
+        {
+            "generationConfig": {"generationTriggerConfig": {"generationRule": {}}},
+            "similaritySearchConfig": {},
+            "ttlConfig": {"granularTtlConfig": {}},
+            "memoryPolicy": {"strategy": "none"},
+        },
+    ],
+)
+async def test_nothing_is_added_to_what_was_sent(
+    client: httpx.AsyncClient, config: dict[str, Any]
 ) -> None:
-    config = {"structuredMemoryConfigs": [{"schemaConfigs": [{"id": "a"}]}]}
     engine = await create_engine(client, contextSpec={"memoryBankConfig": config})
-    stored = engine["contextSpec"]["memoryBankConfig"]["structuredMemoryConfigs"]
-    assert stored == [{"schemaConfigs": [{"id": "a", "memoryType": "STRUCTURED_PROFILE"}]}]
+    assert engine["contextSpec"] == {"memoryBankConfig": config}
+    assert (await get_engine(client, engine["name"]))["contextSpec"] == engine["contextSpec"]
 
 
 def _rule(**rule: Any) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import httpx
 import pytest
 
 from app.core.errors import Reason
+from app.wire.base import camel_name
 from tests.support.engines import (
     API,
     COLLECTION,
@@ -169,3 +170,20 @@ async def test_the_first_engine_is_there_from_the_start(client: httpx.AsyncClien
         "updateTime": NOW,
         "etag": "1",
     }
+
+
+@pytest.mark.parametrize("name", ["spec", "trafficConfig", "traffic_config"])
+async def test_what_belongs_to_agents_is_known_and_not_served(
+    client: httpx.AsyncClient, name: str
+) -> None:
+    for value in ({}, {"agentFramework": "google-adk"}, "x"):
+        for method, url in (("POST", COLLECTION), ("PATCH", FIRST)):
+            answer = await client.request(method, url, json={"displayName": "a", name: value})
+            assert refusal(answer) == BAD_FIELD
+            found = violations(answer)
+            assert [camel_name(one) for one in found] == [camel_name(name)]
+            assert "that this service does not serve" in found[next(iter(found))]
+    # A client that has none may say so.
+    none: dict[str, Any] = {name: None}
+    made = await create_engine(client, **none)
+    assert made.keys() == (await create_engine(client)).keys()

@@ -132,6 +132,17 @@ async def test_an_empty_configuration_without_a_mask_leaves_the_stored_one(
     assert updated["contextSpec"] == _FULL["contextSpec"]
 
 
+@pytest.mark.parametrize(
+    "mask", ["spec", "spec.packageSpec.pythonVersion", "display_name,trafficConfig"]
+)
+async def test_a_mask_that_names_what_is_not_served_says_so(
+    client: httpx.AsyncClient, mask: str
+) -> None:
+    answer = await client.patch(FIRST, params={"updateMask": mask}, json={"displayName": "x"})
+    assert refusal(answer) == BAD_FIELD
+    assert "that this service does not serve" in violations(answer)["updateMask"]
+
+
 async def test_a_configuration_without_a_mask_replaces_the_stored_one(
     client: httpx.AsyncClient,
 ) -> None:

@@ -106,12 +106,12 @@ async def _usage(database: Database) -> dict[str, Usage]:
         (status(500), "MODEL_UNAVAILABLE", 14),
         (status(401), "MODEL_REFUSED", 9),
         (cut_off(TOLD), "MODEL_UNAVAILABLE", 14),
-        (truncated(TOLD), "MODEL_OUTPUT_INVALID", 13),
-        (echoed_schema(), "MODEL_OUTPUT_INVALID", 13),
-        (Behaviour({}), "MODEL_OUTPUT_INVALID", 13),
-        (Behaviour("I cannot help with that."), "MODEL_OUTPUT_INVALID", 13),
-        (Behaviour({"facts": [{"fact": TEA}]}), "MODEL_OUTPUT_INVALID", 13),
-        (huge(10 * 1024 * 1024), "MODEL_OUTPUT_INVALID", 13),
+        (truncated(TOLD), "MODEL_OUTPUT_INVALID", 14),
+        (echoed_schema(), "MODEL_OUTPUT_INVALID", 14),
+        (Behaviour({}), "MODEL_OUTPUT_INVALID", 14),
+        (Behaviour("I cannot help with that."), "MODEL_OUTPUT_INVALID", 14),
+        (Behaviour({"facts": [{"fact": TEA}]}), "MODEL_OUTPUT_INVALID", 14),
+        (huge(10 * 1024 * 1024), "MODEL_OUTPUT_INVALID", 14),
     ],
 )
 async def test_a_failing_provider_is_a_failed_operation(

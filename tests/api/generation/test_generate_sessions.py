@@ -12,6 +12,7 @@ from app.resources import Resources
 from app.worker import make_runner
 from tests.support.bank import BAD, ENGINE, GONE, Json, field_of, listed, ok, refusal
 from tests.support.engines import API, create_engine
+from tests.support.errors import violations
 from tests.support.generation import actions, changes, run
 from tests.support.scripted import fact, facts, written_by
 from tests.support.sessions import append, create_session, new_path
@@ -107,6 +108,15 @@ async def test_a_session_that_ends_before_the_work_fails_it(
     operation = ok(await client.get(started["name"].partition(ENGINE)[2]))
     assert operation["error"]["code"] == 5
     assert await listed(client) == []
+
+
+@pytest.mark.parametrize("name", ["sessions/s", "projects/p/sessions/s", "s", "x/y", ""])
+async def test_a_session_without_its_engine_is_told_the_accepted_form(
+    client: httpx.AsyncClient, name: str
+) -> None:
+    answer = await _generate(client, {"vertexSessionSource": {"session": name}})
+    form = "projects/{project}/locations/{location}/reasoningEngines/{engine}/sessions/{session}"
+    assert violations(answer) == {"vertexSessionSource.session": f"must have the form {form}."}
 
 
 @pytest.mark.parametrize("name", ["reasoningEngines/2/sessions/s", "sessions/s", "x", ""])

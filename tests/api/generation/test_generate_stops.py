@@ -12,7 +12,7 @@ from structlog.testing import capture_logs
 from typing_extensions import override
 
 from app.core.clock import FixedClock
-from app.core.errors import Internal, Reason, Unavailable
+from app.core.errors import BadGateway, Reason, Unavailable
 from app.llm.ports import Meter, OutputT, Prompt, Usage
 from app.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
 from app.operations.runner import Runner
@@ -48,7 +48,7 @@ class BoastfulModel(ScriptedTextModel):
     @override
     async def ask(self, prompt: Prompt, output: type[OutputT], meter: Meter) -> OutputT:
         meter.add(self.model_id, Usage(1, 10**20, 0, 0))
-        raise Internal("It was invalid.", Reason.MODEL_OUTPUT_INVALID)
+        raise BadGateway("It was invalid.", Reason.MODEL_OUTPUT_INVALID)
 
 
 @pytest.fixture

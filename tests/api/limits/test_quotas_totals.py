@@ -122,19 +122,25 @@ class _Caller:
             await self._client.post(f"{API}/{self._chance.choice(names)}:undo")
 
     async def open_session(self) -> None:
-        fields = {"sessionState": {"n": self._chance.randint(0, 999)}, "labels": {"a": "b"}}
+        state = {self._key(): self._chance.randint(0, 999), "temp:t": 1}
+        fields = {"sessionState": state, "labels": {"a": "b"}}
         await self._post("/sessions", {"userId": self._chance.choice("12"), **fields})
 
     async def update_session(self) -> None:
         if (name := await self._any("sessions")) is not None:
-            body: Json = {"displayName": self._text(), "sessionState": {"a": "b" * 50}}
+            body: Json = {"displayName": self._text(), "sessionState": {self._key(): "b" * 50}}
+            body["sessionState"] |= {self._key(): None}
             ok(await self._client.patch(f"{API}/{name}", json=body))
 
     async def append(self) -> None:
         if (name := await self._any("sessions")) is not None:
-            actions: Json = {"stateDelta": {self._chance.choice("abc"): self._text()}}
+            actions: Json = {"stateDelta": {self._key(): self._text()}}
             body = event(self._text(), actions=self._chance.choice([actions, {}]))
             ok(await self._client.post(f"{API}/{name}:appendEvent", json=body))
+
+    def _key(self) -> str:
+        """Return a key of a session's state, of its user's or of the engine's."""
+        return self._chance.choice(["", "user:", "app:"]) + self._chance.choice("abc")
 
     async def delete_session(self) -> None:
         """Its events go by the cascade of the foreign key."""
@@ -218,7 +224,7 @@ async def test_the_sweep_adds_the_rows_of_connections_together(
 
 
 async def test_the_sweep_works_in_batches_of_all_engines(
-    client: httpx.AsyncClient, database: Database, clock: FixedClock
+    client: httpx.AsyncClient, database: Database
 ) -> None:
     for _ in range(3):
         name = (await create_engine(client))["name"]
@@ -226,10 +232,10 @@ async def test_the_sweep_works_in_batches_of_all_engines(
     before = await held(database)
     rows = len(await _rows(database))
     async with database.transaction() as session:
-        assert await totals.add_up(session, clock.now(), 2) == 2
+        assert await totals.add_up(session, 2) == 2
     assert await held(database) == before
     async with database.transaction() as session:
-        assert await totals.add_up(session, clock.now(), 100) == rows - 2
+        assert await totals.add_up(session, 100) == rows - 2
     assert [backend for _, backend in await _rows(database)] == [0, 0, 0]
     assert await held(database) == before
 
@@ -248,7 +254,7 @@ async def test_the_sweep_removes_the_totals_of_an_engine_that_is_gone(
 
 
 async def test_many_writers_and_sweeps_at_once_lose_nothing(
-    client: httpx.AsyncClient, database: Database, clock: FixedClock
+    client: httpx.AsyncClient, database: Database
 ) -> None:
     urls = [FIRST, *[f"{API}/{(await create_engine(client))['name']}" for _ in range(2)]]
 
@@ -259,7 +265,7 @@ async def test_many_writers_and_sweeps_at_once_lose_nothing(
     async def sweep() -> None:
         for _ in range(10):
             async with database.transaction() as session:
-                await totals.add_up(session, clock.now(), 5)
+                await totals.add_up(session, 5)
 
     await asyncio.gather(*(write(number) for number in range(45)), *(sweep() for _ in range(3)))
     found = await held(database)
@@ -273,7 +279,8 @@ async def test_neither_writers_nor_the_sweep_wait_for_a_transaction_under_way(
     await create_memory(client, "tea")
     insert = text(
         "insert into sessions (engine_id, session_id, user_id, version, create_time, update_time,"
-        " expire_time) values (1, 'a', '42', 1, now(), now(), now() + interval '1 day')"
+        " shown_update_time, expire_time)"
+        " values (1, 'a', '42', 1, now(), now(), now(), now() + interval '1 day')"
     )
     async with asyncio.timeout(5), database.engine.begin() as other:
         await other.execute(insert)
@@ -285,17 +292,16 @@ async def test_neither_writers_nor_the_sweep_wait_for_a_transaction_under_way(
     assert (await held(database))[1]["sessions"] == 1
 
 
-async def test_a_writer_that_meets_the_sweep_goes_on_where_it_ends(
-    database: Database, clock: FixedClock
-) -> None:
+async def test_a_writer_that_meets_the_sweep_goes_on_where_it_ends(database: Database) -> None:
     """The sweep has taken the row to which the connection is about to add."""
     async with database.engine.connect() as writer:
         session = "insert into sessions (engine_id, session_id, user_id, version, create_time,"
-        session += " update_time, expire_time) values (1, '{}', '42', 1, now(), now(), now())"
+        session += " update_time, shown_update_time, expire_time)"
+        session += " values (1, '{}', '42', 1, now(), now(), now(), now())"
         await writer.execute(text(session.format("a")))
         await writer.commit()
         async with database.transaction() as sweep:
-            assert await totals.add_up(sweep, clock.now(), 10) == 1
+            assert await totals.add_up(sweep, 10) == 1
             writing = asyncio.create_task(writer.execute(text(session.format("b"))))
             await until_waiting(database)
         await writing

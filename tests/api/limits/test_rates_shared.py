@@ -344,9 +344,9 @@ async def test_buckets_that_are_full_again_are_removed(
     await pass_seconds(database, clock, claims.FULL_AFTER.total_seconds())
     await service.charge(KEY, None, 1)
     async with database.transaction() as session:
-        assert await claims.remove_full(session, clock.now(), 2) == 2
+        assert await claims.remove_full(session, 2) == 2
     assert await count(database, RateBucketRow) == (2,)
     async with database.transaction() as session:
-        assert await claims.remove_full(session, clock.now(), 2) == 1
-        assert await claims.remove_full(session, clock.now(), 2) == 0
+        assert await claims.remove_full(session, 2) == 1
+        assert await claims.remove_full(session, 2) == 0
     assert await count(database, RateBucketRow) == (1,)

@@ -13,7 +13,8 @@ from app.core.ids import new_id
 from app.core.names import EngineName
 from app.db.session import Database
 from app.memories import ledger
-from app.memories.changes import CONTENT_FIELDS, Change, Creation, Deletion, Writing, Written
+from app.memories.changes import Change, Creation, Deletion, Writing, Written
+from app.memories.columns import no_content
 from app.memories.schemas import DEFAULT_MEMORY_TYPE, PROFILE_TYPE, scope_hash
 from app.memories.tables import MemoryRow, MemoryVectorRow, RevisionLabelRow, RevisionRow
 from app.memories.vectors import Vector
@@ -44,8 +45,7 @@ def writing(clock: FixedClock) -> Writing:
 
 
 def content(fact: str | None, **fields: object) -> dict[str, Any]:
-    empty: dict[str, Any] = {**dict.fromkeys(CONTENT_FIELDS), "topics": [], "user_metadata": {}}
-    return {**empty, "fact": fact, **fields}
+    return {**no_content(), "fact": fact, **fields}
 
 
 def vector(*values: float) -> Vector:

@@ -1,12 +1,10 @@
-"""Creating by one statement, and getting by one: what they do is what the longer ways do."""
+"""Creating by one statement, and getting by one; `test_path_equivalence` has every field."""
 
 import asyncio
-from datetime import timedelta
 from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import event, text
 
 from app.core.clock import FixedClock
 from app.core.names import EngineName
@@ -32,10 +30,6 @@ FULL: dict[str, Any] = {
     "ttl": "3600s",
 }
 SMALL: dict[str, Any] = {"fact": "I like tea.", "scope": {"user_id": "42"}}
-_TABLES = ("memories", "memory_vectors", "memory_revisions", "operations", "audit_events")
-# What differs between two that are made one after another.
-_OWN = {"memory_id", "revision_id", "operation_id", "event_id", "resource", "operation"}
-_OWN |= {"response", "request_id"}
 
 
 async def create(client: httpx.AsyncClient, body: dict[str, Any], **params: str) -> dict[str, Any]:
@@ -51,45 +45,6 @@ async def known(client: httpx.AsyncClient) -> None:
     """The process knows the engine, and the model that serves it."""
     for _ in range(2):
         await create(client, SMALL)
-
-
-@pytest.fixture
-def statements(database: Database) -> list[str]:
-    """What goes by way of the session."""
-    found: list[str] = []
-
-    @event.listens_for(database.engine.sync_engine, "before_cursor_execute")
-    def note(*arguments: Any) -> None:
-        found.append(arguments[2])
-
-    return found
-
-
-async def newest(database: Database) -> dict[str, dict[str, Any]]:
-    """Return of each table the row that was inserted last, without what is its own."""
-    found = {}
-    async with database.transaction() as session:
-        for table in _TABLES:
-            order = "order by xmin::text::bigint desc, ctid desc limit 1"
-            statement = text(f"select to_jsonb(t) from {table} t {order}")
-            row = (await session.execute(statement)).scalar_one()
-            found[table] = {name: value for name, value in row.items() if name not in _OWN}
-    return found
-
-
-@pytest.mark.usefixtures("known")
-@pytest.mark.parametrize("body", [FULL, SMALL], ids=["full", "small"])
-async def test_one_statement_writes_what_several_write(
-    client: httpx.AsyncClient, database: Database, statements: list[str], body: dict[str, Any]
-) -> None:
-    await create(client, body, requestId="repeated")
-    assert any("INSERT INTO operations" in one for one in statements)
-    step_by_step = await newest(database)
-    statements.clear()
-    await create(client, body)
-    assert not any("INSERT" in one.upper() for one in statements)
-    at_once = await newest(database)
-    assert at_once == step_by_step
 
 
 @pytest.mark.usefixtures("known")
@@ -120,24 +75,6 @@ async def test_a_changed_configuration_counts_at_once(
     await configure(client, ttlConfig={"defaultTtl": "86400s"})
     done = await create(client, SMALL)
     assert done["response"]["expireTime"] == after(clock, days=1)
-
-
-@pytest.mark.usefixtures("known")
-async def test_a_deleted_engine_takes_no_more(client: httpx.AsyncClient) -> None:
-    assert (await client.delete(str(client.base_url).rstrip("/") + "?force=true")).is_success
-    refused = await client.post("memories", json=SMALL)
-    assert refused.status_code == 404
-
-
-@pytest.mark.usefixtures("known")
-async def test_the_id_of_an_expired_memory_is_free(
-    client: httpx.AsyncClient, clock: FixedClock
-) -> None:
-    await create(client, {**SMALL, "ttl": "60s"}, memoryId="again")
-    taken = await client.post("memories", params={"memoryId": "again"}, json=SMALL)
-    assert taken.status_code == 409
-    clock.advance(timedelta(minutes=2))
-    await create(client, SMALL, memoryId="again")
 
 
 @pytest.mark.usefixtures("known")

@@ -3,11 +3,13 @@
 from datetime import timedelta
 
 import httpx
+import pytest
 from sqlalchemy import select
 
 from app.core.clock import FixedClock
 from app.db.session import Database
 from app.memories.tables import MemoryRow, MemoryVectorRow, RevisionLabelRow, RevisionRow
+from app.operations.runner import Runner
 from app.operations.tables import OperationRow
 from app.settings import Settings
 from tests.support.bank import (
@@ -22,6 +24,7 @@ from tests.support.bank import (
     retrieved,
     roll_back,
 )
+from tests.support.engines import API
 from tests.support.operations import create_memory, path_of
 
 DERIVED = (MemoryRow, MemoryVectorRow, RevisionRow, RevisionLabelRow)
@@ -50,7 +53,7 @@ async def test_delete_answers_an_operation_with_empty(client: httpx.AsyncClient)
         "done": True,
         "response": {"@type": "type.googleapis.com/google.protobuf.Empty"},
     }
-    assert operation["name"].startswith(f"{ENGINE}/operations/")
+    assert operation["name"].startswith(f"{ENGINE}{path}/operations/")
 
 
 async def test_a_deleted_memory_is_in_no_read(client: httpx.AsyncClient) -> None:
@@ -158,3 +161,37 @@ async def test_a_deletion_without_revisions_says_so(
     assert await history(client, path) == []
     clock.advance(settings.recovery_window - timedelta(seconds=1))
     assert await history(client, path) == []
+
+
+@pytest.mark.parametrize("permanent", ["false", "true"])
+async def test_its_operation_is_named_below_the_memory_and_served_by_both_names(
+    client: httpx.AsyncClient, permanent: str
+) -> None:
+    name = (await create_memory(client, "I like tea."))["name"]
+    operation = ok(await client.delete(path_of(name), params={"permanent": permanent}))
+    operation_id = operation["name"].rpartition("/")[2]
+    assert operation["name"] == f"{name}/operations/{operation_id}"
+    below_engine = f"{name.partition('/memories/')[0]}/operations/{operation_id}"
+    for one in (operation["name"], below_engine):
+        for method, verb in (("GET", ""), ("POST", ":wait")):
+            assert ok(await client.request(method, f"{API}/{one}{verb}")) == operation
+        assert ok(await client.post(f"{API}/{one}:cancel")) == {}
+    (listed, *_) = ok(await client.get("/operations"))["operations"]
+    assert listed["name"] == operation["name"]
+    assert ok(await client.delete(f"{API}/{operation['name']}")) == {}
+    assert refusal(await client.get(f"{API}/{below_engine}")) == GONE
+
+
+async def test_a_deletion_is_undone_by_either_name_of_its_operation(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    for part in ("/memories/", "/operations/"):
+        path = path_of((await create_memory(client, "I like tea."))["name"])
+        operation = ok(await client.delete(path))
+        engine, _, tail = operation["name"].partition("/memories/")
+        other = f"{engine}/operations/{tail.rpartition('/')[2]}"
+        asked = operation["name"] if part == "/memories/" else other
+        undone = ok(await client.post(f"{API}/{asked}:undo"))
+        assert undone["metadata"]["undoneOperation"] == operation["name"]
+        await runner.run_pending()
+        assert ok(await client.get(path))["fact"] == "I like tea."

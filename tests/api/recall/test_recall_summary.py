@@ -159,7 +159,7 @@ async def test_an_answer_that_rests_on_nothing_is_an_error_and_paid_for(
 ) -> None:
     script.append({"text": "Made up.", "seqs": seqs})
     answer = await _ask(client, path)
-    assert refusal(answer) == (500, "INTERNAL", Reason.MODEL_OUTPUT_INVALID)
+    assert refusal(answer) == (502, "UNAVAILABLE", Reason.MODEL_OUTPUT_INVALID)
     assert "Made up" not in answer.text
     assert await _used(database) == [("scripted:1", 1)]
 

@@ -11,7 +11,7 @@ from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.llm.scripted import ScriptedEmbedder
 from app.memories import ledger
-from app.memories.changes import CONTENT_FIELDS, Creation
+from app.memories.changes import Creation
 from app.memories.schemas import DEFAULT_MEMORY_TYPE, RevisionFields
 from app.memories.service import MemoryService
 from app.memories.vectors import Vector
@@ -19,7 +19,6 @@ from app.reembedding import jobs
 from app.reembedding.service import ReembeddingService
 from app.reembedding.work import Backlog
 from app.resources import Resources
-from tests.support.bank import Json
 from tests.support.embedding import NEW, OLD, Changed, NewEmbedder, changed, stored_vectors
 from tests.support.operations import USER, create_memory
 
@@ -55,8 +54,7 @@ class SlowWriter:
     async def _write(self) -> None:
         service = MemoryService.of(self._resources)
         (values,) = await self._embedder.embed(["I am slow."])
-        empty: Json = {**dict.fromkeys(CONTENT_FIELDS), "topics": [], "user_metadata": {}}
-        content = {**empty, "fact": "I am slow."}
+        content = {"fact": "I am slow."}
         vector = Vector(values, OLD)
         async with self._resources.db.transaction() as session:
             engine = await engines.get(session, FIRST, Lock.SHARED)
@@ -127,8 +125,7 @@ async def test_a_vector_that_came_too_late_is_not_kept(resources: Resources, now
     assert vector is not None
     assert vector.model_id == OLD
     await now.reembedded()
-    empty: Json = {**dict.fromkeys(CONTENT_FIELDS), "topics": [], "user_metadata": {}}
-    content = {**empty, "fact": "I am late."}
+    content = {"fact": "I am late."}
     async with resources.db.transaction() as session:
         engine = await engines.get(session, FIRST, Lock.SHARED)
         writing = service.writing_for(engine, "17", service.clock.now(), RevisionFields())

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from typing_extensions import override
 
-from app.core.errors import FailedPrecondition, Internal, Reason, Unavailable
+from app.core.errors import BadGateway, FailedPrecondition, Reason, Unavailable
 from app.llm.ports import Vectors
 from app.llm.scripted import ScriptedEmbedder
 from app.memories.tables import UnembeddedRow
@@ -57,7 +57,7 @@ def now(resources: Resources, embedder: ScriptedEmbedder, picky: Picky) -> Chang
     "error",
     [
         FailedPrecondition("No.", Reason.MODEL_REFUSED),
-        Internal("A vector without direction.", Reason.MODEL_OUTPUT_INVALID),
+        BadGateway("A vector without direction.", Reason.MODEL_OUTPUT_INVALID),
     ],
 )
 async def test_what_it_refuses_is_passed_over_and_named(

@@ -72,6 +72,6 @@ async def test_a_sweep_does_not_wait_for_a_revision_that_is_being_removed(
     async with database.engine.begin() as other:
         await other.execute(revisions.with_for_update())
         async with asyncio.timeout(2), database.transaction() as session:
-            assert await remove_expired_revisions(session, clock.now(), 10) == 0
+            assert await remove_expired_revisions(session, 10) == 0
     async with database.transaction() as session:
-        assert await remove_expired_revisions(session, clock.now(), 10) == 1
+        assert await remove_expired_revisions(session, 10) == 1

@@ -17,6 +17,7 @@ from tests.support.ingestion import IDLE, OSLO, TEA, ended, event, hears, ingest
 from tests.support.scripted import written_by
 
 FOR_GOOD = {"force": True, "permanent": True}
+SOFTLY = {"force": True}
 MINE = 'scope.user_id="42"'
 OVERLAP = rule(event_count=2, overlap_event_count=1)
 
@@ -25,14 +26,18 @@ async def _purge(client: httpx.AsyncClient, **body: object) -> Json:
     return ok(await client.post("/memories:purge", json=body))
 
 
+BOTH_WAYS = pytest.mark.parametrize("how", [SOFTLY, FOR_GOOD], ids=["softly", "for good"])
+
+
+@BOTH_WAYS
 @pytest.mark.parametrize(
     "scopes", [MINE, r'scope="{\"user_id\": \"42\"}"', 'scope.user_id=~"4."', 'scope:"user_id"']
 )
 async def test_a_scope_is_erased_with_its_buffered_events(
-    client: httpx.AsyncClient, runner: Runner, database: Database, scopes: str
+    client: httpx.AsyncClient, runner: Runner, database: Database, scopes: str, how: Json
 ) -> None:
     operation = await ingest(client, TEA, event(OSLO, "a"), **IDLE)
-    purged = await _purge(client, filter=scopes, **FOR_GOOD)
+    purged = await _purge(client, filter=scopes, **how)
     assert purged["metadata"]["erasedEventCount"] == 2
     assert await count(database, StreamRow, StreamEventRow) == (0, 0)
     # Who waits for the events learns at once that there is nothing left to do.
@@ -43,28 +48,45 @@ async def test_a_scope_is_erased_with_its_buffered_events(
     assert again["metadata"]["duplicateEventCount"] == 0
 
 
+async def test_what_was_purged_does_not_come_back_with_the_next_flush(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    await ingest(client, TEA, **IDLE)
+    await _purge(client, filter=MINE, **SOFTLY)
+    await ended(client, runner, await ingest(client, forceFlush=True))
+    assert await listed(client) == []
+    # What comes after the purge is new.
+    await ended(client, runner, await ingest(client, OSLO, forceFlush=True))
+    assert await listed(client) == [OSLO]
+
+
+@BOTH_WAYS
 async def test_so_are_the_texts_that_an_overlap_has_kept(
-    client: httpx.AsyncClient, runner: Runner, database: Database
+    client: httpx.AsyncClient, runner: Runner, database: Database, how: Json
 ) -> None:
     await ended(client, runner, await ingest(client, event(TEA, "a"), event(OSLO, "b"), **OVERLAP))
-    purged = await _purge(client, filter=MINE, **FOR_GOOD)
+    purged = await _purge(client, filter=MINE, **how)
     assert purged["metadata"]["erasedEventCount"] == 1
     assert purged["response"]["purgeCount"] == 2
     assert await count(database, StreamEventRow) == (0,)
 
 
-async def test_other_scopes_are_left_alone(client: httpx.AsyncClient, database: Database) -> None:
+@BOTH_WAYS
+async def test_other_scopes_are_left_alone(
+    client: httpx.AsyncClient, database: Database, how: Json
+) -> None:
     await ingest(client, TEA, **IDLE)
-    await _purge(client, filter='scope.user_id="43"', **FOR_GOOD)
+    await _purge(client, filter='scope.user_id="43"', **how)
     assert await count(database, StreamRow, StreamEventRow) == (1, 1)
 
 
 @pytest.mark.parametrize(
     "body",
     [
-        {"filter": MINE, "force": True},
-        {"filter": MINE, "permanent": True},
+        {"filter": f'{MINE} AND fact:"tea"', **SOFTLY},
         {"filter": f'{MINE} AND fact:"tea"', **FOR_GOOD},
+        {"filterGroups": [{"filters": [{"key": "src", "value": {"string_value": "mail"}}]}]}
+        | SOFTLY,
         {
             "filter": MINE,
             "filterGroups": [{"filters": [{"key": "src", "value": {"string_value": "mail"}}]}],
@@ -76,19 +98,32 @@ async def test_what_asks_for_less_leaves_events_alone(
     client: httpx.AsyncClient, database: Database, body: Json
 ) -> None:
     await ingest(client, TEA, **IDLE)
-    assert "erasedEventCount" not in (await _purge(client, **body))["metadata"]
+    metadata = (await _purge(client, **body))["metadata"]
+    assert "erasedEventCount" not in metadata
+    assert metadata["keptEventCount"] == 1
     assert await count(database, StreamRow, StreamEventRow) == (1, 1)
 
 
+@pytest.mark.parametrize("body", [{}, {"permanent": True}])
+async def test_what_only_counts_erases_none(
+    client: httpx.AsyncClient, database: Database, body: Json
+) -> None:
+    await ingest(client, TEA, **IDLE)
+    metadata = (await _purge(client, filter=MINE, **body))["metadata"]
+    assert not {"erasedEventCount", "keptEventCount"} & metadata.keys()
+    assert await count(database, StreamRow, StreamEventRow) == (1, 1)
+
+
+@BOTH_WAYS
 async def test_what_runs_meanwhile_writes_nothing(
-    client: httpx.AsyncClient, resources: Resources
+    client: httpx.AsyncClient, resources: Resources, how: Json
 ) -> None:
     purges: list[Json] = []
 
     class Meddling(ScriptedTextModel):
         @override
         async def ask(self, prompt: Prompt, output: type[OutputT], meter: Meter) -> OutputT:
-            purges.append(await _purge(client, filter=MINE, **FOR_GOOD))
+            purges.append(await _purge(client, filter=MINE, **how))
             return await super().ask(prompt, output, meter)
 
     runner = make_runner(written_by(resources, Meddling(hears)))

@@ -10,7 +10,7 @@ from app.core.names import EngineName
 from app.db.session import Database
 from app.llm.scripted import ScriptedEmbedder
 from app.memories import ledger
-from app.memories.changes import CONTENT_FIELDS, Creation, Writing
+from app.memories.changes import Creation, Writing
 from app.memories.schemas import DEFAULT_MEMORY_TYPE, scope_hash
 from app.memories.vectors import Vector
 from app.resources import Resources
@@ -42,14 +42,12 @@ async def database(resources: Resources, clock: FixedClock, embedder: ScriptedEm
         revision_expire_time=clock.now() + timedelta(days=1),
     )
     facts = [f"Fact {number}" for number in range(MANY)]
-    empty = {
-        **dict.fromkeys(CONTENT_FIELDS),
-        "topics": [{"managedMemoryTopic": "USER_PREFERENCES"}],
-    }
-    empty["user_metadata"] = {}
+    topics = [{"managedMemoryTopic": "USER_PREFERENCES"}]
     vectors = await embedder.embed(facts)
     wanted = [
-        Creation(None, SCOPE, DEFAULT_MEMORY_TYPE, {**empty, "fact": fact}, None, Vector(vector))
+        Creation(
+            None, SCOPE, DEFAULT_MEMORY_TYPE, {"fact": fact, "topics": topics}, None, Vector(vector)
+        )
         for fact, vector in zip(facts, vectors, strict=True)
     ]
     async with resources.db.transaction() as session:

@@ -1,13 +1,14 @@
 """Searches past the session: what they find is what all others find."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import event
 
 from app.db.session import Database
 from tests.support.bank import configure, ok
+from tests.support.statements import statements_on
 
 SCOPE = {"user_id": "42"}
 FACTS = (
@@ -30,15 +31,10 @@ async def bank(client: httpx.AsyncClient) -> httpx.AsyncClient:
 
 
 @pytest.fixture
-def statements(database: Database) -> list[str]:
+def statements(database: Database) -> Iterator[list[str]]:
     """What goes by way of the session."""
-    found: list[str] = []
-
-    @event.listens_for(database.engine.sync_engine, "before_cursor_execute")
-    def note(*arguments: Any) -> None:
-        found.append(arguments[2])
-
-    return found
+    with statements_on(database, "") as found:
+        yield found
 
 
 async def search(client: httpx.AsyncClient, query: str, **fields: Any) -> list[dict[str, Any]]:
@@ -61,7 +57,8 @@ async def test_it_finds_what_a_filtered_search_finds(
     statements.clear()
     assert await search(bank, query) == filtered
     assert len(filtered) == 4
-    assert statements == []
+    # Whether a key has ended is asked for again where the machine is slow.
+    assert [one for one in statements if "api_key_changes" not in one] == []
 
 
 async def test_a_changed_configuration_counts_at_once(bank: httpx.AsyncClient) -> None:
@@ -99,15 +96,17 @@ async def newest(client: httpx.AsyncClient, **fields: Any) -> dict[str, Any]:
 async def test_the_newest_and_their_pages_are_those_of_a_filtered_retrieval(
     bank: httpx.AsyncClient, statements: list[str]
 ) -> None:
-    params = {"simpleRetrievalParams": {"pageSize": 2}}
+    params = {"simpleRetrievalParams": {"pageSize": 2, "pageToken": ""}}
     filtered = await newest(bank, filter='create_time>"2000-01-01T00:00:00Z"', **params)
     assert any("memories" in one for one in statements)
     statements.clear()
     page = await newest(bank, **params)
-    assert statements == []
+    # Whether a key has ended is asked for again where the machine is slow.
+    assert [one for one in statements if "api_key_changes" not in one] == []
     assert page["retrievedMemories"] == filtered["retrievedMemories"]
     whole = await newest(bank)
-    assert statements == []
+    # Whether a key has ended is asked for again where the machine is slow.
+    assert [one for one in statements if "api_key_changes" not in one] == []
     assert "nextPageToken" not in whole
     following = {"pageSize": 4, "pageToken": page["nextPageToken"]}
     rest = await newest(bank, simpleRetrievalParams=following)

@@ -78,18 +78,25 @@ async def test_without_parameters_up_to_100_and_never_a_token(client: httpx.Asyn
     assert len((await _page(client, {}))[0]) == 3
     assert len((await _page(client, {"page_size": 0}))[0]) == 3
     for size in (101, 1_000_000):
-        facts, token = await _page(client, {"pageSize": size})
+        facts, token = await _page(client, {"pageSize": size, "pageToken": ""})
         assert len(facts) == 100
         rest, end = await _page(client, {"pageSize": size, "pageToken": token})
         assert (len(rest), end) == (1, "")
 
 
-async def test_a_caller_that_did_not_page_gets_no_token(
+async def test_a_token_is_answered_to_one_that_was_sent(
     client: httpx.AsyncClient, clock: FixedClock
 ) -> None:
+    """An empty one asks for the first page; the official client's pager can send none."""
     await _spaced(client, clock, 4)
-    assert await _page(client, {}) == (["3", "2", "1"], "")
-    assert await _page(client, {"page_token": ""}) == (["3", "2", "1"], "")
+    unpaged: tuple[Json, ...] = ({}, {"page_size": 3}, {"page_size": 3, "page_token": None})
+    for params in unpaged:
+        assert await _page(client, params) == (["3", "2", "1"], "")
+    paged: tuple[Json, ...] = ({"page_token": ""}, {"pageSize": 3, "pageToken": ""})
+    for params in paged:
+        facts, token = await _page(client, params)
+        assert facts == ["3", "2", "1"]
+        assert await _page(client, {"page_token": token}) == (["0"], "")
 
 
 async def test_pages_hold_each_memory_once_while_rows_are_inserted(
@@ -111,7 +118,7 @@ async def test_a_token_is_bound_to_scope_and_filters(
     client: httpx.AsyncClient, clock: FixedClock
 ) -> None:
     await _spaced(client, clock, 3)
-    _, token = await _page(client, {"page_size": 1})
+    _, token = await _page(client, {"page_size": 1, "page_token": ""})
     paged: Json = {"pageToken": token, "pageSize": 1}
     assert (await _page(client, paged))[0] == ["1"]
     for other in ({"scope": {"user_id": "7"}}, {"filter": 'fact="1"'}):

@@ -123,7 +123,12 @@ async def test_several_searches_find_by_it_what_they_find_without(
         found = await find_nearest_to_each(
             session, query, key.model_id, vectors, 5, index=ScopeIndex(16)
         )
-    assert found == exact
+    for near, nearest in zip(found, exact, strict=True):
+        assert len(near) == len(nearest)
+        # The graph is made with chance, and may pass over one.
+        same = [one for one in near if one in nearest]
+        assert len(same) >= len(nearest) - 1
+        assert same == [one for one in nearest if one in near]
 
 
 @pytest.mark.usefixtures("filled")

@@ -52,17 +52,17 @@ async def test_a_sweep_goes_on_with_the_others_and_says_so(
     await _derive(database)
     clock.advance(timedelta(seconds=3))
     impatient = settings.model_copy(update={"database_statement_timeout_seconds": 0.5})
-    sweeping = Database(open_engine(database_url, impatient))
+    sweeping = Database(open_engine(database_url, impatient)).at(clock)
     try:
         with psycopg.connect(database_url) as holding:
             # What was made of the first cannot be marked meanwhile.
             holding.execute("select 1 from task_artifacts where namespace = 'd' for update")
             with capture_logs() as lines:
-                await sweeps.remove_expired(sweeping, clock.now(), _LIMIT)
+                await sweeps.remove_expired(sweeping, timedelta(), _LIMIT)
         (line,) = [one for one in lines if one["event"] == "sweep.failed"]
         assert (line["what"], line["reason"]) == ("artifacts", Reason.DATABASE_UNAVAILABLE)
         assert await _left(database) == ["d", "n"]
-        await sweeps.remove_expired(sweeping, clock.now(), _LIMIT)
+        await sweeps.remove_expired(sweeping, timedelta(), _LIMIT)
         assert await _left(database) == ["d"]
     finally:
         await sweeping.close()

@@ -219,16 +219,15 @@ class TestSmall:
         assert await held(database) == await recounted(database)
 
 
-@pytest.mark.parametrize(
-    "header", [{"Content-Range": "bytes 5-5/10"}, {"Content-Encoding": "gzip"}]
-)
-async def test_what_is_a_part_or_packed_is_not_kept_as_the_whole(
-    client: httpx.AsyncClient, database: Database, header: dict[str, str]
+async def test_what_is_a_part_or_compressed_is_not_kept_as_the_whole(
+    client: httpx.AsyncClient, database: Database
 ) -> None:
-    answer = await upload(client, b"x", headers=header)
+    answer = await upload(client, b"x", headers={"Content-Range": "bytes 5-5/10"})
     assert refusal(answer) == BAD
     violations = answer.json()["error"]["details"][1]["fieldViolations"]
-    assert [one["field"] for one in violations] == [*header]
+    assert [one["field"] for one in violations] == ["Content-Range"]
+    answer = await upload(client, b"x", headers={"Content-Encoding": "gzip"})
+    assert answer.status_code == 415
     assert await stored(database) == NOTHING
     ok(await upload(client, b"x", headers={"Content-Encoding": "identity"}))
 

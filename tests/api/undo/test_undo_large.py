@@ -2,7 +2,6 @@
 
 import time
 from datetime import timedelta
-from typing import Any
 
 import httpx
 import pytest
@@ -12,7 +11,7 @@ from app.core.names import EngineName
 from app.db.session import Database
 from app.llm.scripted import ScriptedEmbedder
 from app.memories import ledger
-from app.memories.changes import CONTENT_FIELDS, Creation, Writing
+from app.memories.changes import Creation, Writing
 from app.memories.schemas import DEFAULT_MEMORY_TYPE
 from app.memories.vectors import Vector
 from app.operations.runner import Runner
@@ -36,7 +35,6 @@ def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
 async def _fill(database: Database, clock: FixedClock, embedder: ScriptedEmbedder) -> None:
     facts = [f"Fact number {number}" for number in range(MANY)]
     vectors = await embedder.embed(facts)
-    empty: dict[str, Any] = {**dict.fromkeys(CONTENT_FIELDS), "topics": [], "user_metadata": {}}
     writing = Writing(
         engine=EngineName.parse(ENGINE),
         now=clock.now(),
@@ -46,7 +44,7 @@ async def _fill(database: Database, clock: FixedClock, embedder: ScriptedEmbedde
         revision_expire_time=clock.now() + timedelta(days=365),
     )
     wanted = [
-        Creation(None, USER, DEFAULT_MEMORY_TYPE, {**empty, "fact": fact}, None, Vector(vector))
+        Creation(None, USER, DEFAULT_MEMORY_TYPE, {"fact": fact}, None, Vector(vector))
         for fact, vector in zip(facts, vectors, strict=True)
     ]
     async with database.transaction() as session:

@@ -28,7 +28,7 @@ def settings(data_dir: Path) -> Settings:
 async def _check(resources: Resources, engine_id: int = 1) -> None:
     async with resources.db.snapshot() as session:
         service = UsageService.of(resources)
-        await service.check_budget(session, engine_id, resources.clock.now())
+        await service.check_budget(session, engine_id)
 
 
 async def _refused(resources: Resources) -> ResourceExhausted:
@@ -91,7 +91,7 @@ async def test_without_a_budget_nothing_is_refused(
     await record(database, unbounded, clock.now(), mini=Usage(1, 10**12, 10**12, 1))
     service = UsageService(database, clock, unbounded)
     async with database.snapshot() as session:
-        await service.check_budget(session, 1, clock.now())
+        await service.check_budget(session, 1)
 
 
 async def test_usage_tells_of_the_budget_of_today(

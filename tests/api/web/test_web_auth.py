@@ -64,14 +64,14 @@ async def test_no_route_answers_without_a_key(app: FastAPI, stranger: httpx.Asyn
         assert refusal(answer) == _INVALID, (method, path)
 
 
-async def test_only_the_two_probes_are_public(stranger: httpx.AsyncClient) -> None:
-    assert {"/healthz", "/readyz"} == PUBLIC_PATHS
+async def test_only_the_front_page_and_the_probes_are_public(stranger: httpx.AsyncClient) -> None:
+    assert {"/", "/healthz", "/readyz"} == PUBLIC_PATHS
     for path in PUBLIC_PATHS:
         assert (await stranger.get(path)).status_code == 200
 
 
 @pytest.mark.parametrize(
-    "path", ["/healthz/", "/healthz/x", "/readyz/../metrics", "//healthz", "/HEALTHZ", "/"]
+    "path", ["/healthz//", "/healthz/x", "/readyz/../metrics", "//healthz", "/HEALTHZ", "/x"]
 )
 async def test_no_spelling_of_a_public_path_opens_another(
     stranger: httpx.AsyncClient, path: str

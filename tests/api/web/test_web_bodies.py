@@ -6,6 +6,7 @@ import threading
 import httpx
 import pytest
 from fastapi import FastAPI
+from starlette.types import Receive, Scope, Send
 
 from app.core.errors import Reason
 from app.settings import Settings
@@ -179,6 +180,20 @@ async def test_a_long_body_is_checked_beside_the_event_loop(
     assert (await _post(client, _MEMORY + b" " * 300_000)).status_code == 200
     assert refusal(await _post(client, b"{" + b" " * 300_000)) == _NOT_JSON
     assert threads == [True, False, False]
+
+
+async def test_a_body_is_kept_no_longer_than_its_request(app: FastAPI) -> None:
+    """A connection that has ended keeps the scope of its last request for a while."""
+    scopes: list[Scope] = []
+
+    async def noting(scope: Scope, receive: Receive, send: Send) -> None:
+        scopes.append(scope)
+        await app(scope, receive, send)
+
+    for body in (_MEMORY, b'{"x": 1}'):
+        await call(noting, Sent("POST", b"/v1/reasoningEngines/1/memories", body=body))
+        assert "json" not in scopes[-1]["state"]
+    assert "caller" in scopes[-1]["state"]
 
 
 async def test_a_long_body_is_taken_and_refused_as_any(client: httpx.AsyncClient) -> None:

@@ -1,7 +1,7 @@
 """Bodies that come too slowly, or not to their end."""
 
 import asyncio
-from typing import Any
+from collections.abc import AsyncIterator
 
 import httpx
 import pytest
@@ -10,42 +10,23 @@ from starlette.types import Message, Receive, Scope, Send
 
 from app.core.errors import Reason
 from app.web.body import JsonBody
-from tests.support.asgi import ADMIN
+from app.web.incoming import Pace
 from tests.support.bank import ok
 from tests.support.engines import COLLECTION
+from tests.support.senders import GONE, Sender, piece, scope_of
+from tests.support.steady import steady_time
 
-_PIECE: Message = {"type": "http.request", "body": b'{"a": ', "more_body": True}
-_END: Message = {"type": "http.request", "body": b"1}", "more_body": False}
-_GONE: Message = {"type": "http.disconnect"}
+_PIECE = piece(b'{"a": ')
+_END = piece(b"1}", is_last=True)
 _PUT_OFF = 0.01
+_MIN_BYTES = 100
 
 
-class _Client:
-    """Sends messages, and then nothing more."""
-
-    def __init__(self, *messages: Message, pause_seconds: float = 0) -> None:
-        self._messages = list(messages)
-        self._pause_seconds = pause_seconds
-        self.answers: list[Message] = []
-
-    async def receive(self) -> Message:
-        if not self._messages:
-            await asyncio.Event().wait()
-        await asyncio.sleep(self._pause_seconds)
-        return self._messages.pop(0)
-
-    async def send(self, message: Message) -> None:
-        self.answers.append(message)
-
-    @property
-    def status(self) -> int:
-        found: int = self.answers[0]["status"]
-        return found
-
-
-def _scope(path: str = "/", length: bytes = b"8", **fields: Any) -> Scope:
-    headers = [ADMIN, (b"host", b"test"), (b"content-length", length)]
-    return {"type": "http", "method": "POST", "path": path, "headers": headers, **fields}
+@pytest.fixture(autouse=True)
+async def steady() -> AsyncIterator[None]:
+    """Times that a slow machine does not use up."""
+    async with steady_time():
+        yield
 
 
 async def _echo(_: Scope, receive: Receive, send: Send) -> None:
@@ -54,38 +35,80 @@ async def _echo(_: Scope, receive: Receive, send: Send) -> None:
     await send({"type": "http.response.body", "body": message["body"]})
 
 
-async def test_a_body_that_does_not_come_is_answered_with_408() -> None:
-    client = _Client(_PIECE)
-    await JsonBody(_echo, 100, _PUT_OFF)(_scope(), client.receive, client.send)
+def _json_body(seconds: float, app: object = _echo, min_bytes: int = 0) -> JsonBody:
+    return JsonBody(app, 100_000, Pace(seconds, min_bytes))  # type: ignore[arg-type]  # one of these
+
+
+@pytest.fixture
+def looked_at_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a second of a body last a hundredth of it."""
+    monkeypatch.setattr("app.web.incoming._LOOK_SECONDS", 0.01)
+
+
+async def test_a_body_that_does_not_come_is_answered_with_408(app: FastAPI) -> None:
+    client = Sender(_PIECE)
+    await _json_body(_PUT_OFF)(scope_of(app=app), client.receive, client.send)
     assert client.status == 408
-    assert (b"connection", b"close") in client.answers[0]["headers"]
-    assert Reason.REQUEST_TOO_SLOW.encode() in client.answers[1]["body"]
+    assert client.headers[b"connection"] == b"close"
+    assert Reason.REQUEST_TOO_SLOW.encode() in client.body
 
 
-async def test_the_time_is_that_of_the_whole_body() -> None:
+async def test_the_time_is_that_of_the_whole_body(app: FastAPI) -> None:
     """Each piece comes soon enough after the one before."""
-    client = _Client(*[{**_PIECE, "body": b" "}] * 50, pause_seconds=0.05)
-    await JsonBody(_echo, 100, 0.2)(_scope(length=b"50"), client.receive, client.send)
+    client = Sender(*[piece(b" ")] * 50, pause_seconds=0.05)
+    await _json_body(0.2)(scope_of(app=app, length=50), client.receive, client.send)
     assert client.status == 408
 
 
-async def test_the_time_is_up_once_the_body_is_there() -> None:
+async def test_the_time_is_up_once_the_body_is_there(app: FastAPI) -> None:
+    seconds = 0.5
+
     async def slow(_: Scope, receive: Receive, send: Send) -> None:
-        await asyncio.sleep(10 * _PUT_OFF)
+        await asyncio.sleep(2 * seconds)
         await _echo(_, receive, send)
 
-    client = _Client(_PIECE, _END)
-    await JsonBody(slow, 100, _PUT_OFF)(_scope(), client.receive, client.send)
+    client = Sender(_PIECE, _END)
+    await _json_body(seconds, slow)(scope_of(app=app), client.receive, client.send)
     assert client.status == 200
-    assert client.answers[1]["body"] == b'{"a": 1}'
+    assert client.body == b'{"a": 1}'
 
 
-@pytest.mark.parametrize("messages", [[_GONE], [_PIECE, _GONE], [{**_PIECE, "body": b""}, _GONE]])
-async def test_a_request_whose_body_was_broken_off_is_not_passed_on(
-    messages: list[Message],
+@pytest.mark.usefixtures("looked_at_often")
+@pytest.mark.parametrize("length", [2_000, None])
+async def test_a_body_that_drips_is_answered_with_408_long_before_its_time_is_up(
+    app: FastAPI, length: int | None
 ) -> None:
-    client = _Client(*messages)
-    await JsonBody(_echo, 100, 60)(_scope(), client.receive, client.send)
+    client = Sender(*[piece(b" ")] * 2_000, pause_seconds=0.01)
+    scope = scope_of(app=app, length=length)
+    await _json_body(60, min_bytes=_MIN_BYTES)(scope, client.receive, client.send)
+    assert client.status == 408
+    assert client.headers[b"connection"] == b"close"
+    assert b"more slowly than 100 bytes a second" in client.body
+
+
+@pytest.mark.usefixtures("looked_at_often")
+async def test_a_body_that_stops_after_a_good_beginning_is_answered_with_408(app: FastAPI) -> None:
+    client = Sender(piece(b" " * 20 * _MIN_BYTES))
+    scope = scope_of(app=app, length=50_000)
+    await _json_body(60, min_bytes=_MIN_BYTES)(scope, client.receive, client.send)
+    assert client.status == 408
+
+
+@pytest.mark.usefixtures("looked_at_often")
+async def test_a_slow_client_that_keeps_its_pace_is_served(app: FastAPI) -> None:
+    pieces = [piece(b" " * 5 * _MIN_BYTES)] * 50
+    client = Sender(*pieces, _PIECE, _END, pause_seconds=0.01)
+    scope = scope_of(app=app, length=50 * 5 * _MIN_BYTES + 8)
+    await _json_body(60, min_bytes=_MIN_BYTES)(scope, client.receive, client.send)
+    assert client.status == 200
+
+
+@pytest.mark.parametrize("messages", [[GONE], [_PIECE, GONE], [{**_PIECE, "body": b""}, GONE]])
+async def test_a_request_whose_body_was_broken_off_is_not_passed_on(
+    app: FastAPI, messages: list[Message]
+) -> None:
+    client = Sender(*messages)
+    await _json_body(60)(scope_of(app=app), client.receive, client.send)
     assert client.status == 400
 
 
@@ -94,9 +117,8 @@ async def test_an_engine_whose_configuration_was_broken_off_is_not_created(
 ) -> None:
     """Its body may be left out: one that was lost must not be taken for none."""
     before = ok(await client.get(COLLECTION))
-    path = COLLECTION.removeprefix("http://test")
-    scope = _scope(path, raw_path=path.encode(), query_string=b"", root_path="", scheme="http")
-    sender = _Client(_PIECE, _GONE)
+    sender = Sender(_PIECE, GONE)
+    scope = scope_of(COLLECTION.removeprefix("http://test"))
     await app(scope, sender.receive, sender.send)
     assert sender.status == 400
     assert ok(await client.get(COLLECTION)) == before

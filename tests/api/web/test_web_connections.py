@@ -5,7 +5,7 @@ What the whole service does with slow clients is in tests/faults/test_slow_clien
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field, replace
 
@@ -15,7 +15,9 @@ from starlette.types import Message, Receive, Scope, Send
 
 from app.core.errors import Reason
 from app.web.connections import CLOSED, Bounds, connections
+from app.web.room import is_reserved
 from tests.support.sockets import SOON_SECONDS, Answer, Peer, connected, request
+from tests.support.steady import steady_time
 
 _SHORT = 0.3
 _LONG = 60.0
@@ -27,7 +29,13 @@ _RELAXED = Bounds(
     send_seconds=_LONG,
     max_header_bytes=_HEADER_BYTES,
     max_connections=100,
+    reserved_connections=0,
 )
+_EARLY: dict[str, list[tuple[bytes, bytes]]] = {
+    "/early": [],
+    "/refused": [(b"connection", b"close")],
+}
+"""Paths whose body is not read, and the headers of the answer."""
 _NOT_HTTP = (400, Reason.REQUEST_NOT_HTTP)
 _TOO_LARGE = (431, Reason.HEADERS_TOO_LARGE)
 _TOO_SLOW = (408, Reason.REQUEST_TOO_SLOW)
@@ -40,11 +48,20 @@ class _App:
     go_on: asyncio.Event = field(default_factory=asyncio.Event)
     """Set before `/wait` answers."""
     asked: list[str] = field(default_factory=list)
+    has_bodies: bool = False
+    """Whether somebody has many bodies under way, which are not slow."""
+    given_up: list[str] = field(default_factory=list)
+    """What was asked for, to make room."""
+
+    def give_up_body(self, *, slow: bool) -> bool:
+        self.given_up.append("slow" if slow else "any")
+        return self.has_bodies and not slow
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         self.asked.append(scope["path"])
-        if scope["path"] == "/early":
-            await _answer(send, b"early")
+        if scope["path"] in _EARLY:
+            told = b"reserved" if is_reserved(scope) else b"early"
+            await _answer(send, told, _EARLY[scope["path"]])
             return
         body = await self._body(receive)
         if body is None:
@@ -88,9 +105,9 @@ async def _send_pieces(send: Send) -> None:
     await send({"type": "http.response.body", "body": b"."})
 
 
-async def _answer(send: Send, body: bytes) -> None:
+async def _answer(send: Send, body: bytes, headers: Sequence[tuple[bytes, bytes]] = ()) -> None:
     length = (b"content-length", str(len(body)).encode())
-    await send({"type": "http.response.start", "status": 200, "headers": [length]})
+    await send({"type": "http.response.start", "status": 200, "headers": [length, *headers]})
     await send({"type": "http.response.body", "body": body})
 
 
@@ -99,12 +116,19 @@ def app() -> _App:
     return _App()
 
 
+@pytest.fixture(autouse=True)
+async def steady() -> AsyncIterator[None]:
+    """Times that a slow machine does not use up."""
+    async with steady_time():
+        yield
+
+
 @asynccontextmanager
 async def _serving(app: _App, **bounds: float) -> AsyncIterator[int]:
     """Serve on a free port, which is given."""
     config = uvicorn.Config(
         app,
-        http=connections(replace(_RELAXED, **bounds)),  # type: ignore[arg-type]  # of any field
+        http=connections(replace(_RELAXED, **bounds), app.give_up_body),  # type: ignore[arg-type]  # of any field
         ws="none",
         log_config=None,
         lifespan="off",
@@ -275,6 +299,12 @@ async def test_who_takes_an_answer_slowly_has_all_of_it(app: _App) -> None:
         b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         b"hello\r\n\r\n",
         b"GET / HTTP/9.9\r\n\r\n",
+        b"GET /\r\n\r\n",
+        b"GET / HTTP/0.9\r\nhost: test\r\n\r\n",
+        b"POST / HTTP/2.0\r\nhost: test\r\ncontent-length: 0\r\n\r\n",
+        request("/", "Host: other"),
+        request("http://other/"),
+        request("http://test:8000/"),
         b"GET /\xff HTTP/1.1\r\nhost: \x00\r\n\r\n",
         b"CONNECT other:443 HTTP/1.1\r\nhost: other:443\r\n\r\n",
         request("/", "Content-Length: 1", "Content-Length: 2", method="POST"),
@@ -285,9 +315,28 @@ async def test_what_is_no_request_is_answered_with_400(app: _App, sent: bytes) -
     before = _closed("not_http")
     async with _serving(app) as port, connected(port) as peer:
         await peer.send(sent)
-        assert await _told(peer) == _NOT_HTTP
+        answer = await peer.answer()
+        assert answer.headers["x-content-type-options"] == "nosniff"
+        assert answer.headers["cache-control"] == "no-store"
+        assert (answer.status, answer.reason) == _NOT_HTTP
+        assert await peer.is_closed()
     assert app.asked == []
     assert _closed("not_http") == before + 1
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        b"GET /good HTTP/1.0\r\n\r\n",
+        request("/good", "Host: test"),
+        request("http://test/good"),
+        request("/good?to=http://other/"),
+    ],
+)
+async def test_a_request_names_one_host_or_none(app: _App, sent: bytes) -> None:
+    async with _serving(app) as port, connected(port) as peer:
+        await peer.send(sent)
+        assert (await peer.answer()).body == b"/good"
 
 
 async def test_a_request_before_garbage_has_its_answer(app: _App) -> None:
@@ -452,4 +501,105 @@ async def test_where_all_are_being_served_another_is_told_to_come_back(app: _App
             assert await another.is_closed()
         app.go_on.set()
         assert [(await peer.answer()).status for peer in peers] == [200] * 3
+        assert (await _served(port)).status == 200
+
+
+@asynccontextmanager
+async def _busy(app: _App, port: int, count: int) -> AsyncIterator[list[Peer]]:
+    """Have so many requests under way while the block runs."""
+    async with AsyncExitStack() as stack:
+        peers = []
+        for number in range(count):
+            peers.append(await stack.enter_async_context(connected(port)))
+            await peers[-1].send(request("/wait"))
+            while app.asked.count("/wait") <= number:  # noqa: ASYNC110 - a look is enough
+                await asyncio.sleep(0.01)
+        yield peers
+        app.go_on.set()
+        assert [(await peer.answer()).status for peer in peers] == [200] * count
+
+
+async def test_the_reserve_serves_one_request_of_a_connection_and_says_so(app: _App) -> None:
+    async with (
+        _serving(app, max_connections=5, reserved_connections=2) as port,
+        _busy(app, port, 3),
+    ):
+        for _ in range(5):
+            async with connected(port) as peer:
+                await peer.send(request("/early") + request("/hidden"))
+                answer = await peer.answer()
+                assert (answer.body, answer.headers["connection"]) == (b"reserved", "close")
+                assert await peer.is_closed()
+    assert "/hidden" not in app.asked
+
+
+async def test_where_there_is_room_nothing_comes_from_the_reserve(app: _App) -> None:
+    async with (
+        _serving(app, max_connections=5, reserved_connections=2) as port,
+        _busy(app, port, 2),
+        connected(port) as peer,
+    ):
+        for _ in range(3):
+            await peer.send(request("/early"))
+            assert (await peer.answer()).body == b"early"
+
+
+async def test_who_is_silent_does_not_keep_the_reserve_from_others(
+    app: _App, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.web.connections._RESERVED_HEADER_SECONDS", _SHORT)
+    async with (
+        _serving(app, max_connections=3, reserved_connections=2) as port,
+        _busy(app, port, 1),
+        AsyncExitStack() as stack,
+    ):
+        silent = [await stack.enter_async_context(connected(port)) for _ in range(4)]
+        assert (await _served(port, "/early")).body == b"reserved"
+        assert all([await peer.is_closed() for peer in silent])
+
+
+async def test_where_the_reserve_is_busy_too_another_is_told_to_come_back(app: _App) -> None:
+    async with (
+        _serving(app, max_connections=3, reserved_connections=1) as port,
+        _busy(app, port, 3),
+        connected(port) as another,
+    ):
+        assert await _told(another) == (503, Reason.TOO_MANY_CONNECTIONS)
+
+
+async def test_a_body_that_is_given_up_makes_room(app: _App) -> None:
+    app.has_bodies = True
+    async with (
+        _serving(app, max_connections=3, reserved_connections=1) as port,
+        _busy(app, port, 2),
+    ):
+        assert (await _served(port, "/early")).body == b"early"
+    assert app.given_up == ["slow", "any"]
+
+
+# The rest of a body that is not read
+
+
+async def test_who_is_refused_while_sending_can_read_why(app: _App) -> None:
+    async with _serving(app) as port, connected(port) as peer:
+        await peer.send(request("/refused", "Content-Length: 50000000", method="POST"))
+        sending = asyncio.create_task(peer.drip(b"x" * 500_000, 0))
+        await asyncio.sleep(_SHORT)
+        answer = await peer.answer()
+        assert (answer.body, answer.headers["connection"]) == (b"early", "close")
+        assert await peer.is_closed()
+        await sending
+    assert app.asked == ["/refused"]
+
+
+async def test_connections_that_wait_for_their_end_take_no_room_from_others(app: _App) -> None:
+    async with (
+        _serving(app, max_connections=2) as port,
+        _busy(app, port, 1),
+        AsyncExitStack() as stack,
+    ):
+        for _ in range(50):
+            peer = await stack.enter_async_context(connected(port))
+            await peer.send(request("/refused", "Content-Length: 1000", method="POST"))
+            assert (await peer.answer()).body == b"early"
         assert (await _served(port)).status == 200

@@ -2,13 +2,15 @@
 
 import shutil
 import tempfile
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from datetime import timedelta
 from pathlib import Path
+from typing import Any
 
 import httpx
 import pytest
 
-from app.access.service import AccessService
+from app.access.service import AccessService, KeyService
 from app.core.clock import FixedClock
 from app.core.errors import Reason
 from app.db import migrate
@@ -25,10 +27,15 @@ from app.worker import make_runner
 from tests.conftest import ADMIN_KEY
 from tests.support.engines import API, COLLECTION, FIRST
 from tests.support.errors import refusal
+from tests.support.keys import client_with, id_of, make_key
 from tests.support.operations import USER
 
+_METRICS = "http://test/metrics"
 _AWAY = (503, "UNAVAILABLE", Reason.DATABASE_UNAVAILABLE)
 _MEMORY = {"fact": "I like tea.", "scope": USER}
+_SOURCE = {"scope": USER, "directMemoriesSource": {"directMemories": [{"fact": "I like milk."}]}}
+_UP = "memory_bank_database_up"
+_DUE = "memory_bank_operations_due"
 _REQUESTS = [
     ("GET", FIRST, None),
     ("POST", COLLECTION, {}),
@@ -81,13 +88,12 @@ async def test_requests_fail_while_the_database_is_away_and_work_when_it_is_back
     service: Resources, postgres: EmbeddedPostgres, own_settings: Settings
 ) -> None:
     runner: Runner = make_runner(service)
-    source = {"scope": USER, "directMemoriesSource": {"directMemories": [{"fact": "I like milk."}]}}
     async with httpx.AsyncClient(
         transport=httpx.ASGITransport(app=create_app(service)),
         headers={"Authorization": f"Bearer {ADMIN_KEY}"},
     ) as client:
         created = (await client.post(f"{FIRST}/memories", json=_MEMORY)).json()["response"]
-        queued = (await client.post(f"{FIRST}/memories:generate", json=source)).json()
+        queued = (await client.post(f"{FIRST}/memories:generate", json=_SOURCE)).json()
         postgres.stop()
         for method, url, body in _REQUESTS:
             answer = await client.request(method, url, json=body)
@@ -106,3 +112,66 @@ async def test_requests_fail_while_the_database_is_away_and_work_when_it_is_back
             await runner.run_pending()
             done = (await client.get(f"{API}/{queued['name']}")).json()
             assert done["response"]["generatedMemories"]
+
+
+def _gauge(answer: httpx.Response, name: str) -> float:
+    assert answer.status_code == 200, answer.text
+    (line,) = [line for line in answer.text.splitlines() if line.startswith(f"{name} ")]
+    return float(line.rpartition(" ")[2])
+
+
+async def test_metrics_are_read_while_the_database_is_away_by_who_has_read_them_lately(
+    service: Resources, postgres: EmbeddedPostgres, own_settings: Settings, clock: FixedClock
+) -> None:
+    """Health and metrics need no database."""
+    app = create_app(service)
+    other = await make_key(service.db, clock.now(), permissions=["metrics.get"])
+    async with client_with(app, ADMIN_KEY) as client, client_with(app, other) as stranger:
+        assert (await client.post(f"{FIRST}/memories:generate", json=_SOURCE)).status_code == 200
+        before = await client.get(_METRICS)
+        assert _gauge(before, _UP) == 1
+        assert _gauge(before, _DUE) == 1
+        postgres.stop()
+        clock.advance(timedelta(minutes=14))
+        away = await client.get(_METRICS)
+        assert _gauge(away, _UP) == 0
+        assert _gauge(away, _DUE) == 1
+        assert 'memory_bank_database_errors_total{sqlstate="08000"}' in away.text
+        assert refusal(await stranger.get(_METRICS)) == _AWAY
+        assert refusal(await client.get(FIRST)) == _AWAY
+        clock.advance(timedelta(minutes=2))
+        assert refusal(await client.get(_METRICS)) == _AWAY
+        with EmbeddedPostgres(own_settings):
+            assert _gauge(await client.get(_METRICS), _UP) == 1
+
+
+async def _revoke_here(client: httpx.AsyncClient, service: Resources, key: str) -> None:
+    del service
+    assert (await client.post(f"{API}/keys/{id_of(key)}:revoke")).status_code == 200
+
+
+async def _rotate_here(client: httpx.AsyncClient, service: Resources, key: str) -> None:
+    del service
+    body = {"gracePeriod": "0s"}
+    assert (await client.post(f"{API}/keys/{id_of(key)}:rotate", json=body)).status_code == 200
+
+
+async def _revoke_elsewhere(client: httpx.AsyncClient, service: Resources, key: str) -> None:
+    """Revoke it in another process; this one sees, when it is asked next, that a key has ended."""
+    await KeyService(service.db, service.clock).revoke(id_of(key))
+    assert (await client.get(FIRST)).status_code == 200
+
+
+@pytest.mark.parametrize("end", [_revoke_here, _rotate_here, _revoke_elsewhere])
+async def test_a_key_that_has_ended_reads_no_metrics_while_the_database_is_away(
+    service: Resources, postgres: EmbeddedPostgres, clock: FixedClock, end: Callable[..., Any]
+) -> None:
+    app = create_app(service)
+    key = await make_key(service.db, clock.now(), permissions=["metrics.get"])
+    async with client_with(app, ADMIN_KEY) as client, client_with(app, key) as reader:
+        assert (await reader.get(_METRICS)).status_code == 200
+        clock.advance(timedelta(seconds=2))
+        await end(client, service, key)
+        postgres.stop()
+        clock.advance(timedelta(seconds=2))
+        assert refusal(await reader.get(_METRICS)) == _AWAY

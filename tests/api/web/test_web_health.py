@@ -56,7 +56,14 @@ async def test_what_is_ready_says_of_what_it_consists(client: httpx.AsyncClient)
     assert answer.status_code == 200
     assert answer.json() == {
         "status": "ok",
-        "checks": {"database": "ok", "schema": "ok", "embedder": "ok", "model": "scripted/1"},
+        "checks": {
+            "database": "ok",
+            "schema": "ok",
+            "writes": "ok",
+            "embedder": "scripted/1",
+            "model": "scripted/1",
+            "writer": "builtin-rules/1",
+        },
     }
 
 
@@ -68,6 +75,7 @@ async def test_nothing_is_ready_while_the_model_loads(resources: Resources) -> N
         assert _checks(await client.get(_READY)) == {
             "database": "ok",
             "schema": "ok",
+            "writes": "ok",
             "embedder": "loading",
         }
         assert (await client.get(_HEALTH)).status_code == 200

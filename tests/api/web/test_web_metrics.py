@@ -23,6 +23,7 @@ from app.web.metrics import GaugeRefresh
 from tests.conftest import START
 from tests.support.keys import client_with, id_of, make_key
 from tests.support.operations import USER
+from tests.support.sockets import SOON_SECONDS
 from tests.support.usage import LOCAL, MINI, record
 
 _URL = "http://test/metrics"
@@ -31,6 +32,12 @@ _OLDEST = "memory_bank_operations_oldest_due_seconds"
 _PENDING = "memory_bank_ingestion_pending_events"
 _WAITED = "memory_bank_ingestion_oldest_pending_seconds"
 _READ = 'memory_bank_gauges_read_timestamp_seconds{source="%s"}'
+
+
+@pytest.fixture(autouse=True)
+def patient(app: FastAPI) -> None:
+    """Let answers wait for a database that is slow because the machine is."""
+    app.state.gauges._wait_seconds = SOON_SECONDS
 
 
 async def _value(client: httpx.AsyncClient, series: str) -> float:

@@ -120,7 +120,14 @@ async def test_a_host_that_is_not_that_of_the_origin_is_none_of_its_own(
 
 @pytest.mark.parametrize(
     ("site", "expected"),
-    [("same-origin", 200), ("none", 403), ("cross-site", 403), ("same-site", 403), ("x", 403)],
+    [
+        ("same-origin", 200),
+        ("Same-Origin", 200),
+        ("none", 403),
+        ("cross-site", 403),
+        ("same-site", 403),
+        ("x", 403),
+    ],
 )
 async def test_the_browser_knows_better_than_names_of_hosts_which_page_is_its_own(
     client: httpx.AsyncClient, site: str, expected: int
@@ -138,6 +145,7 @@ async def test_the_browser_knows_better_than_names_of_hosts_which_page_is_its_ow
     ("method", "mode", "dest", "expected"),
     [
         ("GET", "navigate", "document", 200),
+        ("GET", "Navigate", "DOCUMENT", 200),
         ("GET", "navigate", "iframe", 403),
         ("GET", "no-cors", "image", 403),
         ("GET", "no-cors", "script", 403),
@@ -149,7 +157,7 @@ async def test_the_browser_knows_better_than_names_of_hosts_which_page_is_its_ow
 async def test_of_what_other_pages_cause_without_an_origin_only_a_link_is_followed(
     client: httpx.AsyncClient, method: str, mode: str, dest: str, expected: int
 ) -> None:
-    for site in ("cross-site", "same-site"):
+    for site in ("cross-site", "same-site", "Cross-Site", "SAME-SITE"):
         headers = {"Sec-Fetch-Site": site, "Sec-Fetch-Mode": mode, "Sec-Fetch-Dest": dest, **_BASIC}
         answer = await client.request(method, "http://test/docs", headers=headers)
         assert answer.status_code == expected

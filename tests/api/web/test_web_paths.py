@@ -81,7 +81,6 @@ async def test_a_known_method_that_is_not_served_says_so(
 @pytest.mark.parametrize(
     "url",
     [
-        "http://test/",
         "http://test/v1",
         "http://test/v1/",
         "http://test/v2/reasoningEngines/1",
@@ -102,11 +101,57 @@ async def test_a_path_that_is_not_there_says_so(client: httpx.AsyncClient, url: 
     assert refusal(await client.get(url)) == NO_PATH
 
 
-@pytest.mark.parametrize("path", ["", "/memories", "/memories/x", "/operations"])
-async def test_a_trailing_slash_is_another_path(client: httpx.AsyncClient, path: str) -> None:
+async def test_a_slash_at_the_end_of_a_path_has_no_meaning(client: httpx.AsyncClient) -> None:
     """A redirect would lose the body of some clients, and the key of others."""
-    for method in ("GET", "POST"):
-        assert refusal(await client.request(method, f"{FIRST}{path}/")) == NO_PATH
+    body = {"fact": "I like tea.", "scope": USER}
+    made = await client.post(f"{FIRST}/memories/", params={"memoryId": "m"}, json=body)
+    assert made.json()["response"]["name"] == f"{_NAME}/memories/m"
+    for path in (FIRST, f"{FIRST}/memories", f"{FIRST}/memories/m", "http://test/healthz",
+                 "http://test/openapi.json", f"{API}/keys"):  # fmt: skip
+        with_slash = await client.get(f"{path}/")
+        assert (with_slash.status_code, with_slash.json()) == (200, (await client.get(path)).json())
+    assert (await client.post(f"{FIRST}/memories:retrieve/", json={"scope": USER})).is_success
+    assert refusal(await client.get(f"{FIRST}/memories//")) == NO_PATH
+    # One that is written so is part of an id.
+    assert refusal(await client.get(f"{FIRST}/memories/m%2F")) == NO_PATH
+
+
+@pytest.mark.parametrize(
+    ("url", "said"),
+    [
+        ("http://test/v2/x", '"v2" is unknown at the beginning, where the API has docs, healthz,'),
+        ("http://test/v1/foo", '"foo" is unknown after v1, where the API has auditEvents, keys, '),
+        (f"{API}/projects/p", "something is missing after projects/{project}, where the API has"),
+        (f"{API}/projects/p/x/l", '"x" is unknown after projects/{project}, where the API has loc'),
+        (f"{FIRST}/memoriez", '"memoriez" is unknown after reasoningEngines/{engine}, where the A'),
+        (f"{FIRST}/memoriez/x/y", '"memoriez" is unknown after reasoningEngines/{engine}, '),
+        (f"{FIRST}/memories:recall", '":recall" is unknown after {engine}/memories, where the API'),
+        (f"{FIRST}//memories", '"" is unknown after reasoningEngines/{engine}, where the API has '),
+        (f"{FIRST}/contextCosts", "after {engine}/contextCosts, where the API has :estimate."),
+        (f"{FIRST}/toolSpecs/x", '"x" is unknown after {engine}/toolSpecs, where the API has noth'),
+        (f"{FIRST}/%C3%A9%22", r'"\u00e9\"" is unknown after'),
+        (f"{FIRST}/{'x' * 9_000}", f'"{"x" * 80}" is unknown after'),
+        ("http://test/docs/x", '"x" is unknown after docs, where the API has assets.'),
+    ],
+)
+async def test_a_wrong_path_is_told_which_part_of_it_is_unknown(
+    client: httpx.AsyncClient, url: str, said: str
+) -> None:
+    answer = await client.get(url)
+    assert refusal(answer) == NO_PATH
+    assert said in answer.json()["error"]["message"]
+    assert len(answer.content) < 1_000
+    # Whether what it names is there makes no difference.
+    other = await client.get(url.replace("reasoningEngines/1/", "reasoningEngines/2/"))
+    assert other.json() == answer.json()
+
+
+async def test_a_verb_that_could_be_part_of_an_id_is_told_too(client: httpx.AsyncClient) -> None:
+    answer = await client.post(f"{FIRST}/memories/x:rolback", json={})
+    assert refusal(answer) == NO_PATH
+    said = '":rolback" is unknown after memories/{memory}, where the API has :rollback.'
+    assert answer.json()["error"]["message"] == f"No such path: {said}"
+    assert refusal(await client.get(f"{FIRST}/memories/x:rolback")) == NOT_FOUND
 
 
 @pytest.mark.parametrize(

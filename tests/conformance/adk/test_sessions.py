@@ -1,6 +1,7 @@
 """The stock session service of the ADK. Source: wire specification, sections 13 and 17."""
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ from tests.conformance.adk.conftest import APP, Adk
 from tests.support.official import last_part, refused
 
 START = 1_767_323_045.5
-STATE: dict[str, Any] = {"a_b": 1, "cD": [1, {"x": None}], "user:name": "Ann", "app:v": 2.5}
+STATE: dict[str, Any] = {"a_b": 1, "cD": [1, {"x": None}], "user:name": "Ann", "n": 2.5}
 USAGE = {"prompt_token_count": 3, "candidates_token_count": 4, "total_token_count": 7}
 TEXT = {"content": {"role": "user", "parts": [{"text": "A seat, please. ✈"}]}}
 CALL = {
@@ -222,6 +223,7 @@ async def test_sessions_are_listed_by_user(adk: Adk) -> None:
 
 async def test_sessions_are_ordered_by_their_last_event(adk: Adk) -> None:
     first, second = [await adk.sessions.create_session(**adk.who) for _ in range(2)]
-    await adk.sessions.append_event(first, _event())
+    since_start = datetime.now(UTC).timestamp() - START
+    await adk.sessions.append_event(first, _event(after=since_start))
     found = (await adk.sessions.list_sessions(**adk.who)).sessions
     assert [last_part(one.id) for one in found] == [second.id, first.id]

@@ -38,7 +38,7 @@ def test_a_line_that_is_too_long_is_told_and_not_kept() -> None:
     lines = Lines(5)
     for _ in range(10):
         assert list(lines.feed(b"123456")) == []
-        assert lines._rest == b""
+        assert lines._rest.getvalue() == b""
 
 
 async def _pieces(*pieces: bytes, error: Exception | None = None) -> AsyncIterator[bytes]:

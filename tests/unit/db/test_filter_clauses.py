@@ -121,6 +121,7 @@ def test_numbers_are_compared_as_numbers() -> None:
         ('scope="[]"', 7, "the value must be a JSON object of texts"),
         (r'scope="{\"a\": 1}"', 7, "the value must be a JSON object of texts"),
         (r'scope="{\"a\": \"\\u0000\"}"', 7, "the value must be a JSON object of texts"),
+        (r'scope="{\"a\": \"1\", \"a\": \"2\"}"', 7, "the value must be a JSON object of texts"),
         (r'scope="{\"\\ud800\": \"\"}"', 7, "the value must be a JSON object of texts"),
         (f'scope="{"[" * 3000}"', 7, "the value must be a JSON object of texts"),
         ('fact=~"("', 7, "a regular expression must have RE2 syntax."),

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Sequence
 import numpy as np
 import pytest
 
-from app.core.errors import FailedPrecondition, Internal, Reason, ServiceError, Unavailable
+from app.core.errors import BadGateway, FailedPrecondition, Reason, ServiceError, Unavailable
 from app.core.guard import transaction_open
 from app.llm.factory import open_embedder
 from app.llm.managed import ManagedEmbedder
@@ -108,7 +108,7 @@ async def test_a_partial_answer_to_one_batch_is_a_failure_of_all(
 ) -> None:
     server.will({}, rows(*([1.0] * 8 for _ in range(15))))
 
-    with pytest.raises(Internal, match="one vector for each of 16 texts"):
+    with pytest.raises(BadGateway, match="one vector for each of 16 texts"):
         await embedder.embed([f"text {number}" for number in range(40)])
 
 
@@ -181,7 +181,7 @@ async def test_what_are_no_vectors_is_a_failure(
 ) -> None:
     server.always(reply)
 
-    with pytest.raises(Internal) as failed:
+    with pytest.raises(BadGateway) as failed:
         await embedder.embed(["secret one", "secret two"])
 
     assert failed.value.reason is Reason.MODEL_OUTPUT_INVALID
@@ -194,7 +194,7 @@ async def test_a_model_that_changes_its_length_is_a_failure(
     await embedder.warm()
     server.always(rows([1.0, 0.0]))
 
-    with pytest.raises(Internal, match="2 dimensions after 8"):
+    with pytest.raises(BadGateway, match="2 dimensions after 8"):
         await embedder.embed(["a"])
 
 

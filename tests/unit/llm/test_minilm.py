@@ -14,8 +14,9 @@ from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
 from app.llm import embed_minilm
-from app.llm.embed_minilm import MiniLmEmbedder, _weights_folder
-from app.llm.minilm_model import MAX_TOKENS, _passes
+from app.llm.embed_minilm import MiniLmEmbedder, weights_folder
+from app.llm.minilm_graph import GraphBuilder
+from app.llm.minilm_model import MAX_TOKENS, MiniLmModel, _passes
 
 Array = NDArray[np.float64]
 
@@ -82,14 +83,46 @@ async def test_agrees_with_the_model_written_out_in_numpy(minilm: MiniLmEmbedder
         "",
         "多くの人が緑茶を飲む 🍵",
     ]
-    tokenizer = Tokenizer.from_file(str(_weights_folder() / "tokenizer.json"))
+    tokenizer = Tokenizer.from_file(str(weights_folder() / "tokenizer.json"))
     tokenizer.no_padding()
-    reference = Reference(_weights_folder())
+    reference = Reference(weights_folder())
 
     vectors = await minilm.embed(texts)
 
     expected = [reference.vector(tokenizer.encode(text).ids) for text in texts]
     np.testing.assert_allclose(vectors, expected, atol=1e-5)
+
+
+def test_the_graph_names_its_weights_by_their_place_in_the_file() -> None:
+    """A session copies what it is handed over as values, and maps what lies in a file."""
+    path = weights_folder() / "model.safetensors"
+    graph = GraphBuilder(path).build()
+    assert len(graph.SerializeToString()) < 50_000
+    weights = load_file(path)
+    content = path.read_bytes()
+    outside = [one for one in graph.graph.initializer if one.data_location == one.EXTERNAL]
+    assert {one.name for one in outside} <= weights.keys()
+    for one in outside:
+        place = {entry.key: entry.value for entry in one.external_data}
+        assert place["location"] == path.name
+        begin = int(place["offset"])
+        found = np.frombuffer(content[begin : begin + int(place["length"])], "<f4")
+        assert list(one.dims) == list(weights[one.name].shape)
+        np.testing.assert_array_equal(found, weights[one.name].ravel())
+    assert sum(math.prod(one.dims) for one in outside) > 0.99 * sum(
+        value.size for value in weights.values()
+    )
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="links need a privilege there")
+async def test_weights_that_are_linked_to_are_loaded(
+    tmp_path: Path, minilm: MiniLmEmbedder
+) -> None:
+    """Some installers link packages to a store."""
+    for file in weights_folder().iterdir():
+        (tmp_path / file.name).symlink_to(file)
+    linked = MiniLmModel(tmp_path)
+    np.testing.assert_array_equal(linked.vectors(["tea"]), await minilm.embed(["tea"]))
 
 
 @pytest.mark.parametrize(

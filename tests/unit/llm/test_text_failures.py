@@ -10,9 +10,9 @@ import pytest
 from structlog.testing import capture_logs
 
 from app.core.errors import (
+    BadGateway,
     DeadlineExceeded,
     FailedPrecondition,
-    Internal,
     Reason,
     ResourceExhausted,
     ServiceError,
@@ -223,7 +223,7 @@ async def test_a_reply_of_10_megabytes_is_not_read(
 
     failed = await failure(opened())
 
-    assert (type(failed), failed.reason) == (Internal, Reason.MODEL_OUTPUT_INVALID)
+    assert (type(failed), failed.reason) == (BadGateway, Reason.MODEL_OUTPUT_INVALID)
     assert "longer than is read" in failed.message
     assert len(server.seen) == 1
 

@@ -5,11 +5,14 @@ import json
 from typing import Any, Literal
 
 import pytest
+from prometheus_client import REGISTRY
 from pydantic import BaseModel, Field
+from structlog.testing import capture_logs
 
 from app.core.errors import FailedPrecondition, Reason
 from app.llm.ports import Meter, Prompt
 from app.llm.schema import small_schema
+from app.settings import OutputMode
 from tests.support.model_server import Behaviour, ModelServer, slow, status
 from tests.unit.llm.conftest import PROMPT, TEA, Likes, Open
 
@@ -92,18 +95,74 @@ async def test_the_second_call_of_a_tool_is_not_lost_in_silence(
 
 
 @pytest.mark.parametrize("code", [400, 422, 501])
-async def test_what_the_server_refuses_is_not_tried_again(
+async def test_what_the_server_refuses_three_times_is_not_tried_again(
     server: ModelServer, opened: Open, code: int
 ) -> None:
     server.refuses = {"response_format": code, "tools": code}
     model, meter = opened(), Meter()
 
-    for _ in range(2):
+    for _ in range(4):
         assert (await model.ask(PROMPT, Likes, meter)).facts == ["likes tea"]
 
     ways = [way(seen.body) for seen in server.seen]
-    assert ways == ["native", "tool", "prompt", "prompt"]
-    assert meter.total.calls == 4
+    assert ways == ["native", "tool", "prompt"] * 3 + ["prompt"]
+    assert meter.total.calls == 10
+
+
+async def test_a_refusal_now_and_then_takes_no_way_from_later_questions(
+    server: ModelServer, opened: Open
+) -> None:
+    model = opened()
+    for _ in range(4):
+        for refusals in (2, 0):
+            for _ in range(max(refusals, 1)):
+                server.will(*[status(400)] * min(refusals, 1), TEA)
+                await model.ask(PROMPT, Likes, Meter())
+
+    await model.ask(PROMPT, Likes, Meter())
+
+    assert way(server.seen[-1].body) == "native"
+    assert [way(seen.body) for seen in server.seen].count("tool") == 8
+
+
+def in_use(model: str) -> dict[str, float | None]:
+    """Return by which way the metrics say that a model is asked."""
+    labels = [{"model": model, "mode": mode.value} for mode in OutputMode if mode != "auto"]
+    name = "memory_bank_model_mode"
+    return {one["mode"]: REGISTRY.get_sample_value(name, one) for one in labels}
+
+
+async def test_a_way_that_was_given_up_is_tried_again_after_a_while(
+    server: ModelServer, opened: Open
+) -> None:
+    server.refuses = {"response_format": 400}
+    model = opened(model="openai:rested", model_mode_retry_seconds=0.3)
+    with capture_logs() as logs:
+        for _ in range(4):
+            await model.ask(PROMPT, Likes, Meter())
+        assert way(server.seen[-1].body) == "tool"
+        assert in_use("openai:rested") == {"native": 0, "tool": 1, "prompt": 0}
+
+        await asyncio.sleep(0.31)
+        count = len(server.seen)
+        await asyncio.gather(*(model.ask(PROMPT, Likes, Meter()) for _ in range(3)))
+        ways = sorted(way(seen.body) for seen in server.seen[count:])
+        assert ways == ["native", "tool", "tool", "tool"], "one question tries it for all"
+
+        server.refuses = {}
+        await asyncio.sleep(0.31)
+        for _ in range(2):
+            await model.ask(PROMPT, Likes, Meter())
+        assert way(server.seen[-1].body) == "native"
+        assert in_use("openai:rested") == {"native": 1, "tool": 0, "prompt": 0}
+
+    changes = [log for log in logs if log["event"] == "model.mode_changed"]
+    assert [(log["before"], log["mode"]) for log in changes] == [
+        ("native", "tool"),
+        ("tool", "native"),
+    ]
+    told = {name: changes[0][name] for name in ("model", "http_status", "provider_code")}
+    assert told == {"model": "openai:rested", "http_status": 400, "provider_code": None}
 
 
 @pytest.mark.parametrize("fields", [["response_format"], ["response_format", "tools"]])
@@ -129,6 +188,9 @@ async def test_a_refusal_for_another_reason_changes_nothing(
 ) -> None:
     server.always(status(code))
     model = opened()
+    for _ in range(2):
+        with pytest.raises(FailedPrecondition):
+            await model.ask(PROMPT, Likes, Meter())
     with pytest.raises(FailedPrecondition) as failed:
         await model.ask(PROMPT, Likes, Meter())
     server.always({"facts": []})

@@ -4,14 +4,17 @@ import asyncio
 import json
 from collections.abc import Callable
 from threading import current_thread, main_thread
+from typing import Self
 
 import pytest
 from pydantic import BaseModel, ConfigDict, PrivateAttr
+from typing_extensions import override
 
-from app.core.errors import Internal, Reason
+from app.core.errors import BadGateway, Reason
 from app.core.guard import transaction_open
 from app.llm.ports import Meter, Prompt, TextModel
 from app.llm.scripted import ScriptedTextModel
+from app.wire.model_text import ModelText, Told
 from tests.support.model_server import ModelServer
 from tests.unit.llm.conftest import PROMPT, TEA, Likes, Open
 
@@ -158,7 +161,7 @@ async def test_an_answer_that_is_invalid_twice_is_a_failure(saying: Scripted) ->
     meter = Meter()
     model = saying({"facts": "secret"}, {"facts": "secret"}, TEA)
 
-    with pytest.raises(Internal) as failed:
+    with pytest.raises(BadGateway) as failed:
         await model.ask(PROMPT, Likes, meter)
 
     assert failed.value.reason is Reason.MODEL_OUTPUT_INVALID
@@ -216,3 +219,64 @@ async def test_fields_may_be_called_as_those_of_schemas_and_calls(saying: Script
     found = await saying(answer).ask(PROMPT, Nested, Meter())
 
     assert found.model_dump() == answer
+
+
+class Short(Told):
+    summary: ModelText
+
+    @classmethod
+    @override
+    def of_prose(cls, text: str) -> Self:
+        return cls(summary=text)
+
+
+@pytest.mark.parametrize(
+    ("reply", "summary"),
+    [
+        ("Summary number 1.", "Summary number 1."),
+        ("  Ada met Bob.\n\nThey ate {cake}.  ", "Ada met Bob.\n\nThey ate {cake}."),
+        ("```\nAda met Bob.\n```", "Ada met Bob."),
+        ("```markdown\nAda met Bob.\n```", "Ada met Bob."),
+        ("<think>What {is} it?</think>\nAda met Bob.", "Ada met Bob."),
+        ('"Ada met Bob."', "Ada met Bob."),
+        ("[Ada] met Bob.", "[Ada] met Bob."),
+        ('Of course: {"summary": "Ada met Bob."}', "Ada met Bob."),
+        ({"summary": "Ada met Bob."}, "Ada met Bob."),
+    ],
+)
+async def test_prose_is_taken_where_one_text_is_asked_for(
+    saying: Scripted, reply: dict[str, object] | str, summary: str
+) -> None:
+    meter = Meter()
+
+    assert await saying(reply).ask(PROMPT, Short, meter) == Short(summary=summary)
+    assert calls(meter) == 1
+
+
+@pytest.mark.parametrize(
+    "reply",
+    [
+        "",
+        "``````",
+        "```\n```",
+        "<think>Ada met Bob.",
+        "null",
+        "[]",
+        '["Ada met Bob.", "They ate."]',
+        "{Ada} met Bob.",
+        '{"summary": "Ada met',
+        'Of course: {"summary": "Ada met',
+        '```json\n{"summary": "Ada met\n```',
+        Short.model_json_schema(),
+        "\x00",
+    ],
+)
+async def test_what_is_no_prose_is_asked_for_once_more(
+    saying: Scripted, reply: dict[str, object] | str
+) -> None:
+    meter = Meter()
+
+    found = await saying(reply, "Ada met Bob.").ask(PROMPT, Short, meter)
+
+    assert found == Short(summary="Ada met Bob.")
+    assert calls(meter) == 2

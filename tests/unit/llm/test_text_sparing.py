@@ -8,7 +8,7 @@ import pytest
 
 from app.core.errors import DeadlineExceeded, Reason, Unavailable
 from app.llm.ports import Meter, TextModel
-from app.llm.provider import Provider, RequestFailed
+from app.llm.provider import Provider, RequestFailed, Target
 from app.settings import Settings
 from tests.support.model_server import ModelServer, slow, status
 from tests.unit.llm.conftest import PROMPT, TEA, Likes, Open, failure
@@ -122,12 +122,12 @@ async def test_who_has_no_patience_is_told(server: ModelServer) -> None:
 
     server.will(status(500), slow(0.6, TEA))
     with pytest.raises(Unavailable):
-        await provider.call(send, deadline)
-    trial = asyncio.create_task(provider.call(send, deadline))
+        await provider.call(send, deadline, Target("a", "b", "c"))
+    trial = asyncio.create_task(provider.call(send, deadline, Target("a", "b", "c")))
     await asyncio.sleep(0.2)
     began = time.monotonic()
     with pytest.raises(Unavailable) as refused:
-        await provider.call(send, deadline)
+        await provider.call(send, deadline, Target("a", "b", "c"))
 
     assert refused.value.retry_after_seconds == 1
     assert 0.15 < time.monotonic() - began < 0.4

@@ -22,7 +22,7 @@ def test_strategies_by_exchange_have_their_defaults() -> None:
 
 def test_agent_summary_reserves_room_and_divides_three_to_one() -> None:
     given = rules("agent_summary")
-    assert (given.reserved, given.role) == (800, SummaryRole.ASSISTANT)
+    assert (given.reserved, given.role) == (800, SummaryRole.USER)
     assert given.summarising is not None
     assert (given.summarising.stm, given.summarising.lts) == (3, 1)
     assert (given.summarising.low_water, given.summarising.tokens) == (1.0, None)

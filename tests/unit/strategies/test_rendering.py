@@ -1,5 +1,6 @@
 """What a context looks like to a model, in each of the forms."""
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -12,6 +13,7 @@ from app.rules.sentences import CONTEXT_BEGIN, CONTEXT_END
 from app.sessions.spoken import Said, speaker_of, text_of
 from app.strategies.budgets import by_length
 from app.strategies.forms import Format, Source
+from app.strategies.marks import SUMMARY_BEGIN, SUMMARY_END, SUMMARY_NOTE
 from app.strategies.policies import Rules, rules_of
 from app.strategies.rendering import (
     CUT,
@@ -26,7 +28,7 @@ from app.wire.memory_policy import MemoryPolicy, Strategy, SummaryRole
 Json = dict[str, Any]
 
 RULES = rules_of(MemoryPolicy(strategy=Strategy.INCLUSIVE))
-OF_AGENT = replace(RULES, role=SummaryRole.ASSISTANT)
+OF_SYSTEM = replace(RULES, role=SummaryRole.SYSTEM)
 SESSION = "projects/p/locations/l/reasoningEngines/1/sessions/s"
 
 
@@ -77,6 +79,8 @@ ALL: Mapping[str, Any] = {
     "memories": [("m1", "I like tea.")],
     "pending": "And now?",
 }
+MET = f"{SUMMARY_BEGIN}\n{SUMMARY_NOTE}\nThey met.\n{SUMMARY_END}"
+ATE = f"{SUMMARY_BEGIN}\n{SUMMARY_NOTE}\nThey ate.\n{SUMMARY_END}"
 BLOCK = f"{CONTEXT_BEGIN}\n- I like tea.\n{CONTEXT_END}"
 
 
@@ -85,8 +89,8 @@ def test_messages_come_in_their_order_each_with_its_source() -> None:
     event = {"kind": "event", "event": f"{SESSION}/events/e3", "seq": 3}
     assert rendered["messages"][:4] == [
         {"role": "system", "content": "Be kind.", "source": {"kind": "system"}},
-        {"role": "system", "content": "They met.", "source": {"kind": "summary", "summary": "s1"}},
-        {"role": "system", "content": "They ate.", "source": {"kind": "summary", "summary": "s2"}},
+        {"role": "user", "content": MET, "source": {"kind": "summary", "summary": "s1"}},
+        {"role": "user", "content": ATE, "source": {"kind": "summary", "summary": "s2"}},
         {"role": "user", "content": "Hello", "source": event},
     ]
     assert [one["source"]["kind"] for one in rendered["messages"][4:]] == [
@@ -126,19 +130,18 @@ def test_three_exchanges_are_six_lines() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("joiner", "joined"), [("\n", "They met.\nThey ate."), ("", "They met.They ate.")]
-)
+@pytest.mark.parametrize(("joiner", "joined"), [("\n", f"{MET}\n{ATE}"), ("", f"{MET}{ATE}")])
 def test_a_text_has_everything_on_lines_of_its_own_and_summaries_joined(
     joiner: str, joined: str
 ) -> None:
     tool = said(4, "agent", result(n=1))
+    indented = re.sub(r"\n(?!<session)", "\n  ", joined)
     rules = replace(RULES, joiner=joiner, human_label="U")
     text = render(
         shown(user(3), tool, said(5, "system", {"text": "Late."}), **ALL), rules, Format.TEXT
     )
     assert text["text"] == (
-        f'Be kind.\n{joined}\nU: Hello\nTool: [result find {{"n":1}}]\nSystem: Late.\n{BLOCK}\n'
+        f'Be kind.\n{indented}\nU: Hello\nTool: [result find {{"n":1}}]\nSystem: Late.\n{BLOCK}\n'
         "U: And now?"
     )
 
@@ -294,8 +297,8 @@ def test_a_call_that_would_come_before_the_user_is_text_for_gemini() -> None:
 
 
 def test_gemini_has_its_instructions_apart_and_first() -> None:
-    rendered = gemini(user(3), said(4, "system", {"text": "Late."}), **ALL)
-    parts = [{"text": "Be kind."}, {"text": "They met."}, {"text": "They ate."}]
+    rendered = gemini(user(3), said(4, "system", {"text": "Late."}), rules=OF_SYSTEM, **ALL)
+    parts = [{"text": "Be kind."}, {"text": MET}, {"text": ATE}]
     assert rendered["systemInstruction"] == {"parts": parts}
     assert rendered["contents"] == [
         {"role": "user", "parts": [{"text": "Hello"}]},
@@ -307,12 +310,18 @@ def test_gemini_has_its_instructions_apart_and_first() -> None:
     assert kinds == ["system", "summary", "summary", "event", "event", "memory", "pending"]
 
 
-def test_summaries_of_the_assistant_are_turns_of_the_user_for_gemini() -> None:
-    rendered = gemini(agent(4), rules=OF_AGENT, summaries=[("s1", "They met.")])
-    assert rendered["contents"][0] == {"role": "user", "parts": [{"text": "[summary] They met."}]}
+@pytest.mark.parametrize("role", SummaryRole)
+def test_summaries_stand_in_the_role_of_the_policy_always_marked(role: SummaryRole) -> None:
+    rules = replace(RULES, role=role)
+    for form in (Format.MESSAGES, Format.OPENAI):
+        (message,) = render(shown(summaries=[("s1", "They met.")]), rules, form)["messages"]
+        assert (message["role"], message["content"]) == (role, MET)
+
+
+def test_summaries_of_the_user_are_turns_of_the_user_for_gemini() -> None:
+    rendered = gemini(agent(4), summaries=[("s1", "They met.")])
+    assert rendered["contents"][0] == {"role": "user", "parts": [{"text": MET}]}
     assert "systemInstruction" not in rendered
-    messages = render(shown(summaries=[("s1", "They met.")]), OF_AGENT, Format.OPENAI)["messages"]
-    assert messages == [{"role": "assistant", "content": "They met."}]
 
 
 def test_files_are_gemini_s_own_and_named_elsewhere() -> None:

@@ -57,7 +57,7 @@ def _shown(events: list[tuple[str, list[Json], bool]], summaries: int) -> Shown:
 def _rendered(
     events: list[tuple[str, list[Json], bool]], role: SummaryRole, form: Format, summaries: int = 1
 ) -> Json:
-    rules = rules_of(MemoryPolicy(strategy=Strategy.EVERY_N, lts_role=role))
+    rules = rules_of(MemoryPolicy(strategy=Strategy.EVERY_N, summary_role=role))
     return render(_shown(events, summaries), rules, form)
 
 
@@ -150,7 +150,7 @@ def test_gemini_is_sent_calls_after_the_user_and_as_many_results(
             assert None not in ids or ids == {None}
         before = content
     assert not any("functionCall" in one for one in before["parts"])
-    if rendered["contents"] and role is SummaryRole.ASSISTANT:
+    if rendered["contents"] and role is SummaryRole.USER:
         assert rendered["contents"][0]["role"] == "user"
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.core.errors import Internal, Reason, Unavailable
+from app.core.errors import BadGateway, Reason, Unavailable
 from app.llm.ports import Meter
 from app.llm.scripted import Asked, Reply, ScriptedTextModel
 from app.sessions.spoken import Said, Speaker
@@ -53,7 +53,7 @@ async def test_an_answer_of_which_nothing_can_be_kept_is_asked_for_again(nothing
     model = ScriptedTextModel([{"summary": nothing}, {"summary": "Tea\x00."}])
     assert await written(model, task(said("I like tea."))) == Summarised("Tea.")
     never = ScriptedTextModel([{"summary": nothing}] * 2)
-    with pytest.raises(Internal) as caught:
+    with pytest.raises(BadGateway) as caught:
         await written(never, task(said("I like tea.")))
     assert caught.value.reason is Reason.MODEL_OUTPUT_INVALID
 

@@ -138,7 +138,8 @@ _FAILURES: dict[str, tuple[Behaviour | str, tuple[int, str, Reason]]] = {
     "refuses": (status(400), (400, "FAILED_PRECONDITION", Reason.MODEL_REFUSED)),
     "wants no more": (status(429), (429, "RESOURCE_EXHAUSTED", Reason.MODEL_RATE_LIMITED)),
     "is slow": (slow(10, {}), (504, "DEADLINE_EXCEEDED", Reason.MODEL_TIMEOUT)),
-    "talks": ("Sure.", (500, "INTERNAL", Reason.MODEL_OUTPUT_INVALID)),
+    "talks nonsense": ("{Sure.", (502, "UNAVAILABLE", Reason.MODEL_OUTPUT_INVALID)),
+    "says nothing": ("``````", (502, "UNAVAILABLE", Reason.MODEL_OUTPUT_INVALID)),
 }
 
 
@@ -170,6 +171,16 @@ async def test_an_answer_in_prose_is_read(client: httpx.AsyncClient, server: Mod
     ok(await store(client, text_output(FACT)))
     server.will(prose(answered("42.", 1)))
     assert ok(await query(client))["answer"] == "42."
+
+
+async def test_an_answer_in_prose_alone_is_taken_without_citations(
+    client: httpx.AsyncClient, server: ModelServer
+) -> None:
+    ok(await store(client, text_output(FACT)))
+    server.will("It costs 42 coins.")
+    found = ok(await query(client))
+    assert (found["answer"], found["citations"]) == ("It costs 42 coins.", [])
+    assert found["usage"]["calls"] == len(server.seen) == 1
 
 
 class TestBudget:

@@ -45,6 +45,16 @@ async def test_a_text_that_fits_takes_one_call(
     assert _parts(server) == [f"{FACT}\n\n[b]\nTea."]
 
 
+async def test_a_model_that_only_ever_writes_prose_is_asked_once(
+    client: httpx.AsyncClient, server: ModelServer
+) -> None:
+    ok(await store(client, text_output(FACT)))
+    server.always("Summary number 1.")
+    found = ok(await summarize(client))
+    assert found["summary"] == "Summary number 1."
+    assert found["usage"]["calls"] == len(server.seen) == 1
+
+
 async def test_a_long_one_takes_several_each_with_the_summary_so_far(
     client: httpx.AsyncClient, server: ModelServer
 ) -> None:

@@ -1,0 +1,154 @@
+"""What a provider says of a request that failed, without what it repeats of the request (pure).
+
+Read from the reply itself, since each vendor's client makes something else of it: the shapes of
+OpenAI, Anthropic, Google, Ollama and vLLM, a page, or plain text.
+"""
+
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from html import unescape
+from typing import Any
+
+MAX_CHARS = 200
+_RUN_CHARS = 20
+"""So many characters in a row that stand in the prompt, too, are taken for a part of it."""
+_READ_CHARS = 1_000
+_CUT = "[...]"
+_MARKUP = re.compile(
+    r"<(script|style|head)\b.*?</\1\s*>|<!--.*?-->|<[^>]*>", re.DOTALL | re.IGNORECASE
+)
+_TITLE = re.compile(r"<title[^>]*>(.*?)</title", re.DOTALL | re.IGNORECASE)
+_PAGE = re.compile(r"\s*<(?:!doctype\s+)?html", re.IGNORECASE)
+_TOKEN = re.compile(r"[\w+/=*.\-\u2026]{8,}")
+_KEY_BEGINS = re.compile(r"(?:sk|pk|rk|omb|gsk|hf|xai|ghp|github_pat|xox.)[-_]|AIza|AKIA|eyJ")
+_LONG_CHARS = 20
+_NAME = re.compile(r"[\w.:/\-]{1,64}")
+
+
+@dataclass(frozen=True)
+class Words:
+    """What a provider says.
+
+    Attributes:
+        message: at most 200 characters; nothing of the prompt, and no key.
+        code, kind: the provider's own `code` and `type` of the failure.
+        is_page: whether the reply is a page for people.
+    """
+
+    message: str = ""
+    code: str | None = None
+    kind: str | None = None
+    is_page: bool = False
+
+
+SILENCE = Words()
+
+
+@dataclass(frozen=True)
+class Request:
+    """What a request sent that a reply may repeat.
+
+    Attributes:
+        texts: the prompt.
+        secrets: the keys that it was sent with.
+        model: the name of the model, which may be repeated.
+    """
+
+    texts: Collection[str]
+    secrets: Collection[str]
+    model: str
+
+
+def read(head: bytes, request: Request) -> Words:
+    """Read the beginning of a reply."""
+    text = head.decode(errors="replace")
+    if _PAGE.match(text):
+        title = _TITLE.search(text)
+        body = unescape(_MARKUP.sub(" ", text))
+        said = f"{unescape(title[1])}: {body}" if title else body
+        return Words(_shown(said, request), is_page=True)
+    error = _error(text)
+    if error is None:
+        return Words(_shown(text, request))
+    code = error.get("code")
+    return Words(
+        _shown(_text(error.get("message") or error.get("detail")), request),
+        _name(code if isinstance(code, str) else error.get("status") or code),
+        _name(error.get("type")),
+    )
+
+
+def _error(text: str) -> Mapping[str, Any] | None:
+    """Return what a reply in JSON has of an error; None: it is no JSON object."""
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    if isinstance(found, list) and found:
+        found = found[0]
+    if not isinstance(found, dict):
+        return None
+    inner = found.get("error")
+    if isinstance(inner, dict):
+        return inner
+    return {"message": inner} if isinstance(inner, str) else found
+
+
+def _text(value: object) -> str:
+    return value if isinstance(value, str) else json.dumps(value) if value else ""
+
+
+def _name(value: object) -> str | None:
+    """Return a code as it stands in logs; whatever is no name may be a text."""
+    shown = str(value) if isinstance(value, str | int) else ""
+    return shown if _NAME.fullmatch(shown) else None
+
+
+def _shown(said: str, request: Request) -> str:
+    text = _plain(said)[:_READ_CHARS]
+    spans = [*_keys(text, request), *_repeated(text, request.texts)]
+    signs = list(text)
+    for start, end in spans:
+        signs[start:end] = "\0" * (end - start)
+    text = re.sub("\0+", _CUT, "".join(signs))
+    return text if len(text) <= MAX_CHARS else text[: MAX_CHARS - 1].rstrip() + "\u2026"
+
+
+def _plain(text: str) -> str:
+    """Return a text in one line, of signs that can be seen."""
+    words = " ".join(text.split())
+    return "".join(sign for sign in words if sign.isprintable())
+
+
+def _keys(text: str, request: Request) -> Iterator[tuple[int, int]]:
+    """Yield where a key stands: one that was sent, or what looks like one."""
+    for secret in request.secrets:
+        yield from (found.span() for found in re.finditer(re.escape(secret), text))
+    for found in _TOKEN.finditer(text):
+        if _is_key(found[0].strip(".\u2026"), request.model):
+            yield found.span()
+
+
+def _is_key(token: str, model: str) -> bool:
+    if token in model:
+        return False
+    is_masked = "**" in token or "..." in token or "\u2026" in token
+    is_mixed = any(map(str.isdigit, token)) and any(map(str.isalpha, token))
+    is_random = is_mixed and len(token) >= _LONG_CHARS
+    return is_masked or is_random or _KEY_BEGINS.match(token) is not None
+
+
+def _repeated(text: str, sent: Iterable[str]) -> Iterator[tuple[int, int]]:
+    """Yield where 20 characters were sent, as they were or escaped as JSON does."""
+    places: dict[str, list[int]] = {}
+    for start in range(len(text) - _RUN_CHARS + 1):
+        places.setdefault(text[start : start + _RUN_CHARS], []).append(start)
+    if not places:
+        return
+    for one in sent:
+        for shown in {_plain(one), _plain(json.dumps(one)[1:-1])}:
+            runs = {shown[at : at + _RUN_CHARS] for at in range(len(shown) - _RUN_CHARS + 1)}
+            for run in runs & places.keys():
+                yield from ((start, start + _RUN_CHARS) for start in places[run])

@@ -1,0 +1,85 @@
+"""Roles of columns of memories and revisions, from which all lists of them are derived."""
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import Column
+from sqlalchemy.orm import DeclarativeBase
+
+Row = type[DeclarativeBase]
+
+
+class Role(StrEnum):
+    """Part of a column in its row, as `info["role"]`.
+
+    Beside it, `info["empty"]` makes the value of a column that cannot be null where nothing was
+    given, `info["counted"]` adds a column that is not content to the bytes of its engine, and
+    `info["filtered"]` lets filters name it.
+    """
+
+    CONTENT = "content"
+    """Written by users and models. Revisions keep it, a rollback restores it, its bytes count."""
+    KEPT = "kept"
+    """Content that never changes after the creation. Its bytes do not count."""
+    PROVENANCE = "provenance"
+    """Origin of the content: kept and restored with it, not on the wire. Its bytes do not count."""
+    STATE = "state"
+    """Shown to readers as it is now; no rollback restores it."""
+    KEY = "key"
+    """Identity of the row."""
+    TOMBSTONE = "tombstone"
+    """Null unless the memory is deleted."""
+    SEARCH = "search"
+    """Read by searches alone: written with the content, not loaded with the row."""
+    COMPUTED = "computed"
+    """Written by the database."""
+    HISTORY = "history"
+    """Account of a change in its revision, beside the content that it left."""
+
+
+def columns_of(row: Row, *roles: Role) -> dict[str, Column[Any]]:
+    """Return the columns that have one of the roles, or all, by their attributes.
+
+    Raises:
+        AssertionError: a column has no role.
+    """
+    columns = dict(row.__mapper__.columns)
+    strange = [name for name in columns if not isinstance(columns[name].info.get("role"), Role)]
+    if strange:
+        raise AssertionError(f"info['role'] must be a Role; {row.__name__} has none for {strange}.")
+    wanted = roles or tuple(Role)
+    return {name: one for name, one in columns.items() if one.info["role"] in wanted}
+
+
+def counted_columns(row: Row) -> set[str]:
+    """Return the names of the columns whose bytes count against their engine."""
+    columns = columns_of(row).values()
+    return {
+        one.name for one in columns if one.info["role"] is Role.CONTENT or one.info.get("counted")
+    }
+
+
+def filtered_columns(row: Row) -> dict[str, Column[Any]]:
+    """Return the columns that filters name, by the attributes."""
+    return {name: one for name, one in columns_of(row).items() if one.info.get("filtered")}
+
+
+def check_equal(name: str, has: Iterable[str], declared: Iterable[str]) -> None:
+    """Compare the fields of `name` with the columns that are declared for them.
+
+    Raises:
+        AssertionError: they differ; the message names the fields.
+    """
+    missing, unknown = set(declared) - set(has), set(has) - set(declared)
+    if missing or unknown:
+        raise AssertionError(
+            f"{name} must have a field for each of its columns;"
+            f" missing: {sorted(missing)}, without a column: {sorted(unknown)}."
+        )
+
+
+def empty_value(column: Column[Any]) -> Any:  # noqa: ANN401 - of any column
+    """Return what a column holds where nothing was given."""
+    make: Callable[[], object] | None = column.info.get("empty")
+    return None if make is None else make()

@@ -1,0 +1,44 @@
+"""Requests for other hosts: refused where the settings list those that are served.
+
+A page whose name is made to lead to this machine sends its own name as `Host`.
+
+Source: RFC 9110, sections 7.2 and 15.5.20.
+"""
+
+from collections.abc import Sequence
+
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from app.connection_settings import ANY_HOST
+from app.core.errors import InvalidArgument, Reason
+from app.web.errors import render
+from app.web.headers import authority, header
+
+_PROBES = frozenset({"/healthz", "/readyz"})
+"""Asked for by the address of a machine, and the same for every host."""
+_ANY_PORT = 80
+
+
+class Hosts:
+    """ASGI middleware: answers 421 where the host is not served here."""
+
+    def __init__(self, app: ASGIApp, allowed: Sequence[str]) -> None:
+        self._app = app
+        self._is_any = ANY_HOST in allowed
+        self._allowed = frozenset(host.encode() for host in allowed)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass the request on if its host is served."""
+        if self._is_any or scope["type"] != "http" or self._is_served(scope):
+            await self._app(scope, receive, send)
+            return
+        error = InvalidArgument(
+            "This host is not served here; an operator can list it in MEMORY_BANK_ALLOWED_HOSTS.",
+            Reason.HOST_NOT_SERVED,
+            http=421,
+        )
+        await render(error)(scope, receive, send)
+
+    def _is_served(self, scope: Scope) -> bool:
+        found = authority(header(scope, b"host") or b"", _ANY_PORT)
+        return scope["path"] in _PROBES or (found is not None and found[0] in self._allowed)

@@ -1,0 +1,30 @@
+"""Health and metrics without a key, on a port of their own that only the machine itself reaches."""
+
+from fastapi import FastAPI
+from starlette.middleware import Middleware
+
+from app.resources import Resources
+from app.web import errors, health
+from app.web.auth import METRICS_PATH
+from app.web.metrics import GaugeRefresh, get_metrics
+from app.web.middleware import Faults, RequestLog
+
+
+def create_probes(resources: Resources, gauges: GaugeRefresh) -> FastAPI:
+    """Build the application that serves them, and nothing else."""
+    app = FastAPI(
+        docs_url=None,
+        openapi_url=None,
+        redoc_url=None,
+        redirect_slashes=False,
+        # As for the application itself: nothing of a request is recorded elsewhere.
+        telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
+        middleware=[Middleware(RequestLog), Middleware(Faults)],
+    )
+    app.state.resources = resources
+    app.state.gauges = gauges
+    app.state.routes = health.router.routes
+    errors.install(app)
+    app.include_router(health.router)
+    app.add_route(METRICS_PATH, get_metrics, methods=["GET"])
+    return app

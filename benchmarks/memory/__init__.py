@@ -1,0 +1,1 @@
+"""Memory of a process, part by part."""

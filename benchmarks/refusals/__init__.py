@@ -1,0 +1,1 @@
+"""What it costs others that a body is refused."""

@@ -1,0 +1,200 @@
+"""No traceback for what an operator typed: addresses of the database, and poolers before it."""
+
+import asyncio
+import shutil
+import socket
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from urllib.parse import quote
+
+import httpx
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+from sqlalchemy import make_url, text
+
+from app.db import migrate
+from app.db.engine import open_engine
+from app.db.listen import listen
+from app.db.migrate import SchemaError
+from app.db.session import Database
+from app.settings import Settings
+from tests.schema.conftest import database_beside
+from tests.support.commands import sentence
+from tests.support.live import KEY, free_port, live_server
+from tests.support.operations import USER
+
+_SECRET = "s3cret"
+_POOLER = shutil.which("pgbouncer")
+_NOWHERE = "/nowhere"
+
+
+@pytest.fixture
+def own_url(database_url: str) -> Iterator[str]:
+    with database_beside(database_url, "addressed") as url:
+        yield url
+
+
+def _two_hosts(url: str, form: str) -> str:
+    """Return an address whose first host is not there."""
+    told = conninfo_to_dict(url)
+    user, host, port, name = (str(told[one]) for one in ("user", "host", "port", "dbname"))
+    if form == "url":
+        hosts = f"{quote(_NOWHERE, safe='')}:1,{quote(host, safe='')}:{port}"
+        return f"postgresql+psycopg://{user}@{hosts}/{name}?target_session_attrs=read-write"
+    return f"host={_NOWHERE},{host} port=1,{port} user={user} dbname={name}"
+
+
+@pytest.mark.parametrize("form", ["url", "pairs"])
+async def test_of_several_hosts_one_that_answers_is_used(
+    own_url: str, settings: Settings, form: str
+) -> None:
+    address = _two_hosts(own_url, form)
+    migrate.upgrade(address)
+    migrate.check(address)
+    database = Database(open_engine(address, settings))
+    async with database.snapshot() as session:
+        assert (await session.execute(text("select current_database()"))).scalar() == "addressed"
+    heard = asyncio.Event()
+    listening = asyncio.create_task(listen(address, "memory_bank_heard", heard.set))
+    async with asyncio.timeout(10):
+        await heard.wait()
+    listening.cancel()
+    with suppress(asyncio.CancelledError):
+        await listening
+    await database.close()
+
+
+def test_a_server_starts_with_several_hosts(own_url: str, tmp_path: Path) -> None:
+    address = _two_hosts(own_url, "url")
+    migrate.upgrade(address)
+    settings = {"MEMORY_BANK_DATABASE_URL": address, "MEMORY_BANK_EMBEDDER": "hash"}
+    with live_server(tmp_path, **settings) as server:
+        assert httpx.get(f"{server.url}/readyz").status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("start", "settings", "told"),
+    [
+        (
+            "serve",
+            {"database_url": f"postgresql://u:{_SECRET}@a:{_SECRET},b:2/d"},
+            "MEMORY_BANK_DATABASE_URL is no address of Postgres: its port is no number",
+        ),
+        (
+            "migrate",
+            {"database_url": f"postgresql://u:{_SECRET}@127.0.0.1:1/d"},
+            "The database cannot be reached (connection to server at",
+        ),
+        (
+            "worker",
+            {"listen_url": f"mysql://u:{_SECRET}@h/d"},
+            "MEMORY_BANK_LISTEN_URL is no address of Postgres: it begins with another scheme",
+        ),
+    ],
+)
+def test_what_is_wrong_with_an_address_is_one_sentence(
+    database_url: str, start: str, settings: dict[str, str], told: str
+) -> None:
+    said = sentence(start, **{"database_url": database_url, **settings})
+    assert told in said
+    assert _SECRET not in said
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"username": "stranger"}, "does not let the user in .*; check the user and the password"),
+        ({"database": "elsewhere"}, "is not there .*; create it, or name another"),
+    ],
+)
+def test_who_or_what_is_not_there_is_told_apart(
+    database_url: str, changed: dict[str, str], told: str
+) -> None:
+    url = make_url(database_url).set(**changed).render_as_string()  # type: ignore[arg-type]  # the parts of an address
+    with pytest.raises(SchemaError, match=told):
+        migrate.check(url)
+
+
+@contextmanager
+def _pooler(url: str, folder: Path, *lines: str) -> Iterator[str]:
+    """PgBouncer in transaction mode before the server of a database; gives its own address."""
+    assert _POOLER is not None
+    told, port = conninfo_to_dict(url), free_port()
+    for parent in (folder, *folder.parents[:2]):
+        # The user that it runs as has to read its configuration, and to write its log.
+        parent.chmod(0o777 if parent == folder else 0o755)
+    target = f"host={told['host']} port={told['port']} user={told['user']}"
+    configuration = folder / "pgbouncer.ini"
+    configuration.write_text(
+        "\n".join(
+            [
+                "[databases]",
+                f"{told['dbname']} = {target}",
+                "[pgbouncer]",
+                "listen_addr = 127.0.0.1",
+                f"listen_port = {port}",
+                "unix_socket_dir =",
+                "auth_type = any",
+                "pool_mode = transaction",
+                f"logfile = {folder / 'pgbouncer.log'}",
+                *lines,
+            ]
+        )
+    )
+    as_user = ["-u", "nobody"] if Path.home() == Path("/root") else []
+    process = subprocess.Popen([_POOLER, "-q", *as_user, str(configuration)])
+    try:
+        _wait_for(port)
+        yield f"postgresql://{told['user']}@127.0.0.1:{port}/{told['dbname']}"
+    finally:
+        process.terminate()
+        process.wait(timeout=30)
+
+
+def _wait_for(port: int) -> None:
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            socket.create_connection(("127.0.0.1", port), timeout=1).close()
+        except OSError:
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        else:
+            return
+
+
+@pytest.fixture
+def pooled(own_url: str) -> str:
+    if _POOLER is None:
+        pytest.skip("needs PgBouncer on the machine")
+    migrate.upgrade(own_url)
+    return own_url
+
+
+@pytest.mark.parametrize("line", ["", "ignore_startup_parameters = options"])
+def test_a_pooler_without_its_setting_is_told(pooled: str, tmp_path: Path, line: str) -> None:
+    with _pooler(pooled, tmp_path, line) as url:
+        said = sentence("serve", database_url=url)
+    assert "behind a pooler in transaction mode" in said
+    assert "set MEMORY_BANK_DATABASE_BEHIND_POOLER to true" in said
+
+
+def test_behind_a_pooler_all_is_served(pooled: str, tmp_path: Path) -> None:
+    with _pooler(pooled, tmp_path) as url:
+        migrate.upgrade(url)
+        settings = {
+            "MEMORY_BANK_DATABASE_URL": url,
+            "MEMORY_BANK_DATABASE_BEHIND_POOLER": "true",
+            "MEMORY_BANK_EMBEDDER": "hash",
+        }
+        with live_server(tmp_path, **settings) as server:
+            base = f"{server.url}/v1beta1/projects/default/locations/local/reasoningEngines/1"
+            answer = httpx.post(
+                f"{base}/memories",
+                json={"scope": USER, "fact": "I like tea."},
+                headers={"x-goog-api-key": KEY},
+            )
+            assert answer.status_code == 200, answer.text

@@ -1,0 +1,179 @@
+"""Every database error leaves its SQLSTATE: in the log, the metrics, and what callers are told."""
+
+from collections.abc import AsyncIterator, Iterator, MutableMapping
+from contextlib import asynccontextmanager
+from datetime import timedelta
+from typing import Any
+
+import httpx
+import psycopg
+import pytest
+from prometheus_client import REGISTRY
+from sqlalchemy import make_url, text
+from structlog.testing import capture_logs
+
+from app.core.clock import FixedClock
+from app.core.errors import Internal, Reason, ServiceError, Unavailable
+from app.db.engine import open_engine
+from app.db.errors import DatabaseErrors
+from app.db.session import Database
+from app.settings import Settings
+from tests.support.errors import refusal
+from tests.support.faults import RAISE, trigger
+from tests.support.operations import USER
+
+_FACT = "I like zebrafish."
+_MEMORY = {"scope": USER, "fact": _FACT}
+_AWAY = (503, "UNAVAILABLE", Reason.DATABASE_UNAVAILABLE)
+_FAULT = (500, "INTERNAL", Reason.INTERNAL)
+Line = MutableMapping[str, Any]
+
+
+def _counted(state: str) -> float:
+    name = "memory_bank_database_errors_total"
+    return REGISTRY.get_sample_value(name, {"sqlstate": state}) or 0.0
+
+
+@pytest.fixture(autouse=True)
+def fresh(shared_database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was told in the last minute."""
+    monkeypatch.setattr(shared_database._errors, "_said", {})
+
+
+def _only(lines: list[Line], event: str) -> Line:
+    (line,) = [line for line in lines if line["event"] == event]
+    return line
+
+
+@pytest.mark.parametrize(
+    ("state", "message"),
+    [
+        ("53100", "The database has no room for writes at the moment."),
+        ("53300", "The database takes no more connections at the moment."),
+        ("25006", "The database is read-only at the moment."),
+        ("58030", "The database cannot be reached at the moment."),
+    ],
+)
+async def test_what_keeps_the_database_from_writing_is_told_in_words(
+    client: httpx.AsyncClient, database: Database, state: str, message: str
+) -> None:
+    before = _counted(state)
+    raising = RAISE.format(state=state).replace("'no'", "'could not extend file'")
+    async with trigger(database, raising, at_commit=False):
+        with capture_logs() as lines:
+            answer = await client.post("/memories", json=_MEMORY)
+            await client.post("/memories", json=_MEMORY)
+    assert refusal(answer) == _AWAY
+    error = answer.json()["error"]
+    assert error["message"] == message
+    assert error["details"][0]["metadata"] == {"sqlstate": state}
+    assert _counted(state) - before == 2
+    line = _only(lines, "database.failed")
+    assert (line["sqlstate"], line["message"]) == (state, "could not extend file")
+    assert line["routine"] == "exec_stmt_raise"
+    assert line["statement"].startswith("app.memories.")
+    assert _FACT not in str(line)
+
+
+@pytest.mark.parametrize("state", ["0A000", "42703"])
+async def test_a_statement_that_the_database_refuses_is_our_fault(
+    client: httpx.AsyncClient, database: Database, state: str
+) -> None:
+    """On a server that follows no other, this passes by no waiting."""
+    async with trigger(database, RAISE.format(state=state), at_commit=False):
+        with capture_logs() as lines:
+            answer = await client.post("/memories", json=_MEMORY)
+    assert refusal(answer) == _FAULT
+    line = _only(lines, "database.statement_refused")
+    assert (line["sqlstate"], line["log_level"]) == (state, "error")
+    assert line["statement"].startswith("app.memories.")
+
+
+async def test_words_that_may_quote_a_memory_are_not_logged(
+    client: httpx.AsyncClient, database: Database
+) -> None:
+    raising = f"raise exception 'invalid: {_FACT}' using errcode = '22P02';"
+    async with trigger(database, raising, at_commit=False):
+        with capture_logs() as lines:
+            assert refusal(await client.post("/memories", json=_MEMORY)) == _FAULT
+    assert _only(lines, "database.statement_refused")["sqlstate"] == "22P02"
+    assert _FACT not in str(lines)
+
+
+async def test_each_state_is_told_once_a_minute_with_how_many_were_left_out() -> None:
+    now = 0.0
+
+    async def is_standby() -> bool:
+        return False
+
+    errors = DatabaseErrors(is_standby, lambda: now)
+    with capture_logs() as lines:
+        for _ in range(3):
+            assert isinstance(await errors.told(psycopg.errors.DiskFull()), Unavailable)
+        assert isinstance(await errors.told(psycopg.errors.FeatureNotSupported()), Internal)
+        now = 60.0
+        await errors.told(psycopg.errors.DiskFull())
+    told = [(line["sqlstate"], line["left_out"]) for line in lines]
+    assert told == [("53100", 0), ("0A000", 0), ("53100", 2)]
+
+
+@pytest.fixture
+def guest(database_url: str) -> Iterator[psycopg.Connection[Any]]:
+    """The owner's connection, beside a role `guest` that may read and write."""
+    with psycopg.connect(database_url, autocommit=True) as owner:
+        owner.execute(b"create role guest login")
+        owner.execute(b"grant select, insert, update on all tables in schema public to guest")
+        try:
+            yield owner
+        finally:
+            owner.execute(b"drop owned by guest")
+            owner.execute(b"drop role guest")
+
+
+@asynccontextmanager
+async def _opened(url: str, settings: Settings, **changed: str) -> AsyncIterator[Database]:
+    address = make_url(url).set(**changed).render_as_string(hide_password=False)  # type: ignore[arg-type]  # the parts of an address
+    found = Database(open_engine(address, settings))
+    yield found
+    await found.close()
+
+
+@pytest.mark.parametrize(
+    ("altered", "changed", "told"),
+    [
+        ("connection limit 0", {"username": "guest"}, ("53300", "no more connections")),
+        ("nologin", {"username": "guest"}, ("28000", "does not let the user")),
+        ("login", {"username": "stranger"}, ("28000", "does not let the user")),
+        ("login", {"database": "elsewhere"}, ("3D000", "does not exist")),
+    ],
+)
+async def test_why_no_connection_can_be_opened_is_told_in_words(
+    guest: psycopg.Connection[Any],
+    database_url: str,
+    settings: Settings,
+    altered: str,
+    changed: dict[str, str],
+    told: tuple[str, str],
+) -> None:
+    state, message = told
+    guest.execute(f"alter role guest {altered}".encode())
+    async with _opened(database_url, settings, **changed) as database:
+        with capture_logs() as lines, pytest.raises(ServiceError, match=message) as caught:
+            async with database.snapshot() as session:
+                await session.execute(text("select 1"))
+    assert caught.value.metadata == {"sqlstate": state}
+    assert "FATAL" in _only(lines, "database.failed")["message"]
+
+
+async def test_probes_tell_a_database_that_takes_no_writes(
+    client: httpx.AsyncClient, database: Database, clock: FixedClock
+) -> None:
+    full = RAISE.format(state="53100")
+    async with trigger(database, full, at_commit=False, table="ticks"):
+        ready = await client.get("http://test/readyz")
+    assert refusal(ready) == (503, "UNAVAILABLE", Reason.NOT_READY)
+    checks = ready.json()["error"]["details"][0]["metadata"]
+    assert checks["database"] == "ok"
+    assert checks["writes"] == "The database has no room for writes at the moment."
+    clock.advance(timedelta(seconds=10))
+    assert (await client.get("http://test/readyz")).status_code == 200

@@ -1,0 +1,28 @@
+"""The command `memory-bank`, run as operators run it, to its end."""
+
+import os
+import subprocess
+import sys
+
+_SECONDS = 120
+
+
+def command(*arguments: str, **settings: str) -> "subprocess.CompletedProcess[str]":
+    """Run a command with settings, given by their names in lower case."""
+    given = {f"MEMORY_BANK_{name.upper()}": value for name, value in settings.items()}
+    return subprocess.run(
+        [sys.executable, "-m", "app.cli", *arguments],
+        env={**os.environ, "MEMORY_BANK_EMBEDDER": "hash", **given},
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=_SECONDS,
+    )
+
+
+def sentence(*arguments: str, **settings: str) -> str:
+    """Run a command that cannot do its work; return the one sentence in which it says why."""
+    ended = command(*arguments, **settings)
+    assert (ended.returncode, ended.stdout) == (1, ""), ended
+    (said,) = ended.stderr.splitlines()
+    return said

@@ -1,0 +1,126 @@
+"""A memory's columns are declared once: whoever forgets a part of a new one is told its name."""
+
+import subprocess
+import sys
+
+import pytest
+from sqlalchemy import Column, MetaData, Text
+from sqlalchemy.orm import DeclarativeBase
+
+from app.memories import columns, hot
+from app.memories.repository import FILTER_FIELDS
+from app.memories.roles import Role, check_equal, columns_of, counted_columns
+from app.memories.schemas import MemoryFields, check_fields
+from app.memories.service import _COLUMNS
+from app.memories.stored import StoredMemory
+from app.memories.tables import MemoryContent, MemoryRow, RevisionRow
+
+ROWS = [MemoryRow, RevisionRow]
+_FORGETFUL = """
+from sqlalchemy import Text
+from sqlalchemy.orm import mapped_column
+from app.memories.tables import MemoryRow, RevisionRow
+for row in (MemoryRow, RevisionRow):
+    info = {"role": row.__table__.c.context.info.get("role")} if %r else {}
+    row.unlisted = mapped_column("unlisted", Text, info=info)
+import app.main
+"""
+
+
+def attributes(row: type[DeclarativeBase], *roles: Role) -> set[str]:
+    """Return the attributes with these roles, read from the mapping itself."""
+    mapped = row.__mapper__.column_attrs
+    return {one.key for one in mapped if one.columns[0].info["role"] in roles}
+
+
+def with_probe(row: type[DeclarativeBase], role: Role | None) -> type[DeclarativeBase]:
+    """Return a row with one column more, apart from the service's own tables."""
+    info = {} if role is None else {"role": role}
+    table = row.__table__.to_metadata(MetaData())  # type: ignore[attr-defined]
+    table.append_column(Column("unlisted", Text, info=info))
+    base = type("ProbeBase", (DeclarativeBase,), {"metadata": table.metadata})
+    mapped = {"__table__": table, "user_metadata": table.c.metadata}
+    found: type[DeclarativeBase] = type(row.__name__, (base,), mapped)
+    return found
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_every_column_has_a_role(row: type[DeclarativeBase]) -> None:
+    assert set(columns_of(row)) == attributes(row, *Role)
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_a_column_without_a_role_is_named(row: type[DeclarativeBase]) -> None:
+    with pytest.raises(AssertionError, match=rf"{row.__name__}.*unlisted"):
+        columns_of(with_probe(row, None))
+
+
+@pytest.mark.parametrize("role", [Role.CONTENT, Role.KEPT, Role.STATE])
+def test_a_column_that_the_schema_lacks_is_named(role: Role) -> None:
+    with pytest.raises(AssertionError, match=r"Memory.* must have .*missing: \['unlisted'\]"):
+        check_fields(with_probe(MemoryRow, role))
+
+
+@pytest.mark.parametrize("role", [Role.PROVENANCE, Role.SEARCH, Role.COMPUTED, Role.TOMBSTONE])
+def test_other_columns_are_not_on_the_wire(role: Role) -> None:
+    check_fields(with_probe(MemoryRow, role))
+
+
+@pytest.mark.parametrize("role", [Role.CONTENT, Role.KEPT, Role.PROVENANCE, Role.STATE])
+def test_a_column_that_the_record_lacks_is_named(role: Role) -> None:
+    declared = columns.read_fields(with_probe(MemoryRow, role))
+    with pytest.raises(AssertionError, match=r"StoredMemory must have .*missing: \['unlisted'\]"):
+        check_equal("StoredMemory", StoredMemory._fields, declared)
+
+
+@pytest.mark.parametrize(
+    "role", [Role.CONTENT, Role.KEPT, Role.PROVENANCE, Role.STATE, Role.SEARCH]
+)
+def test_the_one_statement_inserts_what_is_declared(role: Role) -> None:
+    assert columns.inserted_fields(with_probe(MemoryRow, role))[-1] == "unlisted"
+
+
+@pytest.mark.parametrize("has_role", [False, True], ids=["without a role", "with a role"])
+def test_a_service_that_forgets_a_column_does_not_start(*, has_role: bool) -> None:
+    # A column that was added in the obvious way used to be lost by an engine's third create.
+    script = [sys.executable, "-c", _FORGETFUL % has_role]
+    ran = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert ran.returncode == 1
+    assert "AssertionError" in ran.stderr
+    assert "unlisted" in ran.stderr.splitlines()[-1]
+
+
+def test_the_lists_are_those_of_the_declaration() -> None:
+    shared = {Role.CONTENT, Role.KEPT, Role.PROVENANCE}
+    written = set(Role) - {Role.COMPUTED, Role.TOMBSTONE}
+    assert set(hot._MEMORY.attributes.split()) == attributes(MemoryRow, *written)
+    assert set(hot._REVISION.attributes.split()) == attributes(RevisionRow, *written)
+    assert set(StoredMemory._fields) == attributes(MemoryRow, *shared, Role.STATE) | {"memory_id"}
+    assert set(columns.CONTENT_FIELDS) == attributes(MemoryRow, Role.CONTENT, Role.PROVENANCE)
+    assert set(_COLUMNS.values()) == attributes(MemoryRow, Role.CONTENT)
+    copied = attributes(RevisionRow, *set(Role) - {Role.HISTORY})
+    assert set(columns.COPIED_FIELDS) == copied <= attributes(MemoryRow, *Role)
+    assert hot.COLUMNS.count("m.") == len(StoredMemory._fields)
+    for row in ROWS:
+        assert attributes(row, *shared) == set(MemoryContent.__annotations__)
+
+
+def test_what_is_not_read_is_not_loaded() -> None:
+    loaded = {one.key for one in MemoryRow.__mapper__.column_attrs if not one.deferred}
+    assert loaded == attributes(MemoryRow, *set(Role) - {Role.SEARCH, Role.COMPUTED})
+
+
+def test_a_request_without_content_has_what_columns_hold_without() -> None:
+    assert MemoryFields().content() == columns.no_content()
+    assert columns.no_content()["topics"] is not columns.no_content()["topics"]
+    required = {name for name in columns.CONTENT_FIELDS if not columns_of(MemoryRow)[name].nullable}
+    assert {name for name, value in columns.no_content().items() if value is not None} == required
+
+
+def test_filters_and_totals_name_what_the_declaration_says() -> None:
+    content = {one.name for one in columns_of(MemoryRow, Role.CONTENT).values()}
+    assert counted_columns(MemoryRow) == content | {"scope"}
+    assert counted_columns(RevisionRow) == content | {"labels", "extracted_memories"}
+    named = {name for name in FILTER_FIELDS if "." not in name}
+    times = {"create_time", "update_time", "expire_time"}
+    assert named == {"scope", "fact", "display_name", *times}
