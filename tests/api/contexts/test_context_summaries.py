@@ -236,7 +236,7 @@ async def test_many_summaries_give_way_to_the_newest(
     await context(client, path, policy=policy)
     await runner.run_pending()
     whole = await context(client, path, policy=policy)
-    tokens = whole["tokens"]["summaries"]
+    tokens = whole["tokens"]["summaries"] + whole["tokens"]["framingTokens"]
     assert len(whole["coverage"]["summarised"]) == 10
     limit = 400 + tokens // 2
     found = await context(client, path, policy=policy, systemPrompt=SYSTEM, tokenLimit=limit)

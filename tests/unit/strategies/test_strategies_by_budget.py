@@ -210,3 +210,17 @@ def test_of_a_tail_it_is_known_that_a_summary_is_due() -> None:
     talk.events(1, 5000)
     shares = shares_of(_agents(), FIXED)
     assert next_due(_agents(), talk.history(_agents(), tail=1), shares) is not None
+
+
+@pytest.mark.parametrize("low_water", [0.5, 1.0])
+def test_the_marks_of_a_summary_push_no_event_out(low_water: float) -> None:
+    """Both shares are full to the last token, and there is no other room for the marks."""
+    given = rules("agent_summary", tokenLimit=1_200, reserveOutputTokens=0, lowWater=low_water)
+    talk = Talk(framing=22)
+    for _ in range(40):
+        talk.events(1, 100)
+        talk.work(given)
+        found = talk.context(given)
+        assert list(found.omitted) == []
+        assert tokens_of(found) <= 1_200
+    assert talk.context(given).summaries
