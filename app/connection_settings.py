@@ -6,6 +6,8 @@ from typing import Annotated, Self
 from pydantic import AfterValidator, BaseModel, Field, model_validator
 from pydantic_core import PydanticCustomError
 
+from app.setting_types import Port
+
 ANY_HOST = "*"
 ANY_ORIGIN = "*"
 _HOST = re.compile(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]")
@@ -60,10 +62,8 @@ class ConnectionSettings(BaseModel):
         description='JSON array of origins whose pages may call, such as `["https://example.com"]`;'
         ' `["*"]`: all. Requests of other pages are refused.',
     )
-    metrics_port: int = Field(
+    metrics_port: Port = Field(
         0,
-        ge=0,
-        le=65_535,
         description="Port of `serve` with `/metrics`, `/healthz` and `/readyz` alone, for which no"
         " key is needed; 0: none.",
     )

@@ -65,7 +65,7 @@ from app.web.paths import CanonicalPath
 from app.web.probes import create_probes
 from app.web.query import QueryNames
 from app.web.routing import AdmittedRoute
-from app.web.unknown import Paths
+from app.web.unknown import REWRITTEN, Paths
 from app.web.unserved import router as unserved
 
 # Routes with a verb come before those whose last part is any id.
@@ -142,7 +142,8 @@ def create_app(resources: Resources) -> FastAPI:
         app.include_router(router)
     app.mount(docs.ASSETS_PATH, docs.assets())
     app.state.routes = [route for router in _ROUTERS for route in router.routes]
-    app.state.paths = Paths([*(route.path for route in app.state.routes), docs.ASSETS_FORM])
+    served = [route.path for route in app.state.routes]
+    app.state.paths = Paths([*served, docs.ASSETS_FORM, *REWRITTEN])
     dispatch = Dispatch(
         (route for route in app.state.routes if isinstance(route, AdmittedRoute)),
         app.router.middleware_stack,

@@ -389,7 +389,7 @@ def _announce(settings: Settings, port: int, process: Opened) -> None:
             "Send it as 'Authorization: Bearer KEY'; in a browser it is the password of /docs.",
         ]
     if not settings.admin_key:
-        lines.append("If it is lost: memory-bank keys create --name NAME --role admin")
+        lines.append("If the key is lost: memory-bank keys create --name NAME --role admin")
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
 

@@ -4,7 +4,7 @@ import logging
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
-from pydantic_core import PydanticCustomError
+from pydantic_core import PydanticCustomError, PydanticUseDefault
 
 DEFAULT_PORT = 8_000
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
@@ -43,7 +43,9 @@ def is_of_a_link(value: str) -> bool:
 
 
 def _own_port(given: object) -> object:
-    return DEFAULT_PORT if isinstance(given, str) and is_of_a_link(given) else given
+    if isinstance(given, str) and is_of_a_link(given):
+        raise PydanticUseDefault
+    return given
 
 
 LogLevel = Annotated[str, AfterValidator(_level)]

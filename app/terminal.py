@@ -60,6 +60,7 @@ def _warn(names: list[str]) -> None:
     log = structlog.get_logger()
     if found := unknown(environment(), names):
         log.warning("settings.unknown", names=found)
-    if is_of_a_link(port := environment().get(f"{PREFIX}PORT", "")):
-        meaning = "set by the container platform for a service of this name, and not read"
-        log.warning("settings.ignored", name=f"{PREFIX}PORT", value=port, why=meaning)
+    for name in (f"{PREFIX}PORT", f"{PREFIX}METRICS_PORT"):
+        if is_of_a_link(port := environment().get(name, "")):
+            meaning = "set by the container platform for a service of this name, and not read"
+            log.warning("settings.ignored", name=name, value=port, why=meaning)

@@ -16,6 +16,7 @@ _TOTALS = ("total_delete", "total_insert", "total_update")
 TRIGGERS = {
     "api_key_secrets": ("api_key_secrets_begins", "api_key_secrets_ends"),
     "api_keys": ("api_keys_ends",),
+    "app_states": _TOTALS,
     "audit_events": ("audit_events_are_final",),
     "memories": _TOTALS,
     "memory_revisions": _TOTALS,
@@ -24,6 +25,7 @@ TRIGGERS = {
     "sessions": _TOTALS,
     "stream_events": _TOTALS,
     "task_artifacts": _TOTALS,
+    "user_states": _TOTALS,
 }
 """By table. The tables themselves do not know them: a migration that makes one adds it here."""
 VECTOR_TABLES = tuple(

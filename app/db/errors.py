@@ -100,7 +100,7 @@ def first_line(error: BaseException | None) -> str:
 
 @dataclass
 class _Said:
-    """The last line of the log about a state, and how often that has come since."""
+    """The last line of the log about a state of a statement, and how often it has come since."""
 
     at: float
     left_out: int = 0
@@ -121,7 +121,7 @@ class DatabaseErrors:
     ) -> None:
         self._is_standby = is_standby
         self._monotonic = monotonic
-        self._said: dict[str, _Said] = {}
+        self._said: dict[tuple[str, str | None], _Said] = {}
 
     async def told(self, error: Exception) -> Exception:
         """Return what to raise in place of an error, which is counted, and logged if it is ours.
@@ -160,13 +160,13 @@ class DatabaseErrors:
     def _say(
         self, state: str, cause: BaseException | None, error: Exception, *, is_refused: bool
     ) -> None:
-        """Log an error, of each state at most one a minute, with how many were left out."""
-        now = self._monotonic()
-        said = self._said.get(state)
+        """Log an error, of each state and statement one a minute, with how many were left out."""
+        now, statement = self._monotonic(), _sender(error.__traceback__)
+        said = self._said.get((state, statement))
         if said is not None and now - said.at < _SAID_SECONDS:
             said.left_out += 1
             return
-        self._said[state] = _Said(now)
+        self._said[state, statement] = _Said(now)
         diagnosis = cause.diag if isinstance(cause, psycopg.Error) else None
         has_words = state == _POOL or state.startswith(_TELLING)
         write, event = (
@@ -181,7 +181,7 @@ class DatabaseErrors:
             # Of other errors, the words may quote the text of a memory.
             message=first_line(cause) if has_words else None,
             routine=None if diagnosis is None else diagnosis.source_function,
-            statement=_sender(error.__traceback__),
+            statement=statement,
             left_out=0 if said is None else said.left_out,
         )
 

@@ -15,6 +15,8 @@ OK = "ok"
 _AWAY = "unavailable"
 _LOOK_INTERVAL = timedelta(seconds=30)
 """How long a schema that was whole is taken to be so; one that is not is looked at each time."""
+_LOOK_SECONDS = 5.0
+"""How long a database may take to answer; one that hangs is away, too."""
 _WRITE_INTERVAL = timedelta(seconds=10)
 _WRITE_SECONDS = 3.0
 """How long a write may take; it waits for nobody, unless the database does."""
@@ -47,8 +49,9 @@ class Readiness:
     async def checks(self) -> dict[str, str]:
         """Return the state of the database, its schema and its writes; each `OK`, or in words."""
         try:
-            state = await self._schema()
-        except ServiceError:
+            async with asyncio.timeout(_LOOK_SECONDS):
+                state = await self._schema()
+        except (ServiceError, TimeoutError):
             return {"database": _AWAY}
         found = {"database": OK, "schema": state}
         # Without its schema, there is nothing to write to.

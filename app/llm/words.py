@@ -25,6 +25,8 @@ _TOKEN = re.compile(r"[\w+/=*.\-\u2026]{8,}")
 _KEY_BEGINS = re.compile(r"(?:sk|pk|rk|omb|gsk|hf|xai|ghp|github_pat|xox.)[-_]|AIza|AKIA|eyJ")
 _LONG_CHARS = 20
 _NAME = re.compile(r"[\w.:/\-]{1,64}")
+_SENT_CHARS = 8
+"""A shorter code may well be a word of the prompt by chance."""
 
 
 @dataclass(frozen=True)
@@ -75,8 +77,8 @@ def read(head: bytes, request: Request) -> Words:
     code = error.get("code")
     return Words(
         _shown(_text(error.get("message") or error.get("detail")), request),
-        _name(code if isinstance(code, str) else error.get("status") or code),
-        _name(error.get("type")),
+        _name(code if isinstance(code, str) else error.get("status") or code, request),
+        _name(error.get("type"), request),
     )
 
 
@@ -100,10 +102,12 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value) if value else ""
 
 
-def _name(value: object) -> str | None:
-    """Return a code as it stands in logs; whatever is no name may be a text."""
+def _name(value: object, request: Request) -> str | None:
+    """Return a code as it stands in logs; what is no name, or of the request, may be a text."""
     shown = str(value) if isinstance(value, str | int) else ""
-    return shown if _NAME.fullmatch(shown) else None
+    is_plain = _NAME.fullmatch(shown) is not None and not any(True for _ in _keys(shown, request))
+    is_sent = len(shown) >= _SENT_CHARS and any(shown in text for text in request.texts)
+    return shown if is_plain and not is_sent else None
 
 
 def _shown(said: str, request: Request) -> str:

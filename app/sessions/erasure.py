@@ -66,24 +66,16 @@ async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
     )
     if count := len(gone.all()):
         return count
+    return await _remove_user_states(session, engine_id, limit) or await _remove_app_state(
+        session, engine_id
+    )
+
+
+async def _remove_user_states(session: Session, engine_id: int, limit: int) -> int:
     users = select(UserStateRow.user_id).where(UserStateRow.engine_id == engine_id).limit(limit)
-    return await _remove_states(
-        session, engine_id, UserStateRow.user_id.in_(users)
-    ) or await _remove_app_state(session, engine_id)
-
-
-async def remove_of_user(session: Session, engine_id: int, user_id: str) -> int:
-    """Remove what is kept of a user over sessions; return how many rows are gone.
-
-    For what erases a person; sessions that come and go leave it.
-    """
-    return await _remove_states(session, engine_id, UserStateRow.user_id == user_id)
-
-
-async def _remove_states(session: Session, engine_id: int, which: ColumnElement[bool]) -> int:
     gone = await session.execute(
         delete(UserStateRow)
-        .where(UserStateRow.engine_id == engine_id, which)
+        .where(UserStateRow.engine_id == engine_id, UserStateRow.user_id.in_(users))
         .returning(UserStateRow.user_id)
         .execution_options(synchronize_session=False)
     )

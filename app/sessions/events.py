@@ -99,9 +99,25 @@ class AppendEventRequest(EventFields):
             "error_code": self.error_code,
             "error_message": self.error_message,
             "event_metadata": wire.get("eventMetadata"),
-            "raw_event": self.raw_event,
+            "raw_event": _without_temporary(self.raw_event),
             "size_bytes": size_of(wire),
         }
+
+
+_STATE_DELTAS = frozenset({"stateDelta", "state_delta"})
+"""Names of a state change in an event as ADK serialises it."""
+
+
+def _without_temporary(raw_event: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return an event of ADK without the keys of its state change that are not stored."""
+    actions = None if raw_event is None else raw_event.get("actions")
+    if raw_event is None or not isinstance(actions, dict):
+        return raw_event
+    kept = {
+        name: lasting(value) if name in _STATE_DELTAS and isinstance(value, dict) else value
+        for name, value in actions.items()
+    }
+    return {**raw_event, "actions": kept}
 
 
 TokenCount = Annotated[int, Field(ge=0, le=MAX_TOKENS)]

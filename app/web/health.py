@@ -11,6 +11,7 @@ from app.web.errors import ERROR_RESPONSES
 
 router = APIRouter(tags=["service"])
 
+PATHS = ("/healthz", "/readyz")
 _READY = "ok"
 
 
@@ -21,16 +22,16 @@ class Health(BaseModel):
     checks: dict[str, str] = Field(default_factory=dict, examples=[{"database": _READY}])
 
 
-@router.head("/healthz", include_in_schema=False)
-@router.get("/healthz", summary="Liveness", operation_id="getHealth")
+@router.head(PATHS[0], include_in_schema=False)
+@router.get(PATHS[0], summary="Liveness", operation_id="getHealth")
 async def get_health() -> Health:
     """Answer as long as the process can."""
     return Health(status=_READY)
 
 
-@router.head("/readyz", include_in_schema=False)
+@router.head(PATHS[1], include_in_schema=False)
 @router.get(
-    "/readyz",
+    PATHS[1],
     summary="Readiness",
     operation_id="getReadiness",
     responses={503: ERROR_RESPONSES[503]},

@@ -8,6 +8,7 @@ from app.web import errors, health
 from app.web.auth import METRICS_PATH
 from app.web.metrics import GaugeRefresh, get_metrics
 from app.web.middleware import Faults, RequestLog
+from app.web.unknown import Paths
 
 
 def create_probes(resources: Resources, gauges: GaugeRefresh) -> FastAPI:
@@ -24,6 +25,7 @@ def create_probes(resources: Resources, gauges: GaugeRefresh) -> FastAPI:
     app.state.resources = resources
     app.state.gauges = gauges
     app.state.routes = health.router.routes
+    app.state.paths = Paths([*health.PATHS, METRICS_PATH])
     errors.install(app)
     app.include_router(health.router)
     app.add_route(METRICS_PATH, get_metrics, methods=["GET"])

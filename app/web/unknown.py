@@ -9,9 +9,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 _SHOWN_CHARS = 80
-_VERSIONS = ("/v1", "/v1beta1")
 _IN_EVERY_VERSION = ("auditEvents", "keys", "memoryBanks", "projects", "reasoningEngines")
-"""What is rewritten before it is routed is served, too."""
+REWRITTEN = tuple(
+    f"{version}/{name}" for version in ("/v1", "/v1beta1") for name in _IN_EVERY_VERSION
+)
+"""Beginnings of paths that are rewritten before they are routed."""
 
 
 @dataclass
@@ -43,8 +45,7 @@ class Paths:
 
     def __init__(self, templates: Iterable[str]) -> None:
         self._root = _Place()
-        aliases = (f"{version}/{name}" for version in _VERSIONS for name in _IN_EVERY_VERSION)
-        for template in (*templates, *aliases):
+        for template in templates:
             self._add(template)
 
     def _add(self, template: str) -> None:

@@ -8,7 +8,7 @@ import pytest
 from tests.support.live import live_server
 from tests.support.model_server import model_server
 
-LOST = "If it is lost: memory-bank keys create --name NAME --role admin"
+LOST = "If the key is lost: memory-bank keys create --name NAME --role admin"
 
 
 @pytest.fixture

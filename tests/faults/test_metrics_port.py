@@ -58,7 +58,8 @@ def test_metrics_are_served_without_a_key_or_a_database(folder: Path) -> None:
             assert _is_up(beside)
             assert _is_up(server.url, **key)
             assert httpx.get(f"{beside}/readyz").status_code == 200
-            assert httpx.get(f"{beside}/docs").status_code == 404
+            for path in ("/", "/docs", "/metricz"):
+                assert httpx.get(beside + path).status_code == 404
             assert httpx.post(f"{beside}/metrics").status_code == 405
             assert httpx.get(f"{server.url}/metrics").status_code == 401
             postgres.stop()

@@ -13,7 +13,6 @@ from sqlalchemy import func, select
 from app.db.base import Base
 from app.db.session import Database
 from app.operations.runner import Runner
-from app.sessions import erasure
 from app.sessions.schemas import MAX_PAGE_BYTES, MAX_STATE_BYTES
 from app.sessions.tables import AppStateRow, SessionRow, UserStateRow
 from app.settings import Settings
@@ -90,10 +89,13 @@ async def test_temporary_keys_are_stored_nowhere(
 ) -> None:
     path = await new_path(client, sessionState={"temp:a": 1, "a": 1})
     ok(await client.patch(path, json={"sessionState": {"temp:a": 1, "b": 1}}))
-    await append(client, path, actions={"stateDelta": {"temp:c": 1, "c": 1}})
+    raw = {"actions": {"state_delta": {"temp:d": 1, "d": 1}, "stateDelta": {"temp:e": 1}}}
+    await append(client, path, actions={"stateDelta": {"temp:c": 1, "c": 1}}, rawEvent=raw)
     assert await state(client, path) == {"b": 1, "c": 1}
     assert await _own(database, path) == {"b": 1, "c": 1}
-    assert [one["actions"] for one in await events(client, path)] == [{"stateDelta": {"c": 1}}]
+    (stored,) = await events(client, path)
+    assert stored["actions"] == {"stateDelta": {"c": 1}}
+    assert stored["rawEvent"] == {"actions": {"state_delta": {"d": 1}, "stateDelta": {}}}
 
 
 async def test_a_state_that_is_sent_back_copies_nothing_into_the_session(
@@ -246,13 +248,3 @@ async def test_states_alone_do_not_keep_an_engine(
     ok(await client.delete(FIRST))
     await runner.run_pending()
     assert await _count(database, UserStateRow) == 0
-
-
-async def test_that_of_a_person_is_removed_alone(
-    client: httpx.AsyncClient, database: Database
-) -> None:
-    paths = [await new_path(client, userId=user, sessionState=_STATE) for user in ("42", "43")]
-    async with database.transaction() as session:
-        assert await erasure.remove_of_user(session, 1, "42") == 1
-    assert await state(client, paths[0]) == {"a": 1, "app:v": [1, None]}
-    assert await state(client, paths[1]) == _MERGED
