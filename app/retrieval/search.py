@@ -70,7 +70,7 @@ class Search:
         """Return the best memories by meaning, words and signals: as many as there are."""
         embedded = self.embedded
         vector = None if embedded.is_lexical_only else embedded.vector
-        wanted = Wanted(text, asked.language, embedded.model_id, vector, self.count)
+        wanted = Wanted(text, asked.language, embedded.model_id, vector)
         statistics, candidates = await find_candidates(self.session, self.query, wanted, self.index)
         ordered = rank(asked, statistics, candidates, self.weights)
         ranked = strangers_last(candidates, ordered)[: self.count]
