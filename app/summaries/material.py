@@ -105,8 +105,8 @@ async def load_due(
     """Return the oldest events after the summaries: all of which the next summary can be made.
 
     Where that depends on the budget, all events after the summaries, and those before, if the
-    model may be able to read them once more. Of summaries only those are told that matter, without
-    their texts.
+    model may be able to read them once more. Of summaries only those are told that matter, else
+    without their texts.
     """
     scale = Scale(rules, counter)
     summaries = await _ranges(session, row, name, rules)
@@ -225,10 +225,15 @@ async def _summaries(
 async def _ranges(
     session: Session, row: SessionRow, name: SessionName, rules: Rules
 ) -> Sequence[Listed]:
-    """Return what the next summary has to know of those before it: of a list, the last alone."""
+    """Return what the next summary has to know of those before it: of a list, the last alone.
+
+    Where it depends on the budget, with the text: the summary there is takes its part of that.
+    """
     made = rules.summarising
     if made is None:
         return ()
+    if made.combine is Combine.SPLIT:
+        return await lookups.list_active(session, name, rules.key, row.cleared_seq)
     is_list = made.combine is Combine.APPEND and made.most is None
     read = lookups.list_last if is_list else lookups.list_ranges
     return await read(session, name, rules.key, row.cleared_seq)

@@ -203,8 +203,9 @@ def test_p9_summaries_by_another_model_cost_what_it_costs(
     assert (model["model"], model["outputTokenCount"]) == ("openai:small", 250)
     spent = (model["inputTokenCount"] + 2 * 250) / 1_000_000
     assert model["cost"] == used["total"]["cost"] == {"amount": spent, "currency": "USD"}
-    # The context itself has 250 tokens.
-    assert found["estimatedCost"] == {"amount": 0.00025, "currency": "USD"}
+    # The context itself has 250 tokens, and 22 of the marks around the summary.
+    assert (found["tokens"]["total"], found["tokens"]["framingTokens"]) == (250, 22)
+    assert found["estimatedCost"] == {"amount": 0.000272, "currency": "USD"}
 
 
 def test_p12_what_a_cell_has_forgotten_can_still_be_read(begin: Begin) -> None:
