@@ -18,15 +18,18 @@ from datetime import UTC, datetime, tzinfo
 
 from app.rules.dates import day_in, resolve
 from app.rules.facts import MANAGED_TOPICS, Candidate, Topic, Turn
-from app.rules.forgetting import names_something
+from app.rules.forgetting import is_request
+from app.rules.introductions import answer
 from app.rules.lexicon import language
+from app.rules.phrases import pattern
 from app.rules.sentences import Sentence, own_words, sentences
 from app.rules.statements import Said, follows_on, statements
 from app.rules.text import clean, key, resolved
 from app.rules.third_person import third_person as in_third_person
 from app.rules.topics import classify
+from app.rules.unmeant import is_secret, only_asks_for_secrecy, takes_back_the_last
 
-ENGINE = "builtin-rules/1"
+ENGINE = "builtin-rules/2"
 USER_ROLES = frozenset({"", "user"})
 """A turn without a role is the user's."""
 MAX_FACT = 2_000
@@ -61,7 +64,11 @@ def extract(
     settings = _Settings(
         tuple(topics), now, time_zone, third_person, _main_language(turn for _, turn in theirs)
     )
-    found = [candidate for n, turn in theirs for candidate in _from_turn(n, turn, settings)]
+    found = [
+        candidate
+        for n, turn in theirs
+        for candidate in _from_turn(n, turn, _question_before(turns, n), settings)
+    ]
     return _without_repeats(found)
 
 
@@ -79,12 +86,55 @@ def _main_language(turns: Iterable[Turn]) -> str:
     return counts.most_common(1)[0][0] if counts else ""
 
 
-def _from_turn(position: int, turn: Turn, settings: _Settings) -> Iterator[Candidate]:
+def _question_before(turns: Sequence[Turn], position: int) -> str:
+    """Return what the assistant said right before a turn."""
+    before = turns[position - 1] if position else None
+    return before.text if before and before.role.strip().lower() in _ASSISTANTS else ""
+
+
+_ASSISTANTS = frozenset({"model", "assistant"})
+_GREETING = pattern(
+    r"^\W*(?:hi|hello|hey|good \w+|hallo|moin|servus|guten \w+|hola|buen[oa]s \w+|bonjour|bonsoir"
+    r"|salut)\b.{0,20}$"
+)
+
+
+def _kept(own: str) -> Iterator[tuple[Sentence, bool]]:
+    """Yield the sentences that may be kept, each with whether a greeting stands before it."""
+    found: list[tuple[Sentence, bool]] = []
+    greeted = hidden = False
+    for sentence in sentences(own):
+        if takes_back_the_last(sentence.text):
+            found = found[:-1]
+        elif is_secret(sentence.text):
+            if only_asks_for_secrecy(sentence.text):
+                hidden = not found or sentence.text.endswith(":")
+                found = found if hidden else found[:-1]
+        elif hidden:
+            hidden = False
+        else:
+            found.append((sentence, greeted))
+        greeted = bool(_GREETING.match(sentence.text))
+    yield from found
+
+
+def _from_turn(
+    position: int, turn: Turn, question: str, settings: _Settings
+) -> Iterator[Candidate]:
     own = own_words(turn.text)
-    tongue = language(own, settings.tongue)
+    tongue = language(own, language(question, settings.tongue) if question else settings.tongue)
     last: Candidate | None = None
     end = 0
-    for sentence in sentences(own):
+    for sentence, greeted in _kept(own):
+        said = answer(sentence.text, question, language(question, tongue)) if question else ""
+        question = ""
+        if said:
+            known = Said(said)
+            source = turn.text[sentence.start : sentence.start + len(sentence.text)]
+            told = _candidate(known, turn, language(said, tongue), settings)
+            if told is not None:
+                yield replace(told, source=source, turn=position)
+            continue
         if last is not None and _belongs_to(last, sentence, end, tongue):
             last = _extended(last, turn, sentence, settings)
             yield last
@@ -93,7 +143,7 @@ def _from_turn(position: int, turn: Turn, settings: _Settings) -> Iterator[Candi
         if last is not None:
             yield last
         last, end = None, sentence.start + len(sentence.text)
-        found = list(_from_sentence(position, turn, sentence, (tongue, settings)))
+        found = list(_from_sentence(position, turn, sentence, (tongue, greeted, settings)))
         yield from found[:-1]
         last = found[-1] if found else None
     if last is not None:
@@ -119,17 +169,17 @@ def _extended(last: Candidate, turn: Turn, sentence: Sentence, settings: _Settin
 
 
 def _from_sentence(
-    position: int, turn: Turn, sentence: Sentence, context: tuple[str, _Settings]
+    position: int, turn: Turn, sentence: Sentence, context: tuple[str, bool, _Settings]
 ) -> Iterator[Candidate]:
     """Yield what one sentence says."""
-    turn_tongue, settings = context
+    turn_tongue, greeted, settings = context
     source = turn.text[sentence.start : sentence.start + len(sentence.text)]
     if sentence.quoted or len(source) > MAX_FACT:
         return
     tongue = language(sentence.text, turn_tongue)
-    for said in statements(clean(sentence.text), tongue):
+    for said in statements(clean(sentence.text), tongue, greeted=greeted):
         if said.forget:
-            if names_something(said.text):
+            if is_request(said.text):
                 yield Candidate(said.text, (), source, position, forget=True)
             continue
         candidate = _candidate(said, turn, tongue, settings)

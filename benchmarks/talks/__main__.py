@@ -167,9 +167,7 @@ def main() -> None:
     parser.add_argument("files", nargs="*", type=Path, default=[_SHIPPED])
     parser.add_argument("--verbose", action="store_true", help="print each memory as judged")
     chosen = parser.parse_args()
-    talks = [
-        talk for path in chosen.files for talk in json.loads(path.read_text(encoding="utf-8"))
-    ]
+    talks = [talk for path in chosen.files for talk in json.loads(path.read_text(encoding="utf-8"))]
     with unread_logs(), data_folder() as folder:
         run(lambda: _run(folder, talks, verbose=chosen.verbose))
 
