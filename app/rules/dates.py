@@ -64,7 +64,8 @@ _ENGLISH = Calendar(
     r"|felt|found|gave|held|kept|knew|paid|ran|said|sat|sent|spent|told|thought|woke|wrote|began"
     r"|became|chose|drove|ate|fell|flew|forgot|built|quit|hurt|died|slept|swam|rode|caught|taught"
     r"|heard|brought|drank|sang|been|done|gone|seen|\w{3,}ed)\b",
-    ahead=r"\b(?:will|won't|shall|going to|gonna|must|have to|has to|should|can|is|are|am)\b"
+    ahead=r"\b(?:will|won't|shall|going to|gonna|must|have to|has to|should|can|is|are|am"
+    r"|(?:have|has) an?)\b"
     r"|'(?:ll|m|s|re)\b",
 )
 _GERMAN = Calendar(
@@ -136,7 +137,7 @@ _SPANISH = Calendar(
     ),
     past=r"\b(?:fue|fui|fuimos|era|estuv\w+|estaba|tuv\w+|hic\w+|hizo|vino|dij\w+|puse|vi"
     r"|(?:he|ha|han|hemos) \w+|rompió|(?!caf|jos|beb|qu|tambi)\w{2,}(?<![aei]r)é"
-    r"|\w{2,}(?:ó|aron|ieron))\b",
+    r"|(?!aqu|all|cas)\w{3,}í|\w{2,}(?:ó|aron|ieron))\b",
     ahead=r"\b(?:voy a|va a|vamos a|van a|tengo|tenemos|es|son|hay|viene|vengo|llega|salgo|\w+r[ée]"
     r"|\w+rá|\w+remos)\b",
 )
@@ -283,7 +284,9 @@ def _weekday(match: re.Match[str], said_on: date, words: Calendar) -> str:
     if groups.get("last") is not None:
         return (said_on - timedelta(days=(-ahead) % 7 or 7)).isoformat()
     if groups.get("next") is not None:
-        return (said_on + timedelta(days=ahead or 7)).isoformat()
+        # "Next Friday" on a Thursday is hardly tomorrow, nor surely the one after.
+        days = ahead or 7
+        return (said_on + timedelta(days=days)).isoformat() if days > _NEAR else ""
     return _of_tense(match, said_on, ahead, words)
 
 
@@ -295,8 +298,9 @@ def _of_tense(match: re.Match[str], said_on: date, ahead: int, words: Calendar) 
     clause = before + " " + _CLAUSE.split(plain[end:])[0]
     if ahead == 0 and match.groupdict().get("this") is None:
         return ""
-    will_be = bool(_WILL.search(clause))
-    if not will_be and re.search(words.past, clause, re.IGNORECASE):
+    will_be = bool(_WILL.search(clause) or _IS_DOING.search(clause))
+    told = _NO_VERB.sub(" ", clause) if words is _ENGLISH else clause
+    if not will_be and re.search(words.past, told, re.IGNORECASE):
         return (said_on - timedelta(days=(-ahead) % 7)).isoformat()
     known = will_be or match.groupdict().get("this") is not None
     if known or re.search(words.ahead, clause, re.IGNORECASE):
@@ -312,12 +316,19 @@ _WILL = re.compile(
     r"|'ll\b",
     re.IGNORECASE,
 )
+_IS_DOING = re.compile(r"(?:\b(?:am|is|are)|'(?:m|s|re))(?: not)? \w{2,}ing\b", re.IGNORECASE)
+_NO_VERB = re.compile(
+    r"(?:\b(?:am|is|are|be|an?|the|my|our|his|her|their)|'(?:m|re)) (?:\w+ )?\w{3,}ed\b",
+    re.IGNORECASE,
+)
+"""What ends as a past does: \"I am excited\", \"a scheduled call\"."""
 _SOMEBODY_S = re.compile(
     r"(?:\b(?:my|our|his|her|their|your|the|its|a|mein\w*|unser\w*|sein\w*|ihr\w*|mis?|nuestr\w+|sus?|mon"
     r"|ma|mes|notre|nos|son|sa|ses|leur)|'s)\s$",
     re.IGNORECASE,
 )
 """Before "last day" and the like, which then is no day of the calendar."""
+_NEAR = 2
 _OF_IT = re.compile(r"\s(?:of|before|as|off)\b", re.IGNORECASE)
 
 

@@ -8,7 +8,7 @@ from app.rules.text import straight
 
 _NAME = r"(?P<name>[^\W\d_a-zß-ÿ][\w'-]+(?: [^\W\d_a-zß-ÿ][\w'-]+)?)(?:[\s.!,]*$|, )"
 _INTRODUCTIONS = {
-    "en": (rf"(?:I'm|I am|this is|it's|the name's|my name's) {_NAME}", "My name is {}."),
+    "en": (rf"(?:I'm|I am|[Tt]his is|it's|the name's|my name's) {_NAME}", "My name is {}."),
     "de": (
         rf"(?:[Ii]ch bin (?P<article>der |die )?|[Hh]ier (?:ist|spricht) ){_NAME}",
         "Ich heiße {}.",
@@ -111,6 +111,27 @@ _QUESTIONS = {
         _asked(r"\bbudget\b", "Mon budget est de {}."),
     ),
 }
+_MINE = re.compile(
+    r"^(?:mine|meine[rs]?|el mío|la mía|los míos|las mías|le mien|la mienne)\b", re.IGNORECASE
+)
+_YOURS = {
+    "en": (re.compile(r"\byour (\w+)", re.IGNORECASE), "My {}"),
+    "de": (re.compile(r"\b(?:dein|ihr)(e?) (\w+)", re.IGNORECASE), "Mein{} {}"),
+    "es": (re.compile(r"\btu (\w+)", re.IGNORECASE), "Mi {}"),
+    "fr": (re.compile(r"\bt(on|a|es) (\w+)", re.IGNORECASE), "M{} {}"),
+}
+
+
+def named(text: str, before: str, tongue: str) -> str:
+    """Return "My passport ..." for "Mine ...", where a question named one thing alone."""
+    mine = _MINE.match(straight(text))
+    if mine is None or tongue not in _YOURS:
+        return text
+    pattern, whose = _YOURS[tongue]
+    found = [one.groups() for one in pattern.finditer(last_question(before))]
+    return whose.format(*found[0]) + text[mine.end() :] if len(found) == 1 else text
+
+
 _LEADS = re.compile(
     r"^(?:(?:just|only|well|mostly|to|in|a little|it's|nur|bloß|gegen|in|aus|solo|sólo|al?|la|el"
     r"|los|las|en|à|au|aux|en|le|la|les|du|de la|des|l') ?(?<=[\s']))+",

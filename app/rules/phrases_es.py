@@ -51,7 +51,8 @@ SPANISH = Phrases(
         r"|podría[sn]?) (?:por favor )?|quiero que |necesito que )?(?:(?:olvid(?:a|e|es|ar|en)"
         r"|olvídate"
         r"|olvidarte|olvídese)(?: de)?|(?:borr|elimin|quit|descart)(?:a|e|es|ar)"
-        r"|no recuerdes(?: más)?)(?:,? por favor,?)? (?!lo\b|que no\b)(?:(?:lo|todo lo"
+        r"|no recuerdes(?: más)?)(?:,? por favor,?)? (?!lo\b(?! (?:de|que)\b)|que no\b)(?:(?:lo"
+        r"|todo lo"
         r"|todo) (?:que )?(?:te )?(?:(?:he )?(?:dij[eo]|dicho|conté|contado|sabes"
         r"|mencioné))?(?: (?:sobre|de|acerca de))?|(?:de )?que|sobre)?\s*(?P<said>.+)$"
     ),

@@ -12,7 +12,7 @@ from app.rules.reported import without_reports, without_speech
 from app.rules.scoring import WORTH_KEEPING, score
 from app.rules.text import content, straight
 from app.rules.tongues import FIRST_ELSEWHERE, GREETING_ELSEWHERE, PHRASES
-from app.rules.unmeant import is_unmeant
+from app.rules.unmeant import is_told_to_the_memory, is_unmeant
 
 
 @dataclass(frozen=True)
@@ -122,6 +122,8 @@ def statements(text: str, tongue: str, *, greeted: bool = False) -> Iterator[Sai
 def _all_told(text: str, phrases: Phrases, tongue: str) -> Iterator[Said]:
     """Yield what a sentence tells, and what a later clause of it asks to forget."""
     left, asked = _asked_besides(text, phrases, tongue)
+    if asked is None and is_told_to_the_memory(left):
+        return
     for piece in _own_pieces(_before_question(left, phrases)):
         yield from _told(piece, phrases, tongue)
     if asked is not None:

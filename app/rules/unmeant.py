@@ -9,7 +9,7 @@ from app.rules.text import straight
 
 _SUPPOSED = {
     "en": r"\bif (?:only )?(?:I|we|it|there|my \w+) (?:were|was|had|could|ever|won)\b|\bI wish\b"
-    r"|\bimagine\b|\bsuppose (?:I|we)\b|\bhypothetical\w*|\b(?:may|might)(?: \w+)? (?:be|have"
+    r"|\bimagine\b|\bsuppose (?:I|we)\b|\bhypothetical\w*|\bmight\b|\bmay (?:\w+ )?(?:be|have"
     r"|try|go|do|get|take|move|buy|need|rain|start|not)\b|\b(?:maybe|perhaps|probably|presumably)\b"
     r"|\b(?:would|I'd|we'd|could) (?:(?:never|ever|even|probably) )?(?!like|rather|prefer|love"
     r"|better|be (?:happy|glad)|you\b)\w+\b|\b(?:I|we) (?:guess|think|suppose|bet|reckon|assume"
@@ -45,6 +45,12 @@ _MOCK = re.compile(
 _SHOUTED = re.compile(
     r"\b(?:so|SO|simply|just|really)? ?(?:LOVE|ADORE|ENJOY|LIKE|LIEBE|MAG|ADORO|AMO|ENCANTA|GUSTA"
     r"|AIME|ADOR\w+)\b"
+)
+_MISHAP = re.compile(
+    r"\b(?:simply|just|absolutely|einfach|simplemente|wait\w*|queue\w*|delay\w*|strikes?|traffic"
+    r"|wart\w+|streik\w*|verspätung\w*|stau|esperar|huelgas?|retrasos?|atascos?|attendre"
+    r"|grèves?|retards?|bouchons?)\b",
+    re.IGNORECASE,
 )
 _MOOD = r"(?:(?:so|really|very|too|a bit|a little|quite|pretty|totally|just|feeling|still) )*"
 _NOW = (
@@ -128,7 +134,9 @@ def is_unmeant(text: str, tongue: str) -> bool:
     if supposes is not None and supposes.search(plain):
         return True
     found = (_LAUGHS, _MOCK, _FEELS, _SERVICE, _LIST, _ORDER)
-    return any(one.search(plain) for one in found) or bool(_SHOUTED.search(text))
+    if any(one.search(plain) for one in found):
+        return True
+    return bool(_SHOUTED.search(text) and _MISHAP.search(plain))
 
 
 def is_secret(text: str) -> bool:
@@ -139,6 +147,21 @@ def is_secret(text: str) -> bool:
 def only_asks_for_secrecy(text: str) -> bool:
     """Tell whether such a sentence says nothing itself, so that it is said of the one beside it."""
     return len(text.split()) <= _FEW_WORDS and not re.search(r"[,:;-]\s*\S+(?: \S+){2,}", text)
+
+
+def is_told_to_the_memory(text: str) -> bool:
+    """Tell whether a sentence is about what is kept, and so no fact, whatever it asks."""
+    return bool(_OF_MEMORY.search(straight(text)))
+
+
+_OF_MEMORY = re.compile(
+    r"\b(?:you|please|never mind)\b.*\b(?:forget|delete|erase|remember|unlearn)\b|\b(?:forget"
+    r"|delete"
+    r"|erase)\b.*\b(?:please|you)\b|(?:^|[,;:] |- )(?:(?:so|and|but|then|just) )?(?:forget|delete"
+    r"|erase)\b|^never mind\b|\b(?:vergiss|vergesst|vergessen sie|lösche?)\b|\b(?:olvida(?:lo|te)?"
+    r"|olvides|bórra\w+|borra|borres)\b|(?<!j')\b(?:oublie[sz]?|efface[sz]?)\b",
+    re.IGNORECASE,
+)
 
 
 def takes_back_the_last(text: str) -> bool:
