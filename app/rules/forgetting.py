@@ -35,7 +35,8 @@ _SLOTS = (
 _SLOT_NAMES = tuple((kind, re.compile(rf"^(?:{text})\W*$", re.IGNORECASE)) for kind, text in _SLOTS)
 _THE_USER = re.compile(r"\b(?:the|this) user\b", re.IGNORECASE)
 _EVERYTHING = re.compile(
-    r"(?:me|myself|(?:everything|all|anything|it all|all of it)(?: (?:that )?(?:you (?:\w+"
+    r"(?:(?:about |of |über |de |sobre |sur )?(?:me|myself|mich|m[ií]|moi)"
+    r"|(?:everything|all|anything|it all|all of it)(?: (?:that )?(?:you (?:\w+"
     r" )?(?:know"
     r"|have|remember|stored|saved)|I(?:'ve)? (?:ever )?(?:said|told you)))?(?: (?:about|on|of)"
     r" (?:me"
@@ -70,8 +71,15 @@ def names_something(said: str) -> bool:
 
 def _named(said: str, tongue: str = "") -> frozenset[str]:
     tongue = tongue or language(said, "en")
-    found = [word for word in words(said, tongue) if word not in GENERIC]
+    found = [word for word in words(said, tongue) if word not in GENERIC | _ORDERS]
     return content(" ".join(found), tongue)
+
+
+_ORDERS = word_set("""
+    forget delete erase wipe borra elimina olvida todas todos losche losch vergiss alle efface
+    supprime oublie tous toutes anweisungen instrucciones
+    """)
+"""Words that ask once more to forget, and name nothing."""
 
 
 def means(said: str, fact: str) -> bool:

@@ -80,7 +80,7 @@ _LONGEST_ADDED = 200
 _EARLY = 5
 """Words before "I" in a statement that is still the person's own ("Last year in May I moved")."""
 _BESIDES = re.compile(
-    r"\s*(?:[,;:.]|\s-|\b(?:and|so|but|also|und|aber|y|pero|así que|et|mais|alors"
+    r"\s*(?:[,;.]|\s-|\b(?:and|so|but|also|und|aber|y|pero|así que|et|mais|alors"
     r"|donc)\b)\s+(?=\w)",
     re.IGNORECASE,
 )
@@ -248,7 +248,14 @@ _THAT = re.compile(r"^\s*(?:bitte\b,?\s*)?(?:,?\s*(?:dass|daß)\s+)?", re.IGNORE
 
 def _without_opening(text: str, phrases: Phrases) -> str:
     opening = phrases.opening.match(straight(text))
-    return text[opening.end() :] if opening else text
+    rest = text[opening.end() :] if opening else text
+    return _TURNED_OUT.sub("", rest)
+
+
+_TURNED_OUT = re.compile(
+    r"^(?:(?:it )?turn(?:s|ed) out(?: that)?|resulta que|resultó que|il s'avère que)[,:]?\s+",
+    re.IGNORECASE,
+)
 
 
 def _before_question(text: str, phrases: Phrases) -> str:
@@ -317,7 +324,18 @@ def _is_added(text: str, phrases: Phrases) -> bool:
 
 def _least(text: str, phrases: Phrases) -> int:
     told = phrases.preference.search(text) or phrases.personal.search(text)
-    return 1 if told else 2
+    return 1 if told or _HAS.match(text) else 2
+
+
+_HAS = re.compile(
+    r"(?:(?:(?:I|we)(?: (?:do(?:n't| not)|no longer|never))? (?:have|own)|(?:ich|wir) habe?n?"
+    r"|(?:ya )?"
+    r"(?:no )?ten(?:go|emos)|j'ai|je n'ai|nous (?:n')?avons)\b)(?!.*\b(?:idea|clue|time|plans?|fun"
+    r"|questions?|doubts?|problems?|zeit|ahnung|lust|fragen?|tiempo|ganas|preguntas?|dudas?|temps"
+    r"|idée|envie)\b)",
+    re.IGNORECASE,
+)
+"""What one has or does not have is worth keeping in a word."""
 
 
 def _is_reported(text: str, phrases: Phrases) -> bool:

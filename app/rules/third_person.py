@@ -44,7 +44,7 @@ _LATER = (
 _MY = re.compile(r"\Amy\b", re.IGNORECASE)
 
 
-_BY_NOBODY = re.compile(r"\b(?:we|us|our|ours|ourselves)\b|\bI'd (?:been|better|\w+ed)\b")
+_BY_NOBODY = re.compile(r"\b(?:[Ww]e|us|[Oo]urs?|ourselves)\b|\bI'd (?:been|better|\w+ed)\b")
 """What cannot be told of the user alone, or has more than one reading."""
 _LEFT = re.compile(r"(?<![\w/])(?:I|I'\w+)(?![\w/])|\b(?:me|my|mine|myself)\b", re.IGNORECASE)
 _COMMON = (

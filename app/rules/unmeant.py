@@ -146,7 +146,7 @@ def is_secret(text: str) -> bool:
 
 def only_asks_for_secrecy(text: str) -> bool:
     """Tell whether such a sentence says nothing itself, so that it is said of the one beside it."""
-    return len(text.split()) <= _FEW_WORDS and not re.search(r"[,:;-]\s*\S+(?: \S+){2,}", text)
+    return len(text.split()) <= _FEW_WORDS and not re.search(r"[,:;-]\s*\S+(?: \S+)+", text)
 
 
 def is_told_to_the_memory(text: str) -> bool:

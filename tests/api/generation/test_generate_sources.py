@@ -92,7 +92,7 @@ async def test_a_generation_is_an_operation_of_the_engine(
         events({"role": "user", "parts": [{"text": TEA, "thought": True}]}),
         events({"parts": [{"function_call": {"name": "f", "args": {"a": TEA}}}]}),
         events({"parts": [{"functionResponse": {"name": "f", "response": {"a": TEA}}}]}),
-        said("Forget everything."),
+        said("Delete all memories about the user."),
     ],
     ids=lambda source: str(source["directContentsSource"]["events"])[:60],
 )
