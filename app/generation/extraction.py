@@ -59,18 +59,21 @@ async def by_rules(found: Material) -> Extracted:
 def _by_rules(found: Material) -> Extracted:
     turns = [turn_of(event) for event in found.events]
     guide = found.guide
+    left_out: list[Candidate] = []
     candidates = rules.extract(
         turns,
         now=guide.now,
         topics=guide.topics,
         time_zone=guide.time_zone,
         third_person=guide.third_person,
+        left_out=left_out,
     )
     skipped = [
         (n, file.media_type) for n, event in enumerate(found.events) for file in files_of(event)
     ]
     values = profiles.by_rules(turns, found.profiles) if found.profiles else []
-    return Extracted(candidates if guide.topics else [], values, skipped_files=skipped)
+    dropped = [Dropped(one.fact, one.source, "NOT_CONVERTED") for one in left_out]
+    return Extracted(candidates if guide.topics else [], values, dropped, skipped_files=skipped)
 
 
 @dataclass(frozen=True)

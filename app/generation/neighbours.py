@@ -30,7 +30,7 @@ from app.retrieval.ranking import WEIGHTS
 from app.retrieval.search import Search
 from app.revisions import repository as revisions
 from app.rules.facts import Candidate, Neighbour
-from app.rules.forgetting import names_something
+from app.rules.forgetting import is_everything, names_something
 from app.rules.text import names, numbers
 
 _CANDIDATES_PER_READ = 20
@@ -80,7 +80,18 @@ class Neighbourhood:
         facts = [one.fact for one in candidates]
         vectors = await self.embedding.facts(self.engine.engine, facts)
         found = await self._near_by_vectors([vectors[one] for one in facts]) if vectors else None
-        return await self._near_by_words(facts) if found is None else found
+        near = await self._near_by_words(facts) if found is None else found
+        if any(one.forget and is_everything(one.fact) for one in candidates):
+            async with self.resources.db.snapshot() as session:
+                rows = await retrieval.find_newest(
+                    session, self._query(), self._most_forgotten, None
+                )
+            newest = [_of_row(row) for row in rows]
+            near = [
+                newest if one.forget and is_everything(one.fact) else row
+                for one, row in zip(candidates, near, strict=True)
+            ]
+        return near
 
     async def searched(self, candidates: Sequence[Candidate]) -> list[NearMemories]:
         """Return the memories near each candidate by the service's own search, for a model.
@@ -201,6 +212,11 @@ class Neighbourhood:
             return await revisions.latest_facts(
                 session, self.engine.engine, memory_ids, shown, self.resources.clock.now()
             )
+
+    @property
+    def _most_forgotten(self) -> int:
+        """How many memories a request for everything is shown: one more than it may end."""
+        return self.resources.settings.generation_max_forgets + 1
 
     @property
     def _count(self) -> int:

@@ -55,6 +55,8 @@ _MAX_PLANS = 3
 """How often a job plans before it leaves the scope to whoever keeps changing it."""
 _MAX_NOTE_SECONDS = 5
 """What work that is stopped may take to note its costs: who stops it waits for that."""
+_MEASURED_MODEL = "MiniLM"
+"""The embedder whose similarities tell the rules what a request to forget means."""
 _MAX_SKIPPED_NAMED = 20
 """Files that the metadata name; more are counted."""
 
@@ -181,7 +183,10 @@ class Generation:
         if self.task.request.disable_consolidation:
             return _unconsolidated(candidates)
         neighbours = await self.scope.near(candidates)
-        return await asyncio.to_thread(_by_rules, candidates, neighbours, self._caps)
+        by_meaning = _MEASURED_MODEL in self.resources.embedder.model_id
+        return await asyncio.to_thread(
+            _by_rules, candidates, neighbours, self._caps, by_meaning=by_meaning
+        )
 
     async def _by_model(
         self, candidates: Sequence[Candidate], found: Material, consolidation: Consolidation
@@ -363,10 +368,18 @@ def _names(engine: EngineName, one: Unmet) -> list[str]:
 
 
 def _by_rules(
-    candidates: Sequence[Candidate], neighbours: Sequence[Sequence[Neighbour]], caps: Caps
+    candidates: Sequence[Candidate],
+    neighbours: Sequence[Sequence[Neighbour]],
+    caps: Caps,
+    *,
+    by_meaning: bool,
 ) -> Plan:
     found = merging.consolidate(
-        candidates, neighbours, max_deletes=caps.deletes, max_forgets=caps.forgets
+        candidates,
+        neighbours,
+        max_deletes=caps.deletes,
+        max_forgets=caps.forgets,
+        by_meaning=by_meaning,
     )
     gone = {one.memory_id: one.candidates for one in found.verdicts if one.action == "DELETE"}
     met = {at for told in gone.values() for at in told}

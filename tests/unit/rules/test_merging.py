@@ -185,7 +185,7 @@ def test_all_duplicates_of_a_contradicted_fact_give_way() -> None:
         (["Me gusta el café.", "Vivo en Bilbao."], "Olvida que me gusta el café.", 1),
         (["J'aime le café.", "J'habite à Lyon."], "Oublie que j'aime le café.", 1),
         (["I like coffee.", "I like tea."], "Forget that I like jazz.", 2),
-        (["I like coffee.", "I like tea."], "Forget everything.", 2),
+        (["I like coffee.", "I like tea."], "Delete all memories about the user.", 2),
         (["I'm allergic to nuts."], "Forget about my nut salad recipe.", 1),
     ],
 )
