@@ -20,7 +20,7 @@ from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.generation import extraction, material
 from app.generation.consolidation import Consolidation, compared
-from app.generation.decisions import Caps, Decided, unmet
+from app.generation.decisions import Caps
 from app.generation.extraction import Extracted
 from app.generation.fields import plan_fields
 from app.generation.material import Material
@@ -30,6 +30,7 @@ from app.generation.plan import Plan, PlannedChange, considered, plan
 from app.generation.previews import preview
 from app.generation.profiles import FieldValue
 from app.generation.prompts import VERSION
+from app.generation.ruling import by_rules, unconsolidated
 from app.generation.schemas import GenerateMemoriesRequest
 from app.generation.turns import topics_of
 from app.generation.writer import Writer
@@ -40,10 +41,9 @@ from app.memories.service import MemoryService
 from app.memories.vectors import Vector
 from app.operations.schemas import type_url
 from app.resources import Resources
-from app.rules import merging
 from app.rules.dates import day_in
 from app.rules.extraction import ENGINE, direct
-from app.rules.facts import Candidate, Neighbour
+from app.rules.facts import Candidate
 from app.rules.merging import ASKED
 from app.usage import costs
 from app.usage import repository as usage
@@ -181,11 +181,11 @@ class Generation:
         if consolidation is not None:
             return await self._by_model(candidates, found, consolidation)
         if self.task.request.disable_consolidation:
-            return _unconsolidated(candidates)
+            return unconsolidated(candidates)
         neighbours = await self.scope.near(candidates)
         by_meaning = _MEASURED_MODEL in self.resources.embedder.model_id
         return await asyncio.to_thread(
-            _by_rules, candidates, neighbours, self._caps, by_meaning=by_meaning
+            by_rules, candidates, neighbours, self._caps, by_meaning=by_meaning
         )
 
     async def _by_model(
@@ -197,7 +197,7 @@ class Generation:
             near = await self.scope.searched(candidates)
         facts = compared(candidates, near)
         if not is_consolidated and not facts.needs_model:
-            return _unconsolidated(candidates)
+            return unconsolidated(candidates)
         ids = {one.memory_id for new in facts.open for one in new.near}
         histories = await self.scope.histories(sorted(ids), found.remembered)
         today = day_in(found.guide.time_zone, self.resources.clock.now())
@@ -365,52 +365,3 @@ def _response(author: str, generated: Sequence[dict[str, Any]]) -> dict[str, Any
 
 def _names(engine: EngineName, one: Unmet) -> list[str]:
     return [str(MemoryName(engine, memory_id)) for memory_id in one.nearest]
-
-
-def _by_rules(
-    candidates: Sequence[Candidate],
-    neighbours: Sequence[Sequence[Neighbour]],
-    caps: Caps,
-    *,
-    by_meaning: bool,
-) -> Plan:
-    found = merging.consolidate(
-        candidates,
-        neighbours,
-        max_deletes=caps.deletes,
-        max_forgets=caps.forgets,
-        by_meaning=by_meaning,
-    )
-    gone = {one.memory_id: one.candidates for one in found.verdicts if one.action == "DELETE"}
-    met = {at for told in gone.values() for at in told}
-    left_undone = [
-        unmet(
-            one,
-            "TOO_MANY" if at in found.capped else "NOTHING_FOUND",
-            [near.memory_id for near in row if near.memory_id not in gone],
-            has_more=at in found.capped,
-        )
-        for at, (one, row) in enumerate(zip(candidates, neighbours, strict=True))
-        if one.forget and (at not in met or at in found.capped)
-    ]
-    planned = plan(candidates, neighbours, found.verdicts, caps.all)
-    return replace(planned, outcome=Decided(unmet=left_undone))
-
-
-def _unconsolidated(candidates: Sequence[Candidate]) -> Plan:
-    """Make a memory of each fact; a request to forget has no effect then."""
-    left_undone = [unmet(one, "REFUSED", ()) for one in candidates if one.forget]
-    created = tuple(_created(one) for one in candidates if not one.forget)
-    return Plan(created, outcome=Decided(unmet=left_undone))
-
-
-def _created(candidate: Candidate) -> PlannedChange:
-    return PlannedChange(
-        action="CREATED",
-        memory_id=None,
-        version=None,
-        fact=candidate.fact,
-        topics=candidate.topics,
-        extracted=(candidate.fact,),
-        reason="not consolidated",
-    )
