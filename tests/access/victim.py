@@ -300,7 +300,7 @@ async def _page_tokens(service: Service, secret: str, names: Names) -> list[Aske
         answer = await service.ask(asked, secret)
         if token := _token(answer):
             found.append(asked.with_params(pageToken=token))
-    body = {"scope": dict(names.scope), "simpleRetrievalParams": {"pageSize": 1}}
+    body = {"scope": dict(names.scope), "simpleRetrievalParams": {"pageSize": 1, "pageToken": ""}}
     asked = Asked("POST", names.path(ENGINE + "/memories:retrieve"), body=body)
     token = _token(await service.send(asked, bearer(secret)))
     assert token
