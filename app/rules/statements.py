@@ -330,7 +330,11 @@ def _least(text: str, phrases: Phrases) -> int:
 _HAS = re.compile(
     r"(?:(?:(?:I|we)(?: (?:do(?:n't| not)|no longer|never))? (?:have|own)|(?:ich|wir) habe?n?"
     r"|(?:ya )?"
-    r"(?:no )?ten(?:go|emos)|j'ai|je n'ai|nous (?:n')?avons)\b)(?!.*\b(?:idea|clue|time|plans?|fun"
+    r"(?:no )?ten(?:go|emos)|j'ai|je n'ai|nous (?:n')?avons)\b)"
+    # Not as a part of another verb: "I have moved", "ich habe geheiratet", "j'ai fini".
+    r"(?!(?: not| never| just| already| pas)? (?:\w+ed|been|gone|done|had|got|made|seen|lost|left"
+    r"|found|met|slept|eaten|\w+(?:é|i|u)e?s?)\b)(?!.*\b(?:ge\w+(?:t|en)|\w+iert)[\s.!]*$)"
+    r"(?!.*\b(?:idea|clue|time|plans?|fun"
     r"|questions?|doubts?|problems?|zeit|ahnung|lust|fragen?|tiempo|ganas|preguntas?|dudas?|temps"
     r"|idée|envie)\b)",
     re.IGNORECASE,

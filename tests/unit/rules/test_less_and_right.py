@@ -290,3 +290,10 @@ def test_the_third_person_is_right_or_left_out(text: str, expected: str) -> None
     found = extract([Turn("user", text)], now=NOW, third_person=True, left_out=dropped)
     assert [one.fact for one in found] == ([expected] if expected else [])
     assert bool(dropped) is not bool(expected)
+
+
+@pytest.mark.parametrize(
+    "text", ["I have moved.", "We have moved.", "Ich habe geheiratet.", "J'ai déménagé."]
+)
+def test_to_have_done_something_is_no_possession(text: str) -> None:
+    assert facts(text) == []
