@@ -70,13 +70,7 @@ def test_a_bank_is_created_and_read(platform: Client) -> None:
     assert (read.name, read.display_name, read.description) == (made.name, "B", "d")
     assert read.create_time == read.update_time
     found = read.managed_semantic_memory_config.model_dump(mode="json", exclude_none=True)
-    schema = CONFIG["structured_memory_configs"][0]["schema_configs"][0]
-    given = {**schema, "memory_type": "STRUCTURED_PROFILE"}
-    expected = {
-        **CONFIG,
-        "structured_memory_configs": [{"scope_keys": ["user_id"], "schema_configs": [given]}],
-    }
-    assert found == expected
+    assert found == CONFIG
 
 
 def test_a_bare_bank_is_created(platform: Client) -> None:
