@@ -217,8 +217,8 @@ bench-peers: setup ## Compare with mem0 and LangGraph, about ten minutes (shorte
 	$(BIN)/python -m benchmarks.peers $(ARGS)
 
 .PHONY: bench-recall
-bench-recall: setup ## How good retrieval is: ARGS="LOCOMO_FILE --tools FOLDER" (see benchmarks/recall)
-	$(BIN)/python -m benchmarks.recall $(ARGS)
+bench-recall: setup ## How good retrieval is: ARGS="LOCOMO_FILE --tools FOLDER" BEAM=FOLDER (see benchmarks/recall)
+	$(BIN)/python -m benchmarks.recall $(ARGS) $(if $(BEAM),--beam "$(BEAM)")
 
 .PHONY: bench-scale
 bench-scale: setup ## Latency by the size of the bank, about 15 minutes (shorter: ARGS=--quick)

@@ -149,6 +149,9 @@ class Settings(
     generation_max_deletes: int = Field(
         5, ge=0, description="Memories that one generation may delete."
     )
+    generation_max_forgets: int = Field(
+        20, ge=0, description="Memories that one generation may delete because a user asked for it."
+    )
     generation_max_candidates: int = Field(
         200,
         ge=1,

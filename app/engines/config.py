@@ -192,6 +192,17 @@ class GenerationConfig(WireModel):
     generation_trigger_config: GenerationTriggerConfig | None = None
 
 
+MaxDistance = Annotated[
+    float,
+    Field(
+        gt=0,
+        le=2,
+        description="Memories that are farther from the query are left out, and `omittedCount`"
+        " tells how many. Distances of different embedders do not compare.",
+    ),
+]
+
+
 class SimilaritySearchConfig(WireModel):
     """How searches go. The model is kept; searches use this service's own."""
 
@@ -204,6 +215,7 @@ class SimilaritySearchConfig(WireModel):
         description="Of memories written from now on, and of queries: a two-letter code, or"
         " `simple` for words as they are; absent: what each text seems to be in.",
     )
+    max_distance: MaxDistance | None = None
 
 
 def _check_ttl(length: timedelta) -> timedelta:

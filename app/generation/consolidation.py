@@ -1,119 +1,213 @@
-"""From candidates and the memories near them to verdicts, by a model or by the built-in rules."""
+"""The second call of a generation: a model confirms new facts and merges them with memories."""
 
 import asyncio
-from collections.abc import Mapping, Sequence
+import unicodedata
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date
 
 from app.generation.chunks import estimated_tokens
-from app.generation.decisions import decided
-from app.generation.gates import Gated, Group, gate
-from app.generation.losses import MAX_SHOWN_CHARS
-from app.generation.prompts import MERGE, Shown, merging
-from app.generation.replies import Decision, Decisions
+from app.generation.decisions import MAX_SHOWN_CHARS, Caps, Decided, NewFact, decided
+from app.generation.neighbours import NearMemories
+from app.generation.prompts import MERGE, Shown, ShownFact, merging
+from app.generation.replies import FactVerdict, FactVerdicts
 from app.llm.ports import Meter, Prompt, TextModel
 from app.rules.facts import Candidate, Neighbour, Verdict
-from app.rules.text import clean
+from app.rules.merging import ASKED
+from app.rules.text import clean, fold
 
 _SCHEMA_TOKENS = 300
-_TOKENS_PER_LINE = 4
-"""Number, or id, and marks."""
+_TOKENS_PER_LINE = 12
+"""Number, or id, day and marks."""
+_MAX_MEMORIES = 30
+"""Memories that one prompt shows."""
+_MAX_CONTEXT_CHARS = 300
+
+
+@dataclass(frozen=True)
+class Compared:
+    """New facts beside the memories near them.
+
+    Attributes:
+        settled: what is known word for word already.
+        open: everything else.
+    """
+
+    settled: list[Verdict]
+    open: list[NewFact]
+
+    @property
+    def needs_model(self) -> bool:
+        """Whether there is anything to confirm or to decide."""
+        has_earlier = any(not one.candidate.forget for one in self.open)
+        return any(
+            one.near or one.candidate.doubtful or (one.candidate.forget and has_earlier)
+            for one in self.open
+        )
+
+
+def compared(candidates: Sequence[Candidate], near: Sequence[NearMemories]) -> Compared:
+    """Join candidates of the same text, and settle those that a memory has word for word."""
+    facts: dict[tuple[str, bool], NewFact] = {}
+    for position, (candidate, row) in enumerate(zip(candidates, near, strict=True)):
+        mark = (_bare(candidate.fact), candidate.forget)
+        before = facts.pop(mark, None)
+        told = [position] if before is None else [*before.positions, position]
+        facts[mark] = NewFact(told, candidate, list(row.memories), row.has_more)
+    found = Compared([], [])
+    known: dict[str, Verdict] = {}
+    for (text, forget), new in facts.items():
+        same = next((one for one in new.near if not forget and _bare(one.fact) == text), None)
+        if same is None or same.memory_id in known:
+            found.open.append(new)
+        else:
+            about = (same.memory_id, same.fact)
+            known[same.memory_id] = Verdict("UPDATE", new.told, "said again", *about)
+    found.settled.extend(known.values())
+    return found
+
+
+def _bare(text: str) -> str:
+    """Return what texts share that differ in case, blanks and the final mark alone."""
+    plain = unicodedata.normalize("NFKC", text).casefold()
+    return " ".join(plain.split()).strip(".!?\u00a1\u00bf\u2026\u3002 ")
 
 
 @dataclass
 class Consolidation:
-    """Consolidates with a model, once for all candidates.
+    """Confirms and merges with a model, once for all candidates.
 
     What it was asked and has answered is kept, so that planning again asks only what is new.
     """
 
     model: TextModel
     meter: Meter
-    refused: int = 0
-    _answers: dict[str, tuple[Decision, ...]] = field(default_factory=dict)
+    caps: Caps
+    _answers: dict[str, tuple[FactVerdict, ...]] = field(default_factory=dict)
 
-    async def gated(
-        self, candidates: Sequence[Candidate], neighbours: Sequence[Sequence[Neighbour]]
-    ) -> Gated:
-        """Settle what needs no model, off the event loop."""
-        return await asyncio.to_thread(gate, candidates, neighbours)
-
-    async def decide(self, gated: Gated, histories: Mapping[str, Sequence[str]]) -> list[Verdict]:
+    async def decide(
+        self, facts: Compared, histories: Mapping[str, Sequence[str]], today: date
+    ) -> Decided:
         """Return all verdicts; `histories` has what memories said before, by id, newest first.
 
         Must not be called inside a transaction. Raises what `TextModel.ask` raises.
         """
-        self.refused = 0
-        verdicts = gated.settled
-        before = {one: tuple(map(_cut, facts)) for one, facts in histories.items()}
+        dated = [_on(new, today) for new in facts.open]
+        before = {one: tuple(map(_cut, texts)) for one, texts in histories.items()}
         room = self.model.max_input_tokens - _SCHEMA_TOKENS - estimated_tokens(MERGE)
-        fitting = [_fitting(group, before, room) for group in gated.unsettled]
-        for groups in _parts(fitting, before, room):
-            aliases = _aliases(groups)
-            memories = [
-                Shown(alias, _cut(near.fact), before.get(near.memory_id, ()))
-                for alias, near in aliases.items()
-            ]
-            facts = {n: (group.fact.fact, group.forget) for n, group in enumerate(groups)}
-            answer = await self._ask(merging(facts, memories)) if memories else ()
-            found = await asyncio.to_thread(decided, groups, answer, aliases, verdicts)
-            verdicts, self.refused = found.verdicts, self.refused + found.refused
-        return verdicts
+        fitting = [_fitting(new, before, room) for new in dated]
+        found = Decided(verdicts=facts.settled)
+        for part in _parts(fitting, before, room):
+            aliases = _aliases(part)
+            answer = await self._asked(part, aliases, before) if facts.needs_model else ()
+            left = _left(self.caps, found)
+            more = await asyncio.to_thread(decided, part, answer, aliases, left, found.verdicts)
+            found = _joined(found, more)
+        return found
 
-    async def _ask(self, text: str) -> tuple[Decision, ...]:
+    async def _asked(
+        self,
+        facts: Sequence[NewFact],
+        aliases: Mapping[str, Neighbour],
+        before: Mapping[str, Sequence[str]],
+    ) -> tuple[FactVerdict, ...]:
+        memories = [
+            Shown(alias, _cut(near.fact), near.changed_on, tuple(before.get(near.memory_id, ())))
+            for alias, near in aliases.items()
+        ]
+        text = merging([_shown(new.candidate) for new in facts], memories)
         if text not in self._answers:
-            reply = await self.model.ask(Prompt(MERGE, text), Decisions, self.meter)
+            reply = await self.model.ask(Prompt(MERGE, text), FactVerdicts, self.meter)
             self._answers[text] = tuple(
-                one.model_copy(update={"text": clean(one.text)}) for one in reply.decisions
+                one.model_copy(update={"text": clean(one.text).strip()}) for one in reply.verdicts
             )
         return self._answers[text]
 
 
-def _aliases(groups: Sequence[Group]) -> dict[str, Neighbour]:
-    """Give each memory that is shown a short name; a long id costs tokens and invites slips."""
-    shown = {near.memory_id: near for group in groups for near in group.near}
-    return {f"m{n}": near for n, near in enumerate(shown.values(), start=1)}
+def _on(new: NewFact, today: date) -> NewFact:
+    """Give a fact without a day that of the generation."""
+    day = new.candidate.said_on or today
+    return replace(new, candidate=replace(new.candidate, said_on=day))
+
+
+def _left(caps: Caps, found: Decided) -> Caps:
+    gone = [one.reason for one in found.verdicts if one.action == "DELETE"]
+    on_request = gone.count(ASKED)
+    return Caps(caps.deletes - (len(gone) - on_request), caps.forgets - on_request)
+
+
+def _joined(found: Decided, more: Decided) -> Decided:
+    return Decided(
+        more.verdicts,
+        [*found.dropped, *more.dropped],
+        [*found.refused, *more.refused],
+        [*found.unmet, *more.unmet],
+        found.verified + more.verified,
+    )
+
+
+def _shown(one: Candidate) -> ShownFact:
+    """Return a fact as the model sees it: with its words, unless it repeats them."""
+    around = one.context or one.source
+    said = "" if fold(around) == fold(one.fact) else around[:_MAX_CONTEXT_CHARS]
+    return ShownFact(one.fact, said, one.question[:_MAX_CONTEXT_CHARS], one.said_on, one.forget)
+
+
+def _aliases(facts: Sequence[NewFact]) -> dict[str, Neighbour]:
+    """Give each memory that is shown a short name; a long id costs tokens and invites slips.
+
+    Of more than fit, those that are nearest to any of the facts are shown.
+    """
+    ranked = sorted(
+        ((rank, near) for new in facts for rank, near in enumerate(new.near)),
+        key=lambda one: one[0],
+    )
+    nearest = {near.memory_id: near for _, near in reversed(ranked)}
+    chosen = list(dict.fromkeys(near.memory_id for _, near in ranked))[:_MAX_MEMORIES]
+    return {f"m{n}": nearest[one] for n, one in enumerate(chosen, start=1)}
 
 
 def _cut(fact: str) -> str:
     return fact[:MAX_SHOWN_CHARS]
 
 
-def _fitting(group: Group, before: dict[str, tuple[str, ...]], max_tokens: int) -> Group:
-    """Return a group that fits the model's input alone.
+def _fitting(new: NewFact, before: dict[str, tuple[str, ...]], max_tokens: int) -> NewFact:
+    """Return a fact that fits the model's input alone, with its memories.
 
     Where it does not, the oldest of what its memories said before goes, out of `before`, then the
-    farthest of the memories. Without any left, there is nothing to ask.
+    farthest of the memories.
     """
-    fitting, near = group, sorted(group.near, key=lambda one: one.distance)
+    fitting, near = new, list(new.near)
     while near and _tokens(fitting, before) > max_tokens:
         told = max(near, key=lambda one: len(before.get(one.memory_id, ()))).memory_id
         if before.get(told):
             before[told] = before[told][:-1]
         else:
             near = near[:-1]
-            fitting = replace(group, near=near)
+            fitting = replace(new, near=near)
     return fitting
 
 
-def _tokens(group: Group, before: Mapping[str, Sequence[str]]) -> int:
-    """Return what a group takes of the input, generously estimated."""
-    shown = [group.fact.fact]
-    for near in group.near:
+def _tokens(new: NewFact, before: Mapping[str, Sequence[str]]) -> int:
+    """Return what a fact takes of the input, generously estimated."""
+    said = _shown(new.candidate)
+    shown = [said.fact, said.said, said.question]
+    for near in new.near:
         shown += [_cut(near.fact), *before.get(near.memory_id, ())]
     return sum(_TOKENS_PER_LINE + estimated_tokens(text) for text in shown)
 
 
 def _parts(
-    groups: Sequence[Group], before: Mapping[str, Sequence[str]], max_tokens: int
-) -> list[list[Group]]:
-    """Cut the groups, of which each fits alone, so that each part fits the model's input."""
-    parts: list[list[Group]] = []
+    facts: Iterable[NewFact], before: Mapping[str, Sequence[str]], max_tokens: int
+) -> list[list[NewFact]]:
+    """Cut the facts, of which each fits alone, so that each part fits the model's input."""
+    parts: list[list[NewFact]] = []
     left = 0
-    for group in groups:
-        needed = _tokens(group, before)
+    for new in facts:
+        needed = _tokens(new, before)
         if not parts or needed > left:
             parts.append([])
             left = max_tokens
-        parts[-1].append(group)
+        parts[-1].append(new)
         left -= needed
     return parts

@@ -1,154 +1,302 @@
-"""A model's decisions to verdicts: only sound ones count, and no fact is lost on the way (pure)."""
+"""A model's verdicts about new facts to changes of memories (pure).
+
+A decision is carried out if it names what was shown, brings nothing in from nowhere and stays
+within the caps: undo and recovery take back what was wrong. The fact of a refused decision becomes
+a memory of its own, so that no fact is lost.
+"""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from app.generation.gates import Group, may_forget, takes_in
-from app.generation.losses import MAX_SHOWN_CHARS, fuller, keeps, merged, remaining, replaced
-from app.generation.replies import Decision
-from app.rules.facts import Neighbour, Verdict
-from app.rules.relations import Statement
-from app.rules.text import clean
+from app.generation.checks import refusal
+from app.generation.outcomes import (
+    Dropped,
+    DropReason,
+    RefusalReason,
+    Refused,
+    Unmet,
+    UnmetReason,
+)
+from app.generation.replies import FactVerdict
+from app.generation.specifics import Origin
+from app.rules.facts import Candidate, Neighbour, Verdict
+from app.rules.merging import ASKED
 
-_IN_PART = "contradicted in part"
-"""The memory keeps what is still true; the new fact is not in it."""
-_UNRELATED = 2**0.5
-"""The distance of two texts of which nobody has measured any: that of right angles."""
+MAX_SHOWN_CHARS = 600
+"""Characters of a memory that a model is shown; rewriting a longer one would lose text."""
+_MAX_REQUEST_CHARS = 200
+_MAX_NEAREST = 3
+
+
+@dataclass
+class NewFact:
+    """Candidates of one conversation with the same text; `candidate` is the latest of them.
+
+    Attributes:
+        positions: of the candidates, in their order.
+        near: the memories that it may be about, nearest first.
+        has_more: whether a request to forget means more memories than are near.
+    """
+
+    positions: list[int]
+    candidate: Candidate
+    near: list[Neighbour] = field(default_factory=list)
+    has_more: bool = False
+
+    @property
+    def told(self) -> tuple[int, ...]:
+        """The positions, in order."""
+        return tuple(sorted(self.positions))
+
+    def origin(self, memories: Sequence[str]) -> Origin:
+        """Return what a text about it may be made from, memories included."""
+        one = self.candidate
+        return self.origin_of(one.fact, one.source, one.context, one.question, *memories)
+
+    def origin_of(self, *texts: str) -> Origin:
+        """Return texts as something that was said on the day of the fact."""
+        assert self.candidate.said_on is not None, "a fact that a model decides on has its day"
+        day = self.candidate.said_on
+        return Origin(tuple((text, day) for text in texts if text), day)
+
+
+@dataclass(frozen=True)
+class Caps:
+    """Memories that one generation may delete: because of facts, and on request."""
+
+    deletes: int
+    forgets: int
+
+    @property
+    def all(self) -> int:
+        """Memories that one generation may delete for whatever reason."""
+        return self.deletes + self.forgets
 
 
 @dataclass
 class Decided:
-    """The verdicts, and how many decisions were refused."""
+    """The changes that verdicts come to, and what was dropped, refused or left undone."""
 
     verdicts: list[Verdict] = field(default_factory=list)
-    refused: int = 0
-    _by_memory: dict[str, int] = field(default_factory=dict)
-
-    def about(self, memory_id: str) -> Verdict | None:
-        """Return the verdict about a memory, if there is one."""
-        at = self._by_memory.get(memory_id)
-        return None if at is None else self.verdicts[at]
-
-    def add(self, verdict: Verdict) -> None:
-        """Take a verdict; one about a memory that has one takes its place."""
-        at = self._by_memory.get(verdict.memory_id or "")
-        if at is not None:
-            self.verdicts[at] = verdict
-            return
-        if verdict.memory_id is not None:
-            self._by_memory[verdict.memory_id] = len(self.verdicts)
-        self.verdicts.append(verdict)
+    dropped: list[Dropped] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    unmet: list[Unmet] = field(default_factory=list)
+    verified: int = 0
 
 
 def decided(
-    groups: Sequence[Group],
-    decisions: Sequence[Decision],
+    facts: Sequence[NewFact],
+    said: Sequence[FactVerdict],
     aliases: Mapping[str, Neighbour],
-    settled: Sequence[Verdict],
+    caps: Caps,
+    settled: Sequence[Verdict] = (),
 ) -> Decided:
-    """Return the settled verdicts and those that the model's sound decisions come to.
+    """Return the settled verdicts and those that the model's decisions come to.
 
-    A group that no sound decision takes in becomes a memory of its own; a request to forget that
-    none answers has no effect.
+    `aliases` has the memories that were shown, by the short ids they were shown under.
     """
-    found = Decided()
-    for verdict in settled:
-        found.add(verdict)
-    taken_in: set[int] = set()
-    for one in decisions:
-        known = 0 <= one.fact < len(groups)
-        if known and one.action == "add":
-            continue
-        told = _told_with(one, groups, decisions) if known else []
-        sound = _sound(groups[one.fact], told, one, aliases, found) if known else None
-        if sound is None:
-            found.refused += 1
-            continue
-        found.add(sound)
-        if sound.action == "UPDATE" and sound.reason != _IN_PART:
-            taken_in.add(one.fact)
-    for number, group in enumerate(groups):
-        if number not in taken_in and not group.forget:
-            found.add(group.created("new"))
-    return found
+    return _Bench(facts, said, aliases, caps, settled).run()
 
 
-def _told_with(
-    one: Decision, groups: Sequence[Group], decisions: Sequence[Decision]
-) -> list[Statement]:
-    """Return the facts that a decision's text is about: several may go into one memory at once."""
-    others = [
-        other.fact
-        for other in decisions
-        if (other.action, other.memory, other.text) == (one.action, one.memory, one.text)
-        and 0 <= other.fact < len(groups)
-    ]
-    return [groups[fact].fact for fact in dict.fromkeys(others) if not groups[fact].forget]
+class _Bench:
+    """The decisions of one generation, taken one after another."""
+
+    def __init__(
+        self,
+        facts: Sequence[NewFact],
+        said: Sequence[FactVerdict],
+        aliases: Mapping[str, Neighbour],
+        caps: Caps,
+        settled: Sequence[Verdict],
+    ) -> None:
+        self._facts = facts
+        self._said = [one for one in said if 0 <= one.fact < len(facts)]
+        self._aliases = aliases
+        self._left = {False: caps.deletes, True: caps.forgets}
+        self._found = Decided(refused=[_unknown_fact(one) for one in said if one not in self._said])
+        self._changes = {one.memory_id: one for one in settled if one.memory_id is not None}
+        self._created = [one for one in settled if one.memory_id is None]
+        self._gone: dict[int, DropReason] = {}
+        self._taken_in: set[int] = set()
+        self._effects: set[int] = set()
+
+    def run(self) -> Decided:
+        for number, new in enumerate(self._facts):
+            self._confirm(number, new)
+        # A request to forget outweighs whatever else a fact would make of the memory.
+        for one in sorted(self._said, key=lambda one: not self._is_request(one.fact)):
+            if one.fact not in self._gone and one.action != "add":
+                self._carry_out(one)
+        self._found.verdicts = [*self._changes.values(), *self._created, *self._creations()]
+        self._found.dropped = [
+            Dropped(self._facts[n].candidate.fact, self._facts[n].candidate.source, reason)
+            for n, reason in sorted(self._gone.items())
+        ]
+        self._found.unmet = [
+            unmet
+            for number, new in enumerate(self._facts)
+            if new.candidate.forget and number not in self._gone
+            for unmet in self._left_undone(number, new)
+        ]
+        return self._found
+
+    def _is_request(self, fact: int) -> bool:
+        return self._facts[fact].candidate.forget
+
+    def _confirm(self, number: int, new: NewFact) -> None:
+        """Drop what the user did not say or mean, and doubtful facts that nobody confirmed."""
+        verdicts = [one for one in self._said if one.fact == number]
+        if any(not one.holds for one in verdicts):
+            self._gone[number] = "NOT_SAID"
+        elif new.candidate.doubtful and not verdicts:
+            self._gone[number] = "NOT_VERIFIED"
+        elif new.candidate.doubtful:
+            self._found.verified += 1
+
+    def _carry_out(self, one: FactVerdict) -> None:
+        new = self._facts[one.fact]
+        if new.candidate.forget and one.action == "delete" and self._forget_fact(one):
+            return
+        near = self._aliases.get(one.memory)
+        reason = "UNKNOWN_MEMORY" if near is None else self._why_not(new, one, near)
+        if near is None or reason is not None:
+            self._refuse(one, near, reason or "UNKNOWN_MEMORY")
+            return
+        self._take(one, new, near)
+
+    def _forget_fact(self, one: FactVerdict) -> bool:
+        """End a new fact that was said before a request to forget it."""
+        number = int(one.memory) if one.memory.isdecimal() else -1
+        if not 0 <= number < len(self._facts) or self._is_request(number):
+            return False
+        if self._facts[number].candidate.turn > self._facts[one.fact].candidate.turn:
+            return False
+        self._gone[number] = "FORGOTTEN"
+        self._effects.add(one.fact)
+        return True
+
+    def _why_not(self, new: NewFact, one: FactVerdict, near: Neighbour) -> RefusalReason | None:
+        """Return why a decision about a memory that was shown is refused; None: it is sound."""
+        before = self._changes.get(near.memory_id)
+        if one.action == "delete":
+            return self._why_not_delete(new, near, before)
+        if one.action != "same" and len(near.fact) > MAX_SHOWN_CHARS:
+            return "MEMORY_CUT"
+        if before is not None and _conflicts(before, one, near):
+            return "CONFLICT"
+        return None if one.action == "same" else self._why_not_write(new, one, near)
+
+    def _why_not_write(
+        self, new: NewFact, one: FactVerdict, near: Neighbour
+    ) -> RefusalReason | None:
+        if new.candidate.forget:
+            return self._why_not_shorten(new, one, near)
+        related = (new.candidate.fact, near.fact)
+        origin = new.origin([near.fact, *self._others(one)])
+        return refusal(one.text, origin, self._shown(new), related)
+
+    def _why_not_delete(
+        self, new: NewFact, near: Neighbour, before: Verdict | None
+    ) -> RefusalReason | None:
+        is_request = new.candidate.forget
+        if before is not None and before.action == "DELETE":
+            return None
+        if not is_request and len(near.fact) > MAX_SHOWN_CHARS:
+            return "MEMORY_CUT"
+        if before is not None and not is_request:
+            return "CONFLICT"
+        return "TOO_MANY_DELETES" if self._left[is_request] == 0 else None
+
+    def _why_not_shorten(
+        self, new: NewFact, one: FactVerdict, near: Neighbour
+    ) -> RefusalReason | None:
+        """A request to forget may take a part out of a memory, and brings nothing in."""
+        if one.action != "replace" or len(one.text) >= len(near.fact):
+            return "BAD_LENGTH"
+        origin = new.origin_of(near.fact)
+        return refusal(one.text, origin, origin, (near.fact,))
+
+    def _others(self, one: FactVerdict) -> list[str]:
+        """Return the facts that the same text is about: several may go into one memory at once."""
+        return [
+            text
+            for other in self._said
+            if (other.memory, other.text) == (one.memory, one.text) and other.fact != one.fact
+            for text in (
+                self._facts[other.fact].candidate.fact,
+                self._facts[other.fact].candidate.context,
+            )
+        ]
+
+    def _shown(self, new: NewFact) -> Origin:
+        texts = [near.fact for near in self._aliases.values()]
+        texts += [one.candidate.fact for one in self._facts]
+        return new.origin(texts)
+
+    def _take(self, one: FactVerdict, new: NewFact, near: Neighbour) -> None:
+        before = self._changes.get(near.memory_id)
+        told = new.told if before is None else (*before.candidates, *new.told)
+        self._effects.add(one.fact)
+        if one.action == "delete":
+            if before is None or before.action != "DELETE":
+                self._left[new.candidate.forget] -= 1
+            reason = ASKED if new.candidate.forget else "ended"
+            verdict = Verdict("DELETE", told, reason, near.memory_id)
+        elif one.action == "same":
+            verdict = before or Verdict("UPDATE", told, "said again", near.memory_id, near.fact)
+            verdict = replace(verdict, candidates=told)
+        else:
+            reason = "merged" if one.action == "merge" else "replaced"
+            verdict = Verdict("UPDATE", told, reason, near.memory_id, one.text)
+        if one.action != "delete":
+            self._taken_in.add(one.fact)
+        self._changes[near.memory_id] = verdict
+
+    def _refuse(self, one: FactVerdict, near: Neighbour | None, reason: RefusalReason) -> None:
+        fact = self._facts[one.fact].candidate.fact
+        memory_id = None if near is None else near.memory_id
+        self._found.refused.append(Refused(fact, one.action, memory_id, one.text, reason))
+
+    def _creations(self) -> list[Verdict]:
+        return [
+            Verdict("CREATE", new.told, "new", fact=new.candidate.fact)
+            for number, new in enumerate(self._facts)
+            if number not in self._gone
+            and number not in self._taken_in
+            and not new.candidate.forget
+        ]
+
+    def _left_undone(self, number: int, new: NewFact) -> list[Unmet]:
+        reasons = [
+            refused.reason for refused in self._found.refused if refused.fact == new.candidate.fact
+        ]
+        is_capped = new.has_more or "TOO_MANY_DELETES" in reasons
+        if number in self._effects and not is_capped:
+            return []
+        reason: UnmetReason = "NOTHING_FOUND"
+        if is_capped:
+            reason = "TOO_MANY"
+        elif reasons:
+            reason = "REFUSED"
+        gone = {id_ for id_, one in self._changes.items() if one.action == "DELETE"}
+        nearest = [near.memory_id for near in new.near if near.memory_id not in gone]
+        return [unmet(new.candidate, reason, nearest, has_more=is_capped)]
 
 
-def _sound(
-    group: Group,
-    told: Sequence[Statement],
-    one: Decision,
-    aliases: Mapping[str, Neighbour],
-    found: Decided,
-) -> Verdict | None:
-    """Return the verdict of a sound decision about a memory that was shown."""
-    shown = aliases.get(one.memory)
-    if shown is None:
-        return None
-    near = next(
-        (near for near in group.near if near.memory_id == shown.memory_id),
-        replace(shown, distance=_UNRELATED),
-    )
-    verdict = _deletion(group, one, near) or _update(group, told, one, near)
-    before = found.about(near.memory_id)
-    return _joined(before, verdict, group) if verdict and before else verdict
+def unmet(
+    request: Candidate, reason: UnmetReason, nearest: Sequence[str], *, has_more: bool = False
+) -> Unmet:
+    """Return the record of a request to forget that was not carried out."""
+    said = (request.source or request.fact)[:_MAX_REQUEST_CHARS]
+    return Unmet(said, reason, tuple(nearest[:_MAX_NEAREST]), has_more)
 
 
-def _deletion(group: Group, one: Decision, near: Neighbour) -> Verdict | None:
-    """Return a deletion that was asked for, or that a plain contradiction comes to."""
-    if one.action != "delete":
-        return None
-    if group.forget:
-        asked = may_forget(group, near)
-        return Verdict("DELETE", group.told, "asked to forget", near.memory_id) if asked else None
-    if remaining(group.fact, near) == "" and len(near.fact) <= MAX_SHOWN_CHARS:
-        return Verdict("DELETE", group.told, "contradicted", near.memory_id)
-    return None
+def _conflicts(before: Verdict, one: FactVerdict, near: Neighbour) -> bool:
+    """Return True if a memory already becomes something else; "same" agrees with any text."""
+    if before.action == "DELETE":
+        return True
+    return one.action != "same" and before.fact not in {one.text, near.fact}
 
 
-def _update(
-    group: Group, told: Sequence[Statement], one: Decision, near: Neighbour
-) -> Verdict | None:
-    if group.forget or one.action == "delete":
-        return None
-    text, reason = _rewritten(group, told, one, near)
-    return Verdict("UPDATE", group.told, reason, near.memory_id, text) if text else None
-
-
-def _rewritten(
-    group: Group, told: Sequence[Statement], one: Decision, near: Neighbour
-) -> tuple[str | None, str]:
-    """Return what a memory shall say with the fact in it, and why; None: it stays as it is."""
-    said, rest = clean(one.text).strip(), remaining(group.fact, near)
-    if rest is not None and one.action != "same":
-        text = replaced(group.fact, near, said)
-        in_part = text == rest and not takes_in(rest, group.fact)
-        return text, _IN_PART if in_part else "contradicted"
-    if one.action == "replace" and (text := replaced(group.fact, near, said)) is not None:
-        return text, "contradicted" if text == group.fact.fact else "merged"
-    if one.action == "merge" and (text := merged(told, near, said)) is not None:
-        return text, "merged"
-    text = fuller(group.fact, near)
-    return text, "said again" if text == near.fact else "merged"
-
-
-def _joined(before: Verdict, new: Verdict, group: Group) -> Verdict | None:
-    """Return one verdict for both, if the text of one already has what the other says."""
-    if before.action != "UPDATE" or new.action != "UPDATE":
-        return None
-    both = (*before.candidates, *new.candidates)
-    if keeps(before.fact, new.fact) or keeps(before.fact, group.fact.fact):
-        return replace(before, candidates=both)
-    return replace(new, candidates=both) if keeps(new.fact, before.fact) else None
+def _unknown_fact(one: FactVerdict) -> Refused:
+    return Refused("", one.action, None, one.text, "UNKNOWN_FACT")

@@ -5,13 +5,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from app.generation import profiles
+from app.generation.checks import checked
 from app.generation.chunks import Line, cut, estimated_tokens
-from app.generation.grounding import Sources, grounded
 from app.generation.material import Material
+from app.generation.outcomes import Dropped
 from app.generation.profiles import FieldValue
 from app.generation.prompts import conversation, extraction
 from app.generation.replies import ExtractedFact, ExtractedField, Facts, FactsAndFields, Fields
 from app.generation.schemas import ContentEvent
+from app.generation.sources import Sources
 from app.generation.turns import files_of, lines_of, turn_of
 from app.generation.values import grounded_values
 from app.llm.ports import Attachment, Meter, Prompt, TextModel
@@ -32,12 +34,14 @@ class Extracted:
 
     Attributes:
         values: what it says about the fields of profiles.
+        dropped: the facts that become no candidates.
         counts: for the operation's metadata; only what is not zero.
         skipped_files: (position of the event, media type) of each file that nobody read.
     """
 
     candidates: list[Candidate] = field(default_factory=list)
     values: list[FieldValue] = field(default_factory=list)
+    dropped: list[Dropped] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=dict)
     skipped_files: list[tuple[int, str]] = field(default_factory=list)
 
@@ -55,18 +59,21 @@ async def by_rules(found: Material) -> Extracted:
 def _by_rules(found: Material) -> Extracted:
     turns = [turn_of(event) for event in found.events]
     guide = found.guide
+    left_out: list[Candidate] = []
     candidates = rules.extract(
         turns,
         now=guide.now,
         topics=guide.topics,
         time_zone=guide.time_zone,
         third_person=guide.third_person,
+        left_out=left_out,
     )
     skipped = [
         (n, file.media_type) for n, event in enumerate(found.events) for file in files_of(event)
     ]
     values = profiles.by_rules(turns, found.profiles) if found.profiles else []
-    return Extracted(candidates if guide.topics else [], values, skipped_files=skipped)
+    dropped = [Dropped(one.fact, one.source, "NOT_CONVERTED") for one in left_out]
+    return Extracted(candidates if guide.topics else [], values, dropped, skipped_files=skipped)
 
 
 @dataclass(frozen=True)
@@ -124,15 +131,15 @@ class _Reading:
             tuple(one.attachment for one in self.files),
         )
         facts, fields = await self._asked(prompt, meter)
-        sources = Sources(tuple(self.piece), frozenset(one.turn for one in self.files))
-        believed = await asyncio.to_thread(grounded, facts, sources, guide)
+        turns = frozenset(one.turn for one in self.files)
+        sources = Sources(tuple(self.piece), guide, turns)
+        believed = await asyncio.to_thread(checked, facts, sources, guide)
         found.candidates += believed.candidates
+        found.dropped += believed.dropped
         schemas = self.material.profiles
         values = await asyncio.to_thread(grounded_values, fields, sources, schemas, guide)
         found.values += values
-        unsupported = believed.unsupported + len(fields) - len(values)
-        found.count("unsupportedFactCount", unsupported)
-        found.count("offTopicFactCount", believed.off_topic)
+        found.count("unsupportedFactCount", len(fields) - len(values))
 
     async def _asked(
         self, prompt: Prompt, meter: Meter

@@ -1,33 +1,60 @@
 """The memories of the scope that candidates are compared with, and what those said before."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from app.core.names import EngineName
+from app.db.session import Session
 from app.engines import repository as engines
+from app.engines.config import search_language
+from app.engines.schemas import config_of
 from app.generation.profiles import StoredField, stored_fields
 from app.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrategy
 from app.generation.turns import metadata_column, stored_topics
 from app.memories import repository as memories
-from app.memories.embedding import EngineEmbedding
+from app.memories.embedding import EmbeddedQuery, EngineEmbedding
 from app.memories.schemas import DEFAULT_MEMORY_TYPE, scope_hash
+from app.memories.stored import StoredMemory
 from app.memories.tables import MemoryRow
 from app.memories.vectors import Vector
 from app.resources import Resources
 from app.retrieval import nearest as searches
 from app.retrieval import repository as retrieval
+from app.retrieval.asking import read
 from app.retrieval.lookups import ScopeIndexes
 from app.retrieval.nearest import Near, ScopeQuery
+from app.retrieval.ranking import WEIGHTS
+from app.retrieval.search import Search
 from app.revisions import repository as revisions
 from app.rules.facts import Candidate, Neighbour
+from app.rules.forgetting import is_everything, names_something
+from app.rules.text import names, numbers
 
 _CANDIDATES_PER_READ = 20
 """Candidates whose neighbours one statement finds; without an index, each compares the scope."""
 _COMPARED_BY_WORDS = 1_000
 """The newest memories of a scope, which are compared word by word while there are no vectors."""
+_SEARCHED = 20
+"""Memories that a search for one fact finds; a request to forget may mean any of them."""
+_SHOWN_FOR_A_FACT = 3
+_MORE_BY_DETAIL = 2
+"""More of those found that share a name or a number with the fact."""
+_OF_STATEMENTS = replace(WEIGHTS, question=0.0, answers=0.0, length=0.0)
+"""Weights of a search for a statement: signals that answers to a question have are left out."""
+
+
+@dataclass(frozen=True)
+class NearMemories:
+    """The memories that a fact may be about, nearest first.
+
+    `has_more` is set where a request means everything and there is more than this.
+    """
+
+    memories: Sequence[Neighbour] = ()
+    has_more: bool = False
 
 
 @dataclass(frozen=True)
@@ -53,7 +80,68 @@ class Neighbourhood:
         facts = [one.fact for one in candidates]
         vectors = await self.embedding.facts(self.engine.engine, facts)
         found = await self._near_by_vectors([vectors[one] for one in facts]) if vectors else None
-        return await self._near_by_words(facts) if found is None else found
+        near = await self._near_by_words(facts) if found is None else found
+        if any(one.forget and is_everything(one.fact) for one in candidates):
+            async with self.resources.db.snapshot() as session:
+                rows = await retrieval.find_newest(
+                    session, self._query(), self._most_forgotten, None
+                )
+            newest = [_of_row(row) for row in rows]
+            near = [
+                newest if one.forget and is_everything(one.fact) else row
+                for one, row in zip(candidates, near, strict=True)
+            ]
+        return near
+
+    async def searched(self, candidates: Sequence[Candidate]) -> list[NearMemories]:
+        """Return the memories near each candidate by the service's own search, for a model.
+
+        There is no least similarity: scales differ by embedder, and the memory that a move or a
+        new job ends is often far. Must not be called inside a transaction.
+        """
+        facts = [one.fact for one in candidates]
+        vectors = await self.embedding.facts(self.engine.engine, facts)
+        found: list[NearMemories] = []
+        for at in range(0, len(candidates), _CANDIDATES_PER_READ):
+            model_id = next(iter(vectors.values())).model_id if vectors else None
+            query = self._query()
+            index = (
+                await ScopeIndexes.of(self.resources).find(query, model_id) if model_id else None
+            )
+            async with self.resources.db.snapshot() as session:
+                engine = await engines.get(session, self.engine)
+                serving = self.embedding.serving(engine)
+                usable = vectors if serving == model_id else {}
+                language = search_language(config_of(engine))
+                for one in candidates[at : at + _CANDIDATES_PER_READ]:
+                    if one.forget and not names_something(one.fact):
+                        found.append(await self._newest(session, query))
+                        continue
+                    known = usable.get(one.fact)
+                    embedded = EmbeddedQuery(
+                        serving, known.values if known else None, self._is_lexical(serving)
+                    )
+                    search = Search(
+                        session,
+                        query,
+                        embedded,
+                        index if usable else None,
+                        _SEARCHED,
+                        _OF_STATEMENTS,
+                    )
+                    asked = read(one.fact, query.now.date(), language)
+                    rows = [one.row for one in await search.by_everything(one.fact, asked)]
+                    found.append(_chosen(one, [_of_row(row) for row in rows]))
+        return found
+
+    def _is_lexical(self, model_id: str) -> bool:
+        embedder = self.resources.embedders.find(model_id)
+        return embedder is not None and embedder.lexical_only
+
+    async def _newest(self, session: Session, query: ScopeQuery) -> NearMemories:
+        """Return the newest memories, for a request to forget that means everything."""
+        rows = await retrieval.find_newest(session, query, _SEARCHED + 1, None)
+        return NearMemories([_of_row(row) for row in rows[:_SEARCHED]], len(rows) > _SEARCHED)
 
     async def _near_by_vectors(self, vectors: Sequence[Vector]) -> list[list[Neighbour]] | None:
         """Return the nearest to each; None: the model of the vectors serves the engine no more."""
@@ -126,6 +214,11 @@ class Neighbourhood:
             )
 
     @property
+    def _most_forgotten(self) -> int:
+        """How many memories a request for everything is shown: one more than it may end."""
+        return self.resources.settings.generation_max_forgets + 1
+
+    @property
     def _count(self) -> int:
         return self.resources.settings.generation_neighbours
 
@@ -144,6 +237,28 @@ class Neighbourhood:
         if strategy is not MetadataMergeStrategy.REQUIRE_EXACT_MATCH:
             return None
         return metadata_column(self.request)
+
+
+def _chosen(candidate: Candidate, found: Sequence[Neighbour]) -> NearMemories:
+    """Return the memories to show: all for a request to forget, else the nearest and a few more."""
+    if candidate.forget:
+        return NearMemories(found)
+    details = names(candidate.fact) | numbers(candidate.fact)
+    more = [
+        one for one in found[_SHOWN_FOR_A_FACT:] if details & (names(one.fact) | numbers(one.fact))
+    ]
+    return NearMemories([*found[:_SHOWN_FOR_A_FACT], *more[:_MORE_BY_DETAIL]])
+
+
+def _of_row(row: MemoryRow | StoredMemory) -> Neighbour:
+    return Neighbour(
+        row.memory_id,
+        row.version,
+        row.fact or "",
+        0.0,
+        stored_topics(row.topics),
+        row.update_time.date(),
+    )
 
 
 def _near(row: MemoryRow, distance: float) -> Near:

@@ -5,9 +5,10 @@ no two new memories are alike, and deletions are capped.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+from app.generation.decisions import Decided
 from app.generation.profiles import FieldChange
 from app.rules.facts import Action, Candidate, Neighbour, Topic, Verdict, shown
 from app.rules.text import key
@@ -54,14 +55,11 @@ class PlannedChange:
 
 @dataclass(frozen=True)
 class Plan:
-    """The changes to make, in order, and the verdicts that were refused.
-
-    `refused_decisions` are those of a model that came to no verdict at all.
-    """
+    """The changes to make, in order, the verdicts that were refused, and what else was decided."""
 
     changes: tuple[PlannedChange, ...]
     refused: tuple[Verdict, ...] = ()
-    refused_decisions: int = 0
+    outcome: Decided = field(default_factory=Decided)
 
 
 def considered(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
@@ -77,7 +75,6 @@ def plan(
     candidates: Sequence[Candidate],
     neighbours: Sequence[Sequence[Neighbour]],
     verdicts: Sequence[Verdict],
-    *,
     max_deletes: int,
 ) -> Plan:
     """Turn verdicts into changes; the later of two about one memory or one text is refused."""

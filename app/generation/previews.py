@@ -10,7 +10,8 @@ from typing import Any
 from app.core.clock import Clock
 from app.core.names import EngineName, MemoryName
 from app.db.session import Session
-from app.generation.plan import PlannedChange
+from app.generation.outcomes import MAX_TOLD, Dropped, Refused
+from app.generation.plan import Plan, PlannedChange
 from app.generation.turns import topic_columns
 from app.memories import repository as memories
 from app.memories.schemas import Memory
@@ -20,12 +21,25 @@ _SHOWN = ("fact", "topics", "structuredContent")
 """What a preview tells of a memory."""
 
 
-def preview(engine: EngineName, author: str, changes: Sequence[PlannedChange]) -> dict[str, Any]:
+def preview(
+    engine: EngineName, author: str, planned: Plan, dropped: Sequence[Dropped]
+) -> dict[str, Any]:
     """Return the stored answer; `engine` is the stored full name."""
-    response: dict[str, Any] = {"@type": type_url("GenerateMemoriesResponse"), "author": author}
-    if changes:
-        response["plannedChanges"] = [_planned(engine, change) for change in changes]
-    return response
+    refused = planned.outcome.refused[:MAX_TOLD]
+    lists = {
+        "plannedChanges": [_planned(engine, change) for change in planned.changes],
+        "droppedFacts": [one.told() for one in dropped[:MAX_TOLD]],
+        "refusedDecisions": [_refused(engine, one) for one in refused],
+    }
+    found = {name: told for name, told in lists.items() if told}
+    return {"@type": type_url("GenerateMemoriesResponse"), "author": author, **found}
+
+
+def _refused(engine: EngineName, one: Refused) -> dict[str, Any]:
+    found: dict[str, Any] = {"fact": one.fact, "action": one.action, "reason": one.reason}
+    if one.memory_id is not None:
+        found["memory"] = {"name": str(MemoryName(engine, one.memory_id))}
+    return found | ({"text": one.text} if one.text else {})
 
 
 def _planned(engine: EngineName, change: PlannedChange) -> dict[str, Any]:

@@ -55,16 +55,20 @@ class Fields(_Reply):
 DecisionAction = Literal["add", "same", "merge", "replace", "delete"]
 
 
-class Decision(_Reply):
-    """What shall become of one new fact and, except for `add`, one memory that was shown."""
+class FactVerdict(_Reply):
+    """A judgement of one new fact, and what it does to one memory that was shown.
+
+    `memory` is the id of that memory, or, for a request to forget, the number of a new fact.
+    """
 
     fact: int
-    action: DecisionAction
+    holds: bool = True
+    action: DecisionAction = "add"
     memory: str = ""
     text: str = ""
 
 
-class Decisions(_Reply):
-    """What shall become of the new facts."""
+class FactVerdicts(_Reply):
+    """The judgements of the new facts."""
 
-    decisions: list[Decision]
+    verdicts: list[FactVerdict]

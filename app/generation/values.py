@@ -7,10 +7,10 @@ from functools import cached_property
 
 from pydantic import JsonValue
 
-from app.generation.grounding import Sources
 from app.generation.profiles import Field, FieldValue, ProfileSchema, validated
 from app.generation.prompts import Guide
 from app.generation.replies import ExtractedField
+from app.generation.sources import Sources
 from app.rules.answers import answered
 from app.rules.dates import day_in
 from app.rules.evidence import Evidence, alike

@@ -14,20 +14,23 @@ import structlog
 
 from app.core.errors import Aborted, Reason
 from app.core.failures import describe
-from app.core.names import EngineName
+from app.core.names import EngineName, MemoryName
 from app.db.session import Session
 from app.engines import repository as engines
 from app.engines.repository import Lock
 from app.generation import extraction, material
-from app.generation.consolidation import Consolidation
+from app.generation.consolidation import Consolidation, compared
+from app.generation.decisions import Caps
 from app.generation.extraction import Extracted
 from app.generation.fields import plan_fields
 from app.generation.material import Material
-from app.generation.neighbours import Neighbourhood
+from app.generation.neighbours import NearMemories, Neighbourhood
+from app.generation.outcomes import Dropped, Unmet, sums
 from app.generation.plan import Plan, PlannedChange, considered, plan
 from app.generation.previews import preview
 from app.generation.profiles import FieldValue
 from app.generation.prompts import VERSION
+from app.generation.ruling import by_rules, unconsolidated
 from app.generation.schemas import GenerateMemoriesRequest
 from app.generation.turns import topics_of
 from app.generation.writer import Writer
@@ -38,9 +41,10 @@ from app.memories.service import MemoryService
 from app.memories.vectors import Vector
 from app.operations.schemas import type_url
 from app.resources import Resources
-from app.rules import merging
+from app.rules.dates import day_in
 from app.rules.extraction import ENGINE, direct
-from app.rules.facts import Candidate, Neighbour
+from app.rules.facts import Candidate
+from app.rules.merging import ASKED
 from app.usage import costs
 from app.usage import repository as usage
 from app.usage.service import UsageService
@@ -51,6 +55,8 @@ _MAX_PLANS = 3
 """How often a job plans before it leaves the scope to whoever keeps changing it."""
 _MAX_NOTE_SECONDS = 5
 """What work that is stopped may take to note its costs: who stops it waits for that."""
+_MEASURED_MODEL = "MiniLM"
+"""The embedder whose similarities tell the rules what a request to forget means."""
 _MAX_SKIPPED_NAMED = 20
 """Files that the metadata name; more are counted."""
 
@@ -132,7 +138,7 @@ class Generation:
         most = self.resources.settings.generation_max_candidates
         candidates = considered(extracted.candidates, most)
         extracted.count("omittedCandidateCount", len(extracted.candidates) - len(candidates))
-        consolidation = Consolidation(found.model, self.meter) if found.model else None
+        consolidation = Consolidation(found.model, self.meter, self._caps) if found.model else None
         for attempt in range(1, _MAX_PLANS + 1):
             planned = await self._planned(candidates, found, consolidation)
             planned = await self._with_fields(planned, extracted.values, found)
@@ -172,18 +178,37 @@ class Generation:
         consolidation: Consolidation | None,
     ) -> Plan:
         """Decide what becomes of each candidate among the memories of the scope."""
+        if consolidation is not None:
+            return await self._by_model(candidates, found, consolidation)
         if self.task.request.disable_consolidation:
-            return Plan(tuple(_created(one) for one in candidates if not one.forget))
+            return unconsolidated(candidates)
         neighbours = await self.scope.near(candidates)
-        max_deletes = self.resources.settings.generation_max_deletes
-        if consolidation is None:
-            return await asyncio.to_thread(_by_rules, candidates, neighbours, max_deletes)
-        gated = await consolidation.gated(candidates, neighbours)
-        ids = {near.memory_id for group in gated.unsettled for near in group.near}
+        by_meaning = _MEASURED_MODEL in self.resources.embedder.model_id
+        return await asyncio.to_thread(
+            by_rules, candidates, neighbours, self._caps, by_meaning=by_meaning
+        )
+
+    async def _by_model(
+        self, candidates: Sequence[Candidate], found: Material, consolidation: Consolidation
+    ) -> Plan:
+        near: Sequence[NearMemories] = [NearMemories()] * len(candidates)
+        is_consolidated = not self.task.request.disable_consolidation
+        if is_consolidated:
+            near = await self.scope.searched(candidates)
+        facts = compared(candidates, near)
+        if not is_consolidated and not facts.needs_model:
+            return unconsolidated(candidates)
+        ids = {one.memory_id for new in facts.open for one in new.near}
         histories = await self.scope.histories(sorted(ids), found.remembered)
-        verdicts = await consolidation.decide(gated, histories)
-        planned = plan(candidates, neighbours, verdicts, max_deletes=max_deletes)
-        return replace(planned, refused_decisions=consolidation.refused)
+        today = day_in(found.guide.time_zone, self.resources.clock.now())
+        done = await consolidation.decide(facts, histories, today)
+        shown = [one.memories for one in near]
+        return replace(plan(candidates, shown, done.verdicts, self._caps.all), outcome=done)
+
+    @property
+    def _caps(self) -> Caps:
+        settings = self.resources.settings
+        return Caps(settings.generation_max_deletes, settings.generation_max_forgets)
 
     async def _with_fields(
         self, planned: Plan, values: Sequence[FieldValue], found: Material
@@ -192,7 +217,9 @@ class Generation:
         if not values:
             return planned
         stored = await self.scope.profile_fields()
-        deleted = sum(change.action == "DELETED" for change in planned.changes)
+        deleted = sum(
+            change.action == "DELETED" and change.reason != ASKED for change in planned.changes
+        )
         left = max(self.resources.settings.generation_max_deletes - deleted, 0)
         fields = plan_fields(values, stored, max_deletes=left, schemas=found.profiles)
         return replace(planned, changes=(*planned.changes, *map(PlannedChange.of_field, fields)))
@@ -217,7 +244,7 @@ class Generation:
             writer = Writer(session, engine, writing, self.task.request, most)
             if self.task.request.validate_only:
                 await writer.check(planned.changes)
-                response = preview(writing.engine, author, planned.changes)
+                response = preview(writing.engine, author, planned, told.dropped)
             else:
                 generated = await writer.write(planned.changes, vectors)
                 response = _response(author, generated)
@@ -228,6 +255,7 @@ class Generation:
         """Return what the operation's metadata tells of the work."""
         return {
             **told.details,
+            **told.unmet_requests(writing.engine),
             "author": writing.author,
             **({"promptVersion": writing.prompt_version} if writing.prompt_version else {}),
             **({} if writing.keeps_revisions else {"revisionsDisabled": True}),
@@ -269,16 +297,20 @@ class _Told:
     model_id: str | None
     has_conversation: bool
     details: dict[str, Any]
+    dropped: Sequence[Dropped]
+    unmet: Sequence[Unmet]
 
     @classmethod
     def of(cls, found: Material, extracted: Extracted, planned: Plan) -> "_Told":
+        dropped = [*extracted.dropped, *planned.outcome.dropped]
         details: dict[str, Any] = {
             "candidateCount": len(extracted.candidates),
             **extracted.counts,
         }
-        refused = len(planned.refused) + planned.refused_decisions
-        if refused:
-            details["refusedVerdictCount"] = refused
+        for name, value in sums(dropped, planned.outcome.refused).items():
+            details[name] = value + details.get(name, 0) if isinstance(value, int) else value
+        if planned.outcome.verified:
+            details["verifiedFactCount"] = planned.outcome.verified
         if extracted.skipped_files:
             details["skippedFileCount"] = len(extracted.skipped_files)
             details["skippedFiles"] = [
@@ -286,7 +318,20 @@ class _Told:
                 for event, media_type in extracted.skipped_files[:_MAX_SKIPPED_NAMED]
             ]
         model_id = found.model.model_id if found.model is not None else None
-        return cls(model_id, bool(found.events), details)
+        return cls(model_id, bool(found.events), details, dropped, planned.outcome.unmet)
+
+    def unmet_requests(self, engine: EngineName) -> dict[str, Any]:
+        """Return the requests to forget that were not carried out, as the metadata name them."""
+        told = [
+            {
+                "request": one.request,
+                "reason": one.reason,
+                **({"nearest": _names(engine, one)} if one.nearest else {}),
+                **({"hasMore": True} if one.has_more else {}),
+            }
+            for one in self.unmet
+        ]
+        return {"unmetForgetRequests": told} if told else {}
 
     def author(self, meter: Meter) -> tuple[str, str | None]:
         """Return who wrote, and the version of the prompts: given facts may need no model."""
@@ -318,20 +363,5 @@ def _response(author: str, generated: Sequence[dict[str, Any]]) -> dict[str, Any
     return response
 
 
-def _by_rules(
-    candidates: Sequence[Candidate], neighbours: Sequence[Sequence[Neighbour]], max_deletes: int
-) -> Plan:
-    verdicts = merging.consolidate(candidates, neighbours, max_deletes=max_deletes)
-    return plan(candidates, neighbours, verdicts, max_deletes=max_deletes)
-
-
-def _created(candidate: Candidate) -> PlannedChange:
-    return PlannedChange(
-        action="CREATED",
-        memory_id=None,
-        version=None,
-        fact=candidate.fact,
-        topics=candidate.topics,
-        extracted=(candidate.fact,),
-        reason="not consolidated",
-    )
+def _names(engine: EngineName, one: Unmet) -> list[str]:
+    return [str(MemoryName(engine, memory_id)) for memory_id in one.nearest]

@@ -11,6 +11,7 @@ Cues are short texts by which a query finds more than its words:
 | `time:2023-05-07` | its fact names this moment, or means it by "yesterday"; see `rules.moments` |
 | `has:time`, `has:number` | its fact has such words |
 | `is:question` | its fact ends as a question |
+| `says:own` | it is such a question, but says something in the first person before |
 """
 
 import re
@@ -56,6 +57,13 @@ _COUNTS = word_set(
     several couple many zwei drei vier fünf sechs sieben acht neun zehn deux trois quatre cinq huit
     dos tres cuatro cinco seis siete ocho
     """
+)
+_CLAUSE = re.compile(r"([^.,;:!?\uff1f\u061f\n]+)([.,;:!?\uff1f\u061f\n]|\Z)")
+_ENDS_QUESTION = frozenset("?\uff1f\u061f")
+_OWN = re.compile(
+    r"\b(?:i|my|we|our|ich|mein\w*|wir|unser\w*|je|j['\u2019]\w+|mon|ma|mes|nous|notre|nos|yo|mis?"
+    r"|me|nosotr[oa]s|nuestr\w*)\b",
+    re.IGNORECASE,
 )
 _ASKING = re.compile(r"[?\uff1f\u061f][^\w?\uff1f\u061f]*\Z")
 
@@ -154,3 +162,6 @@ def _shape_cues(read: str, words: AbstractSet[str]) -> Iterator[str]:
         yield "has:number"
     if _ASKING.search(read):
         yield "is:question"
+        clauses = _CLAUSE.findall(read)
+        if any(end not in _ENDS_QUESTION and _OWN.search(clause) for clause, end in clauses):
+            yield "says:own"

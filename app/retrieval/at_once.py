@@ -47,7 +47,7 @@ class SearchAtOnce:
         """Return the best memories by meaning, words and signals: as many as there are."""
         embedded = self.embedded
         vector = None if embedded.is_lexical_only else embedded.vector
-        wanted = Wanted(text, asked.language, embedded.model_id, vector, self.count)
+        wanted = Wanted(text, asked.language, embedded.model_id, vector)
         statistics, candidates = await self._candidates(wanted)
         ranked = strangers_last(candidates, rank(asked, statistics, candidates))[: self.count]
         best = {one.candidate.memory_id: one for one in ranked}

@@ -17,7 +17,6 @@ from sqlalchemy import (
     ColumnElement,
     DateTime,
     FromClause,
-    Integer,
     LargeBinary,
     Row,
     Select,
@@ -48,14 +47,18 @@ from app.db.conditions import BY_SCOPE
 from app.db.session import Session
 from app.memories.tables import MemoryRow, MemoryVectorRow
 from app.retrieval.entered import LargeScope, of_large_scope
-from app.retrieval.nearest import ScopeIndex, ScopeQuery, Vector, plan_for
+from app.retrieval.nearest import MOST, ScopeIndex, ScopeQuery, Vector, plan_for
 from app.retrieval.ranking import Candidate, Neighbour, Statistics
 from app.retrieval.words import bits, folded, has_bit, is_matched, rarity, score, terms_of
 
-BY_DISTANCE = 50
+BY_DISTANCE = MOST // 2
 """How many of the nearest are candidates; a hundred of each bring 0.002 more recall."""
-BY_WORDS = 50
+BY_WORDS = MOST // 2
 """How many of those with the query's words are, in them or in the memories beside them."""
+
+POOL = MOST
+"""How many are candidates, if there are as many: the newest make up for what is missing. That is
+the most that a search may ask for, and whatever it asks for, so that the first are the same."""
 
 TOLD_APART = 1e9
 """Scores of words are told apart to nine places; beyond, how they were added up would decide."""
@@ -70,7 +73,6 @@ _MODEL = bindparam("model_id", type_=Text)
 _VECTOR = bindparam("vector", type_=EMBEDDING)
 _TEXT = bindparam("text", type_=Text)
 _LANGUAGE = bindparam("language", type_=Text)
-_COUNT = bindparam("count", type_=Integer)
 
 
 _SIDES = {"before": func.lag, "after": func.lead}
@@ -87,22 +89,21 @@ class Wanted:
         language: the text-search configuration of the query.
         model_id: of the vectors.
         vector: of the query; None: words alone are looked for.
-        count: how many memories are to be found, whatever they say, if there are as many.
     """
 
     text: str
     language: str
     model_id: str
     vector: Vector | None
-    count: int
 
 
 async def find_candidates(
     session: Session, query: ScopeQuery, wanted: Wanted, index: ScopeIndex | None = None
 ) -> tuple[Statistics, list[Candidate]]:
-    """Return what the scope says of the query's terms, and what may answer, newest first.
+    """Return what the scope says of the query's terms, and what may answer.
 
-    There are as many as exist, up to `count`: the newest of the scope make up for others.
+    There are as many as exist, up to `POOL`, and of a large scope more. Those that are near or have
+    words come before those that make up for others, and the newest first.
     """
     rows: Sequence[Row[Any]] = ()
     if isinstance(query.clause, False_):
@@ -111,7 +112,7 @@ async def find_candidates(
     if index is not None:
         await plan_for(session, index)
         rows = (await session.execute(*_of_large_scope(query, wanted, index))).all()
-    if len(rows) < wanted.count:
+    if len(rows) < POOL:
         rows = (await session.execute(*of_whole_scope(query, wanted))).all()
     return candidates_of(rows)
 
@@ -120,7 +121,8 @@ def _of_large_scope(
     query: ScopeQuery, wanted: Wanted, index: ScopeIndex
 ) -> tuple[Select[*tuple[Any, ...]], dict[str, Any]]:
     """Return the statement that enters the scope by its indexes, and its values."""
-    most = (max(BY_DISTANCE, wanted.count), BY_WORDS)
+    # By distance alone there are enough: to make up for others would be to read the scope.
+    most = (POOL, BY_WORDS)
     if query.is_unfiltered:
         values = query.values() | {
             "model_id": wanted.model_id,
@@ -153,7 +155,6 @@ def of_whole_scope(
         "now": query.now,
         "text": folded(wanted.text),
         "language": wanted.language,
-        "count": wanted.count,
     }
     with_vectors = wanted.vector is not None
     if with_vectors:
@@ -197,27 +198,31 @@ def _statement(clause: ColumnElement[bool], *, with_vectors: bool) -> Select[*tu
     totals = _totals(found)
     weights = _weights(patterns, holding, totals)
     placed = _placed(found, weights, totals, with_vectors=with_vectors)
-    order = (placed.c.create_time.desc(), placed.c.memory_id.desc())
-    is_chosen = or_(
-        and_(placed.c.nearby_words > 0, placed.c.by_words <= BY_WORDS), placed.c.by_age <= _COUNT
-    )
+    is_chosen = and_(placed.c.nearby_words > 0, placed.c.by_words <= BY_WORDS)
     if with_vectors:
         is_near = and_(placed.c.distance.is_not(None), placed.c.by_distance <= BY_DISTANCE)
         is_chosen = or_(is_chosen, is_near)
+    best = (
+        select(placed, is_chosen.label("is_chosen"))
+        .where(placed.c.fits)
+        .order_by(is_chosen.desc(), placed.c.create_time.desc(), placed.c.memory_id.desc())
+        .limit(POOL)
+        .subquery("best")
+    )
+    is_first = func.row_number().over() == 1
     return (
         select(
-            placed.c.memory_id,
-            placed.c.distance,
-            placed.c.matched,
-            placed.c.length,
-            placed.c.cues,
-            placed.c.source,
-            placed.c.position,
-            *(placed.c[f"{side}_{name}"] for side in _SIDES for name in _TOLD),
-            _told_once(placed.c.by_age == 1, totals, holding).label("statistics"),
+            best.c.memory_id,
+            best.c.distance,
+            best.c.matched,
+            best.c.length,
+            best.c.cues,
+            best.c.source,
+            best.c.position,
+            *(best.c[f"{side}_{name}"] for side in _SIDES for name in _TOLD),
+            _told_once(is_first, totals, holding).label("statistics"),
         )
-        .where(placed.c.fits, is_chosen)
-        .order_by(*order)
+        .order_by(best.c.is_chosen.desc(), best.c.create_time.desc(), best.c.memory_id.desc())
         .execution_options(**BY_SCOPE)
     )
 
@@ -372,8 +377,7 @@ def _placed(
     fits, memory_id = beside.c.fits.desc(), collate(beside.c.memory_id, _BYTE_ORDER)
     told_apart = func.trunc(nearby * TOLD_APART)
     orders: dict[str, tuple[ColumnElement[Any], ...]] = {
-        "by_words": (fits, told_apart.desc(), memory_id),
-        "by_age": (fits, beside.c.create_time.desc(), memory_id.desc()),
+        "by_words": (fits, told_apart.desc(), memory_id)
     }
     if with_vectors:
         orders["by_distance"] = (fits, beside.c.distance, memory_id)
@@ -384,7 +388,7 @@ def _placed(
 def _told_once(
     is_first: ColumnElement[bool], totals: FromClause, holding: FromClause
 ) -> ColumnElement[Any]:
-    """Return the totals and each term's, in the first row alone: the newest, always chosen."""
+    """Return the totals and each term's, in the first row alone."""
     of_terms = func.array_agg(aggregate_order_by(holding.c.memories, holding.c.n))
     terms = select(cast(of_terms, ARRAY(DOUBLE_PRECISION))).scalar_subquery()
     whole = select(

@@ -72,7 +72,7 @@ async def find_if_small(
     read = await db.run(*prepared(statement, values))
     if len(read) > MOST:
         return None
-    return candidates_among([Read(*row) for row in read], wanted.count)
+    return candidates_among([Read(*row) for row in read])
 
 
 async def find_nearest(

@@ -55,7 +55,10 @@ Nearest = Select[tuple[str, float, Any]]
 
 PLACE: ColumnElement[Any] = literal_column("memories.ctid")
 
-EF_SEARCH = 80
+MOST = 100
+"""Memories that a search may ask for. An index is asked for as many in any case: whether it has
+enough, and so what is found, does not depend on the number that was asked for."""
+EF_SEARCH = MOST
 """Vectors that a search by an index holds at a time; the benchmark `scale` has the recall."""
 _MAX_SCANNED = 10_000
 """Memories that an index yields for those that a filter leaves over; then the scope is compared."""
@@ -263,8 +266,9 @@ async def find_nearest(
         values = query.values() | {"model_id": model_id, "vector": vector, "count": limit}
         rows = await session.execute(_unfiltered(index and index.dimensions), values)
     else:
-        near = nearest(query, model_id, literal(vector, EMBEDDING), limit, index).subquery("near")
-        rows = await session.execute(_telling([MemoryRow], query, near))
+        many = limit if index is None else max(MOST, limit)
+        near = nearest(query, model_id, literal(vector, EMBEDDING), many, index).subquery("near")
+        rows = await session.execute(_telling([MemoryRow], query, near).limit(limit))
     return [(row, float(found)) for row, found in rows]
 
 
@@ -275,8 +279,9 @@ def _unfiltered(dimensions: int | None) -> Select[*tuple[Any, ...]]:
     query, given = any_query(), bindparam
     model_id: Any = given("model_id", type_=Text)
     limit: Any = given("count", type_=Integer)
-    near = nearest(query, model_id, given("vector", type_=EMBEDDING), limit, index)
-    return _telling([MemoryRow], query, near.subquery("near"))
+    many: Any = limit if index is None else func.greatest(MOST, limit)
+    near = nearest(query, model_id, given("vector", type_=EMBEDDING), many, index)
+    return _telling([MemoryRow], query, near.subquery("near")).limit(limit)
 
 
 @dataclass(frozen=True)

@@ -68,35 +68,33 @@ class Statistics:
 class Weights:
     """What each signal counts, by its name.
 
-    In brackets, the recall@10 that is lost without it on the development data: of turns of talk, of
-    short facts. Round numbers, one set for both; fitted to four of the five conversations they gain
-    nothing that lasts on the fifth (-0.010 to +0.019).
+    Round numbers, one set for every shape of data: `benchmarks/recall` prints what each is worth
+    on short turns of talk, short facts, first-person memories and long messages.
     """
 
     vector: float = 0.8
-    """z: the cosine of the fact and the query (0.014, 0.033)."""
-    words: float = 0.3
-    """z: BM25 of the fact (0.022, 0.011)."""
+    """z: the cosine of the fact and the query."""
+    words: float = 1.2
+    """z: BM25 of the fact, at most 2.5, times the share of the query's rarity that it covers."""
     nearby_vector: float = 0.4
-    """z: the average cosine of the fact and those before and after it in its source (0.007,
-    -0.007)."""
+    """z: the average cosine of the fact and those before and after it in its source."""
     nearby_words: float = 0.5
-    """z: BM25 of the three as one text (0.020, 0.017)."""
+    """z: BM25 of the three as one text."""
     source: float = 0.5
-    """z: the best of the candidates of its source, by `vector` and `words` (0.016, 0.013)."""
+    """z: the best of the candidates of its source, by `vector` and `words`."""
     answers: float = 0.2
-    """z: BM25 of the memory before, if that is a question: its answer follows (0.007, 0)."""
-    subject: float = 1.5
-    """The query names whom the fact is about (0.020, -0.002)."""
+    """z: BM25 of the memory before, if that is a question: its answer follows."""
+    subject: float = 1.0
+    """The query names whom the fact is about."""
     time: float = 3.0
-    """How near a time of the fact is to one that the query names; 1: the same, 1/e: a week off
-    (0.011, 0.017)."""
-    kind: float = 1.0
-    """The fact has what the query asks for: a time or a number (0.004, 0)."""
-    question: float = -1.0
-    """The fact is a question, and so no answer (0.003, 0)."""
-    length: float = 0.5
-    """z: the logarithm of its different terms (0.004, -0.002)."""
+    """How near a time of the fact is to one that the query names; 1: the same, 1/e: a week off."""
+    kind: float = 0.5
+    """The fact has what the query asks for: a time or a number."""
+    question: float = -0.3
+    """The fact is a question, and so no answer; unless it says something in the first person."""
+    length: float = 0.2
+    """z: the logarithm of its different terms, none more than in the longest quarter; at most 0.3
+    either way."""
 
 
 WEIGHTS = Weights()
@@ -106,8 +104,15 @@ _DAYS_OFF = 7.0
 _LEAST_SPREAD = 1e-9
 _OF_TIME = ("said:", "time:")
 # What cues tell. The two greatest say that the query is the fact, or what somebody says by it.
-_SUBJECT, _KIND, _QUESTION, _SAID, _EXACT = 1, 2, 4, 8, 16
-_SAME = _SAID | _EXACT
+_SUBJECT, _KIND, _QUESTION, _STATES, _SAID, _EXACT = 1, 2, 4, 8, 16, 32
+_SAME, _ASKING = _SAID | _EXACT, _QUESTION | _STATES
+_MOST_WORDS = 2.5
+"""Standard deviations that words may count."""
+_MOST_LENGTH = 0.3
+_SHORT, _LONG = 20.0, 50.0
+"""Different terms, on average. Of a scope of short memories, what stands beside one tells what it
+is about, and a word that it shares with the query is no chance; of long messages neither holds."""
+_WORDS_OF_LONG = 1 / 3
 
 # Of the distance, fixed so that distances of different queries compare. That of the best says how
 # well the query is met at all; the others follow by how far their score is behind.
@@ -146,9 +151,10 @@ def rank(
     """Return the candidates, best first. The order is total, whatever order they come in."""
     if not candidates:
         return []
-    bm25 = Bm25(statistics.memories, statistics.holding, statistics.average_length)
+    average = statistics.average_length
+    bm25 = Bm25(statistics.memories, statistics.holding, average)
     told = _told(asked, candidates)
-    values = list(zip(*_signals(asked, bm25, candidates, told, weights), strict=True))
+    values = list(zip(*_signals(asked, bm25, candidates, told, weights, average), strict=True))
     placed = sorted(
         zip(candidates, values, map(sum, values), told, strict=True),
         key=lambda one: (-(one[3] & _SAME), -one[2], one[0].memory_id),
@@ -179,7 +185,7 @@ def _met(bm25: Bm25, candidates: Sequence[Candidate]) -> float:
 def _told(asked: Asked, candidates: Sequence[Candidate]) -> list[int]:
     """Return what the cues of each candidate tell, as bits."""
     bits = dict.fromkeys(asked.wanted, _KIND) | dict.fromkeys(asked.subjects, _SUBJECT)
-    bits |= {"is:question": _QUESTION, asked.said: _SAID, asked.same: _EXACT}
+    bits |= {"is:question": _QUESTION, "says:own": _STATES, asked.said: _SAID, asked.same: _EXACT}
     told = []
     for one in candidates:
         flags = 0
@@ -195,23 +201,84 @@ def _signals(
     candidates: Sequence[Candidate],
     told: Sequence[int],
     weights: Weights,
+    average_length: float,
 ) -> list[list[float]]:
     """Return what each signal adds to the candidates, in the order of `SIGNALS`."""
+    brevity = _brevity(average_length)
     vector = _standard([_nearness(one) for one in candidates], weights.vector)
-    words = _standard([bm25.score(one.matched, one.length) for one in candidates], weights.words)
+    words = _words(bm25, candidates, weights.words * max(brevity, _WORDS_OF_LONG))
     return [
         vector,
         words,
-        _standard([_nearby_nearness(one) for one in candidates], weights.nearby_vector),
-        _standard([_nearby_words(bm25, one) for one in candidates], weights.nearby_words),
-        _standard(_best_of_source(candidates, vector, words), weights.source),
-        _standard([_answers(bm25, one) for one in candidates], weights.answers),
+        *_nearby(bm25, candidates, vector, words, weights, brevity),
         [weights.subject if flags & _SUBJECT else 0.0 for flags in told],
         _times(asked.times, candidates, weights.time),
         [weights.kind if flags & _KIND else 0.0 for flags in told],
-        [weights.question if flags & _QUESTION else 0.0 for flags in told],
-        _standard([math.log1p(one.length) for one in candidates], weights.length),
+        [weights.question if flags & _ASKING == _QUESTION else 0.0 for flags in told],
+        _lengths(candidates, weights.length * brevity),
     ]
+
+
+def _brevity(average_length: float) -> float:
+    """Return 1 for a scope of short memories, 0 for one of long ones."""
+    return max(0.0, min(1.0, (_LONG - average_length) / (_LONG - _SHORT)))
+
+
+def _words(bm25: Bm25, candidates: Sequence[Candidate], weight: float) -> list[float]:
+    """Return how far BM25 is above the average, as far as the words of the query are covered.
+
+    Among memories that have none of the query's words, a single common one is far above.
+    """
+    scores = _standard([bm25.score(one.matched, one.length) for one in candidates], 1.0)
+    shares = {
+        matched: bm25.share(matched) or 0.0 for matched in {one.matched for one in candidates}
+    }
+    return [
+        weight * min(score, _MOST_WORDS) * shares[one.matched]
+        for one, score in zip(candidates, scores, strict=True)
+    ]
+
+
+def _nearby(
+    bm25: Bm25,
+    candidates: Sequence[Candidate],
+    vector: Sequence[float],
+    words: Sequence[float],
+    weights: Weights,
+    brevity: float,
+) -> list[list[float]]:
+    """Return what the source says of those that have a neighbour there; of others it says 0.
+
+    What is around a memory that stands alone is the memory itself, which would count twice.
+    """
+    having = [n for n, one in enumerate(candidates) if one.before or one.after]
+    if not having or not brevity:
+        return [[0.0] * len(candidates)] * 4
+    found = [candidates[n] for n in having]
+    own = [vector[n] + words[n] for n in having]
+    signals = (
+        _standard([_nearby_nearness(one) for one in found], weights.nearby_vector * brevity),
+        _standard([_nearby_words(bm25, one) for one in found], weights.nearby_words * brevity),
+        _standard(_best_of_source(found, own), weights.source * brevity),
+        _standard([_answers(bm25, one) for one in found], weights.answers * brevity),
+    )
+    return [_at(having, values, len(candidates)) for values in signals]
+
+
+def _at(places: Sequence[int], values: Sequence[float], count: int) -> list[float]:
+    if len(values) == count:
+        return list(values)
+    placed = [0.0] * count
+    for place, value in zip(places, values, strict=True):
+        placed[place] = value
+    return placed
+
+
+def _lengths(candidates: Sequence[Candidate], weight: float) -> list[float]:
+    """Return what the lengths add: bounded, and beyond the longest quarter no more."""
+    long = sorted([one.length for one in candidates])[len(candidates) * 3 // 4]
+    found = _standard([math.log1p(min(one.length, long)) for one in candidates], weight)
+    return [max(-_MOST_LENGTH, min(value, _MOST_LENGTH)) for value in found]
 
 
 def _standard(values: Sequence[float | None], weight: float) -> list[float]:
@@ -254,19 +321,13 @@ def _nearby_words(bm25: Bm25, one: Candidate) -> float:
     return bm25.score(matched, length / texts)
 
 
-def _best_of_source(
-    candidates: Sequence[Candidate], vector: Sequence[float], words: Sequence[float]
-) -> list[float | None]:
-    """Return the best of each one's source; one without a source is alone in its own."""
-    own = list(map(sum, zip(vector, words, strict=True)))
+def _best_of_source(candidates: Sequence[Candidate], own: Sequence[float]) -> list[float | None]:
+    """Return the best of the source of each."""
     best: dict[str | None, float] = {}
     for one, value in zip(candidates, own, strict=True):
         if value > best.get(one.source, -math.inf):
             best[one.source] = value
-    return [
-        value if one.source is None else best[one.source]
-        for one, value in zip(candidates, own, strict=True)
-    ]
+    return [best[one.source] for one in candidates]
 
 
 def _answers(bm25: Bm25, one: Candidate) -> float:

@@ -4,7 +4,7 @@ from typing import Any, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
-from app.engines.config import MAX_FACT_CHARS, MemoryTypeField
+from app.engines.config import MAX_FACT_CHARS, MaxDistance, MemoryTypeField
 from app.memories.schemas import FilterGroups, Memory, Scope
 from app.settings import Ranking
 from app.wire.base import WireModel
@@ -17,6 +17,7 @@ class SimilaritySearchParams(WireModel):
         min_length=1, max_length=MAX_FACT_CHARS, examples=["Where does the user like to sit?"]
     )
     top_k: int | None = Field(None, ge=0, description="Default 3; above 100 is coerced to 100.")
+    max_distance: MaxDistance | None = None
 
 
 class SimpleRetrievalParams(WireModel):
@@ -111,6 +112,11 @@ class RetrieveMemoriesResponse(WireModel):
 
     retrieved_memories: list[RetrievedMemory]
     next_page_token: str | None = None
+    omitted_count: int | None = Field(
+        None,
+        description="Only with a `maxDistance`, of the request or the engine: how many of the best"
+        " `topK` were left out since they are farther.",
+    )
 
 
 class RetrieveProfilesRequest(WireModel):

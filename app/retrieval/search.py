@@ -16,7 +16,7 @@ from app.retrieval import nearest, repository
 from app.retrieval.asking import Asked
 from app.retrieval.candidates import Wanted, find_candidates
 from app.retrieval.nearest import ScopeIndex, ScopeQuery, Vector
-from app.retrieval.ranking import Candidate, Ranked, rank
+from app.retrieval.ranking import WEIGHTS, Candidate, Ranked, Weights, rank
 from app.retrieval.schemas import Explanation
 from app.settings import Ranking
 from app.wire.base import camel_name
@@ -45,6 +45,7 @@ class Search:
         embedded: what is searched for.
         index: of the scope, where it has one.
         count: the most memories that are returned.
+        weights: of the signals, where they are not the usual ones.
     """
 
     session: Session
@@ -52,6 +53,7 @@ class Search:
     embedded: EmbeddedQuery
     index: ScopeIndex | None
     count: int
+    weights: Weights = WEIGHTS
 
     async def by_distance(self, vector: Vector) -> list[Found]:
         """Return the nearest memories; those without a vector are left out."""
@@ -68,9 +70,10 @@ class Search:
         """Return the best memories by meaning, words and signals: as many as there are."""
         embedded = self.embedded
         vector = None if embedded.is_lexical_only else embedded.vector
-        wanted = Wanted(text, asked.language, embedded.model_id, vector, self.count)
+        wanted = Wanted(text, asked.language, embedded.model_id, vector)
         statistics, candidates = await find_candidates(self.session, self.query, wanted, self.index)
-        ranked = strangers_last(candidates, rank(asked, statistics, candidates))[: self.count]
+        ordered = rank(asked, statistics, candidates, self.weights)
+        ranked = strangers_last(candidates, ordered)[: self.count]
         ids = [one.candidate.memory_id for one in ranked]
         rows = await repository.find_by_ids(self.session, self.query, ids)
         is_away = embedded.vector is None

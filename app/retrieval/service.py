@@ -144,7 +144,7 @@ class RetrievalService:
                     search = Search(session, query, embedded, index, self._count(params.top_k))
                     found = await self._search(search, config_of(row), params.search_query)
                     self.known.note(row)
-                    response = _response(name_of(row), request, found or ())
+                    response = _response(name_of(row), request, found or (), config_of(row))
                     return Retrieved(response, is_without_vectors=embedded.vector is None)
             embedded = await self.embedding.query(name.engine, params.search_query)
 
@@ -165,7 +165,7 @@ class RetrievalService:
         found = await self._search(search, config_of(engine), params.search_query)
         if not found:
             return None
-        response = _response(name_of(engine), request, found)
+        response = _response(name_of(engine), request, found, config_of(engine))
         return Retrieved(response, is_without_vectors=embedded.vector is None)
 
     async def _search(
@@ -248,10 +248,26 @@ def _bound(name: EngineName, request: RetrieveMemoriesRequest) -> dict[str, Any]
 
 
 def _response(
-    engine: EngineName, request: RetrieveMemoriesRequest, found: Iterable[Found]
+    engine: EngineName,
+    request: RetrieveMemoriesRequest,
+    found: Sequence[Found],
+    config: MemoryBankConfig | None = None,
 ) -> dict[str, Any]:
-    kept = within(found, request.max_tokens)
-    return {"retrievedMemories": [told(engine, one, explains=request.explain) for one in kept]}
+    """Return the answer; with the engine's configuration, to a search."""
+    most = None if config is None else _max_distance(request, config)
+    near = found if most is None else [one for one in found if (one.distance or 0) <= most]
+    kept = within(near, request.max_tokens)
+    memories = [told(engine, one, explains=request.explain) for one in kept]
+    omitted = {} if most is None else {"omittedCount": len(found) - len(near)}
+    return {"retrievedMemories": memories, **omitted}
+
+
+def _max_distance(request: RetrieveMemoriesRequest, config: MemoryBankConfig) -> float | None:
+    """Return the limit of the request, or else of the engine."""
+    for given in (request.similarity_search_params, config.similarity_search_config):
+        if given is not None and given.max_distance is not None:
+            return given.max_distance
+    return None
 
 
 def _profiles(rows: Iterable[MemoryRow]) -> dict[str, MemoryProfile]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from sqlalchemy import Select, func, select, true
 
-from app.retrieval.candidates import BY_DISTANCE, BY_WORDS, TOLD_APART, read_scope
+from app.retrieval.candidates import BY_DISTANCE, BY_WORDS, POOL, TOLD_APART, read_scope
 from app.retrieval.ranking import Candidate, Neighbour, Statistics
 from app.rules.bm25 import Bm25
 
@@ -60,20 +60,18 @@ def of_small_scope(*, with_vectors: bool) -> Select[*tuple[Any, ...]]:
     return select(*(columns[name] for name in Read._fields))
 
 
-def candidates_among(memories: Sequence[Read], count: int) -> tuple[Statistics, list[Candidate]]:
-    """Return what the scope says of the query's terms, and what may answer, newest first."""
+def candidates_among(memories: Sequence[Read]) -> tuple[Statistics, list[Candidate]]:
+    """Return what the scope says of the query's terms, and what may answer."""
     if not memories:
         return Statistics(0, (), 0.0), []
     statistics = _statistics(memories)
     beside = _beside(memories)
+    chosen = {*_by_distance(memories), *_by_words(memories, statistics, beside)}
     newest_first = sorted(memories, key=attrgetter("age", "memory_id"), reverse=True)
-    chosen = {one.memory_id for one in newest_first[:count]}
-    chosen.update(_by_distance(memories))
-    chosen.update(_by_words(memories, statistics, beside))
+    # In place: the others keep their order.
+    newest_first.sort(key=lambda one: one.memory_id not in chosen)
     return statistics, [
-        _candidate(one, beside.get(one.memory_id, _ALONE))
-        for one in newest_first
-        if one.memory_id in chosen
+        _candidate(one, beside.get(one.memory_id, _ALONE)) for one in newest_first[:POOL]
     ]
 
 

@@ -28,6 +28,7 @@ class Calendar:
     counts: tuple[str, ...]
     phrases: tuple[str, ...]
     past: str
+    ahead: str
 
 
 _ENGLISH = Calendar(
@@ -51,7 +52,7 @@ _ENGLISH = Calendar(
     },
     counts=("", "an?|one", "two|a couple of", "three", "four", "five", "six", "seven", "eight"),
     phrases=(
-        r"(?P<last>(?:this past|last|past))(?: (?P<unit>{unit})| (?P<day>{day}))",
+        r"(?P<last>(?:this past|last))(?: (?P<unit>{unit})| (?P<day>{day}))",
         r"(?P<next>(?:this coming|next|coming))(?: (?P<unit>{unit})| (?P<day>{day}))",
         r"(?P<this>this)(?: (?P<unit>{unit})| (?P<day>{day}))",
         r"(?P<next>in) (?P<count>{count}) (?P<unit>{unit})(?! of\b)",
@@ -59,7 +60,13 @@ _ENGLISH = Calendar(
         r"(?P<last>)(?P<count>{count}) (?P<unit>{unit}) ago",
         r"on (?P<day>{day})(?!s|,? (?:the )?\d|s?['\w])",
     ),
-    past=r"\b(?:was|were|had|did|went|got|saw|met|took|made|came|\w{3,}ed)\b",
+    past=r"\b(?:was|were|had|did|went|got|saw|met|took|made|came|broke|bought|lost|won|sold|left"
+    r"|felt|found|gave|held|kept|knew|paid|ran|said|sat|sent|spent|told|thought|woke|wrote|began"
+    r"|became|chose|drove|ate|fell|flew|forgot|built|quit|hurt|died|slept|swam|rode|caught|taught"
+    r"|heard|brought|drank|sang|been|done|gone|seen|\w{3,}ed)\b",
+    ahead=r"\b(?:will|won't|shall|going to|gonna|must|have to|has to|should|can|is|are|am"
+    r"|(?:have|has) an?)\b"
+    r"|'(?:ll|m|s|re)\b",
 )
 _GERMAN = Calendar(
     days={
@@ -95,7 +102,12 @@ _GERMAN = Calendar(
         r"(?P<last>vor) (?P<count>{count}) (?P<unit>{unit})",
         r"am (?P<day>{day})(?!s|,? (?:den )?\d|\w)",
     ),
-    past=r"\b(?:war|waren|hatte|hatten|ging|kam|sah|ge\w{2,}(?:t|en)|\w+iert)\b",
+    past=r"\b(?:war|waren|hatte|hatten|ging|kam|sah|fuhr|lief|gab|wurde|wurden|brach|verlor|starb"
+    r"|\w*ge\w{2,}(?:t|en)|(?:hat|habe|haben|ist|bin|sind)\b.*\b(?:ver|be|er|ent|zer)\w+(?:t|en)"
+    r"|(?:hat|habe|haben|ist|bin|sind)\b.*\w+iert|\w{3,}te)\b",
+    ahead=r"\bich \w+e\b|\b\w+e ich\b|\b(?:werde|wird|werden|will|wollen|muss|müssen|soll|kann"
+    r"|darf|möchte|ist|sind|bin|habe"
+    r"|hat|haben|kommt|fahre|fliege|gehe|beginnt|findet)\b",
 )
 _SPANISH = Calendar(
     days={
@@ -123,7 +135,11 @@ _SPANISH = Calendar(
         r"(?P<last>hace) (?P<count>{count}) (?P<unit>{unit})(?! que\b)",
         r"el (?P<day>{day})(?!,? \d)",
     ),
-    past=r"\b(?:fue|fui|era|estuv\w+|tuve|hice|he|\w{3,}(?:é|ó|aron|ieron|amos))\b",
+    past=r"\b(?:fue|fui|fuimos|era|estuv\w+|estaba|tuv\w+|hic\w+|hizo|vino|dij\w+|puse|vi"
+    r"|(?:he|ha|han|hemos) \w+|rompió|(?!caf|jos|beb|qu|tambi)\w{2,}(?<![aei]r)é"
+    r"|(?!aqu|all|cas)\w{3,}í|\w{2,}(?:ó|aron|ieron))\b",
+    ahead=r"\b(?:voy a|va a|vamos a|van a|tengo|tenemos|es|son|hay|viene|vengo|llega|salgo|\w+r[ée]"
+    r"|\w+rá|\w+remos)\b",
 )
 _FRENCH = Calendar(
     days={
@@ -150,6 +166,7 @@ _FRENCH = Calendar(
         r"(?P<last>il y a) (?P<count>{count}) (?P<unit>{unit})",
     ),
     past=r"\b(?:était|étais|avait|suis|\w+é)\b",
+    ahead=r"\b(?:vais|va|allons|est|sont|ai|\w+rai|\w+ra)\b",
 )
 
 
@@ -171,6 +188,10 @@ def _bounded(text: str) -> re.Pattern[str]:
 
 _CALENDARS = {"en": _ENGLISH, "de": _GERMAN, "es": _SPANISH, "fr": _FRENCH}
 _PATTERNS = {tongue: _compiled(words) for tongue, words in _CALENDARS.items()}
+_WEEKDAYS = [
+    re.compile(rf"\b(?:{'|'.join(names)})s?\b", re.IGNORECASE)
+    for names in zip(*(words.weekdays for words in _CALENDARS.values()), strict=True)
+]
 
 
 def day_in(zone: tzinfo, moment: datetime) -> date:
@@ -182,6 +203,12 @@ def day_in(zone: tzinfo, moment: datetime) -> date:
         return moment.astimezone(zone).date()
     except OverflowError:
         return moment.date()
+
+
+def weekdays_named(text: str) -> frozenset[int]:
+    """Return the weekdays that a text names in any of the languages; Monday is 0."""
+    plain = straight(text)
+    return frozenset(day for day, pattern in enumerate(_WEEKDAYS) if pattern.search(plain))
 
 
 def resolve(text: str, said_on: date, tongue: str) -> str:
@@ -196,6 +223,8 @@ def resolve(text: str, said_on: date, tongue: str) -> str:
             _note(found, match, partial(_offset, said_on, offset))
     for pattern in phrases:
         for match in pattern.finditer(plain):
+            if _SOMEBODY_S.search(plain[: match.start()]) or _OF_IT.match(plain, match.end()):
+                continue
             _note(found, match, partial(_meant, match, said_on, _CALENDARS[tongue]))
     for (_, end), meant in sorted(found.items(), reverse=True):
         text = f"{text[:end]} ({meant}){text[end:]}"
@@ -255,10 +284,52 @@ def _weekday(match: re.Match[str], said_on: date, words: Calendar) -> str:
     if groups.get("last") is not None:
         return (said_on - timedelta(days=(-ahead) % 7 or 7)).isoformat()
     if groups.get("next") is not None:
-        return (said_on + timedelta(days=ahead or 7)).isoformat()
-    if re.search(words.past, match.string[: match.start()], re.IGNORECASE):
+        # "Next Friday" on a Thursday is hardly tomorrow, nor surely the one after.
+        days = ahead or 7
+        return (said_on + timedelta(days=days)).isoformat() if days > _NEAR else ""
+    return _of_tense(match, said_on, ahead, words)
+
+
+def _of_tense(match: re.Match[str], said_on: date, ahead: int, words: Calendar) -> str:
+    """Return the weekday before or after, as the tense of its clause tells; else no date."""
+    begin, end = match.span()
+    plain = match.string
+    before = _CLAUSE.split(plain[:begin])[-1]
+    clause = before + " " + _CLAUSE.split(plain[end:])[0]
+    if ahead == 0 and match.groupdict().get("this") is None:
+        return ""
+    will_be = bool(_WILL.search(clause) or _IS_DOING.search(clause))
+    told = _NO_VERB.sub(" ", clause) if words is _ENGLISH else clause
+    if not will_be and re.search(words.past, told, re.IGNORECASE):
         return (said_on - timedelta(days=(-ahead) % 7)).isoformat()
-    return (said_on + timedelta(days=ahead)).isoformat()
+    known = will_be or match.groupdict().get("this") is not None
+    if known or re.search(words.ahead, clause, re.IGNORECASE):
+        return (said_on + timedelta(days=ahead)).isoformat()
+    return ""
+
+
+_CLAUSE = re.compile(
+    r"[,;:.!?]\s|\s(?:and|but|so|because|und|aber|weil|y|pero|porque|et|mais|car)\s", re.IGNORECASE
+)
+_WILL = re.compile(
+    r"\b(?:will|won't|going to|gonna|wird|werde|werden|werdet|voy a|va a|vamos a|vais|allons)\b"
+    r"|'ll\b",
+    re.IGNORECASE,
+)
+_IS_DOING = re.compile(r"(?:\b(?:am|is|are)|'(?:m|s|re))(?: not)? \w{2,}ing\b", re.IGNORECASE)
+_NO_VERB = re.compile(
+    r"(?:\b(?:am|is|are|be|an?|the|my|our|his|her|their)|'(?:m|re)) (?:\w+ )?\w{3,}ed\b",
+    re.IGNORECASE,
+)
+"""What ends as a past does: \"I am excited\", \"a scheduled call\"."""
+_SOMEBODY_S = re.compile(
+    r"(?:\b(?:my|our|his|her|their|your|the|its|a|mein\w*|unser\w*|sein\w*|ihr\w*|mis?|nuestr\w+|sus?|mon"
+    r"|ma|mes|notre|nos|son|sa|ses|leur)|'s)\s$",
+    re.IGNORECASE,
+)
+"""Before "last day" and the like, which then is no day of the calendar."""
+_NEAR = 2
+_OF_IT = re.compile(r"\s(?:of|before|as|off)\b", re.IGNORECASE)
 
 
 def _shifted(said_on: date, unit: str, count: int, *, counted: bool) -> str:

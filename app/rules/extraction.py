@@ -4,8 +4,8 @@ Use it so, with `merging` for the consolidation and `plan` for the changes:
 
     candidates = extraction.extract(turns, topics=topics, now=clock.now(), time_zone=UTC)
     neighbours = ...  # one row of shown memories per candidate, see `merging.consolidate`
-    verdicts = merging.consolidate(candidates, neighbours, max_deletes=5)
-    changes = plan.plan(candidates, neighbours, verdicts, max_deletes=5).changes
+    found = merging.consolidate(candidates, neighbours, max_deletes=5, max_forgets=20)
+    changes = plan.plan(candidates, neighbours, found.verdicts, max_deletes=25).changes
 
 Only what a user says is a source: not the model, not the system, not a block of context that a
 service put into the prompt. What is said keeps its language and wording.
@@ -18,15 +18,18 @@ from datetime import UTC, datetime, tzinfo
 
 from app.rules.dates import day_in, resolve
 from app.rules.facts import MANAGED_TOPICS, Candidate, Topic, Turn
-from app.rules.forgetting import names_something
+from app.rules.forgetting import is_request
+from app.rules.introductions import answer, named
 from app.rules.lexicon import language
+from app.rules.phrases import pattern
 from app.rules.sentences import Sentence, own_words, sentences
 from app.rules.statements import Said, follows_on, statements
 from app.rules.text import clean, key, resolved
 from app.rules.third_person import third_person as in_third_person
 from app.rules.topics import classify
+from app.rules.unmeant import is_secret, only_asks_for_secrecy, takes_back_the_last
 
-ENGINE = "builtin-rules/1"
+ENGINE = "builtin-rules/2"
 USER_ROLES = frozenset({"", "user"})
 """A turn without a role is the user's."""
 MAX_FACT = 2_000
@@ -42,6 +45,7 @@ class _Settings:
     time_zone: tzinfo
     third_person: bool
     tongue: str
+    left_out: list[Candidate]
 
 
 def extract(
@@ -51,17 +55,28 @@ def extract(
     topics: Sequence[Topic] = MANAGED_TOPICS,
     time_zone: tzinfo = UTC,
     third_person: bool = False,
+    left_out: list[Candidate] | None = None,
 ) -> list[Candidate]:
     """Return the facts and the requests to forget in the order they were said.
 
     Each rests on its `source`, found verbatim in the text of its turn. Relative dates are counted
-    from the time of their turn, else from `now`, in the time zone.
+    from the time of their turn, else from `now`, in the time zone. What cannot be put in the third
+    person is added to `left_out`.
     """
     theirs = [(n, turn) for n, turn in enumerate(turns) if turn.role.strip().lower() in USER_ROLES]
     settings = _Settings(
-        tuple(topics), now, time_zone, third_person, _main_language(turn for _, turn in theirs)
+        tuple(topics),
+        now,
+        time_zone,
+        third_person,
+        _main_language(turn for _, turn in theirs),
+        [] if left_out is None else left_out,
     )
-    found = [candidate for n, turn in theirs for candidate in _from_turn(n, turn, settings)]
+    found = [
+        candidate
+        for n, turn in theirs
+        for candidate in _from_turn(n, turn, _question_before(turns, n), settings)
+    ]
     return _without_repeats(found)
 
 
@@ -79,21 +94,78 @@ def _main_language(turns: Iterable[Turn]) -> str:
     return counts.most_common(1)[0][0] if counts else ""
 
 
-def _from_turn(position: int, turn: Turn, settings: _Settings) -> Iterator[Candidate]:
+def _question_before(turns: Sequence[Turn], position: int) -> str:
+    """Return what the assistant said right before a turn."""
+    before = turns[position - 1] if position else None
+    return before.text if before and before.role.strip().lower() in _ASSISTANTS else ""
+
+
+_ASSISTANTS = frozenset({"model", "assistant"})
+_GREETING = pattern(
+    r"^\W*(?:hi|hello|hey|good \w+|hallo|moin|servus|guten \w+|hola|buen[oa]s \w+|bonjour|bonsoir"
+    r"|salut)\b.{0,20}$"
+)
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A sentence of a turn, and what it takes to understand it.
+
+    Attributes:
+        begins: whether it may introduce its speaker.
+        question: what the assistant said right before it.
+    """
+
+    sentence: Sentence
+    begins: bool
+    question: str
+    tongue: str
+    turn: Turn
+    position: int
+
+    @property
+    def source(self) -> str:
+        begin = self.sentence.start
+        return self.turn.text[begin : begin + len(self.sentence.text)]
+
+
+def _lines(position: int, turn: Turn, question: str, settings: _Settings) -> list[_Line]:
+    """Return the sentences that may be kept: not those that are asked not to be."""
+    found: list[_Line] = []
     own = own_words(turn.text)
-    tongue = language(own, settings.tongue)
+    tongue = language(own, language(question, settings.tongue) if question else settings.tongue)
+    begins, hidden = position <= 1, False
+    for sentence in sentences(own):
+        if takes_back_the_last(sentence.text):
+            found = found[:-1]
+        elif is_secret(sentence.text):
+            if only_asks_for_secrecy(sentence.text):
+                hidden = not found or sentence.text.endswith(":")
+                found = found if hidden else found[:-1]
+        elif hidden:
+            hidden = False
+        else:
+            found.append(_Line(sentence, begins, question, tongue, turn, position))
+        begins = bool(_GREETING.match(sentence.text))
+        question = ""
+    return found
+
+
+def _from_turn(
+    position: int, turn: Turn, question: str, settings: _Settings
+) -> Iterator[Candidate]:
     last: Candidate | None = None
     end = 0
-    for sentence in sentences(own):
-        if last is not None and _belongs_to(last, sentence, end, tongue):
-            last = _extended(last, turn, sentence, settings)
-            yield last
+    for line in _lines(position, turn, question, settings):
+        sentence = line.sentence
+        if last is not None and _belongs_to(last, sentence, end, line.tongue):
+            yield _extended(last, turn, sentence, settings)
             last = None
             continue
         if last is not None:
             yield last
         last, end = None, sentence.start + len(sentence.text)
-        found = list(_from_sentence(position, turn, sentence, (tongue, settings)))
+        found = list(_from_line(line, settings))
         yield from found[:-1]
         last = found[-1] if found else None
     if last is not None:
@@ -118,23 +190,32 @@ def _extended(last: Candidate, turn: Turn, sentence: Sentence, settings: _Settin
     )
 
 
-def _from_sentence(
-    position: int, turn: Turn, sentence: Sentence, context: tuple[str, _Settings]
-) -> Iterator[Candidate]:
+def _from_line(line: _Line, settings: _Settings) -> Iterator[Candidate]:
     """Yield what one sentence says."""
-    turn_tongue, settings = context
-    source = turn.text[sentence.start : sentence.start + len(sentence.text)]
-    if sentence.quoted or len(source) > MAX_FACT:
+    if line.sentence.quoted or len(line.source) > MAX_FACT:
         return
-    tongue = language(sentence.text, turn_tongue)
-    for said in statements(clean(sentence.text), tongue):
+    for said, tongue in _said(line):
         if said.forget:
-            if names_something(said.text):
-                yield Candidate(said.text, (), source, position, forget=True)
+            if is_request(said.text):
+                yield Candidate(said.text, (), line.source, line.position, forget=True)
             continue
-        candidate = _candidate(said, turn, tongue, settings)
+        candidate = _candidate(said, line.turn, tongue, settings)
         if candidate is not None:
-            yield replace(candidate, source=source, turn=position)
+            yield replace(candidate, source=line.source, turn=line.position)
+
+
+def _said(line: _Line) -> Iterator[tuple[Said, str]]:
+    """Yield the statements of a line, each with its language."""
+    text = clean(line.sentence.text)
+    asked_in = language(line.question, line.tongue)
+    told = answer(text, line.question, asked_in) if line.question else ""
+    if told:
+        yield Said(told), asked_in
+        return
+    tongue = language(text, line.tongue)
+    alone = named(text, line.question, tongue)
+    for said in statements(alone, tongue, greeted=line.begins):
+        yield said, tongue
 
 
 def _candidate(said: Said, turn: Turn, tongue: str, settings: _Settings) -> Candidate | None:
@@ -142,9 +223,13 @@ def _candidate(said: Said, turn: Turn, tongue: str, settings: _Settings) -> Cand
     topics = classify(said.text, settings.topics, tongue=tongue, explicit=said.explicit)
     if not topics:
         return None
-    fact, by_now = _dated(said.text, turn, settings, tongue)
+    text = said.text
     if settings.third_person and tongue == "en":
-        fact = in_third_person(fact)
+        text = in_third_person(text)
+        if not text:
+            settings.left_out.append(Candidate(said.text, topics))
+            return None
+    fact, by_now = _dated(text, turn, settings, tongue)
     return Candidate(fact, topics, dated_by_now=by_now)
 
 

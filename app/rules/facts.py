@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime
+from datetime import date, datetime
 from typing import Literal
 
 Action = Literal["CREATE", "UPDATE", "DELETE"]
@@ -44,6 +44,10 @@ class Candidate:
         turn: position in the input of the turn it came from.
         forget: whether matching memories are to be deleted rather than the fact stored.
         dated_by_now: whether a date in it was counted from the clock, because the turn had no time.
+        doubtful: whether a model has to confirm it before it counts.
+        context: the sentences around `source`; "" if they are not known.
+        question: what the assistant had asked, where the fact is a short answer to it.
+        said_on: the day on which it was said, where that is known.
     """
 
     fact: str
@@ -52,13 +56,18 @@ class Candidate:
     turn: int = 0
     forget: bool = False
     dated_by_now: bool = False
+    doubtful: bool = False
+    context: str = ""
+    question: str = ""
+    said_on: date | None = None
 
 
 @dataclass(frozen=True)
 class Neighbour:
     """A memory of the same scope that was found near a candidate.
 
-    `distance` is Euclidean between unit vectors, so cosine = 1 - distance ** 2 / 2.
+    `distance` is Euclidean between unit vectors, so cosine = 1 - distance ** 2 / 2. `changed_on` is
+    the day of its last change, where that is known.
     """
 
     memory_id: str
@@ -66,6 +75,7 @@ class Neighbour:
     fact: str
     distance: float
     topics: tuple[Topic, ...] = ()
+    changed_on: date | None = None
 
     @property
     def cosine(self) -> float:

@@ -28,6 +28,32 @@ _TENS = {
     "es": "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa",
     "fr": "vingt trente quarante cinquante soixante soixante-dix quatre-vingts quatre-vingt-dix",
 }
+_ARTICLES = frozenset({"un", "uno"})
+"""Numbers that are articles as well, and so tell nothing."""
+_STANDING_FOR = (
+    "hundred thousand million billion k dozen dozens half quarter couple pair twice double triple"
+    " once both noon midnight midday decade century fortnight hundert tausend million dutzend halb"
+    " halbe viertel paar zweimal doppelt mittag mitternacht beide jahrzehnt cien ciento mil docena"
+    " medio media cuarto par doble mediodia medianoche ambos decada cent mille douzaine demi demie"
+    " quart paire double midi minuit deux quinzaine dizaine"
+)
+_IN_WORDS = re.compile(
+    r"\b(?:\d+ ?k|"
+    + "|".join(
+        sorted(
+            {
+                word
+                for words in (*_UNITS.values(), *_TENS.values(), _STANDING_FOR)
+                for word in fold(words.replace("-", " ")).split()
+            }
+            - _ARTICLES
+        )
+    )
+    + r")\b"
+)
+_SIGNS = re.compile(
+    "[\u4e00\u4e8c\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d\u5341\u767e\u5343\u4e07\u534a\u4e24\u00bd\u00bc\u00be]"
+)
 _FRENCH_TENS = (70, 90)
 """Spelled as the tens before them, and a number up to nineteen."""
 
@@ -41,6 +67,11 @@ def figures(text: str, tongue: str) -> frozenset[float]:
     found = {value for said in _DIGITS.finditer(plain) for value in _meant(said)}
     pattern, values = _spelled(tongue if tongue in _UNITS else "en")
     return frozenset(found | {values[said] for said in pattern.findall(fold(plain))})
+
+
+def spells_a_number(text: str) -> bool:
+    """Return True if a text has a number in words or a unit that stands for one ("dozen", "k")."""
+    return bool(_IN_WORDS.search(fold(text)) or _SIGNS.search(text))
 
 
 def readings_of(number: str) -> frozenset[float]:

@@ -1,18 +1,15 @@
 """Which memories a request to forget means.
 
-A request must name a thing, and a memory must have every word that names it: "forget everything"
-and "delete all memories" name nothing and forget nothing.
+A request names a thing, or everything about the person who asks. Words that address the service
+("delete all memories about the user") are no request.
 """
 
 import re
+from collections.abc import Mapping, Sequence
 
-from app.rules.lexicon import GENERIC, language, latin, word_set
+from app.rules.lexicon import GENERIC, language, word_set
 from app.rules.slots import slots
-from app.rules.text import content, fold, names, negated, numbers, stem, straight, words
-from app.rules.wording import alike
-
-MAX_WORDS_PER_NAMED = 6
-"""A memory with more words than this for each one named is about something else as well."""
+from app.rules.text import content, fold, names, stem, straight, words
 
 _SLOTS = (
     (
@@ -37,6 +34,31 @@ _SLOTS = (
 )
 _SLOT_NAMES = tuple((kind, re.compile(rf"^(?:{text})\W*$", re.IGNORECASE)) for kind, text in _SLOTS)
 _THE_USER = re.compile(r"\b(?:the|this) user\b", re.IGNORECASE)
+_EVERYTHING = re.compile(
+    r"(?:(?:about |of |über |de |sobre |sur )?(?:me|myself|mich|m[ií]|moi)"
+    r"|(?:everything|all|anything|it all|all of it)(?: (?:that )?(?:you (?:\w+"
+    r" )?(?:know"
+    r"|have|remember|stored|saved)|I(?:'ve)? (?:ever )?(?:said|told you)))?(?: (?:about|on|of)"
+    r" (?:me"
+    r"|myself))?|(?:what(?:ever)? )(?:you know) about me"
+    r"|alles(?: über mich)?,?(?: was (?:du|ich) (?:über mich |dir |jemals )*(?:weißt|gespeichert"
+    r" hast|gesagt habe|erzählt habe))?|mich"
+    r"|m[ií]|todo(?: lo que (?:sabes|te (?:he dicho|dije|conté)))?(?: (?:de|sobre) mí)?"
+    r"|moi|tout(?: ce que (?:tu sais|je t'ai dit))?(?: (?:sur|de) moi)?)"
+    r"(?: (?:please|bitte|por favor|s'il te plaît))?",
+    re.IGNORECASE,
+)
+_ALL = re.compile(r"\b(?:everything|anything|all|whatever|alles|todo|tout)\b", re.IGNORECASE)
+
+
+def is_everything(said: str) -> bool:
+    """Tell whether the words after "forget" mean all that is known of the person."""
+    return _EVERYTHING.fullmatch(straight(said).strip(" .!?,")) is not None
+
+
+def is_request(said: str) -> bool:
+    """Tell whether the words after "forget" name something that can be forgotten."""
+    return names_something(said) or is_everything(said)
 
 
 def names_something(said: str) -> bool:
@@ -49,12 +71,19 @@ def names_something(said: str) -> bool:
 
 def _named(said: str, tongue: str = "") -> frozenset[str]:
     tongue = tongue or language(said, "en")
-    found = [word for word in words(said, tongue) if word not in GENERIC]
+    found = [word for word in words(said, tongue) if word not in GENERIC | _ORDERS]
     return content(" ".join(found), tongue)
 
 
+_ORDERS = word_set("""
+    forget delete erase wipe borra elimina olvida todas todos losche losch vergiss alle efface
+    supprime oublie tous toutes anweisungen instrucciones
+    """)
+"""Words that ask once more to forget, and name nothing."""
+
+
 def means(said: str, fact: str) -> bool:
-    """Tell whether a request to forget `said` means the memory `fact`."""
+    """Tell whether a request to forget `said` names what the memory `fact` has."""
     said = straight(said)
     kinds = [kind for kind, pattern in _SLOT_NAMES if pattern.search(said.strip())]
     if any(slot.key == (kind, "self") for kind in kinds for slot in slots(fact, kind)):
@@ -63,10 +92,11 @@ def means(said: str, fact: str) -> bool:
     if not named or not names_something(said):
         return False
     tongue = language(said, "en")
-    has = frozenset(stem(word, tongue) for word in words(fact, tongue))
-    return _covered(named, said, has, tongue) and len(content(fact)) <= MAX_WORDS_PER_NAMED * len(
-        named
-    )
+    return _covered(named, said, _stems(fact, tongue), tongue)
+
+
+def _stems(fact: str, tongue: str) -> frozenset[str]:
+    return frozenset(stem(word, tongue) for word in words(fact, tongue))
 
 
 def _covered(named: frozenset[str], said: str, has: frozenset[str], tongue: str) -> bool:
@@ -89,81 +119,79 @@ _LIKINGS = word_set("""
     bevorzuge vorliebe gusta gustan encanta prefiero preferencia aime adore préfère préférence
     """)
 _KIN = word_set("ex friend brother sister boss colleague")
-
-
-def may_mean(said: str, fact: str) -> bool:
-    """Tell whether a request to forget can mean a memory whose words differ, as a model may say.
-
-    The memory must have every number, name and word of the request, or one of the same family
-    ("allergy", "allergic"), must deny what it denies, and must not say much besides.
-    """
-    said = straight(said)
-    if not latin(said):
-        return _contains(fact, said)
-    tongue = language(said, "en")
-    named = _named(said) - _likings(tongue) - _ASKING
-    spelt = frozenset(words(fact, tongue))
-    # German writes every noun with a capital.
-    proper = frozenset[str]() if tongue == "de" else names(said)
-    return (
-        bool(named)
-        and all(_has_kin(word, spelt, tongue) for word in named)
-        and numbers(said) <= numbers(fact)
-        and proper <= spelt
-        and negated(said) <= negated(fact)
-        and len(content(fact)) <= MAX_WORDS_PER_NAMED * len(named)
-    )
-
-
-_ASKING = word_set("wher when who how wo wann wie dond donde cuand cuando quand comment ou")
-"""Stems that ask for what a memory tells: "where I work"."""
-
-
-def _has_kin(word: str, spelt: frozenset[str], tongue: str) -> bool:
-    """Tell whether one of the words is of the family of a stem, or says the same kind of thing."""
-    families = [one for one in _FAMILIES if any(alike(word, stem(kin, tongue)) for kin in one)]
-    return any(alike(word, stem(other, tongue)) for other in spelt) or any(
-        not one.isdisjoint(spelt) for one in families
-    )
-
-
 _FAMILIES = tuple(
     map(
         word_set,
         (
-            "job work works working employed employer employee",
-            "job arbeit arbeite arbeitet arbeitgeber beruf",
-            "trabajo trabaja empleo empleado oficio",
-            "travail travaille emploi employe metier",
-            "home live lives living address reside house flat",
-            "wohnort wohne wohnt adresse zuhause wohnung",
-            "domicilio vivo vive direccion casa",
-            "adresse habite habites domicile maison",
-            "age old years",
-            "alter alt jahre",
-            "edad anos",
-            "age ans",
+            """
+            health ill illness sick disease condition allergy allergies allergic
+            asthma diabetes diabetic doctor medication medicine pills therapy
+            surgery diagnosed blood pressure migraine depression gesundheit krank
+            krankheit allergie allergien allergisch arzt medikamente tabletten
+            operation diagnose salud enfermedad enfermo alergia alergias alergico
+            alergica medico pastillas medicacion operacion sante maladie malade
+            allergique medecin medicaments traitement
+            """,
+            """
+            home live lives address reside house flat apartment rent wohnort wohne
+            wohnt adresse zuhause wohnung haus domicilio vivo direccion casa piso
+            habite domicile maison logement appartement
+            """,
+            """
+            job work works employer employed profession career boss colleagues
+            arbeit arbeite arbeitgeber beruf chef firma trabajo empleo oficio jefe
+            empresa travail travaille emploi metier patron entreprise
+            """,
+            """
+            money wage wages salary pay income earn earns finances financial debt
+            debts budget savings loan mortgage euros dollars pounds geld gehalt lohn
+            verdiene einkommen finanzen schulden kredit dinero sueldo salario gano
+            ingresos finanzas deudas hipoteca argent salaire gagne revenus finances
+            dettes credit
+            """,
+            """
+            faith religion religious church mosque temple synagogue pray prayer god
+            christian muslim jewish buddhist hindu catholic glaube religion kirche
+            moschee bete fe iglesia mezquita rezo foi eglise mosquee prie religieux
+            """,
+            """
+            phone telephone mobile cell number telefon telefonnummer handy
+            handynummer nummer telefono movil numero numero portable
+            """,
         ),
     )
 )
-"""Words that name one kind of thing; whose it is, the other words of a request tell."""
+"""Words of one kind of thing, of which a request may use one and a memory another."""
+_LEAST_COSINE = 0.35
+_LEAD = 0.1
+"""The least similarity of the one memory that is meant, and how far it lies before the next."""
 
 
-def _contains(fact: str, said: str) -> bool:
-    """Tell whether a text that parts no words has all that is named in a request."""
-    named = [part for part in _IDLE_SIGNS.split(fold(said)) if part]
-    plain = fold(fact)
-    long_enough = bool(named) and max(map(len, named)) > 1
-    in_it = all(part in plain for part in named)
-    return long_enough and in_it and len(plain) <= MAX_WORDS_PER_NAMED * sum(map(len, named))
+def meant(said: str, source: str, facts: Sequence[str], cosines: Mapping[int, float]) -> list[int]:
+    """Return the positions of those of the facts that a request means.
+
+    Those that have its words; else the one of its family of words, or all where it asks for all;
+    else the nearest by far. `cosines` is empty where they tell nothing.
+    """
+    named = [at for at, fact in enumerate(facts) if means(said, fact)]
+    if named or not names_something(said):
+        return named
+    kin = _of_family(said, facts)
+    if len(kin) == 1 or (kin and _ALL.search(source)):
+        return kin
+    ranked = sorted(cosines, key=lambda at: cosines[at], reverse=True)[:2]
+    if not ranked or cosines[ranked[0]] < _LEAST_COSINE:
+        return []
+    leads = len(ranked) == 1 or cosines[ranked[0]] - cosines[ranked[1]] >= _LEAD
+    return ranked[:1] if leads else []
 
 
-_IDLE_SIGNS = re.compile("[我你他她的了请把在和私はがをのも ]+|忘记|忘掉|忘了|删除|删掉|关于")
-
-
-def named_in(thing: str, text: str) -> bool:
-    """Tell whether the text has every word that names the thing, and so any word of it."""
-    tongue = language(text, "en")
-    named = _named(straight(thing), tongue)
-    has = frozenset(stem(word, tongue) for word in words(text, tongue))
-    return bool(named) and (named <= has or fold(thing) in fold(text))
+def _of_family(said: str, facts: Sequence[str]) -> list[int]:
+    tongue = language(said, "en")
+    asked = set(words(said, tongue)) - GENERIC
+    family = next((one for one in _FAMILIES if asked & one), None)
+    if family is None or names(f"x {said}") - family:
+        return []
+    return [
+        at for at, fact in enumerate(facts) if family & set(words(fact, language(fact, tongue)))
+    ]

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from app.rules.facts import Candidate, Neighbour, Verdict, shown
-from app.rules.forgetting import means
+from app.rules.forgetting import is_everything, meant
 from app.rules.relations import Statement, overruled, read, same
 
 # Of the memories shown for one candidate; a memory about to be made has no id and no vector yet.
@@ -35,19 +35,34 @@ class _Entry:
         self.candidates.append(candidate)
 
 
+ASKED = "asked to forget"
+"""The reason of deletions on request."""
+_CONTRADICTED = "contradicted"
+
+
+@dataclass
+class Consolidated:
+    """The verdicts, and the positions of requests that meant more memories than may go."""
+
+    verdicts: list[Verdict]
+    capped: set[int]
+
+
 @dataclass
 class _Bench:
-    """The entries, and how many of them may still be deleted."""
+    """The entries, and how many of them may still be deleted for which reason."""
 
     entries: list[_Entry]
-    deletes_left: int
+    left: dict[str, int]
+    capped: set[int] = field(default_factory=set)
 
     def end(self, entry: _Entry, reason: str, candidate: int) -> None:
         """Delete the entry; one that was never stored costs nothing."""
         if entry.memory_id is not None:
-            if self.deletes_left == 0:
+            if self.left[reason] == 0:
+                self.capped.add(candidate)
                 return
-            self.deletes_left -= 1
+            self.left[reason] -= 1
         entry.ends(reason, candidate)
 
 
@@ -56,29 +71,47 @@ def consolidate(
     neighbours: Sequence[Sequence[Neighbour]],
     *,
     max_deletes: int,
-) -> list[Verdict]:
+    max_forgets: int,
+    by_meaning: bool = False,
+) -> Consolidated:
     """Return what shall happen; `neighbours` has one row per candidate, all of one scope.
 
     A row holds the memories nearest to the candidate's fact; for a forget request a longer row
-    finds more of what is meant. Memories without a verdict stay. At most `max_deletes` are deleted.
+    finds more of what is meant. Memories without a verdict stay. At most `max_deletes` are deleted
+    because of facts, and `max_forgets` on request. With `by_meaning` a request may mean a memory
+    that only its vector tells.
     """
     entries = [_Entry(near.memory_id, read(near.fact)) for near in shown(neighbours).values()]
-    bench = _Bench(entries, max_deletes)
+    bench = _Bench(entries, {_CONTRADICTED: max_deletes, ASKED: max_forgets})
     for position, (candidate, row) in enumerate(zip(candidates, neighbours, strict=True)):
         cosines: _Cosines = {near.memory_id: near.cosine for near in row}
         if candidate.forget:
-            _forget(bench, candidate, position)
+            _forget(bench, candidate, position, cosines, by_meaning=by_meaning)
         else:
             _take(
                 bench, read(candidate.fact, dated_by_now=candidate.dated_by_now), position, cosines
             )
-    return [verdict for entry in bench.entries if (verdict := _verdict(entry)) is not None]
+    verdicts = [verdict for entry in bench.entries if (verdict := _verdict(entry)) is not None]
+    return Consolidated(verdicts, bench.capped)
 
 
-def _forget(bench: _Bench, candidate: Candidate, position: int) -> None:
-    for entry in bench.entries:
-        if not entry.gone and means(candidate.fact, entry.said.fact):
-            bench.end(entry, "asked to forget", position)
+def _forget(
+    bench: _Bench, candidate: Candidate, position: int, cosines: _Cosines, *, by_meaning: bool
+) -> None:
+    live = [entry for entry in bench.entries if not entry.gone]
+    if is_everything(candidate.fact):
+        # Newest first, as they were shown; what was said before is not stored yet.
+        chosen = [one for one in live if one.memory_id is None or one.memory_id in cosines]
+    else:
+        near = {
+            at: cosines[entry.memory_id]
+            for at, entry in enumerate(live)
+            if by_meaning and entry.memory_id is not None and entry.memory_id in cosines
+        }
+        facts = [entry.said.fact for entry in live]
+        chosen = [live[at] for at in meant(candidate.fact, candidate.source, facts, near)]
+    for entry in chosen:
+        bench.end(entry, ASKED, position)
 
 
 def _take(bench: _Bench, new: Statement, position: int, cosines: _Cosines) -> None:
@@ -98,10 +131,10 @@ def _take(bench: _Bench, new: Statement, position: int, cosines: _Cosines) -> No
             entry.becomes(read(rest), "contradicted in part", position)
             home = home or _filled(entry, new)
         elif rest is not None and home is None:
-            entry.becomes(new, "contradicted", position)
+            entry.becomes(new, _CONTRADICTED, position)
             home = entry
         elif rest is not None:
-            bench.end(entry, "contradicted", position)
+            bench.end(entry, _CONTRADICTED, position)
     if home is None:
         bench.entries.append(_Entry(None, new, reason="new", candidates=[position]))
 

@@ -74,14 +74,19 @@ def words_of(text: str) -> frozenset[str]:
 
 def named(text: str, words: AbstractSet[str]) -> list[str]:
     """Return the moments that a text names, those without a year as `--05` or `--05-07`."""
+    return extracted(text, words)[0]
+
+
+def extracted(text: str, words: AbstractSet[str]) -> tuple[list[str], str]:
+    """Return the moments that a text names, as `named` does, and the text without them."""
     found: list[str] = []
     note = partial(_note, found)
     if not _MONTHS.keys().isdisjoint(words):
         for pattern in _WRITTEN:
             text = pattern.sub(note, text)
     if any(word.isdecimal() and len(word) == 4 for word in words):
-        _NUMERIC.sub(note, text)
-    return found
+        text = _NUMERIC.sub(note, text)
+    return found, text
 
 
 def relative(text: str, words: AbstractSet[str], said_on: date, configuration: str) -> list[str]:

@@ -53,6 +53,8 @@ GERMAN = Phrases(
     ),
     always=pattern(
         r"^(?:bitte |und |also )*(?:immer |nie(?:mals)? |ab (?:jetzt|sofort)|künftig|in zukunft"
+        r"|(?:sei|fass dich|halt dich|bleib)(?: bitte)? (?:kurz|knapp|höflich"
+        r"|direkt|präzise|förmlich)"
         r"|von nun an|nenn\w* mich|sprich mich|(?:antworte|schreib|sprich)\w* (?:mir "
         r"|bitte )*(?:immer |nur |auf|in|kurz)|erinner\w* mich|duz\w* mich|siez\w* mich|(?:schlag"
         r"|empfiehl|empfehl|buch)\w* (?:mir )?(?:bitte )?(?:immer|nie|kein\w*|nur)\b)"
@@ -75,7 +77,8 @@ GERMAN = Phrases(
     ),
     opening=pattern(
         r"^(?:(?:hallo|hi|hey|moin|oh|ach|ach ja|na ja|naja|also|ok(?:ay)?|ja|nein|doch|und|aber"
-        r"|übrigens|danke|gut|super|klar|genau|stimmt|tja|guten (?:morgen|tag|abend)|wie (?:gesagt"
+        r"|übrigens|update|neuigkeiten|korrektur|leider|danke|gut|super|klar|genau|stimmt|tja"
+        r"|guten (?:morgen|tag|abend)|wie (?:gesagt"
         r"|du weißt))(?: (?:zusammen|nochmal|noch|[A-Z]\w+))?[,!.:-]+\s+|(?:und|aber|also"
         r"|übrigens)\s+(?=(?:ich|mein\w*)\b))+"
     ),

@@ -54,18 +54,27 @@ ENGLISH = Phrases(
         r"|everything|anything|all|whatever) (?:that )?(?:I(?:'ve)? (?:\w+ )?(?:said|told you"
         r"|mentioned|shared|wrote)(?: to you)?|you (?:\w+ )?know|you have)?(?: (?:about|on"
         r"|regarding))?|about|the fact that|that)?|(?:do ?n'?o?t|no longer"
-        r"|stop) remember(?:ing)?(?: that| about)?|(?:delete|remove|erase|wipe|clear)(?= .*(?:memor"
-        r"|you know|remember|my |the fact|what i"
-        r"|about)))(?: from (?:your )?memory)?\s*(?P<said>.+)$"
+        r"|stop) remember(?:ing)?(?: that| about)?|I(?: do ?n'?t| do not) want you to "
+        r"(?:remember|keep|know|store)(?: that| about)?|do(?:n't| not) need to (?:know|remember"
+        r"|keep)(?: that| about)?|(?:delete|remove|erase|wipe|clear|purge|scrap|drop|discard|strike"
+        r"|get rid of|throw (?:out|away))(?= .*(?:memor|you know|remember|my |the fact|what"
+        r" (?:i|you)\b"
+        r"|(?:everything|anything|all) |about)) (?:(?:what|everything|anything|all|whatever)"
+        r" (?:that )?(?:I(?:\'ve)? (?:\w+ )?(?:said|told you|mentioned|shared|wrote)(?: to"
+        r" you)?|you (?:\w+ )?(?:know|have|stored|saved|remember))(?: (?:about|on|of"
+        r"|regarding))?)?)(?: from (?:your )?memory)?\s*(?P<said>.+)$"
     ),
     polite=pattern(
         r"^(?:[\w']+,? ){0,3}?(?:can|could|would|will) you\b|^I(?:'d| would| want| need)\b"
         r"|\b(?:please|pls)\b"
     ),
     always=pattern(
-        r"^(?:please |and |so |also |in (?:the )?future,? |from now on,? "
+        r"^(?:please |and |so |also |by the way,? |in (?:the )?future,? |from now on,? "
         r"|going forward,? )*(?:always |never |from now on|going forward|in (?:the )?future,"
-        r"|call me |address me|(?:answer|reply|respond|write|speak|talk) (?:to me )?(?:in|with"
+        r"|call me |address me|(?:be|keep it|stay) (?:more |very )?(?:brief|concise|short"
+        r"|formal|informal"
+        r"|polite|direct|simple|specific|honest)\b|(?:answer|reply|respond|write|speak|talk)"
+        r" (?:to me )?(?:in|with"
         r"|only)\b|(?:do ?n'?o?t|no need to) (?:ever )?(?:suggest|recommend|call|contact|email|send"
         r"|show|book|use|mention|remind|offer)\b|use (?:metric|celsius|fahrenheit|kilomet|imperial"
         r"|bullet|simple|short|my )|keep (?:your |the )?(?:answers|replies|responses)|remind me )"
@@ -105,7 +114,8 @@ ENGLISH = Phrases(
         r"|this)\b.*)[\s.!,)]*$"
     ),
     opening=pattern(
-        r"^(?:(?:hi|hello|hey|oh|ah|well|so|ok(?:ay)?|yes|yeah|yep|no|and|also|but|btw|by the way"
+        r"^(?:(?:hi|hello|hey|oh|ah|well|so|update|news|correction|sorry|listen|look|funny"
+        r" enough|ok(?:ay)?|yes|yeah|yep|no|and|also|but|btw|by the way"
         r"|actually|anyway|hmm+|um+|uh+|thanks|thank you|sure|great|right|haha|wow|plus"
         r"|as (?:you know|I (?:said|mentioned))(?: before)?|oh and|good (?:morning|afternoon"
         r"|evening))(?: (?:there|again|everyone|all|[A-Z]\w+))?[,!.:-]+\s+|(?:and|also|but|so|well"

@@ -50,8 +50,9 @@ SPANISH = Phrases(
         r"^(?:(?:y|ah|bueno|ok(?:ay)?|vale|oye|por cierto),? )*(?:por favor,? )?¿?(?:(?:puede[sn]?"
         r"|podría[sn]?) (?:por favor )?|quiero que |necesito que )?(?:(?:olvid(?:a|e|es|ar|en)"
         r"|olvídate"
-        r"|olvidarte|olvídese)(?: de)?|(?:borr|elimin)(?:a|e|es|ar)"
-        r"|no recuerdes(?: más)?)(?:,? por favor,?)? (?!lo\b|que no\b)(?:(?:lo|todo lo"
+        r"|olvidarte|olvídese)(?: de)?|(?:borr|elimin|quit|descart)(?:a|e|es|ar)"
+        r"|no recuerdes(?: más)?)(?:,? por favor,?)? (?!lo\b(?! (?:de|que)\b)|que no\b)(?:(?:lo"
+        r"|todo lo"
         r"|todo) (?:que )?(?:te )?(?:(?:he )?(?:dij[eo]|dicho|conté|contado|sabes"
         r"|mencioné))?(?: (?:sobre|de|acerca de))?|(?:de )?que|sobre)?\s*(?P<said>.+)$"
     ),
@@ -61,7 +62,8 @@ SPANISH = Phrases(
     ),
     always=pattern(
         r"^(?:por favor,? |y )*(?:siempre |nunca |a partir de ahora|de ahora en adelante"
-        r"|en (?:el )?futuro|llámame|(?:responde|contesta|escribe|háblame|respóndeme"
+        r"|en (?:el )?futuro|llámame|s[eé] (?:más )?(?:breve|concis[oa]|direct[oa]|formal)"
+        r"|(?:responde|contesta|escribe|háblame|respóndeme"
         r"|contéstame)\w* (?:siempre |solo |en |de )|tutéame|trátame|recuérdame"
         r"|no me (?:recomiendes|sugieras|llames|envíes|ofrezcas|propongas))"
     ),
@@ -82,7 +84,8 @@ SPANISH = Phrases(
     ),
     opening=pattern(
         r"^[¡¿]?(?:(?:hola|hey|oye|ah|oh|bueno|pues|vale|ok(?:ay)?|sí|no|claro|y|pero|por cierto"
-        r"|además|gracias|perfecto|genial|buen[oa]s (?:días|tardes|noches)|como (?:sabes"
+        r"|además|novedades|corrección|gracias|perfecto|genial|buen[oa]s (?:días|tardes|noches)"
+        r"|como (?:sabes"
         r"|te dije))(?: (?:de nuevo|otra vez|[A-Z]\w+))?[,!.:-]+\s+|(?:y|pero|además"
         r"|pues)\s+(?=(?:yo|mi|me|no)\b))+"
     ),

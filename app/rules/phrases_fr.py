@@ -43,7 +43,7 @@ FRENCH = Phrases(
         r"^(?:(?:et|ah|bon|ok(?:ay)?|alors|au fait),? )*(?:s'il (?:te|vous) plaît,? )?(?:"
         r"(?:est-ce que )?(?:(?:peux|pourrais)-tu|(?:pouvez|pourriez)-vous|tu (?:peux|pourrais)"
         r"|vous (?:pouvez|pourriez)) (?:s'il (?:te|vous) plaît )?|je veux que tu "
-        r"|j'aimerais que tu |il faut que tu )?(?:oublie[srz]?|efface[srz]?"
+        r"|j'aimerais que tu |il faut que tu )?(?:oublie[srz]?|efface[srz]?|enlève[sz]?|retire[sz]?"
         r"|supprime[srz]?)(?:,? s'il (?:te|vous) plaît,?)? (?!pas\b|ça\b|cela\b)(?:"
         r"(?:tout )?ce que (?:je t'ai (?:dit|raconté)"
         r"|tu sais|j'ai dit)(?: (?:sur|de|à propos de))?|tout sur|qu'|que"
@@ -56,7 +56,8 @@ FRENCH = Phrases(
     ),
     always=pattern(
         r"^(?:s'il (?:te|vous) plaît,? |et )*(?:toujours |jamais |désormais|dorénavant"
-        r"|à partir de maintenant|à l'avenir|appelle[sz]?-moi|tutoie[sz]?-moi|vouvoie[sz]?-moi"
+        r"|à partir de maintenant|(?:sois|soyez) (?:plus )?(?:bref|brève|concis\w*|poli\w*"
+        r"|direct\w*)|à l'avenir|appelle[sz]?-moi|tutoie[sz]?-moi|vouvoie[sz]?-moi"
         r"|(?:réponds|écris|parle)(?:-moi)? (?:toujours |en |uniquement )|rappelle[sz]?-moi (?:de"
         r"|d')|ne me (?:propose|recommande|suggère|parle|envoie)\w* (?:pas|plus|jamais))"
     ),
@@ -77,7 +78,8 @@ FRENCH = Phrases(
     ),
     opening=pattern(
         r"^(?:(?:bonjour|bonsoir|salut|coucou|hello|ah|oh|eh bien|bon|ben|alors|ok(?:ay)?|oui|non"
-        r"|d'accord|et|mais|au fait|d'ailleurs|merci|super|parfait|comme (?:tu (?:le )?sais"
+        r"|d'accord|et|mais|au fait|d'ailleurs|nouvelles|correction|merci|super|parfait|comme"
+        r" (?:tu (?:le )?sais"
         r"|je l'ai dit))(?: (?:à tous|encore|[A-Z]\w+))?\s?[,!.:-]+\s+|(?:et|mais|alors"
         r"|puis)\s+(?=(?:je|mon|ma|mes|moi)\b|j'))+"
     ),

@@ -8,10 +8,22 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
+from app.rules.dates import weekdays_named
+from app.rules.figures import figures
 from app.rules.lexicon import word_set
 from app.rules.slots import Slot, besides, restates, rivals, slots
 from app.rules.stances import Stance, affirms, denies, stance, without
-from app.rules.text import content, key, names, negated, numbers, resolved, straight
+from app.rules.text import (
+    content,
+    key,
+    names,
+    negated,
+    numbers,
+    resolved,
+    straight,
+    undated,
+    words,
+)
 
 SAME_COSINE = 0.95
 """From here on equal numbers, names and negation make two texts one; precision 0.91 to 0.99."""
@@ -151,7 +163,7 @@ def overruled(new: Statement, old: Statement, cosine: float) -> str | None:
             return _remainder(mine, old.fact, other)
     if new.affirmed != old.affirmed and denies(new.stance, _stance_beside(new, old)):
         return "" if _expendable(new, old) else without(old.fact, new.stance)
-    if _turned(new, old, cosine) or _switched(new, old):
+    if _turned(new, old, cosine) or _switched(new, old) or _corrects(new, old):
         return ""
     return None
 
@@ -217,6 +229,58 @@ def _turned(new: Statement, old: Statement, cosine: float) -> bool:
         and not names(old.fact) - names(new.fact)
         and new.affirmed == old.affirmed
     )
+
+
+def _corrects(new: Statement, old: Statement) -> bool:
+    """Tell whether the new text gives a new time or number for what the old one is about."""
+    if not _CORRECTION.search(straight(new.fact)) or new.affirmed != old.affirmed:
+        return False
+    said = _INSTEAD.sub(" ", straight(new.fact))
+    mine, theirs = _about(said, new), _about(old.fact, new)
+    smaller = min(mine, theirs, key=len)
+    if not smaller or not smaller <= max(mine, theirs, key=len):
+        return False
+    tongue = new.stance.tongue
+    values, others = figures(said, tongue), figures(undated(old.fact), tongue)
+    if values and others:
+        return not values & others or bool(_INSTEAD.search(straight(new.fact)))
+    days, before = weekdays_named(said), weekdays_named(old.fact)
+    return bool(days and before) and days != before
+
+
+def _about(text: str, new: Statement) -> frozenset[str]:
+    """Return the stems of what a text is about, without times, numbers and words of change."""
+    tongue = new.stance.tongue
+    plain = _CORRECTION.sub(" ", straight(undated(text)))
+    kept = [
+        word for word in words(plain, tongue) if word not in _VALUES and not figures(word, tongue)
+    ]
+    return content(" ".join(word for word in kept if not weekdays_named(word)), tongue)
+
+
+_INSTEAD = re.compile(
+    r",?\s(?:(?:instead of|rather than|and not|not|statt|anstatt|nicht|en (?:lugar|vez) de|y no"
+    r"|no a"
+    r"|au lieu de?|et non(?: pas)?|pas) [^,.;]+)",
+    re.IGNORECASE,
+)
+_CORRECTION = re.compile(
+    r"\b(?:now|instead of|rather than|from now on|(?:has |have |was |is |been |got |were )*(?:moved"
+    r"|postponed|rescheduled|pushed|changed|brought forward|delayed)(?: back)?|new|switched|jetzt"
+    r"|statt|(?:wurde|ist|wird)?(?: \w+){0,4}? (?:verschoben|verlegt|vorgezogen|geändert)"
+    r"|neue[nrs]?"
+    r"|inzwischen|ahora|en (?:lugar|vez) de|(?:se )?(?:ha|han)? ?(?:movid[oa]|aplazad[oa]"
+    r"|cambi(?:ad[oa]|ó)|trasladad[oa]|pasad[oa]|retrasad[oa])|nuev[oa]|maintenant|désormais"
+    r"|au lieu|(?:est|a été|sont)? ?(?:reporté|déplacé|décalé|avancé)e?s?|nouve\w+)\b",
+    re.IGNORECASE,
+)
+_VALUES = word_set("""
+    am pm oclock clock uhr half noon midnight mittag mediodia midi heures heure horas hora
+    january february march april may june july august september october november december januar
+    februar marz mai juni juli oktober dezember enero febrero marzo abril mayo junio julio agosto
+    septiembre octubre noviembre diciembre janvier fevrier mars avril juin juillet aout septembre
+    octobre novembre decembre is are was ist war es esta est wurde auf au
+    """)
 
 
 def _beginning(statement: Statement) -> list[str]:

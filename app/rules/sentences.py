@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from app.rules.pasted import without_pasted
+
 CONTEXT_BEGIN = "<memory_bank_context>"
 CONTEXT_END = "</memory_bank_context>"
 """Whoever renders memories into a prompt puts these around them: what stands between is never
@@ -60,7 +62,8 @@ def own_words(text: str) -> str:
     """Blank out, in place, what the writer did not say: context blocks, code and quoted lines."""
     if _SYSTEM.match(text.lstrip()[:_BEGINNING]):
         return " " * len(text)
-    return _BLOCKS.sub(lambda block: re.sub(r"[^\n]", " ", block.group()), text)
+    own = _BLOCKS.sub(lambda block: re.sub(r"[^\n]", " ", block.group()), text)
+    return without_pasted(own)
 
 
 def sentences(text: str) -> Iterator[Sentence]:

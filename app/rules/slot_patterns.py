@@ -88,10 +88,10 @@ _ENGLISH = (
     (
         "diet",
         (
-            r"\b(?P<owner>I|the user|my \w+)(?:'m| am| is|'ve| have| has)?(?: \w+)? ?(?:now "
-            r"|become "
-            r"|became |went |turned |gone |a |an )*(?P<value>vegan|vegetarian|pescatarian"
-            r"|omnivore)\b"
+            r"\b(?P<owner>I|the user|my \w+)(?:'m| am| is|'ve| have| has)?(?: (?:not|no longer|n't"
+            r"|never|now|actually|still|really|become|became|went|turned|gone|been|a|an|strictly"
+            r"|strict|any ?more|also|just|recently|mostly|currently)){0,4} (?P<value>vegan"
+            r"|vegetarian|pescatarian|omnivore)\b"
         ),
     ),
     (
@@ -169,7 +169,7 @@ _GERMAN = (
     (
         "diet",
         (
-            r"\bich (?:bin|lebe|esse|ernähre mich)(?: jetzt| nun| inzwischen)? (?P<value>vegan"
+            r"\bich (?:bin|lebe|esse|ernähre mich)(?: (?!mein)\w+){0,4}? (?P<value>vegan"
             r"|vegetari)\w*"
         ),
     ),
@@ -241,7 +241,13 @@ _SPANISH = (
     ("name", rf"\b(?:me llamo|mi nombre es) {_V}"),
     ("nickname", rf"\bllámame {_V}"),
     ("age", r"\b(?:tengo|cumplí) (?P<value>\d{1,3})(?= años)"),
-    ("diet", r"\b(?:soy|me he hecho|me hice)(?: ahora)? (?P<value>vegan|vegetarian)[oa]\b"),
+    (
+        "diet",
+        (
+            r"\b(?:(?:ya )?no |nunca )?(?:soy|me he hecho|me hice)(?: ahora)? (?P<value>vegan"
+            r"|vegetarian)[oa]\b"
+        ),
+    ),
     ("marital", r"\bestoy(?: ahora)? (?P<value>solter|casad|divorciad|prometid)[oa]\b"),
     (
         "attribute",
@@ -281,7 +287,13 @@ _FRENCH = (
     ("name", rf"\b(?:je m'appelle|mon nom est|mon prénom est) {_V}"),
     ("nickname", rf"\bappelle[sz]?-moi {_V}"),
     ("age", r"\bj'ai (?P<value>\d{1,3})(?= ans)"),
-    ("diet", r"\bje suis(?: maintenant| devenue?)? (?P<value>végan|vegan|végétarien)\w*"),
+    (
+        "diet",
+        (
+            r"\bje (?:ne )?suis(?: (?:maintenant|devenue?|plus|pas|désormais|une?)){0,2}"
+            r" (?P<value>végan|vegan|végétarien)\w*"
+        ),
+    ),
     ("marital", r"\bje suis(?: maintenant)? (?P<value>célibataire|marié|divorcé|fiancé)e?\b"),
     (
         "attribute",

@@ -70,8 +70,23 @@ def _filled(text: str, kind: str, pattern: re.Pattern[str]) -> Iterator[Slot]:
             match["value"],
             *match.span("value"),
             *match.span(),
-            gone=kind.endswith("-gone") or bool(groups.get("not")),
+            gone=kind.endswith("-gone") or _is_denied(text, match),
         )
+
+
+def _is_denied(text: str, match: re.Match[str]) -> bool:
+    """Tell whether the value is denied, by a word before it or right after it."""
+    before = text[match.start() : match.start("value")]
+    return bool(_DENIED.search(before) or _DENIED_AFTER.match(text, match.end("value")))
+
+
+_DENIED = re.compile(
+    r"\b(?:not|no longer|never|nicht|kein\w*|nie|nunca|jamás|no|plus|pas|jamais|n'\w+ (?:plus"
+    r"|pas))\b"
+    r"|n't\b",
+    re.IGNORECASE,
+)
+_DENIED_AFTER = re.compile(r"\w*\s+(?:nicht|no more|no longer)\b", re.IGNORECASE)
 
 
 def _value(text: str) -> str:

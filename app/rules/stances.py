@@ -25,7 +25,8 @@ DISLIKING = word_set(
 )
 _STOPPED = re.compile(
     r"\b(?:stopped|quit|gave up|given up|giving up|went off|over my|outgrew|aufgehört|höre auf"
-    r"|(?:he )?dej(?:é|ado) de|arrêté (?:de|d')|cessé)\b",
+    r"|(?:he )?dej(?:é|ado) de|arrêté (?:de|d')|cessé|sold|got rid of|gave away|given away|verkauft"
+    r"|weggegeben|abgeschafft|vendí|vendido|vendimos|regalado|vendu|donné)\b",
     re.IGNORECASE,
 )
 _NO_LONGER = re.compile(r"\b(?:no longer|any ?more)\b", re.IGNORECASE)
@@ -39,13 +40,18 @@ _LITTLE = word_set(
     user users very it with used from went that eat_ can nicht kein keine keinen keinem keiner
     mehr nie niemals ich bin ist habe aufgehort hore auf zu jetzt wirklich sehr der die das den
     dem ein eine einen nunca jamas ya mas me yo el la los las un una de he deje dejado ahora
-    mucho muy que soy a al ne n pas plus jamais je j le les l du des d ai arrete cesse suis tres
+    mucho muy que soy a al sold got rid away verkauft weggegeben abgeschafft vendi vendido vendimos
+    regalado vendu donne we our ours wir nous leider sadly unfortunately
+    lamentablemente malheureusement
+    helas ubrigens eigentlich haben hemos nous avons avoir
+    tenemos tenia these days all after
+    ne n pas plus jamais je j le les l du des d ai arrete cesse suis tres
     beaucoup maintenant desormais
     """
 )
 _HAVE = word_set(
     """
-    have has had got habe hatte tengo tenia ai avais
+    have has had got own habe haben hatte besitze tengo tenemos tenia ai avais avons
     """
 )
 _OWNED = re.compile(
@@ -90,7 +96,18 @@ def affirms(text: str) -> bool:
 
 
 def _main_clause(text: str) -> str:
-    return _FURTHER.split(straight(undated(text)), maxsplit=1)[0]
+    return _FURTHER.split(_LEAD.sub("", straight(undated(text))), maxsplit=1)[0]
+
+
+_LEAD = re.compile(
+    r"^(?:(?:sadly|unfortunately|actually|anyway|in the end|apparently|leider|übrigens|eigentlich"
+    r"|lamentablemente|por desgracia|desgraciadamente|al final|malheureusement|hélas|finalement"
+    r"|(?:it )?turn(?:ed|s) out(?: that)?|(?:the doctor|they) (?:found|says?|said)(?: that)?"
+    r"|es (?:hat sich|stellte sich)(?: herausgestellt| heraus),? dass|resulta que|resultó que"
+    r"|il s'avère que|il s'est avéré que),? )+",
+    re.IGNORECASE,
+)
+"""What only leads to a statement."""
 
 
 def _subject(text: str, tongue: str) -> str:

@@ -3,13 +3,16 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
+from app.rules.introductions import introduced
 from app.rules.lexicon import latin
 from app.rules.phrases import Phrases
-from app.rules.reported import without_reports
+from app.rules.reported import without_reports, without_speech
 from app.rules.scoring import WORTH_KEEPING, score
 from app.rules.text import content, straight
 from app.rules.tongues import FIRST_ELSEWHERE, GREETING_ELSEWHERE, PHRASES
+from app.rules.unmeant import is_told_to_the_memory, is_unmeant
 
 
 @dataclass(frozen=True)
@@ -61,38 +64,80 @@ _ADDRESSED = re.compile(
     re.IGNORECASE,
 )
 _VAGUE = re.compile(
-    r"^(?:it|that|this|these|those|there|which|das|dies\w*|es|eso|esto|ça|cela|c'est|ce)\b",
+    r"^(?:it|that|this|these|those|there|which|he|she|they|his|her|their|mine|hers|theirs|das"
+    r"|dies\w*|es|er|sie|sein\w*|ihr\w*|dort|dessen|deren|eso|esto|él|ella|ellos|ellas|el mío"
+    r"|la mía|ça|cela|c'est|ce|il|elle|ils|elles|le mien|la mienne)\b(?!-)",
     re.IGNORECASE,
 )
+_ASIDE = re.compile(
+    r",? (?:by the way|btw|though|you know|übrigens|weißt du|por cierto|au fait"
+    r"|d'ailleurs)[\s.!]*$",
+    re.IGNORECASE,
+)
+"""What is added to a sentence and says nothing."""
 _LONGEST_ADDED = 200
 """Characters of a sentence that is added to the fact before it."""
 _EARLY = 5
 """Words before "I" in a statement that is still the person's own ("Last year in May I moved")."""
+_BESIDES = re.compile(
+    r"\s*(?:[,;.]|\s-|\b(?:and|so|but|also|und|aber|y|pero|así que|et|mais|alors"
+    r"|donc)\b)\s+(?=\w)",
+    re.IGNORECASE,
+)
+"""Before a clause in which something may be asked for."""
+_CALL_ME = re.compile(
+    r"^(?:can|could|would|will) you (?:please )?(?P<call>(?:call|address) me [^?]+)\?*$",
+    re.IGNORECASE,
+)
+_MAX_CLAUSES = 20
 _MIN_LETTERS = 6
 _MIN_LETTERS_UNKNOWN = 30
 
 
-def statements(text: str, tongue: str) -> Iterator[Said]:
-    """Yield what the sentence states; nothing for talk, questions and commands."""
+def statements(text: str, tongue: str, *, greeted: bool = False) -> Iterator[Said]:
+    """Yield what the sentence states; nothing for talk, questions and commands.
+
+    `greeted` says that a greeting stands before it, as before a name.
+    """
     plain = _BULLET.sub("", text.strip())
     phrases = PHRASES.get(tongue)
     if phrases is None:
         if _is_statement_elsewhere(plain):
             yield Said(plain)
         return
-    asked = _requested(plain, phrases, tongue)
-    if asked is not None:
-        yield from _forgotten_or_finished(asked)
-        return
-    if _ADDRESSED.search(plain):
-        return
     opened = _without_opening(plain, phrases)
-    asked = _requested(opened, phrases, tongue) if opened != plain else None
+    is_addressed = _ADDRESSED.search(plain) is not None
+    asked = _requested(plain, phrases, tongue)
+    if asked is None and not is_addressed:
+        asked = _requested(opened, phrases, tongue)
+    name = introduced(opened, tongue, greeted=opened != plain or greeted)
     if asked is not None:
         yield from _forgotten_or_finished(asked)
+    elif name:
+        yield Said(name)
+    elif not is_addressed and not is_unmeant(opened, tongue):
+        yield from _all_told(_CALL_ME.sub(r"\g<call>", opened), phrases, tongue)
+
+
+def _all_told(text: str, phrases: Phrases, tongue: str) -> Iterator[Said]:
+    """Yield what a sentence tells, and what a later clause of it asks to forget."""
+    left, asked = _asked_besides(text, phrases, tongue)
+    if asked is None and is_told_to_the_memory(left):
         return
-    for piece in _own_pieces(_before_question(opened, phrases)):
+    for piece in _own_pieces(_before_question(left, phrases)):
         yield from _told(piece, phrases, tongue)
+    if asked is not None:
+        yield from _forgotten_or_finished(asked)
+
+
+def _asked_besides(text: str, phrases: Phrases, tongue: str) -> tuple[str, Said | None]:
+    """Part a sentence from a request to forget in a later clause."""
+    own = without_reports(without_speech(text))
+    for cut in islice(_BESIDES.finditer(straight(own)), _MAX_CLAUSES):
+        asked = _requested(own[cut.end() :].strip(), phrases, tongue)
+        if asked is not None and asked.forget:
+            return text[: cut.start()], asked
+    return text, None
 
 
 def _told(text: str, phrases: Phrases, tongue: str) -> Iterator[Said]:
@@ -171,7 +216,7 @@ _REFUSED = re.compile(
 
 def _named(said: str) -> str:
     """Return the words that name what to forget, without "that", "about" and reasons after it."""
-    said = _THAT.sub("", said).strip(" .!?,")
+    said = _POLITELY.sub("", _THAT.sub("", said)).strip(" .!?,")
     about = _WHAT_ABOUT.match(said)
     return _REASON.split(about["thing"] if about else said, maxsplit=1)[0].strip()
 
@@ -188,6 +233,11 @@ _REASON = re.compile(
     rf"\s*[,;]\s(?!(?:and |und |y |et )?{_MINE})|\s-\s|\s(?:because|weil|porque|parce que)\s",
     re.IGNORECASE,
 )
+_POLITELY = re.compile(
+    r"[\s,]+(?:please|pls|bitte|por favor|s'il (?:te|vous) pla[iî]t|now|again|wieder|jetzt"
+    r"|ya)[\s.!?]*$",
+    re.IGNORECASE,
+)
 _WHAT_ABOUT = re.compile(
     r"^(?:alles,?\s*)?(?:was (?:ich|du)(?: dir)? )?über (?P<thing>.+?)"
     r"(?: (?:gesagt|erzählt|weißt|gespeichert)\b.*)?$",
@@ -198,7 +248,14 @@ _THAT = re.compile(r"^\s*(?:bitte\b,?\s*)?(?:,?\s*(?:dass|daß)\s+)?", re.IGNORE
 
 def _without_opening(text: str, phrases: Phrases) -> str:
     opening = phrases.opening.match(straight(text))
-    return text[opening.end() :] if opening else text
+    rest = text[opening.end() :] if opening else text
+    return _TURNED_OUT.sub("", rest)
+
+
+_TURNED_OUT = re.compile(
+    r"^(?:(?:it )?turn(?:s|ed) out(?: that)?|resulta que|resultó que|il s'avère que)[,:]?\s+",
+    re.IGNORECASE,
+)
 
 
 def _before_question(text: str, phrases: Phrases) -> str:
@@ -242,7 +299,7 @@ def _is_own(text: str, phrases: Phrases) -> bool:
     if _QUESTION.search(plain) or phrases.asking.match(plain) or phrases.talk.match(plain):
         return False
     if phrases.always.search(plain):
-        return len(content(plain)) >= 2
+        return len(content(plain)) >= 1
     if phrases.request.match(plain):
         return False
     return _is_told(plain, phrases)
@@ -267,7 +324,22 @@ def _is_added(text: str, phrases: Phrases) -> bool:
 
 def _least(text: str, phrases: Phrases) -> int:
     told = phrases.preference.search(text) or phrases.personal.search(text)
-    return 1 if told else 2
+    return 1 if told or _HAS.match(text) else 2
+
+
+_HAS = re.compile(
+    r"(?:(?:(?:I|we)(?: (?:do(?:n't| not)|no longer|never))? (?:have|own)|(?:ich|wir) habe?n?"
+    r"|(?:ya )?"
+    r"(?:no )?ten(?:go|emos)|j'ai|je n'ai|nous (?:n')?avons)\b)"
+    # Not as a part of another verb: "I have moved", "ich habe geheiratet", "j'ai fini".
+    r"(?!(?: not| never| just| already| pas)? (?:\w+ed|been|gone|done|had|got|made|seen|lost|left"
+    r"|found|met|slept|eaten|\w+(?:é|i|u)e?s?)\b)(?!.*\b(?:ge\w+(?:t|en)|\w+iert)[\s.!]*$)"
+    r"(?!.*\b(?:idea|clue|time|plans?|fun"
+    r"|questions?|doubts?|problems?|zeit|ahnung|lust|fragen?|tiempo|ganas|preguntas?|dudas?|temps"
+    r"|idée|envie)\b)",
+    re.IGNORECASE,
+)
+"""What one has or does not have is worth keeping in a word."""
 
 
 def _is_reported(text: str, phrases: Phrases) -> bool:
@@ -291,7 +363,7 @@ def _is_statement_elsewhere(text: str) -> bool:
 
 def _finished(text: str) -> str:
     """Return the clause as a sentence of its own: a capital first, a full stop last."""
-    text = text.strip().rstrip(" .!,;:\u2026-").strip()
+    text = _ASIDE.sub("", text.strip()).strip().rstrip(" .!,;:\u2026-").strip()
     if not text or not latin(text):
         return text
     return (

@@ -28,14 +28,14 @@ _ADVERB = (
     r"|sometimes|\w+ly) )*"
 )
 _FIRST = re.compile(
-    rf"\bI(?P<short>'m|'ve|'d|'ll)?(?P<adverbs> {_ADVERB}| )(?P<verb>[a-z']+)?", re.IGNORECASE
+    rf"(?<![\w/])I(?P<short>'m|'ve|'d|'ll)?(?![\w/])(?P<adverbs> {_ADVERB}| )(?P<verb>[a-z']+)?"
 )
 _SHORT = {"'m": " is", "'ve": " has", "'d": " would", "'ll": " will"}
 _LATER = (
     (re.compile(r"\bI'm\b"), "they are"),
     (re.compile(r"\bI am\b"), "they are"),
     (re.compile(r"\bI was\b"), "they were"),
-    (re.compile(r"\bI('ve|'d|'ll)?\b"), r"they\1"),
+    (re.compile(r"(?<![\w/])I('ve|'d|'ll)?(?![\w/])"), r"they\1"),
     (re.compile(r"\bmyself\b", re.IGNORECASE), "themselves"),
     (re.compile(r"\bmine\b", re.IGNORECASE), "theirs"),
     (re.compile(r"\bmy\b", re.IGNORECASE), "their"),
@@ -44,16 +44,54 @@ _LATER = (
 _MY = re.compile(r"\Amy\b", re.IGNORECASE)
 
 
+_BY_NOBODY = re.compile(r"\b(?:[Ww]e|us|[Oo]urs?|ourselves)\b|\bI'd (?:been|better|\w+ed)\b")
+"""What cannot be told of the user alone, or has more than one reading."""
+_LEFT = re.compile(r"(?<![\w/])(?:I|I'\w+)(?![\w/])|\b(?:me|my|mine|myself)\b", re.IGNORECASE)
+_COMMON = (
+    r"live|work|like|love|hate|prefer|eat|drink|use|play|speak|study|teach|have|own|drive|go|run|sing"
+    r"|write|read|cook|travel|need|want|take|make|do|am|walk|swim|sleep|watch|listen|volunteer|train"
+    r"|enjoy|smoke|keep|get|know|cycle|commute|paint|collect|avoid|suffer|rent|grow|bake|ride"
+)
+_JOINED = re.compile(
+    rf"(?P<join>(?:,| and| or| but|, and|, but)(?: (?:also|now|still|never|always|usually"
+    rf"|often))? )"
+    rf"(?P<verb>{_COMMON})\b(?= )(?! (?:is|are|was)\b)"
+)
+_PLURAL = re.compile(r"\bthey (?P<adverbs>(?:\w+ly )?)(?P<verb>is|has|does)\b")
+
+
 def third_person(fact: str) -> str:
-    """Return the statement about "the user"; one with neither "I" nor "my" comes back unchanged."""
+    """Return the statement about "the user"; "" where not all of it can be said so.
+
+    One with neither "I" nor "my" comes back unchanged.
+    """
     plain = straight(fact)
+    if not _LEFT.search(plain) and not _BY_NOBODY.search(plain):
+        return fact
+    if _BY_NOBODY.search(plain):
+        return ""
+    told = _converted(plain)
+    return "" if _LEFT.search(told) or _PLURAL.search(told) else told
+
+
+def _converted(plain: str) -> str:
     if _MY.match(plain):
         return "The user's" + _later(plain[2:])
     first = _FIRST.search(plain)
     if first is None:
-        return _later(plain) if plain != _later(plain) else fact
+        return re.sub(r"\bme\b", "the user", re.sub(r"\bmy\b", "the user's", plain))
     subject = "The user" if first.start() == 0 else "the user"
-    return _later(plain[: first.start()]) + subject + _verb(first) + _later(plain[first.end() :])
+    rest = _JOINED.sub(_also, plain[first.end() :]) if _is_present(first) else plain[first.end() :]
+    return _later(plain[: first.start()]) + subject + _verb(first) + _later(rest)
+
+
+def _is_present(first: re.Match[str]) -> bool:
+    verb = first["verb"] or ""
+    return (first["short"] or "'m") == "'m" and verb not in _UNCHANGED and not verb.endswith("ed")
+
+
+def _also(joined: re.Match[str]) -> str:
+    return joined["join"] + _conjugated(joined["verb"])
 
 
 def _verb(first: re.Match[str]) -> str:

@@ -32,7 +32,11 @@ class Bank:
     async def generate(self, case: Case, turns: list[tuple[str, str]]) -> Json:
         """Run a generation; return its operation."""
         events = [{"content": {"role": role, "parts": [{"text": text}]}} for role, text in turns]
-        body = {"scope": {"case": case.name}, "directContentsSource": {"events": events}}
+        return await self.generated({"case": case.name}, events)
+
+    async def generated(self, scope: dict[str, str], events: list[Json]) -> Json:
+        """Run a generation over events in a scope; return its operation."""
+        body = {"scope": scope, "directContentsSource": {"events": events}}
         started = await self._json(await self.client.post("/memories:generate", json=body))
         await self.runner.run_pending()
         path = "/operations/" + started["name"].rpartition("/")[2]
@@ -42,7 +46,11 @@ class Bank:
 
     async def live(self, case: Case) -> dict[str, str]:
         """Return the facts of the case's memories, by name."""
-        answer = await self.client.post("/memories:retrieve", json={"scope": {"case": case.name}})
+        return await self.stored({"case": case.name})
+
+    async def stored(self, scope: dict[str, str]) -> dict[str, str]:
+        """Return the facts of the memories of a scope, by name."""
+        answer = await self.client.post("/memories:retrieve", json={"scope": scope})
         found = (await self._json(answer)).get("retrievedMemories", [])
         return {one["memory"]["name"]: one["memory"]["fact"] for one in found}
 

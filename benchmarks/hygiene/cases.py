@@ -7,11 +7,13 @@ kept            patterns that match a memory from when one first does until the 
 facts           what the scripted model replies to a user's line, where that is not the line
 itself; null: nothing
 merges          [new fact, memory, action, text]: what the scripted model decides
+forgets         [thing, memory]: what a request to forget means
+lies            facts that the scripted model extracts, and sees to be wrong when it is asked again
 """
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +31,8 @@ class Case:
     kept: list[str]
     facts: dict[str, list[dict[str, Any]] | None]
     merges: list[tuple[str, str, str, str]]
+    forgets: list[tuple[str, str]] = field(default_factory=list)
+    lies: list[str] = field(default_factory=list)
 
     def said(self) -> str:
         """Return all that users said."""

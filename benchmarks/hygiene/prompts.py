@@ -5,6 +5,7 @@ from pathlib import Path
 from benchmarks.hygiene.bank import open_bank
 from benchmarks.hygiene.cases import Case
 from tests.support.model_server import model_server
+from tests.support.scripted import confirmed
 
 _KNOWN = [
     "I live in Berlin with my two children.",
@@ -30,13 +31,12 @@ async def measure_prompts(folder: Path) -> int:
         {"fact": fact, "quote": fact, "line": n, "topics": []} for n, fact in enumerate(_KNOWN)
     ]
     new = {"fact": _LIVES, "quote": _LIVES, "line": 0, "topics": ["USER_PERSONAL_INFO"]}
-    decision = {"fact": 0, "action": "add", "memory": "", "text": ""}
     with model_server() as server:
         async with open_bank(folder, server.url) as bank:
             case = Case("prompts", [], [], [], [], {}, [])
             server.will({"facts": facts})
             await bank.generate(case, [("user", fact) for fact in _KNOWN])
-            server.will({"facts": [new]}, {"decisions": [decision]})
+            server.will({"facts": [new]}, confirmed())
             operation = await bank.generate(case, _TALK)
     metadata = operation["metadata"]
     assert metadata["modelCallCount"] == 2, metadata

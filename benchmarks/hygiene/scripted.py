@@ -1,7 +1,8 @@
 """A model that does as `cases.json` says, over the real protocol on the loopback address.
 
-It is no good model: it repeats a question as a fact, gives quotes that are in no line, and follows
-orders in the text. What of that becomes a memory is what the benchmark counts.
+It is no good model when it extracts: it repeats a question as a fact, gives quotes that are in no
+line, and follows orders in the text. Asked again, it tells the truth. What becomes a memory is what
+the benchmark counts.
 """
 
 import json
@@ -10,10 +11,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from benchmarks.hygiene.cases import Case
+from tests.support.scripted import SecondPrompt, verdict, verdicts
 
 _LINE = re.compile(r"^(\d+) ([UA])[^:]*: (.*)$", re.MULTILINE)
-_NEW = re.compile(r"^(\d+)( FORGET)?: (.*)$", re.MULTILINE)
-_MEMORY = re.compile(r"^(m\d+): (.*?)(?: \(before: .*\))?$", re.MULTILINE)
 
 
 class Script:
@@ -26,12 +26,16 @@ class Script:
             for case in cases
             for new, memory, action, text in case.merges
         }
+        self._forgets = {(thing, memory) for case in cases for thing, memory in case.forgets}
+        self._lies = {fact for case in cases for fact in case.lies}
+        self._told = {fact: case for case in cases for fact in _facts_of(case)}
 
     def answer(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the reply to a request of the chat protocol."""
         text = "\n".join(_texts(request["messages"]))
-        if "\nMemories:\n" in text:
-            return {"decisions": list(self._decisions(text))}
+        second = SecondPrompt.read(text)
+        if second is not None:
+            return verdicts(*self._verdicts(second))
         return {"facts": list(self._extracted(text))}
 
     def _extracted(self, text: str) -> Iterator[dict[str, Any]]:
@@ -46,18 +50,42 @@ class Script:
                     **fact,
                 }
 
-    def _decisions(self, text: str) -> Iterator[dict[str, Any]]:
-        new, _, known = text.partition("\nMemories:\n")
-        memories = _MEMORY.findall(known)
-        for number, forget, fact in _NEW.findall(new.partition("New facts:\n")[2]):
-            action, alias, merged = "add", "", ""
-            for name, memory in memories:
-                if forget:
-                    action, alias = "delete", name
-                elif (fact, memory) in self._merges:
-                    action, merged = self._merges[fact, memory]
-                    alias = name
-            yield {"fact": int(number), "action": action, "memory": alias, "text": merged}
+    def _verdicts(self, shown: SecondPrompt) -> Iterator[dict[str, Any]]:
+        for number, fact in enumerate(shown.facts):
+            if number in shown.forgets:
+                yield from self._forgotten(number, fact, shown)
+                continue
+            about = [
+                (alias, *self._merges[fact, memory])
+                for alias, memory in shown.memories.items()
+                if (fact, memory) in self._merges
+            ]
+            holds = self._holds(fact)
+            for alias, action, text in about or [("", "add", "")]:
+                yield verdict(action, alias, text, number, holds=holds)
+
+    def _holds(self, fact: str) -> bool:
+        """Return True if somebody says a fact of themselves, rather than asks or greets."""
+        case = self._told.get(fact)
+        true = [] if case is None or fact in self._lies else [*case.live, *case.gone]
+        return any(re.search(pattern, fact) for pattern in true)
+
+    def _forgotten(self, number: int, thing: str, shown: SecondPrompt) -> Iterator[dict[str, Any]]:
+        meant = [
+            alias for alias, memory in shown.memories.items() if (thing, memory) in self._forgets
+        ]
+        for alias in meant:
+            yield verdict("delete", alias, number=number)
+        if not meant:
+            yield verdict("add", number=number)
+
+
+def _facts_of(case: Case) -> Iterator[str]:
+    """Yield all that the script may extract of a case."""
+    for conversation in case.conversations:
+        yield from (text for _, text in conversation)
+    for facts in case.facts.values():
+        yield from (fact["fact"] for fact in facts or [])
 
 
 def _texts(messages: list[dict[str, Any]]) -> Iterator[str]:

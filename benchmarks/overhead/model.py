@@ -8,10 +8,9 @@ from typing_extensions import override
 from app.llm.ports import Attachment, Meter, OutputT, Prompt, TextModel
 from app.llm.scripted import Asked, Reply, ScriptedTextModel
 from benchmarks.overhead.timeline import Timeline
+from tests.support.scripted import SecondPrompt, verdict, verdicts
 
 _LINE = re.compile(r"^(\d+) U[^:]*: (.*)$", re.MULTILINE)
-_NEW = re.compile(r"^(\d+): (.*)$", re.MULTILINE)
-_MEMORY = re.compile(r"^(m\d+): (.*)$", re.MULTILINE)
 _REPLACED = (
     ("I moved to ", ("I moved to ", "I live in ")),
     ("My favourite colour is ", ("My favourite colour is ",)),
@@ -39,11 +38,12 @@ class SparedModel(TextModel):
 
 
 def _answer(asked: Asked) -> Reply:
-    new, is_merging, known = asked.prompt.text.partition("\nMemories:\n")
-    if is_merging:
-        memories = _MEMORY.findall(known)
-        return {"decisions": [_decision(int(n), fact, memories) for n, fact in _NEW.findall(new)]}
-    return {"facts": [_fact(int(number), text) for number, text in _LINE.findall(new)]}
+    second = SecondPrompt.read(asked.prompt.text)
+    if second is not None:
+        memories = list(second.memories.items())
+        return verdicts(*(_decided(n, fact, memories) for n, fact in enumerate(second.facts)))
+    lines = _LINE.findall(asked.prompt.text)
+    return {"facts": [_fact(int(number), text) for number, text in lines]}
 
 
 def _fact(line: int, text: str) -> dict[str, object]:
@@ -51,10 +51,10 @@ def _fact(line: int, text: str) -> dict[str, object]:
     return {"fact": text, "quote": text, "line": line, "topics": topics, "forget": False}
 
 
-def _decision(number: int, fact: str, memories: list[tuple[str, str]]) -> dict[str, object]:
+def _decided(number: int, fact: str, memories: list[tuple[str, str]]) -> dict[str, object]:
     for alias in _overruled(fact, memories):
-        return {"fact": number, "action": "replace", "memory": alias, "text": fact}
-    return {"fact": number, "action": "add", "memory": "", "text": ""}
+        return verdict("replace", alias, fact, number)
+    return verdict("add", number=number)
 
 
 def _overruled(fact: str, memories: list[tuple[str, str]]) -> Iterator[str]:

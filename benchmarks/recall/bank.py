@@ -3,22 +3,20 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
 from app.llm.ports import Vectors
 from app.memories.traits import traits_of
 from app.retrieval.asking import Asked, read
+from app.retrieval.candidates import BY_DISTANCE, BY_WORDS, POOL
 from app.retrieval.ranking import Candidate, Neighbour, Statistics
 from app.rules.bm25 import Bm25
 from benchmarks.recall.sources import Lexemes
 
 _WORD = re.compile(r"\w+")
-CATEGORIES = (1, 2, 3, 4)
-"""Of the questions that have an answer."""
 
 
 @dataclass(frozen=True)
@@ -29,23 +27,23 @@ class Memory:
     fact: str
     language: str
     cues: Sequence[str]
-    source: str
-    position: float
+    source: str | None = None
+    position: float | None = None
 
     @classmethod
-    def of(cls, turn: Mapping[str, Any]) -> "Memory":
-        """Write a turn, or a short fact, with the metadata of the README's convention."""
-        fact = f"{turn['speaker']}: {turn['text']}"
-        metadata = {"event_time": {"timestampValue": f"{turn['time']}Z"}}
+    def of(
+        cls,
+        memory_id: str,
+        fact: str,
+        place: tuple[str, int] | None = None,
+        time: str | None = None,
+    ) -> "Memory":
+        """Write a memory, with its place in a source and its time where they are known."""
+        metadata = {"event_time": {"timestampValue": time}} if time else {}
         traits = traits_of({"fact": fact, "user_metadata": metadata}, None)
-        return cls(
-            turn["id"],
-            fact,
-            traits["language"],
-            traits["cues"],
-            f"session {turn['session']}",
-            float(turn["pos"]),
-        )
+        source, position = place or (None, None)
+        cues, language = traits["cues"], traits["language"]
+        return cls(memory_id, fact, language, cues, source, position)
 
 
 @dataclass(frozen=True)
@@ -70,22 +68,11 @@ class Question:
 
 @dataclass(frozen=True)
 class Bank:
-    """The memories of one scope, and the questions about them."""
+    """The memories of one scope, oldest first, and the questions about them."""
 
     name: str
     memories: Sequence[Memory]
     questions: Sequence[Question]
-
-    @classmethod
-    def of(cls, collection: Mapping[str, Any]) -> "Bank":
-        """Read a collection of the corpus."""
-        questions = [
-            Question(q["id"], q["text"], q["gold"], datetime.fromisoformat(q["time"]).date())
-            for q in collection["queries"]
-            if q["category"] in CATEGORIES
-        ]
-        memories = [Memory.of(turn) for turn in collection["memories"]]
-        return cls(collection["id"], memories, questions)
 
     @property
     def texts(self) -> list[str]:
@@ -102,11 +89,17 @@ class Bank:
                 yield from ((language, word) for word in question.words)
 
     @cached_property
-    def neighbours(self) -> list[tuple[int | None, int | None]]:
+    def neighbours(self) -> list[tuple[int | None, ...]]:
         """For each memory, which are before and after it in its source."""
-        places = {(one.source, one.position): n for n, one in enumerate(self.memories)}
+        places = {
+            (one.source, one.position): n
+            for n, one in enumerate(self.memories)
+            if one.position is not None
+        }
         return [
-            (places.get((one.source, one.position - 1)), places.get((one.source, one.position + 1)))
+            (None, None)
+            if one.position is None
+            else tuple(places.get((one.source, one.position + step)) for step in (-1, 1))
             for one in self.memories
         ]
 
@@ -151,9 +144,15 @@ class Scope:
         told = self.statistics
         return Bm25(told.memories, told.holding, told.average_length)
 
-    def only(self, ids: set[str]) -> list[Candidate]:
-        """Return the candidates with these ids."""
-        return [one for one in self.candidates if one.memory_id in ids]
+    @cached_property
+    def pool(self) -> list[Candidate]:
+        """What the service ranks: the nearest, those with the words, the newest to make up."""
+        found = {*self.by_vector[:BY_DISTANCE], *self.by_nearby_words[:BY_WORDS]}
+        for one in reversed(self.candidates):
+            if len(found) >= POOL:
+                break
+            found.add(one.memory_id)
+        return [one for one in self.candidates if one.memory_id in found]
 
 
 def _best(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[str]:

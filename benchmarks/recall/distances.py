@@ -1,7 +1,7 @@
 """Whether distances of different queries compare: asked where the answer is, and elsewhere."""
 
 import statistics
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -23,11 +23,9 @@ class Distances:
     away: Sequence[float]
 
     @classmethod
-    def of(
-        cls, home: Sequence[Scope], away: Sequence[Scope], chosen: Callable[[Scope], set[str]]
-    ) -> "Distances":
+    def of(cls, home: Sequence[Scope], away: Sequence[Scope]) -> "Distances":
         """Ask."""
-        return cls(*([_first(one, chosen).distance for one in found] for found in (home, away)))
+        return cls(*([_first(one).distance for one in found] for found in (home, away)))
 
     @property
     def told_apart(self) -> float:
@@ -40,5 +38,5 @@ class Distances:
         return statistics.median(self.home), statistics.median(self.away)
 
 
-def _first(scope: Scope, chosen: Callable[[Scope], set[str]]) -> Ranked:
-    return rank(scope.question.asked, scope.statistics, scope.only(chosen(scope)))[0]
+def _first(scope: Scope) -> Ranked:
+    return rank(scope.question.asked, scope.statistics, scope.pool)[0]

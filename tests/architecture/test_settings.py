@@ -20,6 +20,7 @@ COUNTED = {
     "neighbours",
     "candidates",
     "deletes",
+    "forgets",
     "concurrency",
     "attempts",
     "failures",

@@ -27,6 +27,7 @@ from tests.support.official import (
     to_its_end,
     vertex_client,
 )
+from tests.support.scripted import SecondPrompt, confirmed
 
 TEA = "I like green tea."
 MILK = "I like oat milk."
@@ -194,9 +195,8 @@ def _heard(body: Mapping[str, Any]) -> dict[str, Any]:
     ]
     if heard:
         return {"facts": facts}
-    numbers = map(int, re.findall(r"^(\d+): ", text, re.MULTILINE))
-    add = {"action": "add", "memory": "", "text": ""}
-    return {"decisions": [{"fact": number, **add} for number in numbers]}
+    second = SecondPrompt.read(text)
+    return confirmed(len(second.facts) if second is not None else 0)
 
 
 @pytest.fixture

@@ -39,7 +39,7 @@ def answer(request: Mapping[str, Any]) -> Json:
     """Take each line for a fact, and each fact for a new one."""
     text = "\n".join(str(message["content"]) for message in request["messages"])
     if "New facts:" in text:
-        return {"decisions": []}
+        return {"verdicts": []}
     facts = [
         {"fact": line, "quote": line, "line": int(number), "topics": [], "forget": False}
         for number, line in _LINE.findall(text.replace("\\n", "\n"))

@@ -77,8 +77,8 @@ async def runs_after(runner: Runner, clock: FixedClock, **length: float) -> int:
 
 def hears(asked: Asked) -> Reply:
     """Answer as a model that finds what users like, and changes nothing that is known."""
-    if "decisions" in asked.output.model_fields:
-        return {"decisions": []}
+    if "verdicts" in asked.output.model_fields:
+        return {"verdicts": []}
     heard = re.findall(r"^(\d+) U.*?: (I like .*\.)$", asked.prompt.text, re.MULTILINE)
     return {"facts": [fact(text, line=int(line)) for line, text in heard]}
 

@@ -1,6 +1,7 @@
 """Replies of a scripted model, and banks that it writes for."""
 
-from dataclasses import replace
+import re
+from dataclasses import dataclass, replace
 from typing import Any
 
 from app.llm.models import TextModels
@@ -8,6 +9,50 @@ from app.llm.ports import TextModel
 from app.resources import Resources
 
 Json = dict[str, Any]
+
+_NEW = re.compile(r"^(\d+)( FORGET)?(?: \d{4}-\d\d-\d\d)?(?: <[^<>]*>)*: (.*)$")
+_MEMORY = re.compile(r"^(m\d+)(?: \d{4}-\d\d-\d\d)?: (.*?)(?: \(before: .*\))?$")
+
+
+@dataclass(frozen=True)
+class SecondPrompt:
+    """The prompt of the second call, read.
+
+    Attributes:
+        facts: the texts of new facts, in the order of their numbers.
+        forgets: the numbers of those that are requests to forget.
+        memories: the texts of memories, by the ids that they are shown under.
+    """
+
+    facts: list[str]
+    forgets: frozenset[int]
+    memories: dict[str, str]
+
+    @classmethod
+    def read(cls, text: str) -> "SecondPrompt | None":
+        """Read a prompt; None: it is none of the second call.
+
+        Raises:
+            ValueError: a line is not as the service writes it.
+        """
+        _, is_second, shown = text.partition("New facts:\n")
+        if not is_second:
+            return None
+        new, _, known = shown.partition("\nMemories:")
+        facts = [_read(_NEW, line) for line in new.splitlines()]
+        memories = [_read(_MEMORY, line) for line in known.strip("\n").splitlines()]
+        return cls(
+            [fact for _, _, fact in facts],
+            frozenset(int(number) for number, forget, _ in facts if forget),
+            dict(memories),
+        )
+
+
+def _read(pattern: re.Pattern[str], line: str) -> tuple[Any, ...]:
+    found = pattern.match(line)
+    if found is None:
+        raise ValueError(f"cannot read the line: {line[:300]}")
+    return found.groups()
 
 
 def fact(text: str, quote: str | None = None, line: int = 0, **fields: object) -> Json:
@@ -31,14 +76,21 @@ def forget(thing: str, quote: str | None = None, line: int = 0) -> Json:
     return fact(thing, quote, line, topics=[], forget=True)
 
 
-def decision(action: str, memory: str = "", text: str = "", number: int = 0) -> Json:
-    """Return a decision as a model replies it."""
-    return {"fact": number, "action": action, "memory": memory, "text": text}
+def verdict(
+    action: str, memory: str = "", text: str = "", number: int = 0, *, holds: bool = True
+) -> Json:
+    """Return a verdict about a fact as a model replies it."""
+    return {"fact": number, "holds": holds, "action": action, "memory": memory, "text": text}
 
 
-def decisions(*found: Json) -> Json:
-    """Return the reply to a consolidation."""
-    return {"decisions": list(found)}
+def verdicts(*found: Json) -> Json:
+    """Return the reply to the second call."""
+    return {"verdicts": list(found)}
+
+
+def confirmed(number: int = 1) -> Json:
+    """Return the reply to the second call that confirms so many facts and changes no memory."""
+    return verdicts(*(verdict("add", number=n) for n in range(number)))
 
 
 def field(profile: str, name: str, value: str, quote: str, **fields: object) -> Json:

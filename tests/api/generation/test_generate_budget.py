@@ -16,7 +16,7 @@ from tests.support.bank import listed, ok, refusal
 from tests.support.engines import API, create_engine
 from tests.support.generation import given, run, said, start
 from tests.support.operations import USER, create_memory
-from tests.support.scripted import decision, decisions, facts, written_by
+from tests.support.scripted import facts, verdict, verdicts, written_by
 from tests.support.usage import record
 
 TEA, COFFEE = "I like tea.", "I like coffee."
@@ -105,7 +105,7 @@ async def test_given_facts_that_need_no_model_need_no_tokens(
     client: httpx.AsyncClient, runner: Runner
 ) -> None:
     operation = await run(client, runner, given(TEA))
-    assert operation["metadata"]["author"] == "builtin-rules/1"
+    assert operation["metadata"]["author"] == "builtin-rules/2"
     assert await listed(client) == [TEA]
 
 
@@ -139,7 +139,7 @@ async def test_work_that_has_begun_to_spend_is_brought_to_its_end(
     # Either call alone takes more than is left.
     embedder.place(COFFEE, near=TEA, distance=0.6)
     await create_memory(client, TEA)
-    script += [facts(COFFEE), decisions(decision("merge", "m1", "I like tea and coffee."))]
+    script += [facts(COFFEE), verdicts(verdict("merge", "m1", "I like tea and coffee."))]
     operation = await run(client, runner, said(COFFEE))
     assert operation["metadata"]["modelCallCount"] == 2
 

@@ -7,12 +7,19 @@ import pytest
 
 from app.core.clock import FixedClock
 from app.operations.runner import Runner
+from app.settings import Settings
 from tests.support.bank import GONE, configure, history, id_of, listed, ok, refusal, roll_back
-from tests.support.generation import actions, changes, given, said
+from tests.support.generation import actions, changes, given, run, said
 from tests.support.operations import create_memory, path_of
 
 TEA = "I like green tea."
+MAX_FORGETS = 5
 SOURCES = pytest.mark.parametrize("source", [said(TEA), given(TEA)], ids=["said", "given"])
+
+
+@pytest.fixture
+def settings(settings: Settings) -> Settings:
+    return settings.model_copy(update={"generation_max_forgets": MAX_FORGETS})
 
 
 @SOURCES
@@ -131,12 +138,15 @@ async def test_generations_of_one_scope_run_one_after_another(
 
 
 async def test_deletions_of_one_call_are_capped(client: httpx.AsyncClient, runner: Runner) -> None:
-    # Section 5 of the decisions.
     for number in range(8):
         await create_memory(client, f"I like zebra number {number}.")
-    found = await actions(client, runner, said("Please forget that I like zebra number."))
-    assert set(found) <= {"DELETED"}
-    assert len(found) <= 5
+    operation = await run(client, runner, said("Please forget that I like zebra number."))
+    changed = operation["response"]["generatedMemories"]
+    assert [one["action"] for one in changed] == ["DELETED"] * MAX_FORGETS
+    (unmet,) = operation["metadata"]["unmetForgetRequests"]
+    left = {memory["name"] for memory in ok(await client.get("/memories"))["memories"]}
+    assert (unmet["reason"], unmet["hasMore"]) == ("TOO_MANY", True)
+    assert set(unmet["nearest"]) == left
 
 
 async def test_a_bank_s_topics_do_not_hinder_forgetting(

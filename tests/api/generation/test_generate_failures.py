@@ -35,7 +35,7 @@ from tests.support.model_server import (
     truncated,
 )
 from tests.support.operations import USER, create_memory
-from tests.support.scripted import decision, decisions, facts, written_by
+from tests.support.scripted import facts, verdict, verdicts, written_by
 
 TEA, COFFEE = "I like tea.", "I like coffee."
 TOLD = facts(TEA)
@@ -180,7 +180,7 @@ async def test_an_unknown_id_is_refused_and_nothing_lost(
 ) -> None:
     embedder.place(COFFEE, near=TEA, distance=0.6)
     await create_memory(client, TEA)
-    server.will(facts(COFFEE), decisions(decision("delete", "m7"), decision("same", "m99")))
+    server.will(facts(COFFEE), verdicts(verdict("delete", "m7"), verdict("same", "m99")))
     operation = await run(client, served, said(COFFEE))
     assert operation["metadata"]["refusedVerdictCount"] == 2
     assert sorted(await listed(client)) == sorted([TEA, COFFEE])

@@ -11,7 +11,7 @@ from app.operations.runner import Runner
 from app.resources import Resources
 from tests.support.bank import Json, configure, history, listed, ok
 from tests.support.generation import events, given, run, said
-from tests.support.operations import create_memory, path_of
+from tests.support.operations import path_of
 from tests.support.scripted import fact, facts, field, written_by
 
 TEA = "I like tea."
@@ -172,7 +172,7 @@ async def test_a_bank_chooses_its_model(
     assert operation["metadata"]["author"] == operation["response"]["author"] == "scripted:other"
     (memory,) = ok(await client.get("/memories"))["memories"]
     (revision,) = await history(client, path_of(memory["name"]))
-    assert (revision["author"], revision["promptVersion"]) == ("scripted:other", "1")
+    assert (revision["author"], revision["promptVersion"]) == ("scripted:other", "2")
     assert len(other.asked) == 1
 
 
@@ -200,14 +200,12 @@ async def test_a_second_generate_of_the_same_adds_nothing(
 async def test_rules_say_so_too(
     client: httpx.AsyncClient, runner: Runner, script: list[Reply]
 ) -> None:
-    # Given facts need no model as long as nothing is near.
-    memory = await create_memory(client, "I own a boat.")
+    # Given facts need no model as long as the scope has nothing to compare them with.
     operation = await run(client, runner, given(TEA))
-    assert operation["metadata"]["author"] == operation["response"]["author"] == "builtin-rules/1"
+    assert operation["metadata"]["author"] == operation["response"]["author"] == "builtin-rules/2"
     assert "promptVersion" not in operation["metadata"]
     (change,) = operation["response"]["generatedMemories"]
     (revision,) = await history(client, path_of(change["memory"]["name"]))
-    assert revision["author"] == "builtin-rules/1"
+    assert revision["author"] == "builtin-rules/2"
     assert "promptVersion" not in revision
-    assert change["memory"]["name"] != memory["name"]
     assert script == []

@@ -8,7 +8,7 @@ from app.operations.runner import Runner
 from app.resources import Resources
 from tests.support.bank import Json, listed, ok
 from tests.support.generation import given, run, said
-from tests.support.scripted import decision, fact, written_by
+from tests.support.scripted import confirmed, fact, verdict, verdicts, written_by
 
 
 @pytest.fixture
@@ -20,12 +20,12 @@ async def test_a_fact_that_a_user_said_becomes_a_memory(
     client: httpx.AsyncClient, runner: Runner, script: list[Reply]
 ) -> None:
     script += [{"facts": [fact("I like tea.", "like tea")]}]
-    operation = await run(client, runner, said("Well, I like TEA!"))
+    operation = await run(client, runner, said("Well, I like tea!"))
     assert await listed(client) == ["I like tea."]
     assert operation["response"]["author"] == "scripted:1"
     metadata = operation["metadata"]
     assert metadata["author"] == "scripted:1"
-    assert metadata["promptVersion"] == "1"
+    assert metadata["promptVersion"] == "2"
     assert metadata["modelCallCount"] == 1
 
 
@@ -52,13 +52,14 @@ async def test_what_the_model_said_itself_is_no_source(
     assert await listed(client) == []
 
 
-async def test_an_unrelated_fact_needs_one_call(
+async def test_the_second_call_is_left_out_where_there_is_nothing_to_decide(
     client: httpx.AsyncClient, runner: Runner, script: list[Reply]
 ) -> None:
-    script += [{"facts": [fact("I like tea.")]}, {"facts": [fact("I own a boat.")]}]
-    await run(client, runner, said("I like tea."))
-    operation = await run(client, runner, said("I own a boat."))
+    script += [{"facts": [fact("I like tea.")]}, {"facts": [fact("I own a boat.")]}, confirmed()]
+    operation = await run(client, runner, said("I like tea."))
     assert operation["metadata"]["modelCallCount"] == 1
+    operation = await run(client, runner, said("I own a boat."))
+    assert operation["metadata"]["modelCallCount"] == 2
     assert sorted(await listed(client)) == ["I like tea.", "I own a boat."]
 
 
@@ -72,7 +73,7 @@ async def test_a_contradiction_replaces_the_memory(
     script += [
         {"facts": [fact("I love tea.")]},
         {"facts": [fact("I love coffee now.")]},
-        {"decisions": [decision("replace", "m1", "I love coffee now.")]},
+        verdicts(verdict("replace", "m1", "I love coffee now.")),
     ]
     await run(client, runner, said("I love tea."))
     operation = await run(client, runner, said("I love coffee now."))
@@ -84,17 +85,17 @@ async def test_a_contradiction_replaces_the_memory(
     newest, oldest = ok(await client.get(f"/memories/{name}/revisions"))["memoryRevisions"]
     assert newest["extractedMemories"] == [{"fact": "I love coffee now."}]
     assert newest["author"] == "scripted:1"
-    assert newest["promptVersion"] == "1"
+    assert newest["promptVersion"] == "2"
     assert oldest["fact"] == "I love tea."
 
 
 @pytest.mark.parametrize(
     "reply",
     [
-        [decision("replace", "m7", "I love coffee now.")],
-        [decision("delete", "m1")],
-        [decision("merge", "m1", "I love coffee now.")],
-        [decision("replace", "m1", "I fly to the moon with Anna, Bert and Carl on 3 ships.", 4)],
+        [verdict("replace", "m7", "I love coffee now.")],
+        [verdict("replace", "m1", "HACKED")],
+        [verdict("merge", "m1", "I love 3 coffees now.")],
+        [verdict("replace", "m1", "I fly to the moon with Anna, Bert and Carl on 3 ships.", 4)],
         [],
     ],
 )
@@ -105,12 +106,12 @@ async def test_an_unsound_decision_loses_nothing(
     embedder: ScriptedEmbedder,
     reply: list[Json],
 ) -> None:
-    old, new = "I love tea from Ceylon.", "I love coffee at noon."
+    old, new = "I love tea from Ceylon.", "I love coffee at work."
     embedder.place(new, near=old, distance=0.6)
     script += [
         {"facts": [fact(old)]},
         {"facts": [fact(new)]},
-        {"decisions": reply},
+        {"verdicts": reply},
     ]
     await run(client, runner, said(old))
     operation = await run(client, runner, said(new))
@@ -125,10 +126,10 @@ async def test_given_facts_need_one_call_at_most(
     embedder: ScriptedEmbedder,
 ) -> None:
     embedder.place("I love green tea.", near="I love tea.", distance=0.6)
-    script += [{"decisions": [decision("merge", "m1", "I love green tea.")]}]
+    script += [{"verdicts": [verdict("merge", "m1", "I love green tea.")]}]
     operation = await run(client, runner, given("I love tea."))
     assert operation["metadata"]["modelCallCount"] == 0
-    assert operation["metadata"]["author"] == "builtin-rules/1"
+    assert operation["metadata"]["author"] == "builtin-rules/2"
     operation = await run(client, runner, given("I love green tea."))
     assert operation["metadata"]["modelCallCount"] == 1
     assert await listed(client) == ["I love green tea."]

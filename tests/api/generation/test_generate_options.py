@@ -40,7 +40,7 @@ async def test_labels_and_extracted_memories_are_on_every_revision(
     assert created["extractedMemories"] == [{"fact": "I live in Paris."}]
     assert updated["extractedMemories"] == [{"fact": "I live in Berlin."}]
     assert len(deleted["extractedMemories"]) == 1
-    assert {one["author"] for one in (deleted, updated, created)} == {"builtin-rules/1"}
+    assert {one["author"] for one in (deleted, updated, created)} == {"builtin-rules/2"}
 
 
 async def test_direct_facts_are_the_extracted_memories(

@@ -19,7 +19,7 @@ from app.worker import make_runner
 from tests.support.bank import ENGINE_URL, GONE, Json, configure, count, listed, ok, refusal
 from tests.support.generation import given, run, said, start
 from tests.support.operations import USER, create_memory, path_of
-from tests.support.scripted import decision, decisions, fact, facts, written_by
+from tests.support.scripted import fact, facts, verdict, verdicts, written_by
 
 PARIS, BERLIN = "I live in Paris.", "I live in Berlin."
 TEA = "I like green tea."
@@ -50,7 +50,7 @@ async def test_nothing_is_written_and_everything_is_told(
     assert await count(database, *TABLES) == stored
     assert sorted(await listed(client)) == ["I like chess.", PARIS]
     response = operation["response"]
-    assert response["author"] == "builtin-rules/1"
+    assert response["author"] == "builtin-rules/2"
     assert "generatedMemories" not in response
     assert {one["action"]: one for one in response["plannedChanges"]} == {
         "UPDATED": {
@@ -107,7 +107,7 @@ async def test_a_model_plans_and_its_costs_are_shown(
     embedder.place(BERLIN, near=PARIS, distance=0.6)
     await create_memory(client, PARIS)
     stored = await count(database, *TABLES)
-    script += [facts(fact(BERLIN)), decisions(decision("replace", "m1", BERLIN))]
+    script += [facts(fact(BERLIN)), verdicts(verdict("replace", "m1", BERLIN))]
     runner = make_runner(written_by(resources, model))
     operation = await _preview(client, runner, said(BERLIN))
     assert await count(database, *TABLES) == stored
@@ -115,7 +115,7 @@ async def test_a_model_plans_and_its_costs_are_shown(
     assert (change["before"]["fact"], change["after"]["fact"]) == (PARIS, BERLIN)
     assert operation["response"]["author"] == "scripted:1"
     metadata = operation["metadata"]
-    assert (metadata["promptVersion"], metadata["modelCallCount"]) == ("1", 2)
+    assert (metadata["promptVersion"], metadata["modelCallCount"]) == ("2", 2)
     spent = metadata["inputTokenCount"] + 2 * metadata["outputTokenCount"]
     assert metadata["cost"] == {"amount": pytest.approx(spent / 1e6), "currency": "USD"}
 

@@ -71,7 +71,7 @@ async def test_the_rules_fill_change_and_clear(client: httpx.AsyncClient, runner
     assert await _profile_of(client) == {}
     found = await history(client, path)
     assert [one["action"] for one in found] == ["DELETED", "UPDATED", "CREATED"]
-    assert {one["author"] for one in found} == {"builtin-rules/1"}
+    assert {one["author"] for one in found} == {"builtin-rules/2"}
 
 
 async def test_a_model_fills_changes_and_clears(
@@ -95,7 +95,7 @@ async def test_a_model_fills_changes_and_clears(
     assert deleted["action"] == "DELETED"
     assert (await _profile_of(client)).keys() == {"age", "pets", "tone"}
     newest = (await history(client, path_of(updated["memory"]["name"])))[0]
-    assert (newest["author"], newest["promptVersion"]) == ("scripted:1", "1")
+    assert (newest["author"], newest["promptVersion"]) == ("scripted:1", "2")
     assert newest["extractedMemories"] == [{"structuredData": {"pets": ["dog"]}}]
 
 

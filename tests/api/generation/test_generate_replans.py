@@ -8,7 +8,7 @@ import pytest
 from typing_extensions import override
 
 from app.core.clock import FixedClock
-from app.generation.replies import Decisions
+from app.generation.replies import FactVerdicts
 from app.llm.ports import Meter, OutputT, Prompt
 from app.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
 from app.operations.runner import Runner
@@ -16,7 +16,7 @@ from app.resources import Resources
 from tests.support.bank import Json, history, listed, ok
 from tests.support.generation import said, start
 from tests.support.operations import create_memory, path_of
-from tests.support.scripted import decision, decisions, facts, written_by
+from tests.support.scripted import facts, verdict, verdicts, written_by
 
 TEA, COFFEE, BOTH = "I like tea.", "I like coffee.", "I like tea and coffee."
 
@@ -29,7 +29,7 @@ class MeddledModel(ScriptedTextModel):
     @override
     async def ask(self, prompt: Prompt, output: type[OutputT], meter: Meter) -> OutputT:
         found = await super().ask(prompt, output, meter)
-        if output is Decisions and (act := next(self.meddling, None)) is not None:
+        if output is FactVerdicts and (act := next(self.meddling, None)) is not None:
             await act()
         return found
 
@@ -70,7 +70,7 @@ async def _generated(client: httpx.AsyncClient, runner: Runner) -> Json:
 async def test_what_was_asked_is_not_asked_again(
     client: httpx.AsyncClient, runner: Runner, script: list[Reply], model: MeddledModel, path: str
 ) -> None:
-    script += [facts(COFFEE), decisions(decision("merge", "m1", BOTH))]
+    script += [facts(COFFEE), verdicts(verdict("merge", "m1", BOTH))]
     model.meddling = iter([_patch(client, path, description="meanwhile")])
     operation = await _generated(client, runner)
     # Another version of the memory, but the same words: the answer holds.
@@ -88,12 +88,16 @@ async def test_only_the_decision_on_new_words_is_asked_for(
     green = "I like green tea and coffee."
     script += [
         facts(COFFEE),
-        decisions(decision("merge", "m1", BOTH)),
-        decisions(decision("merge", "m1", green)),
+        verdicts(verdict("merge", "m1", BOTH)),
+        verdicts(verdict("merge", "m1", green)),
     ]
     model.meddling = iter([_patch(client, path, fact="I like green tea.")])
     operation = await _generated(client, runner)
-    assert [asked.output.__name__ for asked in model.asked] == ["Facts", "Decisions", "Decisions"]
+    assert [asked.output.__name__ for asked in model.asked] == [
+        "Facts",
+        "FactVerdicts",
+        "FactVerdicts",
+    ]
     assert operation["metadata"]["modelCallCount"] == 3
     assert await listed(client) == [green]
 
@@ -101,7 +105,7 @@ async def test_only_the_decision_on_new_words_is_asked_for(
 async def test_a_decision_on_a_memory_that_is_gone_makes_a_new_one(
     client: httpx.AsyncClient, runner: Runner, script: list[Reply], model: MeddledModel, path: str
 ) -> None:
-    script += [facts(COFFEE), decisions(decision("merge", "m1", BOTH))]
+    script += [facts(COFFEE), verdicts(verdict("merge", "m1", BOTH))]
     model.meddling = iter([lambda: client.delete(path)])
     operation = await _generated(client, runner)
     assert operation["metadata"]["modelCallCount"] == 2
@@ -118,7 +122,7 @@ async def test_it_is_planned_three_times_and_no_more(
 ) -> None:
     texts = ["I like green tea.", "I like black tea.", "I like white tea."]
     merged = [f"{text.removesuffix('.')} and coffee." for text in (TEA, *texts)]
-    script += [facts(COFFEE), *(decisions(decision("merge", "m1", text)) for text in merged[:3])]
+    script += [facts(COFFEE), *(verdicts(verdict("merge", "m1", text)) for text in merged[:3])]
     model.meddling = iter([_patch(client, path, fact=text) for text in texts])
     operation = await _generated(client, runner)
     error = operation["error"]

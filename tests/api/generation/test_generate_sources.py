@@ -38,7 +38,7 @@ async def test_a_generation_is_an_operation_of_the_engine(
             "@type": f"{kind}OperationMetadata",
             "genericMetadata": times,
             # Who is to write, and that nothing is spent: that is told whatever becomes of it.
-            "author": "builtin-rules/1",
+            "author": "builtin-rules/2",
             "modelCallCount": 0,
             "inputTokenCount": 0,
             "outputTokenCount": 0,
@@ -55,14 +55,14 @@ async def test_a_generation_is_an_operation_of_the_engine(
         "name": started["name"],
         "metadata": {
             **started["metadata"],
-            "author": "builtin-rules/1",
+            "author": "builtin-rules/2",
             "candidateCount": 1,
             **NO_CALLS,
         },
         "done": True,
         "response": {
             "@type": f"{kind}Response",
-            "author": "builtin-rules/1",
+            "author": "builtin-rules/2",
             "generatedMemories": [{"memory": {"name": memory["name"]}, "action": "CREATED"}],
         },
     }
@@ -92,7 +92,7 @@ async def test_a_generation_is_an_operation_of_the_engine(
         events({"role": "user", "parts": [{"text": TEA, "thought": True}]}),
         events({"parts": [{"function_call": {"name": "f", "args": {"a": TEA}}}]}),
         events({"parts": [{"functionResponse": {"name": "f", "response": {"a": TEA}}}]}),
-        said("Forget everything."),
+        said("Delete all memories about the user."),
     ],
     ids=lambda source: str(source["directContentsSource"]["events"])[:60],
 )

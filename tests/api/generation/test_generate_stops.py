@@ -23,7 +23,7 @@ from tests.support.bank import Json, listed, ok
 from tests.support.engines import FIRST
 from tests.support.generation import said, start
 from tests.support.operations import create_memory
-from tests.support.scripted import decision, decisions, facts, written_by
+from tests.support.scripted import facts, verdict, verdicts, written_by
 
 TEA, COFFEE, BOTH = "I like tea.", "I like coffee.", "I like tea and coffee."
 
@@ -84,7 +84,7 @@ async def test_costs_are_those_of_all_attempts(
 ) -> None:
     await create_memory(client, TEA)
     away = Unavailable("It is away.", Reason.DATABASE_UNAVAILABLE)
-    script += [facts(COFFEE), away, facts(COFFEE), decisions(decision("merge", "m1", BOTH))]
+    script += [facts(COFFEE), away, facts(COFFEE), verdicts(verdict("merge", "m1", BOTH))]
     path = await start(client, said(COFFEE))
     await runner.run_pending()
     first = ok(await client.get(path))
@@ -176,5 +176,5 @@ async def test_a_failure_before_any_call_tells_who_was_to_write(
     operation = ok(await client.get(path))
     assert operation["error"]["code"] == 13
     # The model was configured when it was asked for, and no more when it was worked on.
-    assert operation["metadata"]["author"] == "builtin-rules/1"
+    assert operation["metadata"]["author"] == "builtin-rules/2"
     assert operation["metadata"]["modelCallCount"] == 0

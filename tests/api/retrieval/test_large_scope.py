@@ -55,7 +55,7 @@ def query(clock: FixedClock) -> ScopeQuery:
 
 
 def _wanted(embedder: ScriptedEmbedder, vector: Vectors | None, text: str = QUERY) -> Wanted:
-    return Wanted(text, "english", embedder.model_id, vector, 3)
+    return Wanted(text, "english", embedder.model_id, vector)
 
 
 Found = tuple[Statistics, dict[str, Candidate]]

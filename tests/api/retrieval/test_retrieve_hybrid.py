@@ -147,7 +147,7 @@ async def test_a_date_in_the_query_finds_what_was_said_or_happened_then(
 async def test_an_answer_comes_before_a_question(client: httpx.AsyncClient) -> None:
     question, answer = "Where did you put the spare key?", "I put the spare key under the mat."
     others = [f"The other thing is number {number}." for number in range(9)]
-    await _create(client, question, answer, *others, "A key note.", "Spare parts.")
+    await _create(client, question, answer, *others, "A key note.", "A part to spare.")
     assert (await _found(client, "In which place is the spare key?"))[:2] == [answer, question]
 
 

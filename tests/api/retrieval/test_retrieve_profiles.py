@@ -155,7 +155,7 @@ async def test_a_new_value_is_a_revision_of_the_same_memory(
     assert changed["previousRevision"] == oldest["name"]
     assert (newest["structuredData"], oldest["structuredData"]) == ({"age": 35}, {"age": 34})
     assert newest["extractedMemories"] == [{"structuredData": {"age": 35}}]
-    assert newest["author"] == "builtin-rules/1"
+    assert newest["author"] == "builtin-rules/2"
     target = {"targetRevisionId": oldest["name"].rpartition("/")[2]}
     ok(await client.post(f"{path}:rollback", json=target))
     assert await profiles(client) == {"person": {"age": 34}}

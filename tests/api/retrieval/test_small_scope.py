@@ -113,7 +113,7 @@ async def test_it_chooses_and_tells_what_the_statement_for_all_does(
     _fill(database_url, random, now, count)
     for text in QUERIES:
         for vector in (None, np.array([1, -1, 2], dtype=np.float32)):
-            wanted = Wanted(text, random.choice(["english", "german"]), MODEL, vector, 3)
+            wanted = Wanted(text, random.choice(["english", "german"]), MODEL, vector)
             small, whole = await _both(resources.db, _query(now), wanted)
             assert small == whole
             assert len(small[1]) >= min(3, count)
@@ -124,7 +124,7 @@ async def test_as_many_as_are_wanted_are_chosen(
 ) -> None:
     _fill(database_url, Random(7), clock.now(), 150)
     small, whole = await _both(
-        resources.db, _query(clock.now()), Wanted("😀", "english", MODEL, None, 100)
+        resources.db, _query(clock.now()), Wanted("😀", "english", MODEL, None)
     )
     assert small == whole
     assert len(small[1]) == 100
@@ -147,7 +147,7 @@ async def test_a_larger_scope_is_searched_whole_and_known_for_it(
         assert found["memory"]["fact"] == text
     query = _query(clock.now())
     assert LargerScopes.of(resources).has(query) is (more > 0)
-    wanted = Wanted(text, "english", MODEL, None, 3)
+    wanted = Wanted(text, "english", MODEL, None)
     assert (await hot.find_if_small(resources.db, query, wanted) is None) is (more > 0)
     statistics, _ = await hot.find_candidates(resources.db, query, wanted)
     assert statistics.memories == MOST + more

@@ -149,3 +149,11 @@ def _check(
         assert len(set(wanted) - set(ids)) <= passed_over
         exact = [bank.filled.distance(vector, one) for one in ids]
         assert distances == pytest.approx(exact, abs=1e-3)
+
+
+async def test_the_first_do_not_depend_on_how_many_are_asked_for(bank: Bank) -> None:
+    for text in (*QUERIES, "Memory 7"):
+        for kind in (None, "rare"):
+            all_of_them = await bank.search(text, kind, max(TOP_K))
+            for top_k in TOP_K:
+                assert await bank.search(text, kind, top_k) == all_of_them[:top_k]

@@ -77,7 +77,7 @@ def _for_service(body: Mapping[str, Any]) -> Json:
     answers: dict[str, Json] = {
         "summary": {"summary": text[-2_000:]},
         "facts": {"facts": []},
-        "decisions": {"decisions": []},
+        "verdicts": {"verdicts": []},
         "seqs": {"text": text[-2_000:], "seqs": [*map(int, _SEQ.findall(text))]},
     }
     return next(answers[one] for one in answers if one in asked)

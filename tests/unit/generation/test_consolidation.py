@@ -1,50 +1,125 @@
-"""What a model is shown of the memories: as much as its input takes."""
+"""The second call: when it is needed, and what it shows of the facts and memories."""
 
-from app.generation.consolidation import Consolidation
-from app.generation.gates import Gated, Group
+from datetime import date
+
+import pytest
+
+from app.generation.chunks import estimated_tokens
+from app.generation.consolidation import Consolidation, compared
+from app.generation.decisions import Caps
+from app.generation.neighbours import NearMemories
+from app.generation.prompts import MERGE
 from app.llm.ports import Meter
 from app.llm.scripted import ScriptedTextModel
-from app.rules.facts import Neighbour
-from app.rules.relations import read
+from app.rules.facts import Candidate, Neighbour
+from tests.support.scripted import verdict, verdicts
 
-NEAREST = Neighbour("a", 1, "I like green tea.", 0.3)
+NEAREST = Neighbour("a", 1, "I like green tea.", 0.3, changed_on=date(2026, 1, 9))
 FARTHEST = Neighbour("b", 1, "I like black tea.", 0.6)
-FACT = "I like tea."
+TODAY = date(2026, 1, 15)
+CAPS = Caps(5, 20)
 OLD = {"a": ["A1 " + "x" * 500, "A2 " + "x" * 500, "A3 " + "x" * 500], "b": ["B1 " + "x" * 500]}
 
 
 async def _prompts(
-    fact: str, max_input_tokens: int, histories: dict[str, list[str]]
+    fact: str, room: int, histories: dict[str, list[str]]
 ) -> tuple[list[str], list[str]]:
-    """Decide on one fact; return the lines that the model was shown, and what became of it."""
-    model = ScriptedTextModel([{"decisions": []}], max_input_tokens=max_input_tokens)
-    group = Group([0], read(fact), near=[FARTHEST, NEAREST])
-    verdicts = await Consolidation(model, Meter()).decide(Gated([], [group]), histories)
+    """Decide on one fact; return the lines that the model was shown, and what became of it.
+
+    `room` is the tokens that are left for what is shown.
+    """
+    own = estimated_tokens(MERGE) + 300
+    model = ScriptedTextModel([verdicts()], max_input_tokens=own + room)
+    facts = compared([Candidate(fact)], [NearMemories([NEAREST, FARTHEST])])
+    found = await Consolidation(model, Meter(), CAPS).decide(facts, histories, TODAY)
     lines = [line for prompt in model.prompts for line in prompt.text.splitlines()]
-    return lines, [one.action for one in verdicts]
+    return lines, [one.action for one in found.verdicts]
 
 
 async def test_what_fits_is_shown_whole() -> None:
-    lines, actions = await _prompts(FACT, 4_000, OLD)
+    lines, actions = await _prompts("I like tea.", 4_000, OLD)
     assert actions == ["CREATE"]
     shown = "\n".join(lines)
     assert all(mark in shown for mark in ("A1", "A2", "A3", "B1"))
 
 
 async def test_the_oldest_history_goes_first() -> None:
-    lines, _ = await _prompts(FACT, 1_000, OLD)
+    lines, _ = await _prompts("I like tea.", 520, OLD)
     shown = "\n".join(lines)
     assert [mark for mark in ("A1", "A2", "A3", "B1") if mark in shown] == ["A1", "B1"]
     assert (NEAREST.fact in shown, FARTHEST.fact in shown) == (True, True)
 
 
 async def test_then_the_farthest_memories() -> None:
-    # About 520 tokens are left for what is shown, of which this takes all but fifteen.
-    lines, actions = await _prompts("I like tea " + "y" * 1_492, 1_000, {})
+    lines, actions = await _prompts("I like tea " + "y" * 1_370, 520, {})
     assert actions == ["CREATE"]
-    assert lines[-2:] == ["Memories:", f"m1: {NEAREST.fact}"]
+    assert lines[-2:] == ["Memories:", f"m1 2026-01-09: {NEAREST.fact}"]
 
 
-async def test_where_nothing_can_be_shown_nothing_is_asked() -> None:
-    lines, actions = await _prompts("I like tea " + "y" * 5_000, 1_000, OLD)
-    assert (lines, actions) == ([], ["CREATE"])
+@pytest.mark.parametrize(
+    ("candidates", "near", "asks"),
+    [
+        ([Candidate("I like tea.")], [NearMemories()], False),
+        ([Candidate("I like tea.")], [NearMemories([FARTHEST])], True),
+        ([Candidate("I like tea.", doubtful=True)], [NearMemories()], True),
+        ([Candidate("my job", forget=True)], [NearMemories()], False),
+        ([Candidate("I like tea."), Candidate("tea", forget=True)], [NearMemories()] * 2, True),
+        # What a memory has word for word is settled.
+        ([Candidate("i LIKE  green tea!")], [NearMemories([NEAREST])], False),
+    ],
+)
+async def test_only_what_is_open_is_asked(
+    candidates: list[Candidate], near: list[NearMemories], *, asks: bool
+) -> None:
+    model = ScriptedTextModel([verdicts()])
+    facts = compared(candidates, near)
+    await Consolidation(model, Meter(), CAPS).decide(facts, {}, TODAY)
+    assert bool(model.prompts) is asks
+
+
+def test_what_is_said_again_word_for_word_is_noted_and_its_text_kept() -> None:
+    facts = compared([Candidate("I LIKE green tea")], [NearMemories([FARTHEST, NEAREST])])
+    (one,) = facts.settled
+    assert (one.action, one.memory_id, one.fact) == ("UPDATE", "a", NEAREST.fact)
+    # Nothing else is settled without the model: a denial shares all words but one.
+    denied = compared([Candidate("I don't like green tea.")], [NearMemories([NEAREST])])
+    assert denied.settled == []
+
+
+def test_the_same_text_twice_is_one_fact() -> None:
+    candidates = [Candidate("I like tea.", turn=0), Candidate("I like tea!", turn=2)]
+    (one,) = compared(candidates, [NearMemories()] * 2).open
+    assert (one.told, one.candidate.turn) == ((0, 1), 2)
+
+
+async def test_facts_are_shown_with_their_words_and_day() -> None:
+    model = ScriptedTextModel([verdicts(verdict("add"), verdict("add", number=1))])
+    candidates = [
+        Candidate(
+            "I am allergic to peanuts.",
+            source="Peanuts",
+            context="Peanuts, <badly>.",
+            question="Any allergies?",
+            doubtful=True,
+            said_on=date(2026, 1, 2),
+        ),
+        Candidate("I like tea.", source="I like tea", context="I like tea!"),
+    ]
+    facts = compared(candidates, [NearMemories()] * 2)
+    await Consolidation(model, Meter(), CAPS).decide(facts, {}, TODAY)
+    assert model.prompts[0].text.splitlines() == [
+        "New facts:",
+        "0 2026-01-02 <Any allergies?> <Peanuts, (badly).>: I am allergic to peanuts.",
+        "1 2026-01-15: I like tea.",
+        "Memories:",
+    ]
+
+
+async def test_no_more_memories_are_shown_than_fit_one_prompt() -> None:
+    model = ScriptedTextModel([verdicts()])
+    near = [Neighbour(f"m{n}", 1, f"I like tea number {n}.", 0.5) for n in range(50)]
+    facts = compared([Candidate("tea", forget=True)], [NearMemories(near)])
+    await Consolidation(model, Meter(), CAPS).decide(facts, {}, TODAY)
+    shown = model.prompts[0].text.partition("Memories:\n")[2].splitlines()
+    assert len(shown) == 30
+    assert shown[0] == "m1: I like tea number 0."

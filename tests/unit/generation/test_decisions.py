@@ -1,147 +1,242 @@
-"""A model's decisions: only sound ones count, and no fact is lost on the way."""
+"""A model's decisions are carried out within exact bounds, and no fact is lost on the way."""
 
 from collections.abc import Sequence
+from datetime import date
 
 import pytest
 
-from app.generation.decisions import Decided, decided
-from app.generation.gates import Group
-from app.generation.replies import Decision, DecisionAction
-from app.rules.facts import Neighbour, Verdict
-from app.rules.relations import read
+from app.generation.decisions import Caps, Decided, NewFact, decided
+from app.generation.replies import DecisionAction, FactVerdict
+from app.rules.facts import Candidate, Neighbour, Verdict
 
+DAY = date(2026, 3, 2)
 TEA = Neighbour("a", 1, "I like tea.", 0.6)
 HOME = Neighbour("b", 1, "I live in Paris.", 0.6)
+LONG = Neighbour("c", 1, "I like tea. " + "And so on. " * 60, 0.6)
+CAPS = Caps(deletes=5, forgets=20)
 
 
-def group(fact: str, *near: Neighbour, position: int = 0, forget: bool = False) -> Group:
-    return Group([position], read(fact), forget, list(near))
+def new(
+    fact: str, *near: Neighbour, position: int = 0, forget: bool = False, doubtful: bool = False
+) -> NewFact:
+    candidate = Candidate(
+        fact, (), fact, position, forget=forget, doubtful=doubtful, said_on=DAY, context=fact
+    )
+    return NewFact([position], candidate, list(near))
 
 
-def says(action: DecisionAction, memory: str = "", text: str = "", number: int = 0) -> Decision:
-    return Decision(fact=number, action=action, memory=memory, text=text)
+def says(
+    action: DecisionAction, memory: str = "", text: str = "", number: int = 0, *, holds: bool = True
+) -> FactVerdict:
+    return FactVerdict(fact=number, holds=holds, action=action, memory=memory, text=text)
 
 
 def judged(
-    groups: Sequence[Group], *decisions: Decision, settled: Sequence[Verdict] = ()
+    facts: Sequence[NewFact],
+    *said: FactVerdict,
+    caps: Caps = CAPS,
+    settled: Sequence[Verdict] = (),
 ) -> Decided:
-    shown = {near.memory_id: near for one in groups for near in one.near}
+    shown = {near.memory_id: near for one in facts for near in one.near}
     aliases = {f"m{n}": near for n, near in enumerate(shown.values(), start=1)}
-    return decided(groups, decisions, aliases, settled)
+    return decided(facts, said, aliases, caps, settled)
 
 
 def told(found: Decided) -> list[tuple[str, str | None, str]]:
     return [(one.action, one.memory_id, one.fact) for one in found.verdicts]
 
 
+def refusals(found: Decided) -> list[str]:
+    return [one.reason for one in found.refused]
+
+
 CREATED = ("CREATE", None, "I like coffee.")
 
 
 @pytest.mark.parametrize(
-    "decision",
+    ("memory", "fact", "action", "text"),
     [
-        says("same", "m7"),
-        says("same", "a"),
-        says("same", "m1"),
-        says("merge", "m1", "I like coffee."),
-        says("merge", "m1", "I like tea and coffee and owe Bob money."),
-        says("merge", "m1"),
-        says("replace", "m1", "HACKED"),
-        says("delete", "m1"),
-        says("delete", "m9"),
-        says("delete"),
-        says("merge", "m1", "I like tea and coffee.", number=5),
-        says("delete", "m1", number=-1),
+        ("I like tea.", "I like coffee.", "merge", "I like tea and coffee."),
+        ("I like tea.", "I like coffee.", "merge", "I like hot drinks such as coffee."),
+        ("I work as a nurse.", "I am a doctor now.", "replace", "I work as a doctor."),
+        ("I have a dog named Rex.", "Rex is a poodle.", "merge", "I have a poodle named Rex."),
+        ("I don't eat meat.", "I don't eat fish.", "merge", "I don't eat meat or fish."),
+        ("I live in Graz and teach.", "I moved to Linz.", "replace", "I live in Linz and teach."),
+        ("Ich mag Tee.", "Ich mag Kaffee.", "merge", "Ich mag Tee und Kaffee."),
+        ("我喜欢茶。", "我喜欢咖啡。", "merge", "我喜欢茶和咖啡。"),
+        ("My budget is 3,000.", "It is more like 1,800 now.", "replace", "My budget is 1.800."),
     ],
 )
-def test_an_unsound_decision_is_refused_and_the_fact_kept(decision: Decision) -> None:
-    found = judged([group("I like coffee.", TEA)], decision)
-    assert told(found) == [CREATED]
-    assert found.refused == 1
+def test_the_model_s_sentence_is_stored(
+    memory: str, fact: str, action: DecisionAction, text: str
+) -> None:
+    near = Neighbour("a", 1, memory, 0.6)
+    found = judged([new(fact, near)], says(action, "m1", text))
+    assert told(found) == [("UPDATE", "a", text)]
+    assert (found.refused, found.verdicts[0].candidates) == ([], (0,))
 
 
-@pytest.mark.parametrize("decisions", [[], [says("add")], [says("add", "m1", "x")]])
-def test_without_a_decision_a_fact_is_new(decisions: list[Decision]) -> None:
-    found = judged([group("I like coffee.", TEA)], *decisions)
-    assert told(found) == [CREATED]
-    assert found.refused == 0
+def test_same_keeps_the_text_and_notes_the_fact() -> None:
+    found = judged([new("I am a physician.", TEA)], says("same", "m1"))
+    assert told(found) == [("UPDATE", "a", "I like tea.")]
+    assert found.verdicts[0].reason == "said again"
 
 
-def test_a_merge_takes_the_fact_in() -> None:
-    found = judged(
-        [group("I like coffee.", TEA)], says("merge", "m1", " I like tea\x00 and coffee. ")
-    )
-    assert told(found) == [("UPDATE", "a", "I like tea and coffee.")]
-    assert found.verdicts[0].reason == "merged"
-
-
-def test_a_contradicted_memory_is_replaced() -> None:
-    found = judged([group("I live in Rome.", HOME)], says("replace", "m1", "I live in Rome."))
-    assert told(found) == [("UPDATE", "b", "I live in Rome.")]
-
-
-def test_a_contradicted_memory_may_go_and_the_fact_stays() -> None:
-    found = judged([group("I live in Rome.", HOME)], says("delete", "m1"))
-    assert told(found) == [("DELETE", "b", ""), ("CREATE", None, "I live in Rome.")]
-
-
-def test_what_else_a_contradicted_memory_says_stays() -> None:
-    both = Neighbour("a", 1, "I live in Paris. My dog is called Rex.", 0.6)
-    found = judged([group("I live in Rome.", both)], says("replace", "m1", "I live in Rome."))
-    texts = [fact for _, _, fact in told(found)]
-    assert [text for text in texts if "Rex" in text]
-    assert [text for text in texts if "Rome" in text]
-    assert not [text for text in texts if "Paris" in text]
-    found = judged([group("I live in Rome.", both)], says("delete", "m1"))
-    assert found.refused == 1
-
-
-def test_a_request_to_forget_deletes_what_it_may_mean() -> None:
-    memory = Neighbour("a", 1, "I'm allergic to peanuts.", 0.6)
-    forgotten = group("my allergies", memory, forget=True)
-    assert told(judged([forgotten], says("delete", "m1"))) == [("DELETE", "a", "")]
+def test_a_fact_ends_a_memory_and_becomes_one_itself() -> None:
+    found = judged([new("I sold my flat in Paris.", HOME)], says("delete", "m1"))
+    assert told(found) == [("DELETE", "b", ""), ("CREATE", None, "I sold my flat in Paris.")]
 
 
 @pytest.mark.parametrize(
-    "decision",
+    ("said", "reason"),
     [
-        says("delete", "m1"),
-        says("same", "m1"),
-        says("merge", "m1", "I like tea and my sister Maria."),
-        says("replace", "m1", "my sister Maria"),
-        says("add"),
+        (says("same", "m7"), "UNKNOWN_MEMORY"),
+        (says("same", "a"), "UNKNOWN_MEMORY"),
+        (says("delete"), "UNKNOWN_MEMORY"),
+        (says("delete", "0"), "UNKNOWN_MEMORY"),
+        (says("merge", "m1"), "BAD_LENGTH"),
+        (says("merge", "m1", "tea " * 5_000), "BAD_LENGTH"),
+        (says("replace", "m1", "HACKED"), "UNRELATED_TEXT"),
+        (says("merge", "m1", "I like tea and owe Bob money."), "FOREIGN_NAME"),
+        (says("merge", "m1", "I like tea and 500 coffees."), "FOREIGN_NUMBER"),
+        (says("merge", "m1", "I have liked tea since 1990."), "FOREIGN_DATE"),
+        (says("merge", "m1", "I like tea.", number=5), "UNKNOWN_FACT"),
+        (says("delete", "m1", number=-1), "UNKNOWN_FACT"),
     ],
 )
-def test_a_request_to_forget_does_nothing_else(decision: Decision) -> None:
-    found = judged([group("my sister Maria", TEA, forget=True)], decision)
-    assert found.verdicts == []
+def test_a_refused_decision_makes_a_memory_of_the_fact(said: FactVerdict, reason: str) -> None:
+    found = judged([new("I like coffee.", TEA)], said)
+    assert (told(found), refusals(found)) == ([CREATED], [reason])
 
 
-def test_decisions_about_memories_shown_for_another_fact_are_checked_as_well() -> None:
-    groups = [group("I like coffee.", TEA), group("I live in Rome.", HOME, position=1)]
-    found = judged(groups, says("same", "m2"), says("replace", "m1", "I live in Rome.", number=1))
-    assert [action for action, _, _ in told(found)] == ["CREATE", "CREATE"]
-    assert found.refused == 2
+@pytest.mark.parametrize("action", ["merge", "replace", "delete"])
+def test_a_memory_shown_in_part_is_not_rewritten(action: DecisionAction) -> None:
+    found = judged([new("I like coffee.", LONG)], says(action, "m1", "I like tea and coffee."))
+    assert (told(found), refusals(found)) == ([CREATED], ["MEMORY_CUT"])
+    found = judged([new("I like coffee.", LONG)], says("same", "m1"))
+    assert told(found) == [("UPDATE", "c", LONG.fact)]
 
 
-def test_several_facts_come_to_one_memory() -> None:
-    groups = [group("I like coffee.", TEA), group("I like rum.", TEA, position=1)]
-    merge = says("merge", "m1", "I like tea and coffee.")
-    # The second knows nothing of the first: it would undo it.
-    found = judged(groups, merge, says("merge", "m1", "I like tea and rum.", number=1))
+@pytest.mark.parametrize("said", [[], [says("add")], [says("add", "m1", "x")]])
+def test_without_a_decision_a_fact_is_new(said: list[FactVerdict]) -> None:
+    found = judged([new("I like coffee.", TEA)], *said)
+    assert (told(found), found.refused) == ([CREATED], [])
+
+
+def test_a_fact_that_the_user_did_not_mean_is_dropped() -> None:
+    facts = [new("I like coffee.", TEA), new("I own a yacht.", position=1, doubtful=True)]
+    found = judged(facts, says("merge", "m1", "I like both.", holds=False), says("add", number=1))
+    assert told(found) == [("CREATE", None, "I own a yacht.")]
+    assert [(one.fact, one.reason) for one in found.dropped] == [("I like coffee.", "NOT_SAID")]
+    assert found.verified == 1
+
+
+def test_a_doubtful_fact_that_nobody_confirms_is_dropped() -> None:
+    facts = [new("I like coffee."), new("I own a yacht.", position=1, doubtful=True)]
+    found = judged(facts)
+    assert told(found) == [CREATED]
+    assert [one.reason for one in found.dropped] == ["NOT_VERIFIED"]
+
+
+def test_several_facts_come_to_one_memory_by_the_same_text() -> None:
+    facts = [new("I like coffee.", TEA), new("I like rum.", TEA, position=1)]
+    text = "I like tea, coffee and rum."
+    found = judged(facts, says("merge", "m1", text), says("merge", "m1", text, 1))
+    assert told(found) == [("UPDATE", "a", text)]
+    assert found.verdicts[0].candidates == (0, 1)
+
+
+def test_a_second_text_for_a_memory_is_refused() -> None:
+    facts = [new("I like coffee.", TEA), new("I like rum.", TEA, position=1)]
+    one, other = says("merge", "m1", "I like tea and coffee."), "I like tea and rum."
+    found = judged(facts, one, says("merge", "m1", other, 1))
     assert told(found) == [
         ("UPDATE", "a", "I like tea and coffee."),
         ("CREATE", None, "I like rum."),
     ]
-    all_three = "I like tea, coffee and rum."
-    found = judged(groups, merge, says("merge", "m1", all_three, number=1))
-    # What nobody asked for in the second alone is in the first.
-    assert found.verdicts[0].fact in {"I like tea and coffee.", all_three}
-    assert {position for one in found.verdicts for position in one.candidates} == {0, 1}
+    assert refusals(found) == ["CONFLICT"]
 
 
-def test_a_deletion_that_is_settled_is_not_overruled() -> None:
-    settled = [Verdict("DELETE", (1,), "asked to forget", "a")]
-    merge = says("merge", "m1", "I like tea and coffee.")
-    found = judged([group("I like coffee.", TEA)], merge, settled=settled)
-    assert told(found) == [("DELETE", "a", ""), CREATED]
+def test_same_agrees_with_any_text() -> None:
+    facts = [new("I drink tea.", TEA), new("I like rum.", TEA, position=1)]
+    text = "I like tea and rum."
+    for order in ([0, 1], [1, 0]):
+        said = [says("same", "m1"), says("merge", "m1", text, 1)]
+        found = judged(facts, *(said[n] for n in order))
+        assert told(found) == [("UPDATE", "a", text)]
+
+
+def test_facts_delete_no_more_than_the_cap() -> None:
+    memories = [Neighbour(f"z{n}", 1, f"I have zebra {n}.", 0.6) for n in range(4)]
+    said = [says("delete", f"m{n}") for n in range(1, 5)]
+    found = judged([new("I sold my zebras.", *memories)], *said, caps=Caps(2, 9))
+    assert [one.action for one in found.verdicts] == ["DELETE", "DELETE", "CREATE"]
+    assert refusals(found) == ["TOO_MANY_DELETES"] * 2
+
+
+def test_a_request_to_forget_deletes_what_is_meant_in_whatever_words() -> None:
+    facts = [new("my health", TEA, LONG, forget=True)]
+    found = judged(facts, says("delete", "m1"), says("delete", "m2"))
+    assert told(found) == [("DELETE", "a", ""), ("DELETE", "c", "")]
+    assert found.unmet == []
+
+
+def test_a_request_to_forget_may_take_a_part_of_a_memory() -> None:
+    both = Neighbour("a", 1, "I live in Paris and my dog is called Rex.", 0.6)
+    part = "My dog is called Rex."
+    found = judged([new("where I live", both, forget=True)], says("replace", "m1", part))
+    assert told(found) == [("UPDATE", "a", part)]
+    for text in ("I live in Paris, Rex, Rome and so on; this is long.", "I own a boat.", ""):
+        found = judged([new("where I live", both, forget=True)], says("replace", "m1", text))
+        assert found.verdicts == []
+        assert [one.reason for one in found.unmet] == ["REFUSED"]
+
+
+def test_requests_have_a_cap_of_their_own() -> None:
+    memories = [Neighbour(f"z{n}", 1, f"I have zebra {n}.", 0.6) for n in range(4)]
+    said = [says("delete", f"m{n}") for n in range(1, 5)]
+    found = judged([new("my zebras", *memories, forget=True)], *said, caps=Caps(0, 3))
+    assert [one.action for one in found.verdicts] == ["DELETE"] * 3
+    (unmet,) = found.unmet
+    assert (unmet.reason, unmet.nearest, unmet.has_more) == ("TOO_MANY", ("z3",), True)
+
+
+def test_a_request_that_finds_nothing_is_told() -> None:
+    found = judged([new("my boat", TEA, HOME, forget=True)], says("add"))
+    (unmet,) = found.unmet
+    assert (unmet.request, unmet.reason) == ("my boat", "NOTHING_FOUND")
+    assert (unmet.nearest, unmet.has_more) == (("a", "b"), False)
+
+
+def test_a_request_ends_facts_that_were_said_before_it() -> None:
+    facts = [new("I owe Bob money."), new("what I owe", position=1, forget=True)]
+    found = judged(facts, says("add"), says("delete", "0", number=1))
+    assert (found.verdicts, found.unmet) == ([], [])
+    assert [one.reason for one in found.dropped] == ["FORGOTTEN"]
+    later = [new("what I owe", forget=True), new("I owe Bob money.", position=1)]
+    found = judged(later, says("delete", "1"), says("add", number=1))
+    assert told(found) == [("CREATE", None, "I owe Bob money.")]
+    assert refusals(found) == ["UNKNOWN_MEMORY"]
+
+
+def test_a_request_outweighs_what_a_fact_makes_of_the_memory() -> None:
+    facts = [new("I moved to Rome.", HOME), new("my old address", HOME, position=1, forget=True)]
+    said = [says("replace", "m1", "I live in Rome."), says("delete", "m1", number=1)]
+    found = judged(facts, *said)
+    assert told(found) == [("DELETE", "b", ""), ("CREATE", None, "I moved to Rome.")]
+    assert refusals(found) == ["CONFLICT"]
+
+
+def test_what_is_settled_stays() -> None:
+    settled = [
+        Verdict("UPDATE", (1,), "said again", "a", TEA.fact),
+        Verdict("CREATE", (2,), "new", fact="I own a boat."),
+        Verdict("CREATE", (3,), "new", fact="I own a car."),
+    ]
+    found = judged([new("I like coffee.", HOME)], settled=settled)
+    assert told(found) == [
+        ("UPDATE", "a", TEA.fact),
+        ("CREATE", None, "I own a boat."),
+        ("CREATE", None, "I own a car."),
+        CREATED,
+    ]

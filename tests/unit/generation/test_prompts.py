@@ -1,7 +1,7 @@
 """What models are told: short, and nothing in the data can pass for more than data."""
 
 import json
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from zoneinfo import ZoneInfo
 
 import pytest
@@ -12,11 +12,12 @@ from app.generation.prompts import (
     Example,
     Guide,
     Shown,
+    ShownFact,
     conversation,
     extraction,
     merging,
 )
-from app.generation.replies import Decisions, Facts
+from app.generation.replies import Facts, FactVerdicts
 from app.llm.schema import small_schema
 from app.rules.facts import MANAGED_TOPICS, Topic
 from tests.support.model_server import count_tokens
@@ -44,7 +45,7 @@ def _tokens(*texts: str) -> int:
     return sum(map(count_tokens, texts))
 
 
-def _schema(output: type[Facts | Decisions]) -> str:
+def _schema(output: type[Facts | FactVerdicts]) -> str:
     return json.dumps(small_schema(output), separators=(",", ":"))
 
 
@@ -58,12 +59,19 @@ def test_a_generation_of_six_messages_and_five_neighbours_is_short() -> None:
         "Good to hear. I will keep that in mind for your calendar.",
     ]
     lines = [Line(n, n % 2 == 0, text, NOW) for n, text in enumerate(said)]
-    facts = {n: (f"I have something lasting to say about work {n}.", False) for n in range(3)}
-    shown = [Shown(f"m{n}", "I work night shifts at the hospital in Berlin.") for n in range(5)]
+    day = date(2026, 1, 15)
+    facts = [
+        ShownFact(f"I have something lasting to say about work {n}.", text, "", day)
+        for n, text in enumerate(said[::2])
+    ]
+    shown = [
+        Shown(f"m{n}", "I work night shifts at the hospital in Berlin.", day) for n in range(5)
+    ]
     first = _tokens(extraction(guide()), conversation(lines, guide()), _schema(Facts))
-    second = _tokens(MERGE, merging(facts, shown), _schema(Decisions))
-    assert first + second <= 1_200
-    # The issue allows 2,000, of which the protocol's own words take some.
+    second = _tokens(MERGE, merging(facts, shown), _schema(FactVerdicts))
+    # The protocol's own words come on top: 2,000 tokens are to be enough for both calls.
+    assert first <= 1_100
+    assert second <= 900
 
 
 @pytest.mark.parametrize("prompt", [extraction(guide()), MERGE])
@@ -122,13 +130,15 @@ def test_no_text_makes_a_line_of_its_own(mark: str) -> None:
     topic = Topic(forged, managed=False, description=forged)
     told = extraction(guide(topics=(topic,), examples=(Example(forged, (forged,)),)))
     assert not [line for line in told.splitlines() if line.startswith(("7 U", "m1"))]
-    shown = merging({0: (forged, False)}, [Shown("m1", forged, (forged,))])
+    facts = [ShownFact(forged, forged, forged)]
+    shown = merging(facts, [Shown("m1", forged, None, (forged,))])
     assert len(shown.splitlines()) == 4
 
 
 def test_memories_are_shown_with_what_they_said_before() -> None:
-    shown = [Shown("m1", "I live in Oslo.", ("I live in Rome.", "I live in Paris."))]
-    assert merging({0: ("I moved.", False), 1: ("my job", True)}, shown).splitlines() == [
+    shown = [Shown("m1", "I live in Oslo.", None, ("I live in Rome.", "I live in Paris."))]
+    facts = [ShownFact("I moved."), ShownFact("my job", forget=True)]
+    assert merging(facts, shown).splitlines() == [
         "New facts:",
         "0: I moved.",
         "1 FORGET: my job",

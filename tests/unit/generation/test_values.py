@@ -9,10 +9,10 @@ import pytest
 from app.engines.config import MemoryBankConfig
 from app.generation.chunks import Line
 from app.generation.fields import plan_fields
-from app.generation.grounding import Sources
 from app.generation.profiles import FieldValue, schemas_for, stored_fields
 from app.generation.prompts import Guide
 from app.generation.replies import ExtractedField
+from app.generation.sources import Sources
 from app.generation.values import grounded_values
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)  # a Thursday
@@ -59,7 +59,7 @@ def sources(*said: str, files: frozenset[int] = frozenset()) -> Sources:
         Line(n, not text.startswith("A:"), text.removeprefix("A:").strip(), NOW)
         for n, text in enumerate(said)
     ]
-    return Sources(tuple(lines), files)
+    return Sources(tuple(lines), GUIDE, files)
 
 
 def read(

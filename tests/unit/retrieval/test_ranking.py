@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from app.memories.traits import traits_of
 from app.retrieval.asking import Asked, read
-from app.retrieval.ranking import SIGNALS, Candidate, Neighbour, Ranked, Statistics, rank
+from app.retrieval.ranking import (
+    SIGNALS,
+    WEIGHTS,
+    Candidate,
+    Neighbour,
+    Ranked,
+    Statistics,
+    rank,
+)
 
 ALL_TERMS = 0b111
 FILLER = [
@@ -56,10 +64,6 @@ def cues(fact: str, day: str | None = None) -> list[str]:
         ({"cues": cues("It was in May.", "2023-05-07")}, "What happened last May?"),
         ({"cues": cues("It was last week.")}, "When was it?"),
         ({"cues": cues("It took three tries.")}, "How many tries?"),
-        ({"before": Neighbour(1.2, 0b1, 8)}, QUERY),
-        ({"after": Neighbour(1.2, 0b1, 8)}, QUERY),
-        ({"after": Neighbour(0.8, 0, 8)}, QUERY),
-        ({"source": "best"}, QUERY),
     ],
 )
 def test_each_signal_puts_a_candidate_first(better: dict[str, object], query: str) -> None:
@@ -68,6 +72,76 @@ def test_each_signal_puts_a_candidate_first(better: dict[str, object], query: st
     best = Candidate("9", 0.3, ALL_TERMS, 9, source="best")
     found = order([*plain[:3], good, *plain[4:], best], query)
     assert found.index("3") < min(found.index(name) for name in "01245")
+
+
+FAR = Neighbour(1.2, 0, 8)
+
+
+@pytest.mark.parametrize(
+    "better",
+    [
+        {"before": Neighbour(1.2, 0b1, 8)},
+        {"after": Neighbour(1.2, 0b1, 8)},
+        {"after": Neighbour(0.8, 0, 8)},
+        {"source": "best"},
+    ],
+)
+def test_what_is_around_puts_a_candidate_before_others_with_neighbours(
+    better: dict[str, object],
+) -> None:
+    plain = [Candidate(f"{n}", 1.2, 0, 8, before=FAR, after=FAR) for n in range(6)]
+    good = replace(plain[3], **better)  # type: ignore[arg-type] # the parameters are well-typed
+    best = Candidate("9", 0.3, ALL_TERMS, 9, source="best", after=FAR)
+    found = order([*plain[:3], good, *plain[4:], best])
+    assert found.index("3") < min(found.index(name) for name in "01245")
+
+
+AROUND = ("nearby_vector", "nearby_words", "source", "answers")
+
+
+def test_nothing_counts_twice_where_there_is_no_neighbour() -> None:
+    alone = [*FILLER, Candidate("near", 0.7, ALL_TERMS, 8, source="talk")]
+    assert all(one.parts[name] == 0 for one in ranked(alone) for name in AROUND)
+    beside = Candidate("beside", 1.0, 0, 8, source="talk", after=FAR, before=FAR)
+    others = [replace(one, after=Neighbour(1.3, 0, 8)) for one in FILLER]
+    parts = {one.candidate.memory_id: one.parts for one in ranked([alone[-1], beside, *others])}
+    assert all(parts["near"][name] == 0 for name in AROUND)
+    assert parts["beside"]["nearby_vector"] > 0
+
+
+def test_one_common_word_counts_by_its_share_and_no_more_than_the_cap() -> None:
+    candidates = [*FILLER, Candidate("all", 1.2, ALL_TERMS, 8), Candidate("one", 1.2, 0b1, 8)]
+    found = rank(asked(), Statistics(1000, [900, 3, 3], 8.0), candidates)
+    parts = {one.candidate.memory_id: one.parts["words"] for one in found}
+    assert parts["all"] == pytest.approx(2.5 * WEIGHTS.words)
+    assert abs(parts["one"]) < 0.1
+
+
+def test_the_length_is_bounded_and_beyond_the_longest_quarter_adds_nothing() -> None:
+    lengths = [1, 8, 8, 9, 9, 9, 10, 10, 12, 13, 40, 400]
+    candidates = [Candidate(f"{n:02}", 1.2, 0, length) for n, length in enumerate(lengths)]
+    told = Statistics(12, [1, 1, 1], 9.0)
+    found = rank(asked(), told, candidates, replace(WEIGHTS, length=5.0))
+    parts = {one.candidate.memory_id: one.parts["length"] for one in found}
+    assert parts["00"] == -0.3
+    assert parts["11"] == parts["10"] == parts["09"] == 0.3
+
+
+def test_a_question_that_also_says_something_is_no_mere_question() -> None:
+    facts = ("What tea?", "I like green tea. Which do you like?", "Ich mag Tee, und du?")
+    candidates = [Candidate(fact, 1.0, 1, 8, cues(fact)) for fact in facts]
+    parts = {one.candidate.memory_id: one.parts["question"] for one in ranked(candidates)}
+    assert [parts[fact] for fact in facts] == [-0.3, 0, 0]
+
+
+def test_of_long_messages_neither_their_length_nor_what_is_around_counts() -> None:
+    candidates = [
+        Candidate(f"{n}", 1.0, n % 2, 20 + 20 * n, source="s", before=Neighbour(1.0, n, 9))
+        for n in range(6)
+    ]
+    for average, counts in ((15.0, True), (80.0, False)):
+        for one in rank(asked(), Statistics(6, [3, 3, 3], average), candidates):
+            assert any(one.parts[name] for name in (*AROUND, "length")) is counts
 
 
 def test_a_question_is_behind_a_statement() -> None:
@@ -79,7 +153,8 @@ def test_what_follows_a_question_with_the_words_is_its_answer() -> None:
     before = Neighbour(1.2, ALL_TERMS, 8)
     told = Candidate("a", 1.2, 0, 8, before=before)
     answer = Candidate("b", 1.2, 0, 8, before=replace(before, is_question=True))
-    assert order([*FILLER, told, answer])[:2] == ["b", "a"]
+    others = [replace(one, before=FAR) for one in FILLER]
+    assert order([*others, told, answer])[:2] == ["b", "a"]
 
 
 def test_a_near_date_counts_less_than_the_same_and_more_than_a_far_one() -> None:

@@ -171,14 +171,10 @@ def test_requests_to_forget_name_a_thing(said: str, named: str) -> None:
 @pytest.mark.parametrize(
     "said",
     [
-        "Forget everything.",
         "Forget it.",
         "Delete all memories about me.",
         "Forget what I said.",
         "I always forget my keys at home.",
-        "Vergiss alles.",
-        "Olvida todo.",
-        "Oublie tout.",
         "Forget that the user likes coffee.",
     ],
 )
@@ -231,7 +227,7 @@ def test_a_custom_topic_matches_by_its_label() -> None:
 
 
 def test_what_is_said_twice_is_one_candidate_as_said_last() -> None:
-    assert facts("I like tea.", "I like milk.", "i LIKE tea!!") == ["I like milk.", "I LIKE tea."]
+    assert facts("I like tea.", "I like milk.", "i like TEA!!") == ["I like milk.", "I like TEA."]
 
 
 def test_third_person_when_asked_for() -> None:

@@ -47,7 +47,8 @@ def test_consolidation_keeps_its_promises(said: list[str], old: list[str], cosin
     candidates = extract([Turn("user", text) for text in said], now=NOW)
     candidates += direct([(text, []) for text in said if text.strip()])
     rows = [row for _ in candidates]
-    planned = plan(candidates, rows, consolidate(candidates, rows, max_deletes=2), max_deletes=2)
+    found = consolidate(candidates, rows, max_deletes=1, max_forgets=1)
+    planned = plan(candidates, rows, found.verdicts, max_deletes=2)
     changed = [change.memory_id for change in planned.changes if change.memory_id]
     assert len(changed) == len(set(changed))
     assert sum(change.action == "DELETED" for change in planned.changes) <= 2

@@ -27,7 +27,7 @@ class Bank:
 
     def take(self, candidates: Sequence[Candidate]) -> list[str]:
         rows = [[self._shown(*memory, one) for memory in self.facts.items()] for one in candidates]
-        verdicts = consolidate(candidates, rows, max_deletes=5)
+        verdicts = consolidate(candidates, rows, max_deletes=5, max_forgets=5).verdicts
         planned = plan(candidates, rows, verdicts, max_deletes=5)
         assert not planned.refused
         for change in planned.changes:
@@ -185,7 +185,7 @@ def test_all_duplicates_of_a_contradicted_fact_give_way() -> None:
         (["Me gusta el café.", "Vivo en Bilbao."], "Olvida que me gusta el café.", 1),
         (["J'aime le café.", "J'habite à Lyon."], "Oublie que j'aime le café.", 1),
         (["I like coffee.", "I like tea."], "Forget that I like jazz.", 2),
-        (["I like coffee.", "I like tea."], "Forget everything.", 2),
+        (["I like coffee.", "I like tea."], "Delete all memories about the user.", 2),
         (["I'm allergic to nuts."], "Forget about my nut salad recipe.", 1),
     ],
 )

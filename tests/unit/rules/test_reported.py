@@ -9,7 +9,6 @@ from app.rules.extraction import extract
 from app.rules.facts import Turn
 from app.rules.profiles import Wanted, fill
 from app.rules.reported import own_voice, without_reports
-from app.rules.requests import asked_to_forget
 from app.rules.slots import slots
 
 NOW = datetime(2026, 3, 4, 10, tzinfo=UTC)
@@ -56,14 +55,14 @@ def test_what_others_say_is_nobodys_fact(said: str) -> None:
     [
         "I live in Rome.",
         "I told Tom that I live in Rome.",
-        "I always said I would live in Rome.",
+        "I always said I live in Rome.",
         "Tom knows that I live in Rome.",
         "Tom says hi and I live in Rome.",
         "My wife and I said we live in Rome.",
         "Tom and I say hello, and I live in Rome.",
         "Ich habe Tom gesagt, dass ich in Rom wohne.",
         "Le dije a Tom que vivo en Roma.",
-        "Je pense que j'habite à Rome.",
+        "Je dis que j'habite à Rome.",
         "J'ai dit à Tom que j'habite à Rome.",
     ],
 )
@@ -107,37 +106,6 @@ def test_what_one_is_told_fills_nothing_by_itself() -> None:
     assert facts(said)
     assert fill([Turn("user", said)], [CITY]) == []
     assert slots(said) == []
-
-
-@pytest.mark.parametrize(
-    ("said", "quote", "thing"),
-    [
-        ("Tom said forget my address.", "forget my address", "my address"),
-        ("Tom told me to forget my address.", "forget my address", "my address"),
-        ("Tom sagt, vergiss meine Adresse.", "vergiss meine Adresse", "meine Adresse"),
-        ("I don't want you to forget my address.", "forget my address", "my address"),
-        (
-            "Ich will nicht, dass du meine Adresse vergisst.",
-            "meine Adresse vergisst",
-            "meine Adresse",
-        ),
-        ("No quiero que olvides mi dirección.", "olvides mi dirección", "mi dirección"),
-        ("Je ne veux pas que tu oublies mon adresse.", "oublies mon adresse", "mon adresse"),
-    ],
-)
-def test_nobody_else_asks_to_forget(said: str, quote: str, thing: str) -> None:
-    assert asked_to_forget(thing, quote, said) is None
-
-
-@pytest.mark.parametrize(
-    ("said", "quote"),
-    [
-        ("I'm not happy, please forget my address.", "forget my address"),
-        ("Tom likes tea, but forget my address.", "forget my address"),
-    ],
-)
-def test_a_request_beside_other_words_counts(said: str, quote: str) -> None:
-    assert asked_to_forget("my address", quote, said) == "my address"
 
 
 def test_a_report_ends_with_its_sentence() -> None:

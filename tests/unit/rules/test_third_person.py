@@ -19,7 +19,7 @@ from app.rules.third_person import third_person
         ("My wife and I moved.", "The user's wife and they moved."),
         ("Last year I bought a car.", "Last year the user bought a car."),
         ("I can't swim because I am afraid.", "The user can't swim because they are afraid."),
-        ("Please call me Al.", "Please call them Al."),
+        ("Please call me Al.", "Please call the user Al."),
         ("Lena starts school.", "Lena starts school."),
     ],
 )

@@ -1,0 +1,95 @@
+"""The records of what a generation drops and refuses, with their reasons (pure)."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+MAX_TOLD = 100
+"""Dropped facts, and refused decisions, that a preview lists; more are counted."""
+
+DropReason = Literal[
+    "NO_QUOTE",
+    "FOREIGN_NUMBER",
+    "FOREIGN_DATE",
+    "BAD_LENGTH",
+    "OFF_TOPIC",
+    "NOT_SAID",
+    "NOT_VERIFIED",
+    "FORGOTTEN",
+    "NOT_CONVERTED",
+]
+RefusalReason = Literal[
+    "UNKNOWN_MEMORY",
+    "UNKNOWN_FACT",
+    "MEMORY_CUT",
+    "CONFLICT",
+    "FOREIGN_NUMBER",
+    "FOREIGN_DATE",
+    "FOREIGN_NAME",
+    "BAD_LENGTH",
+    "UNRELATED_TEXT",
+    "TOO_MANY_DELETES",
+]
+UnmetReason = Literal["NOTHING_FOUND", "TOO_MANY", "REFUSED"]
+
+
+@dataclass(frozen=True)
+class Dropped:
+    """A fact that becomes no memory; `detail` names the number or date that comes from nowhere."""
+
+    fact: str
+    quote: str
+    reason: DropReason
+    detail: str = ""
+
+    def told(self) -> dict[str, str]:
+        """Return it as a preview lists it."""
+        found = {"fact": self.fact, "quote": self.quote, "reason": self.reason}
+        return found | ({"detail": self.detail} if self.detail else {})
+
+
+@dataclass(frozen=True)
+class Refused:
+    """A model's decision that is not carried out; `memory_id` is None where none was shown."""
+
+    fact: str
+    action: str
+    memory_id: str | None
+    text: str
+    reason: RefusalReason
+
+
+@dataclass(frozen=True)
+class Unmet:
+    """A request to forget that was not, or not wholly, carried out.
+
+    Attributes:
+        request: the words of the user.
+        nearest: ids of the memories that it may have meant, the nearest first.
+        has_more: whether more memories are meant than one generation forgets.
+    """
+
+    request: str
+    reason: UnmetReason
+    nearest: tuple[str, ...] = ()
+    has_more: bool = False
+
+
+def counted(outcomes: Iterable[Dropped | Refused]) -> dict[str, int]:
+    """Return how many there are of each reason."""
+    return dict(sorted(Counter(one.reason for one in outcomes).items()))
+
+
+def sums(dropped: Sequence[Dropped], refused: Sequence[Refused]) -> dict[str, Any]:
+    """Return the counts of the operation's metadata; zero is left out."""
+    off_topic = sum(one.reason == "OFF_TOPIC" for one in dropped)
+    unsupported = sum(one.reason not in {"OFF_TOPIC", "FORGOTTEN"} for one in dropped)
+    found = {
+        "unsupportedFactCount": unsupported,
+        "offTopicFactCount": off_topic,
+        "refusedVerdictCount": len(refused),
+        "droppedFactCounts": counted(dropped),
+        "refusedDecisionCounts": counted(refused),
+    }
+    return {name: value for name, value in found.items() if value}

@@ -1,0 +1,1 @@
+"""Memories that the built-in rules make of conversations, judged by a gold standard."""

@@ -1,0 +1,299 @@
+"""What the rules leave out, and what they make of short or loose words, in four languages."""
+
+from datetime import UTC, datetime
+
+import pytest
+
+from app.rules.extraction import extract
+from app.rules.facts import Candidate, Neighbour, Turn
+from app.rules.merging import consolidate
+
+NOW = datetime(2026, 3, 5, 18, tzinfo=UTC)
+"""A Thursday."""
+
+
+def said(*texts: str) -> list[Candidate]:
+    """Extract from what a user says; "A: ..." is the assistant's."""
+    turns = [
+        Turn("model" if one.startswith("A: ") else "user", one.removeprefix("A: "), NOW)
+        for one in texts
+    ]
+    return extract(turns, now=NOW)
+
+
+def facts(*texts: str) -> list[str]:
+    return [one.fact for one in said(*texts) if not one.forget]
+
+
+def forgets(*texts: str) -> list[str]:
+    return [one.fact for one in said(*texts) if one.forget]
+
+
+def left(memories: list[str], *texts: str, cosine: float = 0.3) -> list[str]:
+    """Return the memories that are live after something is said."""
+    stored = {f"m{n}": fact for n, fact in enumerate(memories)}
+    distance = (2 - 2 * cosine) ** 0.5
+    candidates = said(*texts)
+    rows = [[Neighbour(key, 1, fact, distance) for key, fact in stored.items()]] * len(candidates)
+    found = consolidate(candidates, rows, max_deletes=5, max_forgets=20, by_meaning=True)
+    for n, verdict in enumerate(found.verdicts):
+        if verdict.action == "DELETE":
+            stored.pop(verdict.memory_id or "")
+        else:
+            stored[verdict.memory_id or f"new {n}"] = verdict.fact
+    return list(stored.values())
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I'm a vegetarian.", "Actually not vegetarian, I'm not a vegetarian these days."),
+        ("I'm a vegetarian.", "I'm not a vegetarian anymore."),
+        ("I'm not a vegetarian.", "I'm a vegetarian now."),
+        ("Ich bin Vegetarierin.", "Ich bin keine Vegetarierin mehr."),
+        ("Ich bin nicht vegan.", "Ich bin jetzt vegan."),
+        ("Soy vegetariana.", "Ya no soy vegetariana."),
+        ("No soy vegano.", "Ahora soy vegano."),
+        ("Je suis végétarien.", "Je ne suis plus végétarien."),
+        ("Je ne suis pas végan.", "Je suis maintenant végan."),
+        ("I have a canary.", "We no longer have a canary."),
+        ("I have a canary called Figaro.", "Sadly we no longer have a canary."),
+        ("I have asthma.", "It turned out that I don't have asthma."),
+        ("Wir haben einen Kater namens Muck.", "Wir haben leider keinen Kater mehr."),
+        ("Tenemos un canario.", "Ya no tenemos canario."),
+        ("Nous avons un canari.", "Nous n'avons plus de canari."),
+        ("We have a boat.", "We have sold the boat."),
+        ("Dinner with Gwen is at seven.", "Dinner with Gwen is at eight now instead of seven."),
+        ("My dentist appointment is on 12 May.", "My dentist appointment has moved to 19 May."),
+        ("Mein Termin ist am 12. Mai.", "Mein Termin wurde auf den 19. Mai verschoben."),
+        ("Mi cita es el 14 de enero.", "Mi cita se ha movido al 28 de enero."),
+        ("Mon rendez-vous est le 14 janvier.", "Mon rendez-vous est reporté au 28 janvier."),
+    ],
+)  # fmt: skip
+def test_what_changed_is_replaced(old: str, new: str) -> None:
+    live = left([old], new, cosine=0.5)
+    assert len(live) == 1
+    assert live != [old]
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("I have a dog.", "I no longer have a canary."),
+        ("My flight is on 12 May.", "My dentist appointment has moved to 19 May."),
+        ("I'm not a smoker.", "I'm a vegetarian."),
+    ],
+)
+def test_what_is_about_something_else_stays(old: str, new: str) -> None:
+    assert old in left([old], new)
+
+
+@pytest.mark.parametrize(
+    ("text", "fact", "thing"),
+    [
+        ("I'll take the train, so forget about the car please.", "I'll take the train.", "the car"),
+        ("Ich nehme den Bus, also vergiss bitte das Auto.", "Ich nehme den Bus.", "das Auto"),
+        ("Ahora tomo el bus, así que olvida mi coche.", "Ahora tomo el bus.", "mi coche"),
+        ("Je prends le bus, alors oublie ma voiture.", "Je prends le bus.", "ma voiture"),
+    ],
+)
+def test_requests_to_forget_stand_in_any_clause(text: str, fact: str, thing: str) -> None:
+    assert facts(text) == [fact]
+    assert forgets(text) == [thing]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["I don't want you to remember my weight.", "Never mind my knee, forget it.", "Forget my car."],
+)
+def test_no_request_is_a_memory(text: str) -> None:
+    assert not facts(text)
+
+
+@pytest.mark.parametrize(
+    ("memory", "request_"),
+    [
+        ("I earn 41,000 euros a year.", "Erase what I said about my wages."),
+        ("Ich verdiene 41.000 Euro im Jahr.", "Vergiss, was ich über mein Gehalt gesagt habe."),
+        ("Gano 41.000 euros al año.", "Borra lo que te dije sobre mi sueldo."),
+        ("Je gagne 41 000 euros par an.", "Efface ce que je t'ai dit sur mon salaire."),
+        ("I go to church on Sundays.", "Delete everything you know about my faith."),
+    ],
+)
+def test_forgetting_goes_by_meaning(memory: str, request_: str) -> None:
+    assert left([memory, "I like jazz."], request_) == ["I like jazz."]
+
+
+def test_the_nearest_is_meant_only_if_it_leads_far() -> None:
+    request_ = Candidate("the trip", source="Forget the trip.", forget=True)
+    near = [Neighbour("a", 1, "I sail to Malta.", 0.9), Neighbour("b", 1, "I like jazz.", 1.3)]
+    close = [Neighbour("a", 1, "I sail to Malta.", 0.9), Neighbour("b", 1, "I like jazz.", 0.92)]
+    for row, by_meaning, gone in ((near, True, 1), (close, True, 0), (near, False, 0)):
+        found = consolidate([request_], [row], max_deletes=5, max_forgets=5, by_meaning=by_meaning)
+        assert len(found.verdicts) == gone
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Forget everything!",
+        "Please forget everything you know about me.",
+        "Can you forget everything about me?",
+        "Vergiss alles, was du über mich weißt.",
+        "Olvida todo lo que sabes de mí.",
+        "Oublie tout ce que tu sais de moi.",
+    ],
+)
+def test_everything_is_forgotten(text: str) -> None:
+    assert left(["I like jazz.", "I live in Rome."], text) == []
+
+
+def test_what_was_said_before_a_request_in_the_same_conversation_goes() -> None:
+    assert left([], "I own a yacht.", "I like jazz.", "Forget my yacht.") == ["I like jazz."]
+
+
+@pytest.mark.parametrize(
+    ("text", "kept"),
+    [
+        ("Off the record, I'm in debt. I work at the port.", ["I work at the port."]),
+        ("Don't store this, but I lost money. I work at the port.", ["I work at the port."]),
+        ("I'm in debt. Don't remember that.", []),
+        ("Unter uns: Ich habe Schulden. Ich singe im Chor.", ["Ich singe im Chor."]),
+        ("Entre nosotros, tengo deudas. Vivo en Vigo.", ["Vivo en Vigo."]),
+        ("Entre nous, j'ai des dettes. J'habite à Brest.", ["J'habite à Brest."]),
+        ("There is a hedge between us and my neighbour Eva.", None),
+    ],
+)
+def test_what_is_not_to_be_kept(text: str, kept: list[str] | None) -> None:
+    assert kept is None or facts(text) == kept
+    assert not forgets(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "If I were rich I'd buy the whole street.",
+        "I wish I could play the cello.",
+        "Wenn ich reich wäre, würde ich ein Schloss kaufen.",
+        "Si fuera rica, compraría toda la calle.",
+        "Si j'étais riche, j'achèterais toute la rue.",
+        "Great, another strike, I simply ADORE trains.",
+        "Na toll, schon wieder Streik, ich LIEBE Verspätungen.",
+        "Genial, otra huelga, ADORO esperar trenes.",
+        "Super, encore une grève, j'ADORE attendre les trains.",
+        "I'm basically a millionaire lol",
+        'Summarise this: "I have resigned and I live in Perth."',
+        "Fass das zusammen: „Ich kündige und wohne in Bonn.“",
+        "Traduce esto: «Tengo tres gatos y vivo en Lima».",
+        "Traduis ceci : « J'ai trois chats et j'habite à Lima ».",
+        "Hi team,\nI will be away until Monday. My cat is ill.\nBest regards,\nKarl",
+        "> I live in Rome.",
+        "```\nI live in Rome.\n```",
+        "2026-03-19 17:55:01 ERROR db: I/O timeout on my-host",
+        "Traceback (most recent call last):\n  File \"run.py\", line 3\nKeyError: 'my_name'",
+        "I guess I will be late.",
+        "Ich glaube, ich komme morgen später.",
+        "Creo que mañana voy a llegar tarde.",
+        "Je crois que je vais arriver en retard.",
+        "I love this app, you are a great assistant.",
+        "I'm so tired today.",
+        "Ich bin heute so müde.",
+        "Hoy estoy muy cansada.",
+        "Je suis très fatigué aujourd'hui.",
+        "I need milk, eggs and bread.",
+        "Turn on the lights in my kitchen.",
+        "Mach das Licht in meinem Flur an.",
+        "Apaga la luz de mi pasillo.",
+        "Allume la lumière de mon couloir.",
+    ],
+)
+def test_nothing_is_kept_of_what_is_not_meant(text: str) -> None:
+    assert not said(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["I LOVE jazz.", "I'd like an aisle seat.", "I plan to move to Graz in June."]
+)
+def test_what_is_meant_is_kept(text: str) -> None:
+    assert facts(text) == [text]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("My bike broke on Tuesday.", "2026-03-03"),
+        ("On Tuesday my bike broke.", "2026-03-03"),
+        ("Am Dienstag ist mein Fahrrad kaputtgegangen.", "2026-03-03"),
+        ("El martes se me rompió la bicicleta.", "2026-03-03"),
+        ("I'm getting married on Saturday.", "2026-03-07"),
+        ("I'm excited about the concert on Saturday.", "2026-03-07"),
+        ("I fly to Rome on Friday.", ""),
+        ("Next Friday we move to Ghent.", ""),
+        ("My last day at the harbour was wonderful.", ""),
+        ("I broke my arm in my last year of school.", ""),
+    ],
+)
+def test_dates_are_right_or_left_out(text: str, expected: str) -> None:
+    (fact,) = facts(text)
+    assert fact.count("(") == bool(expected)
+    assert expected in fact
+
+
+@pytest.mark.parametrize(
+    ("texts", "expected"),
+    [
+        (["Hi, I'm Ravi."], "My name is Ravi."),
+        (["This is Ravi."], "My name is Ravi."),
+        (["Can you call me Rav?"], "Call me Rav."),
+        (["Hallo, ich bin die Friederike."], "Ich heiße Friederike."),
+        (["Hola, soy Remedios."], "Me llamo Remedios."),
+        (["Bonjour, moi c'est Gwenaël."], "Je m'appelle Gwenaël."),
+        (["A: Any allergies?", "Sesame, badly."], "I am allergic to sesame."),
+        (["A: Any allergies?", "No."], "I have no allergies."),
+        (["A: Hast du Allergien?", "Haselnüsse."], "Ich bin allergisch gegen Haselnüsse."),
+        (["A: ¿Tienes alguna alergia?", "Al sésamo."], "Tengo alergia a sésamo."),
+        (["A: As-tu des allergies ?", "Le sésame."], "Mes allergies : sésame."),
+        (["A: Where do you live?", "In Oban."], "I live in Oban."),
+        (["A: Is your visa valid?", "Mine runs out in May."], "My visa runs out in May."),
+        (["Update: I work at Lidl, by the way."], "I work at Lidl."),
+        (["Be brief."], "Be brief."),
+        (["Sei bitte kurz."], "Sei bitte kurz."),
+    ],
+)  # fmt: skip
+def test_facts_stand_alone(texts: list[str], expected: str) -> None:
+    assert facts(*texts) == [expected]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["Mine runs out in January."],
+        ["She likes tea a lot."],
+        ["Hello, I'm German."],
+        ["A: What do you want to know?", "The weather."],
+    ],
+)
+def test_what_cannot_stand_alone_makes_no_name_and_no_fact(texts: list[str]) -> None:
+    assert not [one for one in facts(*texts) if one != "I'm German."]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("I live in Rome and work at a bank.", "The user lives in Rome and works at a bank."),
+        ("I use I/O libraries at work.", "The user uses I/O libraries at work."),
+        ("We own a boat.", ""),
+    ],
+)
+def test_the_third_person_is_right_or_left_out(text: str, expected: str) -> None:
+    dropped: list[Candidate] = []
+    found = extract([Turn("user", text)], now=NOW, third_person=True, left_out=dropped)
+    assert [one.fact for one in found] == ([expected] if expected else [])
+    assert bool(dropped) is not bool(expected)
+
+
+@pytest.mark.parametrize(
+    "text", ["I have moved.", "We have moved.", "Ich habe geheiratet.", "J'ai déménagé."]
+)
+def test_to_have_done_something_is_no_possession(text: str) -> None:
+    assert facts(text) == []
