@@ -46,6 +46,8 @@ class Resources:
     """Told of each `app.sessions.changes.Erased`."""
     skew: Skew = field(default_factory=Skew)
     """The difference between the clocks of process and database, which `clock` corrects."""
+    stopping: asyncio.Event = field(default_factory=asyncio.Event)
+    """Set once the process stops to serve, before the requests under way are waited for."""
     embedders: Embedders = field(default=cast("Embedders", None))
     """All that are open, by model; left out, it is `embedder` alone."""
     kept: dict[type[Any], Any] = field(default_factory=dict)

@@ -204,7 +204,10 @@ async def _listening(settings: Settings, resources: Resources) -> AsyncIterator[
         gate: Gate = app.state.gate
         config = _config(settings, app, gate.limits.give_up_body)
         async with _served(config, bound) as task:
-            yield Listening(bound.getsockname()[1], task)
+            try:
+                yield Listening(bound.getsockname()[1], task)
+            finally:
+                resources.stopping.set()
 
 
 @asynccontextmanager

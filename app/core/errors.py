@@ -78,6 +78,8 @@ class Reason(StrEnum):
     """The request line and the headers are longer than the service takes."""
     TOO_MANY_CONNECTIONS = "TOO_MANY_CONNECTIONS"
     """As many connections are open as the process takes, and all of them are being served."""
+    SERVER_STOPPING = "SERVER_STOPPING"
+    """The process stops, and the request took longer than its period of grace."""
     LAST_ADMIN_KEY = "LAST_ADMIN_KEY"
     """The key is the last that can manage keys; without it, only the command line could."""
     KEY_ENDED = "KEY_ENDED"

@@ -44,9 +44,9 @@ class _Share:
         if self.requests >= self.bounds.requests:
             raise too_many_bodies(self.whose, "requests", self.bounds.requests)
 
-    def check_bytes(self, more: int) -> None:
-        # One body is taken in any case: how long it may be is another setting's.
-        if self.bytes and self.bytes + more > self.bounds.bytes:
+    def check_bytes(self, own: int, more: int) -> None:
+        # One body is taken in any case, however it grows: its length has a bound of its own.
+        if self.bytes > own and self.bytes + more > self.bounds.bytes:
             raise too_many_bodies(self.whose, "bytes", self.bounds.bytes)
 
 
@@ -120,7 +120,7 @@ class _Body(HeldBody):
     def keep(self, size: int) -> None:
         more = size - self._bytes
         for share in self._shares:
-            share.check_bytes(more)
+            share.check_bytes(self._bytes, more)
         self._add(more)
 
     def _add(self, more: int) -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -33,6 +34,8 @@ class OperationService:
     readers: Mapping[str, ResponseReader]
     keep: timedelta
     longest_wait: timedelta
+    stopping: asyncio.Event
+    """Set once the process is to stop, which a wait would hold up."""
 
     @classmethod
     def of(cls, resources: Resources) -> "OperationService":
@@ -44,6 +47,7 @@ class OperationService:
             resources.response_readers,
             settings.operation_retention,
             timedelta(seconds=settings.operation_wait_max_seconds),
+            resources.stopping,
         )
 
     async def get(self, name: OperationName) -> Operation:
@@ -74,7 +78,7 @@ class OperationService:
     async def wait(
         self, name: OperationName, at_most: timedelta | None, is_given_up: GivenUp
     ) -> Operation:
-        """Return the operation once it is done, or as it is after `at_most`.
+        """Return the operation once it is done, or as it is after `at_most` or at the process's end.
 
         `is_given_up` says whether nobody waits any more.
         """
@@ -86,9 +90,10 @@ class OperationService:
         while True:
             found = await self.get(name)
             left = deadline - loop.time()
-            if found.done or left <= 0 or await is_given_up():
+            if found.done or left <= 0 or self.stopping.is_set() or await is_given_up():
                 return found
-            await asyncio.sleep(min(pause, left))
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.stopping.wait(), min(pause, left))
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     async def cancel(self, name: OperationName, once: Once | None) -> None:

@@ -1,5 +1,6 @@
 """Request ids, access log, request metrics, and the answer to what nothing else has caught."""
 
+import asyncio
 import re
 import secrets
 from functools import lru_cache
@@ -11,7 +12,7 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bind_contextvars, get_contextvars, reset_contextvars
 
-from app.core.errors import Internal, InvalidArgument, NotFound, Reason, ServiceError
+from app.core.errors import Internal, InvalidArgument, NotFound, Reason, ServiceError, Unavailable
 from app.core.failures import describe
 from app.web.address import address_of
 from app.web.errors import render
@@ -22,6 +23,7 @@ log = structlog.get_logger()
 
 _METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 _REQUEST_ID = re.compile(rb"[A-Za-z0-9_.-]{1,64}")
+_RETRY_SECONDS = 1
 
 
 class RequestLog:
@@ -36,13 +38,13 @@ class RequestLog:
             await self._app(scope, receive, send)
             return
         request_id = _request_id(scope)
-        status = 500
+        status, has_begun = 500, False
         started = perf_counter()
 
         async def send_with_id(message: Message) -> None:
-            nonlocal status
+            nonlocal status, has_begun
             if message["type"] == "http.response.start":
-                status = message["status"]
+                status, has_begun = message["status"], True
                 headers = MutableHeaders(scope=message)
                 headers["x-request-id"] = request_id
                 protect(headers, scope["path"])
@@ -52,6 +54,11 @@ class RequestLog:
         bound = bind_contextvars(request_id=request_id, caller=None)
         try:
             await self._app(scope, receive, send_with_id)
+        except asyncio.CancelledError:
+            # So the server breaks off what its period of grace was too short for.
+            if has_begun:
+                raise
+            await render(_stopping())(scope, receive, send_with_id)
         finally:
             _record(scope, status, perf_counter() - started)
             reset_contextvars(**bound)
@@ -83,6 +90,11 @@ class Faults:
                 metadata={"requestId": request_id},
             )
             await render(fault)(scope, receive, send)
+
+
+def _stopping() -> Unavailable:
+    message = "The server stops; send the request again."
+    return Unavailable(message, Reason.SERVER_STOPPING, retry_after_seconds=_RETRY_SECONDS)
 
 
 def _request_id(scope: Scope) -> str:

@@ -19,6 +19,7 @@ from typing_extensions import override
 
 from app import serving
 from app.core.clock import FixedClock
+from app.core.errors import Reason
 from app.db.session import Database
 from app.llm.factory import embedders_with
 from app.llm.ports import Vectors
@@ -168,10 +169,17 @@ async def test_server_and_worker_stop_at_the_same_time(
         queued = await client.post(f"{base}/reasoningEngines/1/memories:generate", json=body)
         name = queued.json()["name"]
         waiting = asyncio.create_task(client.post(f"{base}/{name}:wait"))
+        search = {"scope": USER, "similaritySearchParams": {"searchQuery": "tea"}}
+        url = f"{base}/reasoningEngines/1/memories:retrieve"
+        searching = asyncio.create_task(client.post(url, json=search))
         await asyncio.sleep(0.5)
         began = time.monotonic()
     took = time.monotonic() - began
-    waiting.cancel()
-    await asyncio.gather(waiting, return_exceptions=True)
+    waited, searched = await asyncio.gather(waiting, searching)
     await client.aclose()
+    assert waited.status_code == 200
+    assert waited.json()["done"] is False
+    assert searched.status_code == 503
+    assert searched.json()["error"]["details"][0]["reason"] == Reason.SERVER_STOPPING
+    assert "retry-after" in searched.headers
     assert _GRACE_SECONDS <= took < 1.75 * _GRACE_SECONDS

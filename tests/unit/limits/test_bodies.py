@@ -105,6 +105,15 @@ def test_one_body_is_taken_however_long_the_settings_let_it_be() -> None:
     bodies.hold("key", "two", _nobody).keep(1)
 
 
+def test_a_body_that_grows_is_not_refused_for_what_it_has_itself() -> None:
+    bodies = _bodies()
+    body = bodies.hold("key", "one", _nobody)
+    for size in range(100, 1_000, 100):
+        body.keep(size)
+    with pytest.raises(ResourceExhausted):
+        bodies.hold("key", "one", _nobody).keep(1)
+
+
 def test_a_body_that_is_released_twice_counts_once() -> None:
     bodies = _bodies()
     one, other = (bodies.hold("key", "one", _nobody) for _ in range(2))
