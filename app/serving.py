@@ -179,21 +179,21 @@ class Listening:
 async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Listening]:
     """Serve beside the block; on the embedded database work, too, since nobody else does.
 
-    Server and worker stop at the same time: each may take the whole period of grace.
+    Servers and worker stop at the same time: each may take the whole period of grace.
 
     Raises:
         ServeError: the address cannot be listened on.
     """
-    server, worker = AsyncExitStack(), AsyncExitStack()
+    server, probes, worker = AsyncExitStack(), AsyncExitStack(), AsyncExitStack()
     try:
         await worker.enter_async_context(watched())
         if settings.database_url is None:
             await worker.enter_async_context(working(resources))
         if settings.metrics_port:
-            await server.enter_async_context(_metrics_listening(settings, resources))
+            await probes.enter_async_context(_metrics_listening(settings, resources))
         yield await server.enter_async_context(_listening(settings, resources))
     finally:
-        await asyncio.gather(server.aclose(), worker.aclose())
+        await asyncio.gather(server.aclose(), probes.aclose(), worker.aclose())
 
 
 @asynccontextmanager

@@ -26,7 +26,7 @@ def test_without_a_model_the_rules_write_and_the_first_key_is_shown_once(folder:
         page = httpx.get(f"{server.url}/docs", auth=("anyone", key))
         assert page.status_code == 200, "the key is the password of the documentation"
     assert lines[1] == (
-        "Memories are written by: built-in rules 1 (set MEMORY_BANK_MODEL for a language model)"
+        "Memories are written by: built-in rules 2 (set MEMORY_BANK_MODEL for a language model)"
     )
     assert lines[2] == (
         "Searches understand: English (all-MiniLM-L6-v2); in other languages they find mainly by"
@@ -35,7 +35,7 @@ def test_without_a_model_the_rules_write_and_the_first_key_is_shown_once(folder:
     assert key.startswith("omb_")
     assert "password of /docs" in lines[4]
     assert lines[5] == LOST
-    assert checks["writer"] == "builtin-rules/1"
+    assert checks["writer"] == "builtin-rules/2"
     assert checks["embedder"] == checks["model"] == "all-MiniLM-L6-v2/fp32"
 
 

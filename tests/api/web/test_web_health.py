@@ -62,7 +62,7 @@ async def test_what_is_ready_says_of_what_it_consists(client: httpx.AsyncClient)
             "writes": "ok",
             "embedder": "scripted/1",
             "model": "scripted/1",
-            "writer": "builtin-rules/1",
+            "writer": "builtin-rules/2",
         },
     }
 
