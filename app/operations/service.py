@@ -78,7 +78,7 @@ class OperationService:
     async def wait(
         self, name: OperationName, at_most: timedelta | None, is_given_up: GivenUp
     ) -> Operation:
-        """Return the operation once it is done, or as it is after `at_most` or at the process's end.
+        """Return the operation once it is done; after `at_most`, or if the process stops, as it is.
 
         `is_given_up` says whether nobody waits any more.
         """
