@@ -7,8 +7,6 @@ import re
 from collections import Counter
 from collections.abc import Set as AbstractSet
 
-from app.core.languages import CODES
-
 UNKNOWN = "simple"
 """The configuration that takes every word as it is."""
 
@@ -102,21 +100,19 @@ def configuration_of(text: str) -> str:
 
 
 def foreign_language(text: str, known: AbstractSet[str]) -> str | None:
-    """Return the language of a text if it is none of those that are known, by its ISO 639-1 code.
+    """Return the language of a text, by its English name, if it is none of those that are known.
 
     In doubt there is none: fewer than three words tell it, or as many tell one that is known.
     """
     read = text[:_READ_CHARS]
     if not read.isascii() and (script := _of_script(read)):
-        code = CODES.get(script)
-        return None if code in known else code
+        return None if script in {UNKNOWN, *known} else script
     found = _told(_WORD.findall(read.lower()))
     if not found:
         return None
     best = _best(found)
-    rivals = [found[language] for language in found if CODES[language] in known]
-    is_sure = found[best] >= max(_LEAST_WORDS, max(rivals, default=0) + 1)
-    return CODES[best] if is_sure else None
+    rival = max((found[language] for language in known), default=0)
+    return best if found[best] >= _LEAST_WORDS and found[best] > rival else None
 
 
 def is_function_word(word: str) -> bool:

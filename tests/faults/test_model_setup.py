@@ -14,6 +14,15 @@ import pytest
         ({"MEMORY_BANK_MODEL": "gpt-5-mini"}, "MEMORY_BANK_MODEL is 'gpt-5-mini'"),
         ({"MEMORY_BANK_MODEL": "openai:gpt-5-mini"}, "needs an API key"),
         ({"MEMORY_BANK_EMBEDDER": "http"}, "The embedder http needs"),
+        ({"MEMORY_BANK_EMBEDDER": "onnx"}, "The embedder onnx needs MEMORY_BANK_EMBEDDER_FOLDER"),
+        (
+            {"MEMORY_BANK_EMBEDDER": "onnx", "MEMORY_BANK_EMBEDDER_FOLDER": "."},
+            "must be a folder with model.onnx and tokenizer.json; /",
+        ),
+        (
+            {"MEMORY_BANK_EMBEDDER": "http", "MEMORY_BANK_EMBEDDER_LANGUAGES": "English"},
+            "MEMORY_BANK_EMBEDDER_LANGUAGES must be ISO 639-1 codes",
+        ),
     ],
 )
 def test_the_start_ends_with_a_sentence(
