@@ -21,7 +21,7 @@ import pytest
         ),
         (
             {"MEMORY_BANK_EMBEDDER": "http", "MEMORY_BANK_EMBEDDER_LANGUAGES": "English"},
-            "MEMORY_BANK_EMBEDDER_LANGUAGES must be ISO 639-1 codes",
+            "MEMORY_BANK_EMBEDDER_LANGUAGES: must be ISO 639-1 codes",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Embedders of an operator's own, as README has them: a folder, and servers of OpenAI's protocol."""
+"""Embedders of an operator's own, as README has them: a folder, and servers over HTTP."""
 
 from pathlib import Path
 from typing import Any

@@ -101,7 +101,7 @@ async def test_one_line_a_day_counts_memories_in_other_languages(
             await runner.run_pending()
         assert _lines(logs) == [(1, "de", 1)], "the day has had its line"
         clock.advance(timedelta(days=1))
-        many = [{"fact": f"{GERMAN} {number}", "scope": USER} for number in range(2)]
+        many = [{"memory": {"fact": f"{GERMAN} {number}", "scope": USER}} for number in range(2)]
         ok(await client.post("/memories:batchCreate", json={"requests": many}))
         # The Spanish one, the generated one, and these two; most of them are German.
         assert _lines(logs)[1:] == [(1, "de", 4)]

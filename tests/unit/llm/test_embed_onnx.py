@@ -1,4 +1,4 @@
-"""An operator's own model: the bundled one as a folder gives the same vectors; others are refused."""
+"""An operator's own model: the bundled one as a folder gives the same vectors; wrong files."""
 
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
