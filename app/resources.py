@@ -7,8 +7,6 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 from typing import Any, cast
 
-import structlog
-
 from app.core.clock import Clock, FixedClock, SystemClock
 from app.db.clock import DatabaseClock, Skew
 from app.db.engine import open_engine
@@ -19,8 +17,6 @@ from app.llm.managed import ManagedEmbedder
 from app.llm.models import TextModels
 from app.llm.readers import Readers
 from app.settings import Settings
-
-log = structlog.get_logger()
 
 ResponseReader = Callable[[Session, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
 """Fills a stored response, which holds names only, with what they name at present."""
@@ -79,8 +75,6 @@ async def open_resources(
     readers = open_readers(settings)
     # In a thread: an operator's own model takes seconds to load.
     embedders = await asyncio.to_thread(open_embedders, settings)
-    current = embedders.current
-    log.info("embedder.opened", model_id=current.model_id, understands=current.languages)
     db = Database(open_engine(database_url, settings))
     try:
         if isinstance(clock, FixedClock):
