@@ -19,10 +19,6 @@ import pytest
             {"MEMORY_BANK_EMBEDDER": "onnx", "MEMORY_BANK_EMBEDDER_FOLDER": "."},
             "must be a folder with model.onnx and tokenizer.json; /",
         ),
-        (
-            {"MEMORY_BANK_EMBEDDER": "http", "MEMORY_BANK_EMBEDDER_LANGUAGES": "English"},
-            "MEMORY_BANK_EMBEDDER_LANGUAGES: must be ISO 639-1 codes",
-        ),
     ],
 )
 def test_the_start_ends_with_a_sentence(
