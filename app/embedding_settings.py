@@ -1,8 +1,11 @@
 """The settings of embedding models; a part of `Settings`, which reads them."""
 
 from enum import StrEnum
+from pathlib import Path
 
 from pydantic import BaseModel, Field, SecretStr
+
+from app.setting_types import LanguageCodes
 
 
 class EmbedderChoice(StrEnum):
@@ -11,7 +14,17 @@ class EmbedderChoice(StrEnum):
     AUTO = "auto"
     MINILM = "minilm"
     HTTP = "http"
+    ONNX = "onnx"
     HASH = "hash"
+
+
+class Pooling(StrEnum):
+    """Which states of a text's tokens make its vector."""
+
+    MEAN = "mean"
+    """The mean of all."""
+    CLS = "cls"
+    """That of the first token."""
 
 
 class EmbeddingSettings(BaseModel):
@@ -19,8 +32,34 @@ class EmbeddingSettings(BaseModel):
 
     embedder: EmbedderChoice = Field(
         EmbedderChoice.AUTO,
-        description="`minilm`, `http` (OpenAI-compatible), `hash` (lexical only), or `auto`: MiniLM"
-        " where it is installed.",
+        description="`minilm`, `http` (OpenAI-compatible), `onnx` (a folder of your own), `hash`"
+        " (lexical only), or `auto`: MiniLM where it is installed.",
+    )
+    embedder_folder: Path | None = Field(
+        None,
+        description="Folder of the embedder `onnx`, with `model.onnx` and `tokenizer.json`. Nothing"
+        " is fetched.",
+    )
+    embedder_pooling: Pooling = Field(
+        Pooling.MEAN,
+        description="Which states of the tokens make the vector of `onnx`: their `mean`, or that of"
+        " the first (`cls`); of no account where the graph pools by itself.",
+    )
+    embedder_max_tokens: int = Field(
+        256, ge=8, le=2_048, description="Tokens to which `onnx` cuts a text."
+    )
+    embedder_query_prefix: str = Field(
+        "", description="What `http` and `onnx` are given before a query, such as `query: `."
+    )
+    embedder_text_prefix: str = Field(
+        "",
+        description="What they are given before a text that is stored, such as `passage: `; another"
+        " one makes another model.",
+    )
+    embedder_languages: LanguageCodes | None = Field(
+        None,
+        description="Languages that the model of `http` or `onnx` understands, by ISO 639-1 codes"
+        " such as `en,de`; absent: all.",
     )
     embedder_threads: int = Field(
         2, ge=1, description="Threads that compute embeddings in one process."
@@ -51,6 +90,12 @@ class EmbeddingSettings(BaseModel):
     )
     embedding_previous_revision: str | None = Field(
         None, description="Its `embedding_revision`, where it had one."
+    )
+    embedding_previous_query_prefix: str = Field(
+        "", description="Its `embedder_query_prefix`, where it had one."
+    )
+    embedding_previous_text_prefix: str = Field(
+        "", description="Its `embedder_text_prefix`, where it had one."
     )
     embedding_query_seconds: float = Field(
         10,

@@ -75,7 +75,8 @@ async def open_resources(
     """
     models = open_models(settings)
     readers = open_readers(settings)
-    embedders = open_embedders(settings)
+    # In a thread: an operator's own model takes seconds to load.
+    embedders = await asyncio.to_thread(open_embedders, settings)
     db = Database(open_engine(database_url, settings))
     try:
         if isinstance(clock, FixedClock):

@@ -105,10 +105,10 @@ async def _warm(resources: Resources) -> None:
     Where that fails, what needs no model is served nevertheless.
     """
     embedder = resources.embedder
+    log.info("embedder.opened", model_id=embedder.model_id, understands=embedder.languages)
     try:
         await embedder.warm()
-        embedding = EngineEmbedding.of(resources)
-        await embedding.check_length(embedder.model_id, embedder.dimensions)
+        await EngineEmbedding.of(resources).check_length(embedder.model_id, embedder.dimensions)
         _keep_what_is_there()
     except Exception as error:  # noqa: BLE001 - the next use tries again, and says so to its caller
         log.error("embedder.warm_failed", error=describe(error))  # noqa: TRY400 - as in describe

@@ -1,14 +1,17 @@
 """The forms of settings that need more than a type."""
 
 import logging
+import re
 from typing import Annotated
 
 from pydantic import AfterValidator, BeforeValidator, Field, SecretStr
 from pydantic_core import PydanticCustomError, PydanticUseDefault
+from pydantic_settings import NoDecode
 
 DEFAULT_PORT = 8_000
 _LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _LEAST_KEY_CHARS = 16
+_LANGUAGE = re.compile(r"[a-z]{2,3}")
 
 
 def _level(given: str) -> str:
@@ -48,6 +51,23 @@ def _own_port(given: object) -> object:
     return given
 
 
+def _codes(given: object) -> object:
+    if not isinstance(given, str):
+        return given
+    # An empty one is none: compose hands on variables without a value.
+    found = [one.strip().lower() for one in given.split(",") if one.strip()]
+    wrong = next((one for one in found if _LANGUAGE.fullmatch(one) is None), None)
+    if wrong is not None:
+        raise PydanticCustomError(
+            "languages",
+            "must be ISO 639-1 codes with commas between them, such as en,de; got {given}.",
+            {"given": wrong},
+        )
+    return tuple(found) or None
+
+
+LanguageCodes = Annotated[tuple[str, ...] | None, NoDecode, BeforeValidator(_codes)]
+"""Languages, as a list of codes with commas between them."""
 LogLevel = Annotated[str, AfterValidator(_level)]
 """A level of `logging`, in any case."""
 AdminKey = Annotated[SecretStr, AfterValidator(_long_enough)]

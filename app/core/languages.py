@@ -76,3 +76,20 @@ _CONFIGURATIONS = {
     Language.TR: "turkish",
     Language.YI: "yiddish",
 }
+
+
+_WITHOUT_STEMS = {
+    "cs": "czech",
+    "he": "hebrew",
+    "ja": "japanese",
+    "ko": "korean",
+    "pl": "polish",
+    "th": "thai",
+    "vi": "vietnamese",
+    "zh": "chinese",
+}
+NAMES = {one.value: one.configuration for one in Language if one is not Language.SIMPLE}
+NAMES |= _WITHOUT_STEMS
+"""Names of languages by their ISO 639-1 codes: the configuration where there is one."""
+CODES = {name: code for code, name in NAMES.items()}
+"""The codes of languages by their names."""

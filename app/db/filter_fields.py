@@ -9,6 +9,7 @@ r"""The kinds of fields that filters compare: what each accepts, and its conditi
 | map entry (`labels.k`) | `=` `:` `!=`, `=~` `!~`; `:*` the key is there |
 | map (`labels`) | `:` has this key |
 | scope | as a map, and `=` `!=` with a JSON object as text: `scope="{\"user_id\": \"1\"}"` |
+| metadata entry (`metadata.k`) | see `metadata_filters` |
 | member (`topics.x`) | `=` `:` a list holds an object with this value; `!=` |
 
 `!=` and `!~` match where the value is missing. Comparisons of text heed case; a star in a value is
@@ -155,7 +156,7 @@ class IntegerField(Field):
     def condition(self, comparison: Comparison) -> Condition:
         text = comparison.value
         if _INTEGER.fullmatch(text) is None or int(text) > MAX_INT64:
-            raise _invalid_value(comparison, f"must be a whole number of 0 to {MAX_INT64}.")
+            raise invalid_value(comparison, f"must be a whole number of 0 to {MAX_INT64}.")
         number = literal(int(text), BigInteger())
         if comparison.operator is Operator.NOT_EQUAL:
             return self._column.is_distinct_from(number)
@@ -278,7 +279,18 @@ def _text_condition(column: Column, asked: Operator, value: str) -> Condition:
 
 def _check_name(comparison: Comparison, names: Collection[str]) -> None:
     if comparison.value not in names:
-        raise _invalid_value(comparison, f"must be one of {', '.join(names)}.")
+        raise invalid_value(comparison, f"must be one of {', '.join(names)}.")
+
+
+def read_moment(text: str) -> datetime:
+    """Read a moment of ISO 8601; without an offset it is of UTC.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if _NO_OFFSET.fullmatch(text):
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+    return parse_timestamp(text)
 
 
 def _moment(comparison: Comparison) -> datetime:
@@ -286,12 +298,9 @@ def _moment(comparison: Comparison) -> datetime:
     try:
         if _MICROSECONDS.fullmatch(text):
             return _EPOCH + timedelta(microseconds=int(text))
-        # Dates and moments without an offset are those of UTC.
-        if _NO_OFFSET.fullmatch(text):
-            return datetime.fromisoformat(text).replace(tzinfo=UTC)
-        return parse_timestamp(text)
+        return read_moment(text)
     except (ValueError, OverflowError):
-        raise _invalid_value(
+        raise invalid_value(
             comparison,
             'must be an ISO 8601 moment, like "2030-01-02T03:04:05Z" or "2030-01-02", or whole '
             "microseconds since 1970, in the years 1 to 9999.",
@@ -304,11 +313,12 @@ def _scope(comparison: Comparison) -> dict[str, str]:
     except InvalidArgument:
         scope = None
     if scope is None or not all(isinstance(value, str) for value in scope.values()):
-        raise _invalid_value(
+        raise invalid_value(
             comparison, r'must be a JSON object of texts, like "{\"user_id\": \"1\"}".'
         )
     return scope
 
 
-def _invalid_value(comparison: Comparison, description: str) -> InvalidArgument:
+def invalid_value(comparison: Comparison, description: str) -> InvalidArgument:
+    """Make the error for the value of a comparison. The value must not be repeated in it."""
     return invalid_filter(comparison.value_column, f"the value {description}")

@@ -72,9 +72,12 @@ class _Compiler:
 
     def _comparison(self, comparison: Comparison) -> Condition:
         field = self._field(comparison)
+        name = self._name(comparison)
+        if not field.operators:
+            raise invalid_filter(comparison.column, f'must name a key: {name}."key".')
         if comparison.operator not in field.operators:
             accepted = " ".join(sorted(field.operators))
-            raise invalid_filter(comparison.column, f"this field takes the operators {accepted}")
+            raise invalid_filter(comparison.column, f"{name} takes the operators {accepted}")
         if comparison.asks_for_presence and not field.takes_presence:
             raise invalid_filter(comparison.value_column, "this field does not take a bare *.")
         if comparison.operator in REGEX_OPERATORS:
@@ -92,9 +95,16 @@ class _Compiler:
             raise invalid_filter(comparison.column, f"accepts these fields: {accepted}.")
         return found
 
+    def _name(self, comparison: Comparison) -> str:
+        """Return the name of a field that there is, without the caller's key."""
+        path = ".".join(comparison.path)
+        return path if path in self._fields else f'{".".join(comparison.path[:-1])}."key"'
+
     def _described(self, name: str) -> str:
-        is_keyed = isinstance(self._fields[name], KeyedField)
-        return f'{name}, {name}."key"' if is_keyed else name
+        field = self._fields[name]
+        if not isinstance(field, KeyedField):
+            return name
+        return f'{name}, {name}."key"' if field.operators else f'{name}."key"'
 
     def _with_pattern(self, comparison: Comparison) -> Comparison:
         self._uses_regex = True

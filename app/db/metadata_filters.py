@@ -6,19 +6,43 @@ are stored in UTC in this very form, so their first 19 characters are their whol
 
 A value of another type than the filter's never matches; the negation of a filter matches whenever
 the filter does not, so also where the key is missing.
+
+As text, in a `filter`, a condition is `metadata.key` or `metadata."any key"`, an operator and a
+value:
+
+| Value | Is compared with | Operators |
+| --- | --- | --- |
+| a number without quotes | numbers | `=` `!=` `<` `<=` `>` `>=` |
+| `true`, `false` without quotes | truth values | `=` `!=` |
+| an ISO 8601 moment | moments; by `=` and `!=` also texts | `=` `!=` `<` `<=` `>` `>=` |
+| any other | texts | `=` `!=` |
+
+`!=` is the negation of `=`.
 """
 
+import math
 import operator
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from sqlalchemy import ColumnElement, Text, and_, collate, func, literal, or_, true
 from sqlalchemy.dialects.postgresql import JSONB
+from typing_extensions import override
 
 from app.core.errors import InvalidArgument
-from app.core.filtering.metadata import MetadataFilter, MetadataOperator
-from app.db.filter_fields import Column, Condition, is_not_true
+from app.core.filtering.metadata import MetadataFilter, MetadataOperator, MetadataValue
+from app.core.filtering.syntax import Comparison, Operator
+from app.db.filter_fields import (
+    Column,
+    Condition,
+    Field,
+    KeyedField,
+    invalid_value,
+    is_not_true,
+    read_moment,
+)
 
 FIELD = "filterGroups"
 
@@ -30,6 +54,80 @@ _ORDERINGS: dict[MetadataOperator, _Compare] = {
     MetadataOperator.GREATER_THAN: operator.gt,
     MetadataOperator.LESS_THAN: operator.lt,
 }
+
+_WRITTEN: dict[Operator, tuple[MetadataOperator, ...]] = {
+    Operator.EQUAL: (MetadataOperator.EQUAL,),
+    Operator.NOT_EQUAL: (MetadataOperator.EQUAL,),
+    Operator.LESS: (MetadataOperator.LESS_THAN,),
+    Operator.LESS_OR_EQUAL: (MetadataOperator.LESS_THAN, MetadataOperator.EQUAL),
+    Operator.GREATER: (MetadataOperator.GREATER_THAN,),
+    Operator.GREATER_OR_EQUAL: (MetadataOperator.GREATER_THAN, MetadataOperator.EQUAL),
+}
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_TRUTHS = {"true": True, "false": False}
+
+
+class MetadataField(KeyedField):
+    """A column of metadata; it is compared key by key."""
+
+    operators = frozenset()
+
+    def __init__(self, column: Column) -> None:
+        self._column = column
+
+    @override
+    def at(self, key: str) -> Field:
+        return _MetadataEntry(self._column, key)
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        raise AssertionError("Metadata have no operators.")
+
+
+class _MetadataEntry(Field):
+    """One key of the metadata."""
+
+    operators = frozenset(_WRITTEN)
+
+    def __init__(self, column: Column, key: str) -> None:
+        self._column = column
+        self._key = key
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        condition = or_(
+            *(
+                _condition(self._column, MetadataFilter(self._key, asked, value), "")
+                for value in _values(comparison)
+                for asked in _WRITTEN[comparison.operator]
+            )
+        )
+        return is_not_true(condition) if comparison.operator is Operator.NOT_EQUAL else condition
+
+
+def _values(comparison: Comparison) -> Sequence[MetadataValue]:
+    """Return the values that the text of one may stand for.
+
+    Raises:
+        InvalidArgument: the operator orders, and the value is neither a number nor a moment.
+    """
+    text, is_bare = comparison.value, not comparison.is_quoted
+    if is_bare and _NUMBER.fullmatch(text) and math.isfinite(float(text)):
+        return [float(text)]
+    is_equality = comparison.operator in {Operator.EQUAL, Operator.NOT_EQUAL}
+    if is_bare and is_equality and text in _TRUTHS:
+        return [_TRUTHS[text]]
+    texts = [text] if is_equality else []
+    try:
+        return [read_moment(text), *texts]
+    except (ValueError, OverflowError):
+        if is_equality:
+            return texts
+    raise invalid_value(
+        comparison,
+        "must be a number without quotes or an ISO 8601 moment; texts and truth values take = and"
+        " != alone.",
+    )
 
 
 def metadata_clause(column: Column, groups: Sequence[Sequence[MetadataFilter]]) -> Condition:

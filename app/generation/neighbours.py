@@ -78,7 +78,7 @@ class Neighbourhood:
         Must not be called inside a transaction.
         """
         facts = [one.fact for one in candidates]
-        vectors = await self.embedding.facts(self.engine.engine, facts)
+        vectors = await self.embedding.vectors(self.engine.engine, facts)
         found = await self._near_by_vectors([vectors[one] for one in facts]) if vectors else None
         near = await self._near_by_words(facts) if found is None else found
         if any(one.forget and is_everything(one.fact) for one in candidates):
@@ -100,7 +100,7 @@ class Neighbourhood:
         new job ends is often far. Must not be called inside a transaction.
         """
         facts = [one.fact for one in candidates]
-        vectors = await self.embedding.facts(self.engine.engine, facts)
+        vectors = await self.embedding.vectors(self.engine.engine, facts)
         found: list[NearMemories] = []
         for at in range(0, len(candidates), _CANDIDATES_PER_READ):
             model_id = next(iter(vectors.values())).model_id if vectors else None

@@ -142,10 +142,10 @@ class Generation:
         for attempt in range(1, _MAX_PLANS + 1):
             planned = await self._planned(candidates, found, consolidation)
             planned = await self._with_fields(planned, extracted.values, found)
-            vectors = await self.scope.embedding.facts(
-                self.task.engine.engine,
-                [change.fact for change in planned.changes if change.fact is not None],
-            )
+            facts = [change.fact for change in planned.changes if change.fact is not None]
+            embedding = self.scope.embedding
+            embed = embedding.vectors if self.task.request.validate_only else embedding.facts
+            vectors = await embed(self.task.engine.engine, facts)
             try:
                 await self._apply(planned, vectors, _Told.of(found, extracted, planned))
             except Aborted as aborted:

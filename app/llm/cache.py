@@ -23,6 +23,8 @@ class CachedEmbedder(ManagedEmbedder):
         self.dimensions = inner.dimensions
         self.lexical_only = inner.lexical_only
         self.is_local = inner.is_local
+        self.covers = inner.covers
+        self.prefixes = inner.prefixes
         self._inner = inner
         self._entries = entries
         self._kept: OrderedDict[bytes, Vectors] = OrderedDict()

@@ -8,7 +8,8 @@ Source: https://platform.openai.com/docs/api-reference/embeddings/create.
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from hashlib import sha256
 
 import httpx2
 import numpy as np
@@ -20,7 +21,7 @@ from app.core.guard import refuse_inside_transaction
 from app.llm import aside, words
 from app.llm.http import ReplyUnread, glimpsed, open_client, retry_after_seconds
 from app.llm.managed import ManagedEmbedder
-from app.llm.ports import Vectors
+from app.llm.ports import Prefixes, Vectors
 from app.llm.provider import Provider, RequestFailed, Target, Unread
 from app.llm.words import Request
 from app.settings import Settings
@@ -52,6 +53,8 @@ class EmbeddingServer:
         model: the name by which the server knows the model.
         key: the API key, where it takes one.
         revision: tells apart what the server gives under the same name at different times.
+        prefixes: what the model is to find before a text.
+        covers: the languages that the model understands, where that is known.
         settings: what the names of its settings begin with.
     """
 
@@ -59,6 +62,8 @@ class EmbeddingServer:
     model: str
     key: SecretStr | None = None
     revision: str | None = None
+    prefixes: Prefixes = field(default_factory=Prefixes)
+    covers: tuple[str, ...] | None = None
     settings: str = "MEMORY_BANK_EMBEDDING"
 
     @property
@@ -69,7 +74,8 @@ class EmbeddingServer:
     @property
     def model_id(self) -> str:
         """The id of the model in this service."""
-        return f"http:{self.model}" + (f"@{self.revision}" if self.revision else "")
+        revision = f"@{self.revision}" if self.revision else ""
+        return f"http:{self.model}{revision}{_mark(self.prefixes.text)}"
 
 
 class HttpEmbedder(ManagedEmbedder):
@@ -79,6 +85,8 @@ class HttpEmbedder(ManagedEmbedder):
 
     def __init__(self, settings: Settings, server: EmbeddingServer) -> None:
         self.model_id = server.model_id
+        self.prefixes = server.prefixes
+        self.covers = server.covers
         self.dimensions = 0
         self._was_warmed = False
         self._model = server.model
@@ -148,6 +156,11 @@ class HttpEmbedder(ManagedEmbedder):
             said = await aside.done(sum(map(len, texts)), words.read, glimpse.head, request)
             raise RequestFailed(response.status_code, asked_for, said)
         return response.content
+
+
+def _mark(prefix: str) -> str:
+    """Return what tells a model apart by whose prefix texts have other vectors."""
+    return f"#{sha256(prefix.encode()).hexdigest()[:8]}" if prefix else ""
 
 
 def _vectors(body: bytes, count: int) -> Vectors:

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from typing_extensions import override
 
+from app.llm.managed import understood
 from app.llm.ports import Vectors
 from app.llm.threaded import ThreadedEmbedder
 
@@ -36,6 +37,7 @@ class MiniLmEmbedder(ThreadedEmbedder):
     model_id = "all-MiniLM-L6-v2/fp32"
     dimensions = 384
     lexical_only = False
+    covers = ("en",)
 
     def __init__(self, threads: int) -> None:
         super().__init__(threads)
@@ -45,8 +47,7 @@ class MiniLmEmbedder(ThreadedEmbedder):
     @property
     @override
     def languages(self) -> str:
-        name = self.model_id.partition("/")[0]
-        return f"English ({name}); in other languages they find mainly by words"
+        return understood(self.covers, self.model_id.partition("/")[0])
 
     @property
     @override

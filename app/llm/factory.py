@@ -7,12 +7,13 @@ from app.llm.cache import CachedEmbedder
 from app.llm.embed_hash import HashEmbedder
 from app.llm.embed_http import EmbeddingServer, HttpEmbedder
 from app.llm.embed_minilm import MiniLmEmbedder, missing_packages
+from app.llm.embed_onnx import OnnxEmbedder
 from app.llm.embedders import Embedders
 from app.llm.http import open_client
 from app.llm.managed import ManagedEmbedder
 from app.llm.models import TextModels
 from app.llm.names import ADDRESSES, NO_KEY, ModelName, ModelSetupError
-from app.llm.ports import TextModel
+from app.llm.ports import Prefixes, TextModel
 from app.llm.provider import Provider, Target
 from app.llm.readers import Reader, Readers
 from app.llm.remote import RemoteTextModel
@@ -29,11 +30,13 @@ _ON_THIS_MACHINE = "ollama"
 
 
 def open_embedder(settings: Settings) -> ManagedEmbedder:
-    """Open the embedder of the settings, behind a cache. Quick: the model loads on `warm`.
+    """Open the embedder of the settings, behind a cache.
+
+    Quick, since the model loads on `warm`; but an operator's own files are read and tried here.
 
     Raises:
-        ModelSetupError: MiniLM is asked for by name and is not installed, or the embedder `http`
-            has no address or no model.
+        ModelSetupError: MiniLM is asked for by name and is not installed, the embedder `http`
+            has no address or no model, or the files of `onnx` are no model.
     """
     return _opened(_choose(settings), settings)
 
@@ -79,12 +82,14 @@ def _choose(settings: Settings) -> ManagedEmbedder:
     if settings.embedder is EmbedderChoice.HASH:
         return HashEmbedder(settings.embedder_threads)
     missing = missing_packages()
+    if not missing and settings.embedder is EmbedderChoice.ONNX:
+        return OnnxEmbedder(settings)
     if not missing:
         return MiniLmEmbedder(settings.embedder_threads)
-    if settings.embedder is EmbedderChoice.MINILM:
+    if settings.embedder is not EmbedderChoice.AUTO:
         raise ModelSetupError(
-            f"The embedder minilm needs packages that are not installed: {', '.join(missing)}."
-            " Install them, or set MEMORY_BANK_EMBEDDER to auto or hash."
+            f"The embedder {settings.embedder} needs packages that are not installed:"
+            f" {', '.join(missing)}. Install them, or set MEMORY_BANK_EMBEDDER to auto or hash."
         )
     return HashEmbedder(settings.embedder_threads)
 
@@ -101,6 +106,8 @@ def _open_http(settings: Settings) -> ManagedEmbedder:
         settings.embedding_model,
         settings.embedding_key,
         settings.embedding_revision,
+        Prefixes(settings.embedder_query_prefix, settings.embedder_text_prefix),
+        settings.embedder_languages,
     )
     return HttpEmbedder(settings, server)
 
@@ -120,7 +127,8 @@ def _open_previous(settings: Settings, model: str) -> ManagedEmbedder:
         model,
         key,
         settings.embedding_previous_revision,
-        "MEMORY_BANK_EMBEDDING_PREVIOUS",
+        Prefixes(settings.embedding_previous_query_prefix, settings.embedding_previous_text_prefix),
+        settings="MEMORY_BANK_EMBEDDING_PREVIOUS",
     )
     return HttpEmbedder(settings, server)
 

@@ -12,24 +12,28 @@ os.putenv("ORT_DISABLE_TELEMETRY", "1")
 
 import onnxruntime as ort  # type: ignore[import-untyped]  # ships no types
 
-_ERROR = 3
+# An error is raised anyway.
+_FATAL = 4
 _FOLDER = "session.model_external_initializers_file_folder_path"
-ort.set_default_logger_severity(_ERROR)
+ort.set_default_logger_severity(_FATAL)
 # For the builds that ask the system, not the environment (Windows).
 ort.disable_telemetry_events()
 
 
-def open_session(graph: bytes, folder: Path) -> ort.InferenceSession:
+def open_session(graph: bytes | Path, folder: Path) -> ort.InferenceSession:
     """Open a session that computes in the calling thread.
 
-    The weights that the graph names lie in files of `folder`. They are mapped, not copied, as they
-    would be if they were handed over as values.
+    Args:
+        graph: itself, or the file that has it.
+        folder: where the files lie with the weights that the graph names. They are mapped, not
+            copied, as they would be if they were handed over as values.
     """
     options = ort.SessionOptions()
-    options.log_severity_level = _ERROR
+    options.log_severity_level = _FATAL
     # The embedder's threads are the parallelism; more beneath them would fight over the cores.
     options.intra_op_num_threads = options.inter_op_num_threads = 1
     # Both only ever grow when every batch has another shape.
     options.enable_cpu_mem_arena = options.enable_mem_pattern = False
     options.add_session_config_entry(_FOLDER, str(folder))
-    return ort.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
+    source = str(graph) if isinstance(graph, Path) else graph
+    return ort.InferenceSession(source, options, providers=["CPUExecutionProvider"])

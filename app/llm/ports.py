@@ -12,6 +12,19 @@ Vectors = NDArray[np.float32]
 """n rows of `dimensions` floats, each of unit length (Euclidean)."""
 
 
+@dataclass(frozen=True)
+class Prefixes:
+    """What a model is to find before a text, by the part that the text plays.
+
+    Attributes:
+        query: before what is searched for.
+        text: before what is stored, and found.
+    """
+
+    query: str = ""
+    text: str = ""
+
+
 class Embedder(Protocol):
     """Turns texts into vectors whose Euclidean distance says how near their meanings are."""
 
@@ -20,6 +33,8 @@ class Embedder(Protocol):
     dimensions: int
     lexical_only: bool
     """True when the vectors know words but no meaning."""
+    prefixes: Prefixes = Prefixes()
+    """For whoever knows which part a text plays to put before it; `embed` takes it as it stands."""
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, in order. Does not block the event loop.

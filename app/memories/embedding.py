@@ -23,7 +23,9 @@ from app.engines import repository as engines
 from app.engines.repository import check_length
 from app.engines.tables import EngineRow
 from app.llm.embedders import Embedders
+from app.llm.managed import ManagedEmbedder
 from app.llm.ports import Vectors
+from app.memories.uncovered import UncoveredLanguages
 from app.memories.vectors import Vector
 from app.resources import Resources
 
@@ -42,12 +44,14 @@ class EmbeddedQuery:
         vector: of unit length; None: there is none, and `trouble` says why.
         is_lexical_only: whether the vectors know words but no meaning.
         trouble: why there is no vector; a search can still go by words.
+        is_unsuited: whether the query is in a language that the model does not understand.
     """
 
     model_id: str
     vector: Vectors | None
     is_lexical_only: bool = False
     trouble: Reason | None = None
+    is_unsuited: bool = False
 
 
 @dataclass(frozen=True)
@@ -58,11 +62,17 @@ class EngineEmbedding:
     embedders: Embedders
     query_seconds: float
     """How long a search may wait."""
+    uncovered: UncoveredLanguages
 
     @classmethod
     def of(cls, resources: Resources) -> "EngineEmbedding":
         """Build it from the process's resources."""
-        return cls(resources.db, resources.embedders, resources.settings.embedding_query_seconds)
+        return cls(
+            resources.db,
+            resources.embedders,
+            resources.settings.embedding_query_seconds,
+            UncoveredLanguages.of(resources),
+        )
 
     async def fact(self, engine_id: int, fact: str | None) -> Vector | None:
         """Return the vector of a fact, as `facts` does, if there is one."""
@@ -72,6 +82,20 @@ class EngineEmbedding:
         return (await self.facts(engine_id, [fact], self.query_seconds)).get(fact)
 
     async def facts(
+        self, engine_id: int, facts: Sequence[str], seconds: float | None = None
+    ) -> dict[str, Vector]:
+        """Return the vector of each fact that becomes a memory's, as `vectors`.
+
+        Raises:
+            ServiceError: as `vectors`.
+        """
+        if not facts:
+            return {}
+        model_id = await self._serving(engine_id)
+        self.uncovered.note(engine_id, self.embedders.find(model_id), facts)
+        return await self.vectors(engine_id, facts, seconds)
+
+    async def vectors(
         self, engine_id: int, facts: Sequence[str], seconds: float | None = None
     ) -> dict[str, Vector]:
         """Return the vector of each fact; none at all while the model cannot be asked.
@@ -105,37 +129,56 @@ class EngineEmbedding:
         model_id = await self._serving(engine_id)
         embedder = self.embedders.find(model_id)
         is_lexical = embedder is not None and embedder.lexical_only
+        is_unsuited = embedder is not None and embedder.foreign_language(text) is not None
         try:
             async with asyncio.timeout(self.query_seconds):
-                (vector,) = await self.embedded(model_id, [text])
+                vector = await self.embedded_query(model_id, text)
         except TimeoutError:
             trouble = Reason.MODEL_TIMEOUT
         except ServiceError as error:
             trouble = error.reason
         else:
-            return EmbeddedQuery(model_id, vector, is_lexical)
+            return EmbeddedQuery(model_id, vector, is_lexical, is_unsuited=is_unsuited)
         log.warning("embedding.query_failed", model_id=model_id, reason=trouble)
-        return EmbeddedQuery(model_id, None, is_lexical, trouble)
+        return EmbeddedQuery(model_id, None, is_lexical, trouble, is_unsuited)
 
     def serving(self, engine: EngineRow) -> str:
         """Return the id of the model that serves an engine as it was just read, and remember it."""
         return self.embedders.serving(engine.engine_id, engine.embedding_model)
 
     async def embedded(self, model_id: str, texts: Sequence[str]) -> Vectors:
-        """Return one unit vector per text by a model, in order.
+        """Return one unit vector per text that is stored, by a model, in order.
 
         Raises:
             Unavailable: the model is not open here, or away; `AWAY` has what else may pass.
             FailedPrecondition: the model refuses, or its vectors have another length than before.
             BadGateway: what it sends are no vectors.
         """
+        embedder = self._open(model_id)
+        return await self._embedded(embedder, [embedder.prefixes.text + one for one in texts])
+
+    async def embedded_query(self, model_id: str, text: str) -> Vectors:
+        """Return the unit vector of what is searched for, by a model.
+
+        Raises:
+            ServiceError: as `embedded`.
+        """
+        embedder = self._open(model_id)
+        vectors = await self._embedded(embedder, [embedder.prefixes.query + text])
+        found: Vectors = vectors[0]
+        return found
+
+    def _open(self, model_id: str) -> ManagedEmbedder:
         embedder = self.embedders.find(model_id)
         if embedder is None:
             raise Unavailable(
                 f"The embedding model {model_id} is not open here.", Reason.MODEL_UNAVAILABLE
             )
+        return embedder
+
+    async def _embedded(self, embedder: ManagedEmbedder, texts: Sequence[str]) -> Vectors:
         vectors = await embedder.embed(texts)
-        await self.check_length(model_id, embedder.dimensions)
+        await self.check_length(embedder.model_id, embedder.dimensions)
         return vectors
 
     async def check_length(self, model_id: str, dimensions: int) -> None:

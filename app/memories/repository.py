@@ -36,7 +36,7 @@ from app.db.clock import DatabaseTime
 from app.db.conditions import check_scope, condition_on
 from app.db.filter_fields import MemberField, ScopeField, TextField, TimestampField
 from app.db.filters import Fields
-from app.db.metadata_filters import metadata_clause
+from app.db.metadata_filters import MetadataField, metadata_clause
 from app.db.pages import Slice, sliced
 from app.db.session import Session
 from app.engines.config import ManagedTopic
@@ -70,6 +70,7 @@ FILTER_FIELDS: Fields = {
     "scope": ScopeField(MemoryRow.scope, _has_scope),
     **_COLUMNS,
     **_TOPICS,
+    "metadata": MetadataField(MemoryRow.user_metadata),
 }
 """What the filters of list, retrieve and purge may name."""
 

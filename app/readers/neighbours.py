@@ -52,12 +52,10 @@ async def _embedded(resources: Resources, model_id: str, query: str) -> Vectors 
     embedding = EngineEmbedding.of(resources)
     try:
         async with asyncio.timeout(embedding.query_seconds):
-            found: Vectors = (await embedding.embedded(model_id, [query]))[0]
+            return await embedding.embedded_query(model_id, query)
     except TimeoutError:
         trouble = Reason.MODEL_TIMEOUT
     except ServiceError as error:
         trouble = error.reason
-    else:
-        return found
     log.warning("task_query.not_embedded", model_id=model_id, reason=trouble)
     return None

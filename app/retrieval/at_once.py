@@ -13,8 +13,12 @@ from app.retrieval.candidates import Wanted
 from app.retrieval.lookups import LargerScopes
 from app.retrieval.nearest import ScopeQuery, Vector
 from app.retrieval.ranking import Candidate, Statistics, rank
-from app.retrieval.search import Found, found_by_everything, strangers_last
-from app.settings import Ranking
+from app.retrieval.search import (
+    Found,
+    found_by_distance,
+    found_by_everything,
+    strangers_last,
+)
 
 
 @dataclass(frozen=True)
@@ -39,7 +43,7 @@ class SearchAtOnce:
         if rows is None:
             return None
         return [
-            Found(rows[memory_id], distance, Ranking.VECTOR, vector_distance=distance)
+            found_by_distance(rows[memory_id], distance, self.embedded)
             for memory_id, distance in near.items()
         ]
 
@@ -54,10 +58,8 @@ class SearchAtOnce:
         rows = await self._told(best)
         if rows is None:
             return None
-        is_away = embedded.vector is None
         return [
-            found_by_everything(rows[memory_id], one, is_away=is_away)
-            for memory_id, one in best.items()
+            found_by_everything(rows[memory_id], one, embedded) for memory_id, one in best.items()
         ]
 
     async def _candidates(self, wanted: Wanted) -> tuple[Statistics, list[Candidate]]:

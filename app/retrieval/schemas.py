@@ -83,6 +83,11 @@ class Explanation(WireModel):
         None,
         description="True: the model could not embed the query, so words and signals alone count.",
     )
+    vectors_unsuited: bool | None = Field(
+        None,
+        description="True: the query is in a language that the model of the vectors is not known to"
+        " understand; they count as ever, and words find more.",
+    )
     vector_distance: float | None = Field(
         None, description="Euclidean distance of the embeddings, 0 to 2, where both were compared."
     )

@@ -33,6 +33,7 @@ class Found:
     vector_distance: float | None = None
     lexical_score: float | None = None
     signals: Mapping[str, float] | None = None
+    vectors_unsuited: bool | None = None
 
 
 @dataclass(frozen=True)
@@ -61,10 +62,7 @@ class Search:
         found = await nearest.find_nearest(
             self.session, self.query, model_id, vector, self.count, index=self.index
         )
-        return [
-            Found(row, distance, Ranking.VECTOR, vector_distance=distance)
-            for row, distance in found
-        ]
+        return [found_by_distance(row, distance, self.embedded) for row, distance in found]
 
     async def by_everything(self, text: str, asked: Asked) -> list[Found]:
         """Return the best memories by meaning, words and signals: as many as there are."""
@@ -76,11 +74,7 @@ class Search:
         ranked = strangers_last(candidates, ordered)[: self.count]
         ids = [one.candidate.memory_id for one in ranked]
         rows = await repository.find_by_ids(self.session, self.query, ids)
-        is_away = embedded.vector is None
-        return [
-            found_by_everything(rows[one.candidate.memory_id], one, is_away=is_away)
-            for one in ranked
-        ]
+        return [found_by_everything(rows[one.candidate.memory_id], one, embedded) for one in ranked]
 
 
 def strangers_last(candidates: Sequence[Candidate], ranked: Sequence[Ranked]) -> list[Ranked]:
@@ -102,13 +96,29 @@ def _is_stranger(one: Ranked) -> bool:
     return not (has_words or one.parts["subject"] or one.parts["time"] or one.distance == 0)
 
 
-def found_by_everything(row: MemoryRow | StoredMemory, one: Ranked, *, is_away: bool) -> Found:
-    """Return a memory in its place; `is_away` says whether the query has no vector."""
+def found_by_distance(
+    row: MemoryRow | StoredMemory, distance: float, embedded: EmbeddedQuery
+) -> Found:
+    """Return a memory in its place by the distance of the vectors alone."""
+    return Found(
+        row,
+        distance,
+        Ranking.VECTOR,
+        vector_distance=distance,
+        vectors_unsuited=embedded.is_unsuited or None,
+    )
+
+
+def found_by_everything(
+    row: MemoryRow | StoredMemory, one: Ranked, embedded: EmbeddedQuery
+) -> Found:
+    """Return a memory in its place by all signals."""
     return Found(
         row,
         one.distance,
         Ranking.HYBRID,
-        vectors_unavailable=is_away,
+        vectors_unavailable=embedded.vector is None,
+        vectors_unsuited=embedded.is_unsuited or None,
         vector_distance=one.candidate.distance,
         lexical_score=one.parts["words"],
         signals=one.parts,
@@ -129,6 +139,7 @@ def _explanation(found: Found) -> Explanation:
     return Explanation(
         ranking=found.ranking,
         vectors_unavailable=found.vectors_unavailable,
+        vectors_unsuited=found.vectors_unsuited,
         vector_distance=found.vector_distance,
         lexical_score=found.lexical_score,
         signals=found.signals and {camel_name(name): part for name, part in found.signals.items()},

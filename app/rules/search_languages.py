@@ -5,6 +5,7 @@ A language is told by the commonest words of it that carry no content, else by i
 
 import re
 from collections import Counter
+from collections.abc import Set as AbstractSet
 
 UNKNOWN = "simple"
 """The configuration that takes every word as it is."""
@@ -57,18 +58,27 @@ _TELLING = {
     "czech": "já můj jsem mám se není a v na z to že je do od po pro jsou byl ale také jak když",
     "vietnamese": "tôi của và là không có cho với trong này đã",
 }
-_WITHOUT = frozenset({"polish", "czech", "vietnamese"})
+_WITHOUT = frozenset(
+    {"polish", "czech", "vietnamese", "chinese", "japanese", "korean", "hebrew", "thai"}
+)
+_LEAST_WORDS = 3
+"""Words that tell a language in Latin letters beyond doubt."""
 _LANGUAGES: dict[str, tuple[str, ...]] = {}
 for _language, _words in _TELLING.items():
     for _word in _words.split():
         _LANGUAGES[_word] = (*_LANGUAGES.get(_word, ()), _language)
 
-# The letters of others that use the script, for whom Postgres has nothing.
+# The letters of a script, the language that they are taken for, letters that only others have who
+# use it, and the language which these tell.
 _SCRIPTS = (
-    (re.compile("[\u0400-\u04ff]"), "russian", re.compile("[ґєіїјљњћђџқңғүұһөәў]", re.IGNORECASE)),
-    (re.compile("[\u0370-\u03ff\u1f00-\u1fff]"), "greek", None),
-    (re.compile("[\u0600-\u06ff]"), "arabic", re.compile("[پچژگٹڈڑے]")),
-    (re.compile("[\u0900-\u097f]"), "hindi", None),
+    ("[\u0400-\u04ff]", "russian", "[ґєіїјљњћђџқңғүұһөәў]", UNKNOWN),
+    ("[\u0370-\u03ff\u1f00-\u1fff]", "greek", None, UNKNOWN),
+    ("[\u0600-\u06ff]", "arabic", "[پچژگٹڈڑے]", UNKNOWN),
+    ("[\u0900-\u097f]", "hindi", None, UNKNOWN),
+    ("[\u3040-\u30ff\u4e00-\u9fff]", "chinese", "[\u3040-\u30ff]", "japanese"),
+    ("[\uac00-\ud7a3]", "korean", None, UNKNOWN),
+    ("[\u0590-\u05ff]", "hebrew", None, UNKNOWN),
+    ("[\u0e00-\u0e7f]", "thai", None, UNKNOWN),
 )
 
 
@@ -80,15 +90,29 @@ def configuration_of(text: str) -> str:
     """
     read = text[:_READ_CHARS]
     if not read.isascii() and (script := _of_script(read)):
-        return script
+        return UNKNOWN if script in _WITHOUT else script
     words = _WORD.findall(read.lower())
-    found = Counter(language for word in words for language in _LANGUAGES.get(word, ()))
+    found = _told(words)
     if found:
-        # The first of equals, in the order of `_TELLING`.
-        most = max(found.values())
-        best = next(language for language in _TELLING if found[language] == most)
+        best = _best(found)
         return UNKNOWN if best in _WITHOUT else best
     return "english" if words and read.isascii() else UNKNOWN
+
+
+def foreign_language(text: str, known: AbstractSet[str]) -> str | None:
+    """Return the language of a text, by its English name, if it is none of those that are known.
+
+    In doubt there is none: fewer than three words tell it, or as many tell one that is known.
+    """
+    read = text[:_READ_CHARS]
+    if not read.isascii() and (script := _of_script(read)):
+        return None if script in {UNKNOWN, *known} else script
+    found = _told(_WORD.findall(read.lower()))
+    if not found:
+        return None
+    best = _best(found)
+    rival = max((found[language] for language in known), default=0)
+    return best if found[best] >= _LEAST_WORDS and found[best] > rival else None
 
 
 def is_function_word(word: str) -> bool:
@@ -96,9 +120,22 @@ def is_function_word(word: str) -> bool:
     return word in _LANGUAGES
 
 
+def _told(words: list[str]) -> Counter[str]:
+    """Count the words that tell each language."""
+    return Counter(language for word in words for language in _LANGUAGES.get(word, ()))
+
+
+def _best(found: Counter[str]) -> str:
+    """Return the language that most words tell; the first of equals, in the order of `_TELLING`."""
+    most = max(found.values())
+    return next(language for language in _TELLING if found[language] == most)
+
+
 def _of_script(text: str) -> str | None:
-    """Return the configuration of a text that is mainly in a script other than the Latin."""
-    for letters, language, others in _SCRIPTS:
-        if len(letters.findall(text)) * 2 > sum(map(str.isalpha, text)):
-            return UNKNOWN if others and others.search(text) else language
+    """Return the language of a text that is mainly in a script other than the Latin, if any."""
+    count = sum(map(str.isalpha, text))
+    for letters, language, others, other in _SCRIPTS:
+        if len(re.findall(letters, text)) * 2 > count:
+            has_others = others is not None and re.search(others, text, re.IGNORECASE)
+            return other if has_others else language
     return None

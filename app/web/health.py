@@ -47,7 +47,12 @@ async def get_readiness(resources: ProcessResources) -> Health:
     model = resources.embedder.model_id
     note = " (lexical only)" if resources.embedder.lexical_only else ""
     # `model` is the embedder's, too: there was no other when it got its name.
-    told = {"embedder": model + note, "model": model + note, "writer": resources.models.writer}
+    told = {
+        "embedder": model + note,
+        "languages": resources.embedder.languages,
+        "model": model + note,
+        "writer": resources.models.writer,
+    }
     return Health(status=_READY, checks={**checks, **_clock_check(resources), **told})
 
 

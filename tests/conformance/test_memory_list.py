@@ -120,6 +120,15 @@ def test_a_filter_keeps_what_matches(filled: Bank, text: str, expected: list[str
     assert filled.listed_facts(filter=text) == expected
 
 
+def test_a_filter_by_metadata_is_passed_through(bank: Bank) -> None:
+    price = {"price": {"double_value": 2}, "k.x": {"string_value": "v"}}
+    bank.create(TEA, ANN, metadata=price)
+    bank.create(NUTS, ANN, metadata={"price": {"double_value": 9.5}})
+    assert bank.listed_facts(filter='metadata."k.x"="v"') == [TEA]
+    assert bank.listed_facts(filter="metadata.price>2") == [NUTS]
+    assert bank.listed_facts(filter="metadata.price!=2", page_size=1) == [NUTS]
+
+
 def test_a_filter_holds_over_pages(filled: Bank) -> None:
     text = r'scope="{\"user_id\": \"ann\"}"'
     found = filled.listed_facts(filter=text, order_by="create_time", page_size=1)

@@ -14,6 +14,11 @@ import pytest
         ({"MEMORY_BANK_MODEL": "gpt-5-mini"}, "MEMORY_BANK_MODEL is 'gpt-5-mini'"),
         ({"MEMORY_BANK_MODEL": "openai:gpt-5-mini"}, "needs an API key"),
         ({"MEMORY_BANK_EMBEDDER": "http"}, "The embedder http needs"),
+        ({"MEMORY_BANK_EMBEDDER": "onnx"}, "The embedder onnx needs MEMORY_BANK_EMBEDDER_FOLDER"),
+        (
+            {"MEMORY_BANK_EMBEDDER": "onnx", "MEMORY_BANK_EMBEDDER_FOLDER": "."},
+            "must be a folder with model.onnx and tokenizer.json; /",
+        ),
     ],
 )
 def test_the_start_ends_with_a_sentence(

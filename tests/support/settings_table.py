@@ -21,7 +21,7 @@ def settings_table() -> str:
 
 def _shown(default: object) -> str:
     match default:
-        case None:
+        case None | "":
             return ""
         case bool():
             return f"`{str(default).lower()}`"

@@ -61,6 +61,7 @@ async def test_what_is_ready_says_of_what_it_consists(client: httpx.AsyncClient)
             "schema": "ok",
             "writes": "ok",
             "embedder": "scripted/1",
+            "languages": "what its model does (scripted/1)",
             "model": "scripted/1",
             "writer": "builtin-rules/2",
         },

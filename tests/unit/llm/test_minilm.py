@@ -16,7 +16,8 @@ from tokenizers import Tokenizer
 from app.llm import embed_minilm
 from app.llm.embed_minilm import MiniLmEmbedder, weights_folder
 from app.llm.minilm_graph import GraphBuilder
-from app.llm.minilm_model import MAX_TOKENS, MiniLmModel, _passes
+from app.llm.minilm_model import MAX_TOKENS, MiniLmModel
+from app.llm.onnx_encoder import passes as passes_of
 
 Array = NDArray[np.float64]
 
@@ -171,7 +172,7 @@ async def test_it_is_not_ready_before_it_is_loaded_and_loads_once() -> None:
     ],
 )
 def test_passes_hold_texts_of_similar_length(lengths: list[int], passes: list[list[int]]) -> None:
-    assert list(_passes(lengths)) == passes
+    assert list(passes_of(lengths)) == passes
 
 
 async def test_loading_without_the_weights_names_their_package(

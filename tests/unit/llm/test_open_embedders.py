@@ -5,6 +5,7 @@ import pytest
 from app.llm.embedders import Embedders
 from app.llm.factory import embedders_with, open_embedders
 from app.llm.names import ModelSetupError
+from app.llm.ports import Prefixes
 from app.llm.scripted import ScriptedEmbedder
 from app.settings import Settings
 from tests.support.model_server import ModelServer
@@ -71,6 +72,26 @@ async def test_another_address_is_not_told_the_key(server: ModelServer) -> None:
     await found.close()
 
     assert "authorization" not in server.seen[0].headers
+
+
+async def test_a_former_model_keeps_its_prefixes(server: ModelServer) -> None:
+    given = {"embedding_previous_model": "former", "embedding_previous_query_prefix": "query: "}
+    now = {"embedder_query_prefix": "q ", "embedder_text_prefix": "t "}
+    plain = open_embedders(settings(server, **given))
+    found = open_embedders(settings(server, **given, **now, embedding_previous_text_prefix="p: "))
+    former = next(one for one in found.model_ids if one.startswith("http:former"))
+
+    # A prefix of texts makes another model; one of queries does not.
+    assert plain.current.model_id == "http:next"
+    assert plain.find("http:former") is not None
+    assert found.current.model_id not in {"http:next", "http:former"}
+    assert former != "http:former"
+    assert found.current.prefixes == Prefixes("q ", "t ")
+    embedder = found.find(former)
+    assert embedder is not None
+    assert embedder.prefixes == Prefixes("query: ", "p: ")
+    await plain.close()
+    await found.close()
 
 
 @pytest.mark.parametrize("url", [None, "localhost/v1"])

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.core.languages import Language
-from app.rules.search_languages import configuration_of, is_function_word
+from app.rules.search_languages import configuration_of, foreign_language, is_function_word
 
 CONFIGURATIONS = {language.configuration for language in Language}
 
@@ -61,6 +61,38 @@ def test_a_language_without_stems_is_searched_as_it_is_written(text: str) -> Non
 
 def test_a_few_latin_words_that_tell_nothing_are_read_as_english() -> None:
     assert configuration_of("Likes window seats") == "english"
+
+
+@pytest.mark.parametrize(
+    ("text", "known", "language"),
+    [
+        ("Ich wandere gern in den Alpen.", "english", "german"),
+        ("Ich wandere gern in den Alpen.", "english german", None),
+        ("Lubię chodzić po górach i nie jestem sam.", "english", "polish"),
+        ("Мне нравится гулять в Альпах.", "english", "russian"),
+        ("Москва", "english", "russian"),
+        ("我喜欢在阿尔卑斯山散步", "english", "chinese"),
+        ("アルプスを歩くのが好きです", "english", "japanese"),
+        ("アルプスを歩くのが好きです", "english japanese", None),
+        ("저는 알프스에서 걷는 것을 좋아합니다", "english", "korean"),
+        ("ฉันชอบเดิน", "english", "thai"),
+        # Two words are a doubt, and so is what as many words of a known language tell.
+        ("Wo wohne ich?", "english", None),
+        ("Wohin will Anna?", "english", None),
+        ("Jag gillar det, men inte den.", "danish", "swedish"),
+        ("Jeg er ikke med på den.", "danish", None),
+        # Its language is not known, so that nothing is known of whether it is covered.
+        ("Мені подобається гуляти в її саду.", "english", None),
+        ("I like walking in the Alps.", "english", None),
+        ("I like walking in the Alps.", "german", "english"),
+        ("42", "english", None),
+        ("", "english", None),
+    ],
+)
+def test_a_language_is_foreign_only_beyond_doubt(
+    text: str, known: str, language: str | None
+) -> None:
+    assert foreign_language(text, set(known.split())) == language
 
 
 def test_words_that_carry_no_content_are_known() -> None:
