@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from functools import cached_property
 
 from app.rules.dates import weekdays_named
-from app.rules.figures import figures, spells_a_number
+from app.rules.figures import figures, ordinals, spells_a_number
 from app.rules.lexicon import LEXICONS, language, word_set
 from app.rules.moments import extracted, relative, words_of
 from app.rules.profile_words import MONTHS
@@ -38,6 +38,15 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:[.,'\u2019]\d{3})+")
 _LONG_NUMBER = 4
 """Digits of a number that may be grouped in another way, as those of a telephone are."""
 _SHORTEST_STEM = 4
+_NAMED_IN_GERMAN = re.compile(
+    r"\b(?:in|nach|aus|bei|von|für|mit|gegen|und|namens|genannt|heiß\w*|nenn\w*)\s+"
+    r"[A-ZÄÖÜ][\w-]+(?:\s+[A-ZÄÖÜ][\w-]+)*"
+)
+"""German writes all nouns with a capital: a name is what stands there without an article."""
+_NOUNS_WITHOUT_ARTICLE = word_set("""
+    hause rente urlaub arbeit schule ausbildung elternzeit teilzeit vollzeit pension behandlung
+    freunden freundinnen freude kollegen familie kindern zucker milch holz spass
+    """)
 _TONGUES = word_set("""
     english german spanish french italian portuguese dutch polish turkish swedish russian arabic
     japanese chinese korean hindi englisch deutsch spanisch franzosisch ingles aleman espanol
@@ -95,7 +104,7 @@ class Origin:
     @cached_property
     def values(self) -> frozenset[float]:
         """What its numbers mean, in digits and in words; of a time also the hour and the minute."""
-        found = {*figures(self.text, language(self.text, "en"))}
+        found = {*figures(self.text, language(self.text, "en")), *ordinals(self.text)}
         for number in _numbers_in(self.text):
             found |= _readings(number)
             found |= {float(part) for part in _SEPARATOR.split(number)}
@@ -152,6 +161,14 @@ def foreign_names(text: str, origin: Origin) -> list[str]:
         for word in words
         if len(word) > 1 and word not in idle and not weekdays_named(word) and not origin.has(word)
     )
+
+
+def may_be_a_noun(name: str, text: str) -> bool:
+    """Return True if a capital is all that makes a word of a German text a name."""
+    if language(text) != "de":
+        return False
+    certain = {word for one in _NAMED_IN_GERMAN.finditer(text) for word in fold(one[0]).split()}
+    return name not in certain - _NOUNS_WITHOUT_ARTICLE
 
 
 def _bare(name: str) -> str:
