@@ -53,8 +53,8 @@ _IN_WORDS = re.compile(
 )
 _SHIFT = re.compile(
     r"\b(?:hour|day|week|month|year|stunden?|tage?|wochen?|monate?|jahre?|horas?|dias?|semanas?"
-    r"|mes(?:es)?|anos?|heures?|jours?|semaines?|mois|ans?)s? (?:later|earlier|longer|more|less|older"
-    r"|younger|spater|fruher|langer|mehr|weniger|alter|junger|despues|mas|menos|plus|de plus"
+    r"|mes(?:es)?|anos?|heures?|jours?|semaines?|mois|ans?)s? (?:later|earlier|longer|more|less"
+    r"|older|younger|spater|fruher|langer|mehr|weniger|alter|junger|despues|mas|menos|plus|de plus"
     r"|de moins)\b|\bthirds? of\b"
 )
 """An amount that moves another one: "an hour later"."""
