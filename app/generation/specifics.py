@@ -31,8 +31,9 @@ _WITH_UNIT = re.compile(r"\W*(?P<number>\d[\d.,:'\u2019]*)(?P<unit>[^\W\d_]{0,6}
 _HOURS = re.compile(r"(\d{1,2})\s?[hH](\d{2})\b")
 _NUMBER = re.compile(r"\d+(?:[.,:'\u2019]\d+)*")
 _SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)")
+_GROUPED = re.compile(r"\d(?:[\d .,:'\u2019()/\u00a0\u202f-]*\d)?")
 _AFTERNOON = re.compile(r"(\d{1,2})(?:[:.](\d{2}))?\s?p\.?m\b", re.IGNORECASE)
-_PARTING = re.compile(r"[-\u2010-\u2015/\u00d7x+&~]")
+_PARTING = re.compile(r"[-\u2010-\u2015/\u00d7+&~]|(?<=\d)x(?=\d)")
 _SEPARATOR = re.compile(r"[.,:'\u2019]")
 _THOUSANDS = re.compile(r"\d{1,3}(?:[.,'\u2019]\d{3})+")
 _LONG_NUMBER = 4
@@ -97,9 +98,9 @@ class Origin:
         return _squashed(self.text)
 
     @cached_property
-    def digits(self) -> str:
-        """All its digits in one row."""
-        return re.sub(r"\D", "", self.text)
+    def digits(self) -> tuple[str, ...]:
+        """The digits of its numbers, of each in one row, also where they stand in groups."""
+        return tuple(re.sub(r"\D", "", one) for one in _GROUPED.findall(self.text))
 
     @cached_property
     def values(self) -> frozenset[float]:
@@ -261,7 +262,7 @@ def _is_part(part: str, origin: Origin) -> bool:
 
 def _stands_grouped(number: str, origin: Origin) -> bool:
     digits = re.sub(r"\D", "", number)
-    return len(digits) >= _LONG_NUMBER and digits in origin.digits
+    return len(digits) >= _LONG_NUMBER and any(digits in one for one in origin.digits)
 
 
 def _numbers_in(text: str) -> list[str]:
