@@ -344,4 +344,5 @@ def _joined(own: object, earlier: object) -> object:
             return dict(Counter(own) + Counter(earlier))
         case list(), list():
             return [*earlier, *own]
-    return None
+        case _:
+            return None

@@ -62,7 +62,7 @@ def _names_any(
     column: InstrumentedAttribute[Any], path: str, memory_ids: Sequence[str]
 ) -> ColumnElement[bool]:
     """Select operations in which one of the names of memories at a JSON path is wanted."""
-    at = literal_column(f"'{path}'::jsonpath")
+    at: ColumnElement[str] = literal_column(f"'{path}'::jsonpath")
     name = func.jsonb_path_query(column, at, type_=JSONB).column_valued("name")
     memory_id = func.split_part(name.op("#>>")(literal_column("'{}'::text[]")), "/memories/", 2)
     return select(name).where(memory_id.in_(memory_ids)).exists()

@@ -76,7 +76,7 @@ async def count(database: Database, *tables: type[Base]) -> tuple[int, ...]:
 
 async def rows_with(database: Database, words: str) -> dict[str, int]:
     """Return how many rows of each table hold the words, whatever the column."""
-    found = {}
+    found: dict[str, int] = {}
     async with database.snapshot() as session:
         tables = await session.execute(
             text("select table_name from information_schema.tables where table_schema = 'public'")
