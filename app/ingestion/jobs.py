@@ -210,7 +210,7 @@ class _Ingestion:
         }
         # Not with the words of users, which may have been erased since the claim.
         before = self.job.claim.details
-        told = _together(own, {key: before[key] for key in before if key != UNMET_REQUESTS})
+        told = together(own, {key: before[key] for key in before if key != UNMET_REQUESTS})
         told[_GENERATION] = str(OperationName(self._engine, generate_id))
         values: dict[str, Any] = {"failure_count": 0, "retry_time": None}
         if _GENERATION not in self.job.claim.details:
@@ -243,7 +243,7 @@ class _Ingestion:
         generated = [one for part in (before, response) for one in part.get(_GENERATED, [])]
         if generated:
             response = {**before, **response, _GENERATED: generated}
-        told = _together(details, earlier.details)
+        told = together(details, earlier.details)
         await operations.extend_done(session, earlier, self.job.clock.now(), response, told)
 
     async def _conclude(self, session: Session, stream: StreamRow, details: dict[str, Any]) -> None:
@@ -328,7 +328,7 @@ def _left_values(stream: StreamRow, left: Waiting) -> dict[str, Any]:
     return values
 
 
-def _together(own: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
+def together(own: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
     """Return metadata with what an operation has done before added: counts, costs and requests."""
     joined = {key: _joined(value, earlier[key]) for key, value in own.items() if key in earlier}
     sums = {key: value for key, value in joined.items() if value is not None}
