@@ -14,7 +14,7 @@ from app.generation.outcomes import Dropped, DropReason, RefusalReason
 from app.generation.prompts import Guide
 from app.generation.replies import ExtractedFact
 from app.generation.sources import Sources
-from app.generation.specifics import Origin, foreign
+from app.generation.specifics import Origin, foreign, may_be_a_noun
 from app.rules.dates import resolve
 from app.rules.facts import Candidate, Topic
 from app.rules.lexicon import language, latin
@@ -93,7 +93,13 @@ class _Check:
             bool(details)
             or answers
             or sources.affirms(turn)
-            or is_doubtful(candidate.fact, line, candidate.context, content(origin.text, tongue))
+            or is_doubtful(
+                candidate.fact,
+                candidate.source,
+                line,
+                candidate.context,
+                content(origin.text, tongue),
+            )
         )
         return replace(
             candidate,
@@ -137,7 +143,8 @@ def refusal(
     for one in foreign(text, origin):
         if not one.may_follow:
             return "FOREIGN_DATE" if one.reason == "FOREIGN_DATE" else "FOREIGN_NUMBER"
-        if one.reason == "FOREIGN_NAME" and not shown.has(one.detail):
+        is_name = one.reason == "FOREIGN_NAME" and not may_be_a_noun(one.detail, text)
+        if is_name and not shown.has(one.detail):
             return "FOREIGN_NAME"
     return None if any(_are_related(text, source) for source in sources) else "UNRELATED_TEXT"
 

@@ -95,10 +95,10 @@ def decided(
 
     `aliases` has the memories that were shown, by the short ids they were shown under.
     """
-    return _Bench(facts, said, aliases, caps, settled).run()
+    return _Decisions(facts, said, aliases, caps, settled).run()
 
 
-class _Bench:
+class _Decisions:
     """The decisions of one generation, taken one after another."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Verdicts to memory changes; a verdict about a memory that was not shown is refused.
+"""Verdicts to memory changes; a verdict about a memory that was not shown is left out.
 
 Whoever gives the verdicts, the rules or a model, is not trusted: each memory changes once at most,
 no two new memories are alike, and deletions are capped.
@@ -55,10 +55,9 @@ class PlannedChange:
 
 @dataclass(frozen=True)
 class Plan:
-    """The changes to make, in order, the verdicts that were refused, and what else was decided."""
+    """The changes to make, in order, and what else was decided."""
 
     changes: tuple[PlannedChange, ...]
-    refused: tuple[Verdict, ...] = ()
     outcome: Decided = field(default_factory=Decided)
 
 
@@ -77,22 +76,20 @@ def plan(
     verdicts: Sequence[Verdict],
     max_deletes: int,
 ) -> Plan:
-    """Turn verdicts into changes; the later of two about one memory or one text is refused."""
+    """Turn verdicts into changes; the later of two about one memory or one text is left out."""
     known = shown(neighbours)
     changes: list[PlannedChange] = []
-    refused: list[Verdict] = []
     taken: set[str] = set()
     deletes_left = max_deletes
     for verdict in verdicts:
         change = _change(verdict, candidates, known)
         mark = _mark(change) if change else ""
         if change is None or mark in taken or (change.action == "DELETED" and deletes_left == 0):
-            refused.append(verdict)
             continue
         deletes_left -= change.action == "DELETED"
         taken.add(mark)
         changes.append(change)
-    return Plan(tuple(changes), tuple(refused))
+    return Plan(tuple(changes))
 
 
 def _mark(change: PlannedChange) -> str:

@@ -13,7 +13,7 @@ from datetime import date, timedelta
 from functools import cached_property
 
 from app.rules.dates import weekdays_named
-from app.rules.figures import figures, spells_a_number
+from app.rules.figures import figures, ordinals, spells_a_number
 from app.rules.lexicon import LEXICONS, language, word_set
 from app.rules.moments import extracted, relative, words_of
 from app.rules.profile_words import MONTHS
@@ -31,13 +31,23 @@ _WITH_UNIT = re.compile(r"\W*(?P<number>\d[\d.,:'\u2019]*)(?P<unit>[^\W\d_]{0,6}
 _HOURS = re.compile(r"(\d{1,2})\s?[hH](\d{2})\b")
 _NUMBER = re.compile(r"\d+(?:[.,:'\u2019]\d+)*")
 _SPACED = re.compile(r"(?<![\d.,])\d{1,3}(?:[ \u00a0\u202f]\d{3})+(?!\d)")
+_GROUPED = re.compile(r"\d(?:[\d .,:'\u2019()/\u00a0\u202f-]*\d)?")
 _AFTERNOON = re.compile(r"(\d{1,2})(?:[:.](\d{2}))?\s?p\.?m\b", re.IGNORECASE)
-_PARTING = re.compile(r"[-\u2010-\u2015/\u00d7x+&~]")
+_PARTING = re.compile(r"[-\u2010-\u2015/\u00d7+&~]|(?<=\d)x(?=\d)")
 _SEPARATOR = re.compile(r"[.,:'\u2019]")
 _THOUSANDS = re.compile(r"\d{1,3}(?:[.,'\u2019]\d{3})+")
 _LONG_NUMBER = 4
 """Digits of a number that may be grouped in another way, as those of a telephone are."""
 _SHORTEST_STEM = 4
+_NAMED_IN_GERMAN = re.compile(
+    r"\b(?:in|nach|aus|bei|von|für|mit|gegen|und|namens|genannt|heiß\w*|nenn\w*)\s+"
+    r"[A-ZÄÖÜ][\w-]+(?:\s+[A-ZÄÖÜ][\w-]+)*"
+)
+"""German writes all nouns with a capital: a name is what stands there without an article."""
+_NOUNS_WITHOUT_ARTICLE = word_set("""
+    hause rente urlaub arbeit schule ausbildung elternzeit teilzeit vollzeit pension behandlung
+    freunden freundinnen freude kollegen familie kindern zucker milch holz spass
+    """)
 _TONGUES = word_set("""
     english german spanish french italian portuguese dutch polish turkish swedish russian arabic
     japanese chinese korean hindi englisch deutsch spanisch franzosisch ingles aleman espanol
@@ -88,14 +98,14 @@ class Origin:
         return _squashed(self.text)
 
     @cached_property
-    def digits(self) -> str:
-        """All its digits in one row."""
-        return re.sub(r"\D", "", self.text)
+    def digits(self) -> tuple[str, ...]:
+        """The digits of its numbers, of each in one row, also where they stand in groups."""
+        return tuple(re.sub(r"\D", "", one) for one in _GROUPED.findall(self.text))
 
     @cached_property
     def values(self) -> frozenset[float]:
         """What its numbers mean, in digits and in words; of a time also the hour and the minute."""
-        found = {*figures(self.text, language(self.text, "en"))}
+        found = {*figures(self.text, language(self.text, "en")), *ordinals(self.text)}
         for number in _numbers_in(self.text):
             found |= _readings(number)
             found |= {float(part) for part in _SEPARATOR.split(number)}
@@ -152,6 +162,14 @@ def foreign_names(text: str, origin: Origin) -> list[str]:
         for word in words
         if len(word) > 1 and word not in idle and not weekdays_named(word) and not origin.has(word)
     )
+
+
+def may_be_a_noun(name: str, text: str) -> bool:
+    """Return True if a capital is all that makes a word of a German text a name."""
+    if language(text) != "de":
+        return False
+    certain = {word for one in _NAMED_IN_GERMAN.finditer(text) for word in fold(one[0]).split()}
+    return name not in certain - _NOUNS_WITHOUT_ARTICLE
 
 
 def _bare(name: str) -> str:
@@ -244,7 +262,7 @@ def _is_part(part: str, origin: Origin) -> bool:
 
 def _stands_grouped(number: str, origin: Origin) -> bool:
     digits = re.sub(r"\D", "", number)
-    return len(digits) >= _LONG_NUMBER and digits in origin.digits
+    return len(digits) >= _LONG_NUMBER and any(digits in one for one in origin.digits)
 
 
 def _numbers_in(text: str) -> list[str]:

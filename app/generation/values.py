@@ -17,7 +17,7 @@ from app.rules.evidence import Evidence, alike
 from app.rules.lexicon import GENERIC, NEGATIONS, word_set
 from app.rules.profile_words import KINDS, thing
 from app.rules.reported import own_voice
-from app.rules.sentences import sentences
+from app.rules.sentences import CLAUSE, sentences
 from app.rules.taking_back import takes_back
 from app.rules.text import content, fold, negated, straight
 from app.wire.json_schema import JsonObject
@@ -34,9 +34,6 @@ _ENDED = re.compile(
     r"|aufgehört|abgemeldet|gekündigt|hör\w* auf|dej[eé]|dejado|cancel[aeé]\w*|arrêt\w*|refus\w*"
     r"|annul\w*)\b",
     re.IGNORECASE,
-)
-_CLAUSE = re.compile(
-    r"[,;:.!?]\s|\s(?:and|but|und|aber|sondern|y|pero|sino|et|mais)\s", re.IGNORECASE
 )
 _OPENING = re.compile(
     r"^\W*(?:no|nope|nein|non)\s+(?=(?:I|my|we|ich|mein|je|mon)\b|j')", re.IGNORECASE
@@ -213,7 +210,7 @@ class _Saying:
 
     def _clauses(self) -> Iterator[str]:
         for sentence in self.around:
-            yield from (one for one in _CLAUSE.split(straight(sentence)) if one)
+            yield from (one for one in CLAUSE.split(straight(sentence)) if one)
 
     def _is_denied(self, value: JsonValue, wanted: Field, schema_id: str) -> bool:
         """Tell whether the words say that the field does not have the value."""

@@ -39,6 +39,7 @@ from app.llm.ports import Meter
 from app.memories.changes import Writing
 from app.memories.service import MemoryService
 from app.memories.vectors import Vector
+from app.operations.repository import UNMET_REQUESTS
 from app.operations.schemas import type_url
 from app.resources import Resources
 from app.rules.dates import day_in
@@ -331,7 +332,7 @@ class _Told:
             }
             for one in self.unmet
         ]
-        return {"unmetForgetRequests": told} if told else {}
+        return {UNMET_REQUESTS: told} if told else {}
 
     def author(self, meter: Meter) -> tuple[str, str | None]:
         """Return who wrote, and the version of the prompts: given facts may need no model."""

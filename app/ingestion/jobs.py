@@ -11,6 +11,7 @@ read does not hold the others back.
 """
 
 import asyncio
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -36,7 +37,7 @@ from app.ingestion.tables import StreamRow
 from app.limits.quotas import is_full
 from app.operations import claims
 from app.operations import repository as operations
-from app.operations.repository import NewOperation
+from app.operations.repository import UNMET_REQUESTS, NewOperation
 from app.operations.runner import RETRYABLE, Job, LeaseLost, Postponed
 from app.operations.schemas import type_url
 from app.resources import Resources
@@ -207,7 +208,9 @@ class _Ingestion:
             "eventCount": len(batch.waiting),
             "overlapEventCount": len(batch.again),
         }
-        told = _together(own, self.job.claim.details)
+        # Not with the words of users, which may have been erased since the claim.
+        before = self.job.claim.details
+        told = together(own, {key: before[key] for key in before if key != UNMET_REQUESTS})
         told[_GENERATION] = str(OperationName(self._engine, generate_id))
         values: dict[str, Any] = {"failure_count": 0, "retry_time": None}
         if _GENERATION not in self.job.claim.details:
@@ -240,7 +243,7 @@ class _Ingestion:
         generated = [one for part in (before, response) for one in part.get(_GENERATED, [])]
         if generated:
             response = {**before, **response, _GENERATED: generated}
-        told = _together(details, earlier.details)
+        told = together(details, earlier.details)
         await operations.extend_done(session, earlier, self.job.clock.now(), response, told)
 
     async def _conclude(self, session: Session, stream: StreamRow, details: dict[str, Any]) -> None:
@@ -325,11 +328,21 @@ def _left_values(stream: StreamRow, left: Waiting) -> dict[str, Any]:
     return values
 
 
-def _together(own: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata with the counts and costs of what an operation has done before added."""
-    sums = {
-        key: count + earlier[key]
-        for key, count in own.items()
-        if type(count) is int and type(earlier.get(key)) is int
-    }
+def together(own: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata with what an operation has done before added: counts, costs and requests."""
+    joined = {key: _joined(value, earlier[key]) for key, value in own.items() if key in earlier}
+    sums = {key: value for key, value in joined.items() if value is not None}
     return {**costs.with_earlier(own, earlier), **sums}
+
+
+def _joined(own: object, earlier: object) -> object:
+    """Return two counts, maps of counts or lists of records as one; None: they are no such."""
+    match own, earlier:
+        case int(), int() if not isinstance(own, bool):
+            return own + earlier
+        case dict(), dict() if all(type(one) is int for one in (*own.values(), *earlier.values())):
+            return dict(Counter(own) + Counter(earlier))
+        case list(), list():
+            return [*earlier, *own]
+        case _:
+            return None

@@ -277,12 +277,12 @@ async def erase(session: Session, engine_id: int, memory_ids: Sequence[str]) -> 
     """Remove memories and every row derived from them, at once and for good, as somebody asks for.
 
     What was said when they were made goes from the revisions of other memories, too, and from the
-    engine's previews. The caller holds the memories, and the engine (`Lock.UPDATE`), so that two
+    engine's operations. The caller holds the memories, and the engine (`Lock.UPDATE`), so that two
     erasures do not wait for each other's revisions.
     """
     await erasure.blank_quotes(session, engine_id, memory_ids)
     erased = await erase_with_engine(session, engine_id, memory_ids)
-    await stored.withdraw_previews(session, engine_id)
+    await stored.withdraw_texts(session, engine_id)
     return erased
 
 
@@ -291,7 +291,7 @@ async def erase_gone(session: Session, engine_id: int, memory_ids: Sequence[str]
     gone = repository.is_gone(database_time(session))
     erased = await erasure.erase(session, engine_id, memory_ids, gone)
     if erased.memories:
-        await stored.withdraw_previews(session, engine_id, memory_ids)
+        await stored.withdraw_texts(session, engine_id, memory_ids)
     return erased
 
 

@@ -28,6 +28,8 @@ from app.operations.tables import OperationRow, name_of
 
 PREVIEW = "generation.preview"
 """The kind of operation whose answer holds texts that are nowhere else."""
+UNMET_REQUESTS = "unmetForgetRequests"
+"""What the details of a generation tell of requests to forget, in the words of users."""
 DONE = Insertion(
     "operation",
     OperationRow,

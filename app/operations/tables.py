@@ -50,6 +50,11 @@ class OperationRow(Base):
             "engine_id",
             postgresql_where=text("kind = 'generation.preview'"),
         ),
+        Index(
+            "ix_operations_unmet_requests",
+            "engine_id",
+            postgresql_where=text("details ? 'unmetForgetRequests'"),
+        ),
     )
 
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)

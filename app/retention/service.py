@@ -123,6 +123,8 @@ class RetentionService:
         """
         if scopes is None:
             return {"keptEventCount": await streams.count_pending_of(session, engine_id)}
+        # What operations quote of those who are purged goes, too, though memories can come back.
+        await stored.withdraw_texts(session, engine_id)
         return {"erasedEventCount": await self.ingestion.erase(session, engine_id, scopes)}
 
     async def _erase_matching(self, session: Session, engine_id: int, wanted: Clause) -> Erased:
@@ -185,7 +187,7 @@ class RetentionService:
                     Reason.ENGINE_NOT_EMPTY,
                 )
             await engines.mark_deleted(session, engine.engine_id, now)
-            await stored.withdraw_previews(session, engine.engine_id)
+            await stored.withdraw_texts(session, engine.engine_id)
             # They may wait for hours for a time at which there is nothing left to do.
             ended = (now, service.settings.operation_retention)
             gone = NotFound.of(name_of(engine))

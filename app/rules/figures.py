@@ -35,7 +35,7 @@ _STANDING_FOR = (
     " once both noon midnight midday decade century fortnight hundert tausend million dutzend halb"
     " halbe viertel paar zweimal doppelt mittag mitternacht beide jahrzehnt cien ciento mil docena"
     " medio media cuarto par doble mediodia medianoche ambos decada cent mille douzaine demi demie"
-    " quart paire double midi minuit deux quinzaine dizaine"
+    " quart paire double midi minuit deux quinzaine dizaine drittel tercio tiers"
 )
 _IN_WORDS = re.compile(
     r"\b(?:\d+ ?k|"
@@ -51,6 +51,31 @@ _IN_WORDS = re.compile(
     )
     + r")\b"
 )
+_SHIFT = re.compile(
+    r"\b(?:hour|day|week|month|year|stunden?|tage?|wochen?|monate?|jahre?|horas?|dias?|semanas?"
+    r"|mes(?:es)?|anos?|heures?|jours?|semaines?|mois|ans?)s? (?:later|earlier|longer|more|less"
+    r"|older|younger|spater|fruher|langer|mehr|weniger|alter|junger|despues|mas|menos|plus|de plus"
+    r"|de moins)\b|\bthirds? of\b"
+)
+"""An amount that moves another one: "an hour later"."""
+_ORDINALS = {
+    word: number
+    for number, words in enumerate(
+        (
+            "second zweite zweiter zweites zweiten segundo segunda deuxieme",
+            "third dritte dritter drittes dritten tercero tercera tercer troisieme",
+            "fourth vierte vierter viertes vierten cuarto cuarta quatrieme",
+            "fifth funfte funfter funftes funften quinto quinta cinquieme",
+            "sixth sechste sechster sechstes sechsten sexto sexta sixieme",
+            "seventh siebte siebter siebtes siebten septimo septima septieme",
+            "eighth achte achter achtes achten octavo octava huitieme",
+            "ninth neunte neunter neuntes neunten noveno novena neuvieme",
+            "tenth zehnte zehnter zehntes zehnten decimo decima dixieme",
+        ),
+        start=2,
+    )
+    for word in words.split()
+}
 _SIGNS = re.compile(
     "[\u4e00\u4e8c\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d\u5341\u767e\u5343\u4e07\u534a\u4e24\u00bd\u00bc\u00be]"
 )
@@ -71,7 +96,13 @@ def figures(text: str, tongue: str) -> frozenset[float]:
 
 def spells_a_number(text: str) -> bool:
     """Return True if a text has a number in words or a unit that stands for one ("dozen", "k")."""
-    return bool(_IN_WORDS.search(fold(text)) or _SIGNS.search(text))
+    plain = fold(text)
+    return bool(_IN_WORDS.search(plain) or _SHIFT.search(plain) or _SIGNS.search(text))
+
+
+def ordinals(text: str) -> frozenset[float]:
+    """Return what the ordinal numbers in words mean; "first" tells nothing, so it counts not."""
+    return frozenset(float(_ORDINALS[word]) for word in fold(text).split() if word in _ORDINALS)
 
 
 def readings_of(number: str) -> frozenset[float]:

@@ -11,6 +11,10 @@ CONTEXT_END = "</memory_bank_context>"
 """Whoever renders memories into a prompt puts these around them: what stands between is never
 taken for something a person said."""
 
+CLAUSE = re.compile(
+    r"[,;:.!?]\s|\s(?:and|but|und|aber|sondern|y|pero|sino|et|mais)\s", re.IGNORECASE
+)
+"""What stands between two clauses of a sentence."""
 # A block whose end is missing reaches to the end of the text: a cut-off prompt must not leak.
 _BLOCKS = re.compile(
     r"<(memory_bank_context|PAST_CONVERSATIONS|system|system_prompt|context"

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from app.rules.text import undated
 from benchmarks.hygiene.cases import Case
 from tests.support.scripted import SecondPrompt, verdict, verdicts
 
@@ -55,12 +56,13 @@ class Script:
             if number in shown.forgets:
                 yield from self._forgotten(number, fact, shown)
                 continue
+            said = undated(fact)
             about = [
-                (alias, *self._merges[fact, memory])
+                (alias, *self._merges[said, memory])
                 for alias, memory in shown.memories.items()
-                if (fact, memory) in self._merges
+                if (said, memory) in self._merges
             ]
-            holds = self._holds(fact)
+            holds = self._holds(said)
             for alias, action, text in about or [("", "add", "")]:
                 yield verdict(action, alias, text, number, holds=holds)
 

@@ -62,16 +62,20 @@ class Script:
             if number in shown.forgets:
                 yield from self._forgotten(number, fact, aliases)
             elif (one := known.get(normalized(fact))) is not None:
-                yield self._decided(number, one, aliases)
+                yield from self._decided(number, one, aliases)
 
-    def _decided(self, number: int, one: Fact, aliases: Mapping[str, str]) -> dict[str, Any]:
+    def _decided(
+        self, number: int, one: Fact, aliases: Mapping[str, str]
+    ) -> Iterator[dict[str, Any]]:
         verdict = {"fact": number, "holds": self._blind or one.supported}
-        for decision in self.step.decisions:
-            alias = aliases.get(normalized(decision.memory[:_SHOWN_CHARS]))
-            if normalized(decision.fact) == normalized(one.fact) and alias is not None:
-                about = {"action": decision.action, "memory": alias, "text": decision.text}
-                return verdict | about
-        return verdict | {"action": "add", "memory": "", "text": ""}
+        meant = [
+            {"action": decision.action, "memory": alias, "text": decision.text}
+            for decision in self.step.decisions
+            if normalized(decision.fact) == normalized(one.fact)
+            and (alias := aliases.get(normalized(decision.memory[:_SHOWN_CHARS]))) is not None
+        ]
+        for about in meant or [{"action": "add", "memory": "", "text": ""}]:
+            yield verdict | about
 
     def _forgotten(
         self, number: int, thing: str, aliases: Mapping[str, str]

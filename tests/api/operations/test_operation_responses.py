@@ -9,13 +9,13 @@ from typing import Any
 
 import httpx
 import pytest
-from sqlalchemy import text
 
 from app.core.clock import FixedClock
 from app.db.session import Database
 from app.operations.runner import Runner
 from app.resources import Resources
 from app.retention.service import RetentionService
+from tests.support.bank import rows_with
 from tests.support.engines import API
 from tests.support.errors import NOT_FOUND, refusal
 from tests.support.operations import USER, create_memory, path_of
@@ -159,7 +159,7 @@ async def test_of_an_erased_memory_no_text_is_left_anywhere(
     await client.post("/memories:generate", json={**scope, "directContentsSource": source})
     await runner.run_pending()
     await erase(client, memory)
-    assert await _tables_with(database, _CANARY) == []
+    assert await rows_with(database, _CANARY) == {}
     for operation in (created, updated.json()):
         assert await _again(client, operation) == _name_of(operation["response"])
     assert refusal(await client.get(path)) == NOT_FOUND
@@ -173,23 +173,9 @@ async def test_the_operations_hold_no_text_while_their_memories_live(
     source = {"directMemories": [{"fact": f"My name is {_CANARY}."}]}
     body = {"scope": USER, "directMemoriesSource": source}
     await client.post("/memories:generate", json=body)
-    assert "operations" in await _tables_with(database, _CANARY)
+    assert "operations" in await rows_with(database, _CANARY)
     await runner.run_pending()
-    assert set(await _tables_with(database, _CANARY)) == {"memories", "memory_revisions"}
-
-
-async def _tables_with(database: Database, words: str) -> list[str]:
-    """Return the tables of which a row holds the words, whatever the column."""
-    found = []
-    async with database.snapshot() as session:
-        tables = await session.execute(
-            text("select table_name from information_schema.tables where table_schema = 'public'")
-        )
-        for table in sorted(tables.scalars()):
-            statement = text(f'select count(*) from "{table}" t where strpos(t::text, :words) > 0')
-            if (await session.execute(statement, {"words": words})).scalar_one():
-                found.append(table)
-    return found
+    assert set(await rows_with(database, _CANARY)) == {"memories", "memory_revisions"}
 
 
 @pytest.fixture

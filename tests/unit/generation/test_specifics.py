@@ -4,7 +4,8 @@ from datetime import date
 
 import pytest
 
-from app.generation.specifics import Origin, foreign
+from app.generation.specifics import Origin, foreign, may_be_a_noun
+from app.rules.text import names
 
 MONDAY = date(2026, 3, 2)
 
@@ -98,3 +99,44 @@ def test_what_cannot_follow_is_told_first() -> None:
         "FOREIGN_DATE",
         "FOREIGN_NAME",
     }
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("This is my 2nd child.", "our second child"),
+        ("Das ist mein 3. Kind.", "unser drittes Kind"),
+        ("Es mi 2º hijo.", "nuestro segundo hijo"),
+        ("C'est mon 4e chat.", "mon quatrième chat"),
+    ],
+)
+def test_ordinals_in_words_have_a_value(text: str, said: str) -> None:
+    assert details(text, said) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("I get up at 7:15.", "an hour later than 6:15"),
+        ("Ich stehe um 7:15 auf.", "eine Stunde später als 6:15"),
+        ("Me levanto a las 7:15.", "una hora más tarde que 6:15"),
+        ("Je me lève à 7:15.", "une heure plus tard que 6:15"),
+        ("About 33% goes on rent.", "a third of it goes on rent"),
+    ],
+)
+def test_digits_may_follow_from_a_shift_or_a_share(text: str, said: str) -> None:
+    assert {follows for _, _, follows in details(text, said)} == {True}
+
+
+@pytest.mark.parametrize(
+    ("text", "nouns"),
+    [
+        ("Ich habe kein Haustier mehr.", {"haustier"}),
+        ("Ich bin jetzt in Rente.", {"rente"}),
+        ("Ich wohne jetzt in Bremen und in einem Haus.", {"haus"}),
+        ("Meine Schwester heißt Anna Kern.", {"schwester"}),
+        ("I live in Bremen now with a House.", set()),
+    ],
+)
+def test_a_german_noun_is_no_name_for_its_capital_alone(text: str, nouns: set[str]) -> None:
+    assert {name for name in names(text) if may_be_a_noun(name, text)} == nouns
