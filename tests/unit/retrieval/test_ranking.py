@@ -3,7 +3,7 @@
 import random
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 
 import pytest
 from hypothesis import given
@@ -47,8 +47,8 @@ def order(candidates: Sequence[Candidate], query: str = QUERY) -> list[str]:
 
 
 def cues(fact: str, day: str | None = None) -> list[str]:
-    metadata = {"event_time": {"timestampValue": f"{day}T10:00:00Z"}} if day else {}
-    found: list[str] = traits_of({"fact": fact, "user_metadata": metadata}, None)["cues"]
+    event_time = datetime.fromisoformat(f"{day}T10:00:00Z") if day else None
+    found: list[str] = traits_of({"fact": fact, "event_time": event_time}, None)["cues"]
     return found
 
 
