@@ -94,7 +94,7 @@ class Weights:
     """The fact is a question, and so no answer; unless it says something in the first person."""
     length: float = 0.2
     """z: the logarithm of its different terms, none more than in the longest quarter; at most 0.3
-    either way."""
+    either way. Among long memories, the other way round."""
 
 
 WEIGHTS = Weights()
@@ -215,7 +215,8 @@ def _signals(
         _times(asked.times, candidates, weights.time),
         [weights.kind if flags & _KIND else 0.0 for flags in told],
         [weights.question if flags & _ASKING == _QUESTION else 0.0 for flags in told],
-        _lengths(candidates, weights.length * brevity),
+        # A longer fact tells more; of long messages, the shorter one is to the point.
+        _lengths(candidates, weights.length * (2 * brevity - 1)),
     ]
 
 
