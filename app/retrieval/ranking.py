@@ -281,7 +281,7 @@ def _lengths(candidates: Sequence[Candidate], weight: float) -> list[float]:
     long = sorted(lengths)[len(lengths) * 3 // 4]
     known = {length: math.log1p(min(length, long)) for length in set(lengths)}
     found = _standard([known[length] for length in lengths], weight)
-    if -_MOST_LENGTH <= min(found) and max(found) <= _MOST_LENGTH:
+    if min(found) >= -_MOST_LENGTH and max(found) <= _MOST_LENGTH:
         return found
     return [max(-_MOST_LENGTH, min(value, _MOST_LENGTH)) for value in found]
 
