@@ -20,7 +20,7 @@ def test_each_kind_of_change() -> None:
     )
     assert refused == 0
     assert changes == [
-        PlannedChange("CREATED", None, None, "I live in Rome.", (), ("I live in Rome.",), "new"),
+        PlannedChange("CREATED", None, None, "I live in Rome.", (), ("I live in Rome.",), "new", 0),
         PlannedChange(
             "UPDATED",
             "m1",
@@ -29,6 +29,7 @@ def test_each_kind_of_change() -> None:
             (PREFERENCES,),
             ("I like tea.", "I live in Rome."),
             "said again",
+            0,
         ),
     ]
 
