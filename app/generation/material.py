@@ -20,6 +20,7 @@ from app.engines.schemas import config_of, name_of
 from app.engines.tables import EngineRow
 from app.generation.profiles import ProfileSchema, prompt_lines, schemas_for
 from app.generation.prompts import Example, Guide
+from app.generation.provenance import Place, Provenance, place_of
 from app.generation.schemas import ContentEvent, GenerateMemoriesRequest
 from app.generation.turns import USER_ROLES, configured_topics, topics_of, turn_of
 from app.llm.ports import TextModel
@@ -39,6 +40,7 @@ class Material:
 
     Attributes:
         events: the conversation; empty for given facts.
+        place: where its events stand; None for given facts.
         omitted_events: the oldest, of a session that has more than one generation reads.
         takes_facts: whether the bank keeps memories in words at all.
         model: None where the built-in rules do the work.
@@ -46,6 +48,7 @@ class Material:
     """
 
     events: Sequence[ContentEvent]
+    place: Place | None
     omitted_events: int
     guide: Guide
     takes_facts: bool
@@ -53,16 +56,23 @@ class Material:
     remembered: int
     profiles: tuple[ProfileSchema, ...]
 
+    @property
+    def provenance(self) -> Provenance:
+        """What is stored of where a memory comes from."""
+        return Provenance(self.events, self.place, self.guide.now)
+
 
 async def read(
     resources: Resources,
     name: EngineName,
     request: GenerateMemoriesRequest,
     session_time: datetime | None,
+    place: Place | None,
 ) -> Material:
     """Read the engine and the conversation. Opens a snapshot.
 
-    A session that is the source is the one created at `session_time`, where that is given.
+    A session that is the source is the one created at `session_time`, where that is given; `place`
+    is that of the request's own events, where they are part of something longer.
 
     Raises:
         NotFound: the engine is gone, or the session.
@@ -77,10 +87,10 @@ async def read(
     generation = bank.generation_config
     consolidation = config.consolidation_config or ConsolidationConfig()
     revisions = consolidation.revisions_per_candidate_count
-    source = request.direct_contents_source
-    events = source.events if source is not None else await asyncio.to_thread(_heard, spoken)
+    events, found = await asyncio.to_thread(_heard, request, spoken, name_of(engine))
     return Material(
         events=events,
+        place=place or found,
         omitted_events=omitted,
         guide=_guide(config, profiles, request, resources),
         takes_facts=not config.disable_natural_language_memories,
@@ -116,12 +126,20 @@ async def _session_events(
     )
 
 
-def _heard(rows: Sequence[SessionEventRow]) -> list[ContentEvent]:
-    """Return the turns of a session."""
-    return [
+def _heard(
+    request: GenerateMemoriesRequest, rows: Sequence[SessionEventRow], engine: EngineName
+) -> tuple[Sequence[ContentEvent], Place | None]:
+    """Return the turns of the request or of its session, and where they stand."""
+    direct, stored = request.direct_contents_source, request.vertex_session_source
+    if direct is not None:
+        return direct.events, place_of(request.scope or {}, direct.events)
+    events = [
         ContentEvent(content=_content(row), event_id=row.event_id, event_time=row.timestamp)
         for row in rows
     ]
+    if stored is None:
+        return events, None
+    return events, Place(str(stored.name_in(engine)), [row.seq for row in rows])
 
 
 def _content(row: SessionEventRow) -> Content:

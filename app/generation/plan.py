@@ -28,6 +28,7 @@ class PlannedChange:
         topics: its topics afterwards.
         extracted: the facts it rests on, as extracted; for the revision.
         reason: why, in a word or two.
+        turn: position in the input of the last turn that it rests on; None: on none.
         field: what becomes of a profile's field, where it is one.
     """
 
@@ -38,13 +39,15 @@ class PlannedChange:
     topics: tuple[Topic, ...]
     extracted: tuple[str, ...]
     reason: str
+    turn: int | None = None
     field: FieldChange | None = None
 
     @classmethod
     def of_field(cls, change: FieldChange) -> "PlannedChange":
         """Return the change of a profile's field."""
         known = (change.memory_id, change.version)
-        return cls(change.action, *known, None, (), (), change.reason, change)
+        turn = max((one.turn for one in change.extracted), default=None)
+        return cls(change.action, *known, None, (), (), change.reason, turn, change)
 
     def extracted_memories(self) -> list[dict[str, Any]]:
         """Return what it rests on, as its revision keeps it."""
@@ -118,6 +121,7 @@ def _change(
         topics=topics,
         extracted=tuple(one.fact for one in based_on),
         reason=verdict.reason,
+        turn=max((one.turn for one in based_on), default=None),
     )
 
 

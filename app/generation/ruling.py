@@ -59,4 +59,5 @@ def _created(candidate: Candidate) -> PlannedChange:
         topics=candidate.topics,
         extracted=(candidate.fact,),
         reason="not consolidated",
+        turn=candidate.turn,
     )

@@ -30,6 +30,7 @@ from app.generation.plan import Plan, PlannedChange, considered, plan
 from app.generation.previews import preview
 from app.generation.profiles import FieldValue
 from app.generation.prompts import VERSION
+from app.generation.provenance import Place, Provenance
 from app.generation.ruling import by_rules, unconsolidated
 from app.generation.schemas import GenerateMemoriesRequest
 from app.generation.turns import topics_of
@@ -75,6 +76,7 @@ class Task:
         note: awaited in a transaction of its own, with the author and the costs of work that failed
             or was stopped.
         session_time: when the session that is the source was created, where that is known.
+        place: where the events of the request stand, where they are part of something longer.
     """
 
     engine: EngineName
@@ -84,6 +86,7 @@ class Task:
     finish: Callable[[Session, dict[str, Any], dict[str, Any]], Awaitable[None]]
     note: Callable[[Session, dict[str, Any]], Awaitable[None]]
     session_time: datetime | None = None
+    place: Place | None = None
 
 
 @dataclass(frozen=True)
@@ -117,7 +120,8 @@ class Generation:
 
     async def _read(self) -> Material:
         task = self.task
-        found = await material.read(self.resources, task.engine, task.request, task.session_time)
+        origin = (task.session_time, task.place)
+        found = await material.read(self.resources, task.engine, task.request, *origin)
         if found.model is None:
             return found
         return replace(found, model=CheckedTextModel(found.model, self._check))
@@ -242,7 +246,8 @@ class Generation:
                 prompt_version=version,
             )
             most = self.resources.settings.max_metadata_entries
-            writer = Writer(session, engine, writing, self.task.request, most)
+            origin = told.provenance
+            writer = Writer(session, engine, writing, self.task.request, origin, most)
             if self.task.request.validate_only:
                 await writer.check(planned.changes)
                 response = preview(writing.engine, author, planned, told.dropped)
@@ -293,13 +298,14 @@ class Generation:
 
 @dataclass(frozen=True)
 class _Told:
-    """What the metadata tell of the thinking, and who did it."""
+    """What the metadata tell of the thinking, and who did it; what memories tell of the events."""
 
     model_id: str | None
     has_conversation: bool
     details: dict[str, Any]
     dropped: Sequence[Dropped]
     unmet: Sequence[Unmet]
+    provenance: Provenance
 
     @classmethod
     def of(cls, found: Material, extracted: Extracted, planned: Plan) -> "_Told":
@@ -319,7 +325,8 @@ class _Told:
                 for event, media_type in extracted.skipped_files[:_MAX_SKIPPED_NAMED]
             ]
         model_id = found.model.model_id if found.model is not None else None
-        return cls(model_id, bool(found.events), details, dropped, planned.outcome.unmet)
+        has_conversation, unmet = bool(found.events), planned.outcome.unmet
+        return cls(model_id, has_conversation, details, dropped, unmet, found.provenance)
 
     def unmet_requests(self, engine: EngineName) -> dict[str, Any]:
         """Return the requests to forget that were not carried out, as the metadata name them."""

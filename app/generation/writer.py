@@ -13,6 +13,7 @@ from app.engines.config import MemoryBankConfig
 from app.engines.schemas import config_of
 from app.engines.tables import EngineRow
 from app.generation.plan import PlannedChange
+from app.generation.provenance import Provenance
 from app.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrategy
 from app.generation.turns import metadata_column, topic_columns
 from app.memories import ledger
@@ -34,6 +35,7 @@ class Writer:
     engine: EngineRow
     writing: Writing
     request: GenerateMemoriesRequest
+    provenance: Provenance
     max_metadata_entries: int
 
     async def check(self, changes: Sequence[PlannedChange]) -> None:
@@ -87,6 +89,7 @@ class Writer:
             content={
                 **content_of(row),
                 **_content(change),
+                **self.provenance.of(change.turn),
                 "user_metadata": self._merged_metadata(row),
             },
             expire_time=self._expiry(Cause.GENERATE_UPDATED, row.expire_time),
@@ -99,7 +102,11 @@ class Writer:
             memory_id=None,
             scope=self.request.scope or {},
             memory_type=PROFILE_TYPE if change.field is not None else DEFAULT_MEMORY_TYPE,
-            content={**_content(change), "user_metadata": metadata_column(self.request)},
+            content={
+                **_content(change),
+                **self.provenance.of(change.turn),
+                "user_metadata": metadata_column(self.request),
+            },
             expire_time=self._expiry(Cause.GENERATE_CREATED, None),
             vector=vector,
             extracted=change.extracted_memories(),

@@ -26,6 +26,7 @@ from app.core.names import EngineName, OperationName
 from app.db.session import Session
 from app.engines.config import GenerationRule
 from app.generation.jobs import note
+from app.generation.provenance import Place, digest
 from app.generation.schemas import MAX_EVENTS, GenerateMemoriesRequest
 from app.generation.service import GENERATE
 from app.generation.work import Generation, Task
@@ -42,7 +43,7 @@ from app.operations.runner import RETRYABLE, Job, LeaseLost, Postponed
 from app.operations.schemas import type_url
 from app.resources import Resources
 from app.usage import costs
-from app.wire.scalars import parse_timestamp
+from app.wire.scalars import format_timestamp, parse_timestamp
 
 _MAX_OVERLAP = MAX_EVENTS // 2
 """Processed events that one generation reads again at most."""
@@ -68,6 +69,11 @@ class Batch:
     again: Sequence[Listed]
     waiting: Sequence[Listed]
     contents: Mapping[int, Mapping[str, Any]]
+
+    @property
+    def read(self) -> Sequence[Listed]:
+        """The events that are read, in their order."""
+        return sorted(chain(self.again, self.waiting), key=in_order)
 
 
 async def ingest(job: Job, resources: Resources) -> None:
@@ -104,6 +110,7 @@ class _Ingestion:
             step=self.job.step,
             finish=partial(self._finish, batch, generate_id),
             note=partial(note, self.job),
+            place=place_of(batch),
         )
         try:
             await Generation.of(self.resources, task).run()
@@ -298,11 +305,19 @@ def request_of(batch: Batch, now: datetime) -> GenerateMemoriesRequest:
     if expires is not None and parse_timestamp(expires) <= now:
         del options["revisionExpireTime"]
         options["disableMemoryRevisions"] = True
-    read = sorted(chain(batch.again, batch.waiting), key=in_order)
-    events = [{"content": batch.contents[one.seq], "eventTime": one.time} for one in read]
+    events = [{"content": batch.contents[one.seq], "eventTime": one.time} for one in batch.read]
     return GenerateMemoriesRequest.model_validate(
         {"scope": batch.stream.scope, "directContentsSource": {"events": events}, **options}
     )
+
+
+def place_of(batch: Batch) -> Place:
+    """Return where the events of a batch stand: in their stream, of which it is a part."""
+    row = batch.stream
+    # Removed and made anew, a stream counts its events from the beginning again.
+    made = format_timestamp(row.create_time)
+    source = digest("stream", row.engine_id, row.scope_hash.hex(), row.stream_id, made)
+    return Place(source, [one.seq for one in batch.read])
 
 
 def _overlap(stream: StreamRow) -> int:

@@ -27,6 +27,7 @@ from app.memories.changes import (
 )
 from app.memories.columns import COPIED_FIELDS, content_of, no_content
 from app.memories.erasure import Erased
+from app.memories.provenance import named_in
 from app.memories.schemas import scope_hash
 from app.memories.tables import MemoryRow
 from app.memories.traits import traits_of
@@ -208,7 +209,7 @@ def _values(writing: Writing, new: Creation) -> dict[str, Any]:
         "memory_type": new.memory_type,
         **no_content(),
         **new.content,
-        **traits_of(new.content, writing.language),
+        **_derived(new.content, writing.language),
         "create_time": writing.now,
         "update_time": writing.now,
         "expire_time": new.expire_time,
@@ -241,10 +242,16 @@ async def _change(session: Session, writing: Writing, wanted: Sequence[Change]) 
     ]
 
 
+def _derived(content: Mapping[str, Any], language: str | None) -> dict[str, Any]:
+    """Return the provenance that the metadata of content name, and its traits."""
+    named = named_in(content.get("user_metadata") or {})
+    return {**named, **traits_of({**content, **named}, language)}
+
+
 def _changed_values(writing: Writing, wanted: Change) -> dict[str, Any]:
     return {
         **wanted.content,
-        **traits_of(wanted.content, writing.language),
+        **_derived(wanted.content, writing.language),
         "update_time": writing.now,
         "expire_time": wanted.expire_time,
         "delete_time": None,
@@ -326,7 +333,7 @@ async def _serving(session: Session, writing: Writing, effects: Sequence[_Effect
 
 
 async def learn_traits(session: Session, limit: int) -> int:
-    """Tell searches of memories from before they asked for traits; return of how many.
+    """Tell searches of memories that were written without traits; return of how many.
 
     No memory is changed by it. At most `limit` are taken, of any engine; a sweep's.
     """
@@ -337,7 +344,7 @@ async def learn_traits(session: Session, limit: int) -> int:
         {
             "engine_id": row.engine_id,
             "memory_id": row.memory_id,
-            **traits_of(content_of(row), languages[row.engine_id]),
+            **_derived(content_of(row), languages[row.engine_id]),
         }
         for row in rows
     ]

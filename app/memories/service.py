@@ -29,6 +29,7 @@ from app.memories.columns import content_of, wire_names
 from app.memories.embedding import EngineEmbedding
 from app.memories.ledger import response_of
 from app.memories.policy import Cause, Life, memory_expiry, revision_expiry
+from app.memories.provenance import named_in
 from app.memories.roles import Role
 from app.memories.schemas import (
     CreateMemoryRequest,
@@ -363,7 +364,9 @@ def _merged_content(
 ) -> dict[str, Any]:
     new = request.content()
     sent = {column: new[column] for name, column in _COLUMNS.items() if name in changed}
-    content = {**content_of(row), **sent}
+    # What the present metadata name goes with them; the ledger reads what the new ones name.
+    own = dict.fromkeys(named_in(row.user_metadata))
+    content = {**content_of(row), **own, **sent}
     if content["fact"] is None and content["structured_content"] is None:
         raise InvalidArgument.of_field("fact", "is required, unless there is structuredContent.")
     return content

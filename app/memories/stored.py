@@ -29,6 +29,9 @@ class StoredMemory(NamedTuple):
     memory_type: str
     structured_content: dict[str, Any] | None
     context: str | None
+    source: str | None
+    position: float | None
+    event_time: datetime | None
     create_time: datetime
     update_time: datetime
     expire_time: datetime | None

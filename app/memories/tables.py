@@ -26,9 +26,6 @@ _TERMS = (
     " regexp_replace(normalize(coalesce(fact, ''), NFD), '[\\u0300-\\u036f]', '', 'g'))"
 )
 
-# Of any length, it would be too long for an index.
-_SOURCE = "\"left\"(metadata #>> '{source,stringValue}', 200)"
-
 
 class MemoryContent:
     """Columns that a memory shares with its revisions; the one place where they are listed.
@@ -49,6 +46,9 @@ class MemoryContent:
     memory_type: Mapped[str] = mapped_column(Text, info={"role": Role.KEPT})
     structured_content: Mapped[JsonObject | None] = mapped_column(info={"role": Role.CONTENT})
     context: Mapped[str | None] = mapped_column(Text, info={"role": Role.CONTENT})
+    source: Mapped[str | None] = mapped_column(Text, info={"role": Role.PROVENANCE})
+    position: Mapped[float | None] = mapped_column(Double, info={"role": Role.PROVENANCE})
+    event_time: Mapped[datetime | None] = mapped_column(info={"role": Role.PROVENANCE})
 
 
 class MemoryRow(MemoryContent, Base):
@@ -119,18 +119,6 @@ class MemoryRow(MemoryContent, Base):
     )
     cues: Mapped[list[str] | None] = mapped_column(
         ARRAY(Text), deferred=True, info={"role": Role.SEARCH}
-    )
-    source: Mapped[str | None] = mapped_column(
-        Text,
-        Computed(_SOURCE, persisted=True),
-        deferred=True,
-        info={"role": Role.COMPUTED},
-    )
-    position: Mapped[float | None] = mapped_column(
-        Double,
-        Computed("(metadata #>> '{position,doubleValue}')::double precision", persisted=True),
-        deferred=True,
-        info={"role": Role.COMPUTED},
     )
 
 

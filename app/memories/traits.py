@@ -7,7 +7,7 @@ Cues are short texts by which a query finds more than its words:
 | `same:2f1d...` | a digest of its fact, folded |
 | `body:2f1d...` | a digest of its fact without the `Name: ` that begins it |
 | `subject:anna` | begins with this name, folded; one for each word of it |
-| `said:2023-05-08` | its metadata has this day as `event_time` |
+| `said:2023-05-08` | it was said on this day (`event_time`, in UTC) |
 | `time:2023-05-07` | its fact names this moment, or means it by "yesterday"; see `rules.moments` |
 | `has:time`, `has:number` | its fact has such words |
 | `is:question` | its fact ends as a question |
@@ -79,7 +79,8 @@ def traits_of(content: Mapping[str, Any], language: str | None) -> dict[str, Any
     if not fact:
         return {"language": language or UNKNOWN, "cues": []}
     known = language or configuration_of(fact)
-    said_on = _event_day(content.get("user_metadata") or {})
+    said_at = content.get("event_time")
+    said_on = None if said_at is None else said_at.date()
     return {"language": known, "cues": list(dict.fromkeys(_cues(fact, said_on, known)))}
 
 
@@ -98,15 +99,6 @@ def said(text: str) -> str:
 
 def _digest(text: str) -> str:
     return blake2b(fold(text).encode("utf-8", "replace"), digest_size=8).hexdigest()
-
-
-def _event_day(metadata: Mapping[str, Any]) -> date | None:
-    value = metadata.get("event_time")
-    moment = value.get("timestampValue") if isinstance(value, dict) else None
-    try:
-        return date.fromisoformat(str(moment)[:10]) if moment else None
-    except ValueError:
-        return None
 
 
 def _cues(fact: str, said_on: date | None, language: str) -> Iterator[str]:

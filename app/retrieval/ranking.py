@@ -94,7 +94,7 @@ class Weights:
     """The fact is a question, and so no answer; unless it says something in the first person."""
     length: float = 0.2
     """z: the logarithm of its different terms, none more than in the longest quarter; at most 0.3
-    either way."""
+    either way. Among long memories, the other way round."""
 
 
 WEIGHTS = Weights()
@@ -215,7 +215,8 @@ def _signals(
         _times(asked.times, candidates, weights.time),
         [weights.kind if flags & _KIND else 0.0 for flags in told],
         [weights.question if flags & _ASKING == _QUESTION else 0.0 for flags in told],
-        _lengths(candidates, weights.length * brevity),
+        # A longer fact tells more; of long messages, the shorter one is to the point.
+        _lengths(candidates, weights.length * (2 * brevity - 1)),
     ]
 
 
@@ -229,13 +230,13 @@ def _words(bm25: Bm25, candidates: Sequence[Candidate], weight: float) -> list[f
 
     Among memories that have none of the query's words, a single common one is far above.
     """
-    scores = _standard([bm25.score(one.matched, one.length) for one in candidates], 1.0)
-    shares = {
-        matched: bm25.share(matched) or 0.0 for matched in {one.matched for one in candidates}
-    }
+    told = [(one.matched, one.length) for one in candidates]
+    known = {one: bm25.score(*one) for one in set(told)}
+    scores = _standard([known[one] for one in told], 1.0)
+    shares = {matched: weight * (bm25.share(matched) or 0.0) for matched, _ in known}
     return [
-        weight * min(score, _MOST_WORDS) * shares[one.matched]
-        for one, score in zip(candidates, scores, strict=True)
+        min(score, _MOST_WORDS) * share if (share := shares[matched]) else 0.0
+        for (matched, _), score in zip(told, scores, strict=True)
     ]
 
 
@@ -276,8 +277,12 @@ def _at(places: Sequence[int], values: Sequence[float], count: int) -> list[floa
 
 def _lengths(candidates: Sequence[Candidate], weight: float) -> list[float]:
     """Return what the lengths add: bounded, and beyond the longest quarter no more."""
-    long = sorted([one.length for one in candidates])[len(candidates) * 3 // 4]
-    found = _standard([math.log1p(min(one.length, long)) for one in candidates], weight)
+    lengths = [one.length for one in candidates]
+    long = sorted(lengths)[len(lengths) * 3 // 4]
+    known = {length: math.log1p(min(length, long)) for length in set(lengths)}
+    found = _standard([known[length] for length in lengths], weight)
+    if min(found) >= -_MOST_LENGTH and max(found) <= _MOST_LENGTH:
+        return found
     return [max(-_MOST_LENGTH, min(value, _MOST_LENGTH)) for value in found]
 
 

@@ -8,6 +8,7 @@ from app.engines.config import MAX_FACT_CHARS, MaxDistance, MemoryTypeField
 from app.memories.schemas import FilterGroups, Memory, Scope
 from app.settings import Ranking
 from app.wire.base import WireModel
+from app.wire.scalars import Timestamp
 
 
 class SimilaritySearchParams(WireModel):
@@ -75,6 +76,16 @@ class RetrieveMemoriesRequest(WireModel):
         return self
 
 
+class SourceEvent(WireModel):
+    """The event that a memory was made of."""
+
+    source: str = Field(
+        description="The name of the session, a digest of the conversation, or what the memory's"
+        " metadata name as its `source`."
+    )
+    position: float | None = Field(None, description="The number of the event in the source.")
+
+
 class Explanation(WireModel):
     """Why a memory has its place. Not in the API's definition; only where it was asked for."""
 
@@ -98,6 +109,12 @@ class Explanation(WireModel):
         None, description="What each signal adds to its score, by name; only in `hybrid`."
     )
     tokens: int = Field(description="What it was counted as, of `maxTokens`.")
+    event_time: Timestamp | None = Field(
+        None, description="When it was said, where that is known; output only."
+    )
+    source_event: SourceEvent | None = Field(
+        None, description="Where it was said, where that is known; output only."
+    )
 
 
 class RetrievedMemory(WireModel):

@@ -17,7 +17,7 @@ from app.retrieval.asking import Asked
 from app.retrieval.candidates import Wanted, find_candidates
 from app.retrieval.nearest import ScopeIndex, ScopeQuery, Vector
 from app.retrieval.ranking import WEIGHTS, Candidate, Ranked, Weights, rank
-from app.retrieval.schemas import Explanation
+from app.retrieval.schemas import Explanation, SourceEvent
 from app.settings import Ranking
 from app.wire.base import camel_name
 
@@ -144,7 +144,13 @@ def _explanation(found: Found) -> Explanation:
         lexical_score=found.lexical_score,
         signals=found.signals and {camel_name(name): part for name, part in found.signals.items()},
         tokens=tokens_of(found.row),
+        event_time=found.row.event_time,
+        source_event=_source_event(found.row),
     )
+
+
+def _source_event(row: MemoryRow | StoredMemory) -> SourceEvent | None:
+    return None if row.source is None else SourceEvent(source=row.source, position=row.position)
 
 
 def within(found: Iterable[Found], max_tokens: int | None) -> Iterator[Found]:

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
+from datetime import date, datetime
 from functools import cached_property
 
 import numpy as np
@@ -39,8 +39,8 @@ class Memory:
         time: str | None = None,
     ) -> "Memory":
         """Write a memory, with its place in a source and its time where they are known."""
-        metadata = {"event_time": {"timestampValue": time}} if time else {}
-        traits = traits_of({"fact": fact, "user_metadata": metadata}, None)
+        said_at = datetime.fromisoformat(time) if time else None
+        traits = traits_of({"fact": fact, "event_time": said_at}, None)
         source, position = place or (None, None)
         cues, language = traits["cues"], traits["language"]
         return cls(memory_id, fact, language, cues, source, position)

@@ -1,6 +1,7 @@
 """What the measurement stands on: lexemes as Postgres makes them, vectors, the corpus's scripts."""
 
 import asyncio
+import hashlib
 import importlib.util
 import sys
 import tempfile
@@ -60,19 +61,25 @@ def _each(
 def vectors(texts: Sequence[str], cache: Path | None) -> dict[str, Vectors]:
     """Return the vector of each text, from the cache where it is there; it gets those that miss."""
     known = _cached(cache)
-    missing = [text for text in dict.fromkeys(texts) if text not in known]
+    names = {text: _digest(text) for text in texts}
+    missing = {name: text for text, name in names.items() if name not in known}
     if missing:
-        known |= dict(zip(missing, asyncio.run(_embedded(missing)), strict=True))
+        known |= dict(zip(missing, asyncio.run(_embedded([*missing.values()])), strict=True))
         if cache:
-            np.savez(cache, texts=np.array(list(known)), vectors=np.stack(list(known.values())))
-    return known
+            np.savez(cache, digests=np.array(list(known)), vectors=np.stack(list(known.values())))
+    return {text: known[name] for text, name in names.items()}
+
+
+def _digest(text: str) -> str:
+    # An array of texts takes for each as much as the longest does.
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 def _cached(cache: Path | None) -> dict[str, Vectors]:
     if cache is None or not cache.exists():
         return {}
     with np.load(cache) as stored:
-        return dict(zip(stored["texts"].tolist(), stored["vectors"], strict=True))
+        return dict(zip(stored["digests"].tolist(), stored["vectors"], strict=True))
 
 
 async def _embedded(texts: Sequence[str]) -> Vectors:

@@ -48,9 +48,11 @@ QUERIES = (
 )
 INSERT = b"""
 insert into memories (engine_id, memory_id, version, scope, scope_hash, fact, topics, metadata,
-                      memory_type, create_time, update_time, expire_time, cues, language)
-values (1, %(id)s, 1, %(scope)s, %(hash)s, %(fact)s, '[]', %(metadata)s,
-        %(type)s, %(created)s, %(created)s, %(expire)s, %(cues)s, %(language)s)
+                      memory_type, create_time, update_time, expire_time, cues, language, source,
+                      position)
+values (1, %(id)s, 1, %(scope)s, %(hash)s, %(fact)s, '[]', '{}',
+        %(type)s, %(created)s, %(created)s, %(expire)s, %(cues)s, %(language)s, %(source)s,
+        %(position)s)
 """
 INSERT_VECTOR = b"""
 insert into memory_vectors (engine_id, memory_id, model_id, scope_hash, expire_time, vector)
@@ -59,19 +61,17 @@ values (1, %(id)s, %(model)s, %(hash)s, %(expire)s, %(vector)s)
 
 
 def _memory(random: Random, number: int, now: datetime) -> dict[str, Any]:
-    metadata: dict[str, Any] = {}
-    if random.random() < 0.6:
-        metadata["source"] = {"stringValue": random.choice(["chat", "call", "Chat"])}
-    if random.random() < 0.8:
-        # Some have the same place.
-        metadata["position"] = {"doubleValue": random.choice([number, 3, -1.5])}
+    source = random.choice(["chat", "call", "Chat"]) if random.random() < 0.6 else None
+    # Some have the same place.
+    position = random.choice([number, 3, -1.5]) if random.random() < 0.8 else None
     kinds = ["is:question", "subject:anna", "has:time", f"time:2021-{1 + number % 12:02}"]
     return {
         "id": f"m{random.choice('ab-')}{number:04}",
         "scope": Jsonb(SCOPE),
         "hash": scope_hash(SCOPE),
         "fact": " ".join(random.choices(WORDS, k=random.randint(0, 9))),
-        "metadata": Jsonb(metadata),
+        "source": source,
+        "position": position,
         "type": TYPE if random.random() < 0.97 else "STRUCTURED_PROFILE",
         # Some at the same time.
         "created": now - timedelta(minutes=random.randint(1, 300)),

@@ -3,7 +3,7 @@
 import random
 from collections.abc import Sequence
 from dataclasses import replace
-from datetime import date
+from datetime import date, datetime
 
 import pytest
 from hypothesis import given
@@ -47,8 +47,8 @@ def order(candidates: Sequence[Candidate], query: str = QUERY) -> list[str]:
 
 
 def cues(fact: str, day: str | None = None) -> list[str]:
-    metadata = {"event_time": {"timestampValue": f"{day}T10:00:00Z"}} if day else {}
-    found: list[str] = traits_of({"fact": fact, "user_metadata": metadata}, None)["cues"]
+    event_time = datetime.fromisoformat(f"{day}T10:00:00Z") if day else None
+    found: list[str] = traits_of({"fact": fact, "event_time": event_time}, None)["cues"]
     return found
 
 
@@ -134,14 +134,19 @@ def test_a_question_that_also_says_something_is_no_mere_question() -> None:
     assert [parts[fact] for fact in facts] == [-0.3, 0, 0]
 
 
-def test_of_long_messages_neither_their_length_nor_what_is_around_counts() -> None:
+def test_of_long_messages_the_short_go_first_and_what_is_around_does_not_count() -> None:
     candidates = [
         Candidate(f"{n}", 1.0, n % 2, 20 + 20 * n, source="s", before=Neighbour(1.0, n, 9))
         for n in range(6)
     ]
-    for average, counts in ((15.0, True), (80.0, False)):
-        for one in rank(asked(), Statistics(6, [3, 3, 3], average), candidates):
-            assert any(one.parts[name] for name in (*AROUND, "length")) is counts
+    for average, is_short in ((15.0, True), (80.0, False)):
+        found = rank(asked(), Statistics(6, [3, 3, 3], average), candidates)
+        by_length = sorted(found, key=lambda one: one.candidate.length)
+        lengths = [one.parts["length"] for one in by_length]
+        assert lengths == sorted(lengths, reverse=not is_short)
+        assert (lengths[0] < 0 < lengths[-1]) is is_short
+        for one in found:
+            assert any(one.parts[name] for name in AROUND) is is_short
 
 
 def test_a_question_is_behind_a_statement() -> None:
