@@ -19,7 +19,8 @@ _INTRODUCTIONS = {
 _PATTERNS = {tongue: (re.compile(text), fact) for tongue, (text, fact) in _INTRODUCTIONS.items()}
 _NO_NAME = re.compile(
     r".*(?:ish|ese|ican|alian|eutsch\w*|erin|innen|iker|ist|istin|eur|ologe|arier\w*|aner\w*|ais"
-    r"|aise|vegan\w*|muslim|christian|catholic|jewish|indian|russian|german|french|dutch|swiss|diabetic)",
+    r"|aise|vegan\w*|muslim|christian|catholic|jewish|indian|russian|german|french|dutch|swiss"
+    r"|diabetic)",
     re.IGNORECASE,
 )
 

@@ -42,19 +42,22 @@ SPANISH = Phrases(
     remember=pattern(
         r"^(?:(?:y|ah|bueno|ok(?:ay)?|vale),? )*(?:por favor,? )?(?:¿?(?:puedes"
         r"|podrías) )?(?:recuerd[ae]n?|recordar|acuérdate(?: de)?|ten(?:ga)? en cuenta"
-        r"|no (?:te )?olvides|no olvide|apunta|anota|toma nota(?: de)?|que conste"
+        r"|apunta|anota|toma nota(?: de)?|que conste"
         r"|quiero que recuerdes|para que (?:lo )?sepas)(?:,? por favor,?)?(?:,? que|:"
         r"|,)\s*(?P<said>.+)$"
     ),
     forget=pattern(
-        r"^(?:(?:y|ah|bueno|ok(?:ay)?|vale|oye|por cierto),? )*(?:por favor,? )?¿?(?:(?:puede[sn]?"
+        r"^(?:(?:y|ah|bueno|ok(?:ay)?|vale|oye|por cierto),? )*(?:(?P<first>(?:lo|todo"
+        r"|mis?) [^,]+),?"
+        r" (?:olvíd|bórr|elimín|quít)[ae]l[oa]s?\b.*|(?:por favor,? )?¿?(?:(?:puede[sn]?"
         r"|podría[sn]?) (?:por favor )?|quiero que |necesito que )?(?:(?:olvid(?:a|e|es|ar|en)"
         r"|olvídate"
         r"|olvidarte|olvídese)(?: de)?|(?:borr|elimin|quit|descart)(?:a|e|es|ar)"
-        r"|no recuerdes(?: más)?)(?:,? por favor,?)? (?!lo\b(?! (?:de|que)\b)|que no\b)(?:(?:lo"
+        r"|no (?:quiero que )?(?:recuerdes|guardes|sepas|conserves"
+        r"|almacenes)(?: más)?)(?:,? por favor,?)? (?!lo\b(?! (?:de|que)\b)|que no\b)(?:(?:lo"
         r"|todo lo"
         r"|todo) (?:que )?(?:te )?(?:(?:he )?(?:dij[eo]|dicho|conté|contado|sabes"
-        r"|mencioné))?(?: (?:sobre|de|acerca de))?|(?:de )?que|sobre)?\s*(?P<said>.+)$"
+        r"|mencioné))?(?: (?:sobre|de|acerca de))?|(?:de )?que|sobre)?\s*(?P<said>.+))$"
     ),
     polite=pattern(
         r"^¿?(?:\w+,? ){0,3}?¿?(?:puede[sn]?|podría[sn]?)\b|^(?:quiero|necesito) que\b"

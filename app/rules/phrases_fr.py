@@ -35,19 +35,24 @@ FRENCH = Phrases(
     remember=pattern(
         r"^(?:(?:et|ah|bon|ok(?:ay)?|alors),? )*(?:s'il (?:te|vous) plaît,? )?(?:(?:peux"
         r"|pourrais)-tu )?(?:souviens-toi|souvenez-vous|rappelle-toi|rappelez-vous|retiens|retenez"
-        r"|retenir|n'oublie[sz]? pas|note[sz]?|garde[sz]? en tête|sache[sz]?|prends note"
+        r"|retenir|note[sz]?|garde[sz]? en tête|sache[sz]?|prends note"
         r"|pour info)(?: bien)?(?:,? s'il (?:te|vous) plaît,?)?(?:,? que? ?|,? qu'|\s*:"
         r"|,)\s*(?P<said>.+)$"
     ),
     forget=pattern(
-        r"^(?:(?:et|ah|bon|ok(?:ay)?|alors|au fait),? )*(?:s'il (?:te|vous) plaît,? )?(?:"
+        r"^(?:(?:et|ah|bon|ok(?:ay)?|alors|au fait),? )*(?:(?P<first>(?:tout )?(?:ce que|mon|ma"
+        r"|mes)"
+        r" [^,]+),? (?:oublie|efface|supprime)[sz]?-l(?:e|a|es)\b.*|(?:s'il (?:te"
+        r"|vous) plaît,? )?(?:"
         r"(?:est-ce que )?(?:(?:peux|pourrais)-tu|(?:pouvez|pourriez)-vous|tu (?:peux|pourrais)"
         r"|vous (?:pouvez|pourriez)) (?:s'il (?:te|vous) plaît )?|je veux que tu "
         r"|j'aimerais que tu |il faut que tu )?(?:oublie[srz]?|efface[srz]?|enlève[sz]?|retire[sz]?"
-        r"|supprime[srz]?)(?:,? s'il (?:te|vous) plaît,?)? (?!pas\b|ça\b|cela\b)(?:"
+        r"|supprime[srz]?|je ne veux (?:pas|plus) que tu (?:gardes|retiennes|saches|conserves"
+        r"|mémorises|te souviennes de|te rappelles))(?:,? s'il (?:te|vous) plaît,?)? (?!pas\b"
+        r"|ça\b|cela\b)(?:"
         r"(?:tout )?ce que (?:je t'ai (?:dit|raconté)"
         r"|tu sais|j'ai dit)(?: (?:sur|de|à propos de))?|tout sur|qu'|que"
-        r"|à propos de)?\s*(?P<said>.+)$"
+        r"|à propos de)?\s*(?P<said>.+))$"
     ),
     polite=pattern(
         r"^(?:[\w'-]+,? ){0,3}?(?:(?:peux|pourrais)-tu|(?:pouvez|pourriez)-vous"

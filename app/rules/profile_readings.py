@@ -101,7 +101,8 @@ _LIST_END = re.compile(
     r",?\s+(?:too|as well|also|either|though|unfortunately|sadly|leider|auch|también|aussi|btw"
     r"|by the way|please|any ?more|any longer|mehr|plus|ya|because|but|so|since|which|when|that|if"
     r"|as|while|weil|aber|wenn|seit|porque|pero|desde"
-    r"|cuando|parce|mais|depuis|quand)\b|,?\s+(?:and|und|y|et)\s+(?:I|my|ich|mein\w*|yo|mi|je|mon)\b"
+    r"|cuando|parce|mais|depuis|quand)\b|,?\s+(?:and|und|y|et)\s+(?:I|my|ich|mein\w*|yo|mi|je"
+    r"|mon)\b"
     r"|\s+j'",
     re.IGNORECASE,
 )

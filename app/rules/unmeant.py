@@ -155,10 +155,13 @@ def is_told_to_the_memory(text: str) -> bool:
 
 
 _OF_MEMORY = re.compile(
-    r"\b(?:you|please|never mind)\b.*\b(?:forget|delete|erase|remember|unlearn)\b|\b(?:forget"
+    r"\b(?:you|please|never mind|said|says|told|tells|asked|asks)\b.*\b(?:forget|delete|erase"
+    r"|remember|unlearn)\b|\b(?:forget"
     r"|delete"
     r"|erase)\b.*\b(?:please|you)\b|(?:^|[,;:] |- )(?:(?:so|and|but|then|just) )?(?:forget|delete"
-    r"|erase)\b|^never mind\b|\b(?:vergiss|vergesst|vergessen sie|lösche?)\b|\b(?:olvida(?:lo|te)?"
+    r"|erase)\b|^never mind\b|\b(?:vergiss|vergesst|vergessen sie|lösche?)\b|\bdu (?:sollst"
+    r"|solltest|musst|darfst|kannst)\b.*"
+    r"\b(?:vergessen|löschen)\b|\bdu\b.*\b(?:vergisst|löschst)\b|\b(?:olvida(?:lo|te)?"
     r"|olvides|bórra\w+|borra|borres)\b|(?<!j')\b(?:oublie[sz]?|efface[sz]?)\b",
     re.IGNORECASE,
 )
