@@ -199,9 +199,9 @@ def _from_line(line: _Line, settings: _Settings) -> Iterator[Candidate]:
             if is_request(said.text):
                 yield Candidate(said.text, (), line.source, line.position, forget=True)
             continue
-        candidate = _candidate(said, line.turn, tongue, settings)
+        candidate = _candidate(said, line, tongue, settings)
         if candidate is not None:
-            yield replace(candidate, source=line.source, turn=line.position)
+            yield candidate
 
 
 def _said(line: _Line) -> Iterator[tuple[Said, str]]:
@@ -218,7 +218,7 @@ def _said(line: _Line) -> Iterator[tuple[Said, str]]:
         yield said, tongue
 
 
-def _candidate(said: Said, turn: Turn, tongue: str, settings: _Settings) -> Candidate | None:
+def _candidate(said: Said, line: _Line, tongue: str, settings: _Settings) -> Candidate | None:
     """Return the fact with its topics, or None when it falls under none of those wanted."""
     topics = classify(said.text, settings.topics, tongue=tongue, explicit=said.explicit)
     if not topics:
@@ -227,10 +227,10 @@ def _candidate(said: Said, turn: Turn, tongue: str, settings: _Settings) -> Cand
     if settings.third_person and tongue == "en":
         text = in_third_person(text)
         if not text:
-            settings.left_out.append(Candidate(said.text, topics))
+            settings.left_out.append(Candidate(said.text, topics, line.source, line.position))
             return None
-    fact, by_now = _dated(text, turn, settings, tongue)
-    return Candidate(fact, topics, dated_by_now=by_now)
+    fact, by_now = _dated(text, line.turn, settings, tongue)
+    return Candidate(fact, topics, line.source, line.position, dated_by_now=by_now)
 
 
 def _dated(text: str, turn: Turn, settings: _Settings, tongue: str = "") -> tuple[str, bool]:
