@@ -23,7 +23,6 @@ from app.rules.slots import Slot, slots
 from app.rules.text import fold, straight
 
 _MAX_WORDS = 5
-_MAX_ITEMS = 10
 _MAX_AGE = 120
 # What is only imagined, quoted or hoped is no value.
 _SUPPOSED = re.compile(
