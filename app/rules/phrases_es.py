@@ -12,7 +12,8 @@ SPANISH = Phrases(
         r"|cumplo|salgo|vengo|duermo|corro|leo|escribo|toco|cocino|evito|suelo|nací|crecí|aprendí"
         r"|conocí|conseguí|perdí|decidí|recibí|vendí)\b"
         r"|^(?:(?:ahora|ya|hoy|siempre|nunca|no|me|lo|la|normalmente|tampoco|también)"
-        r" )*\w{3,}o(?= )"
+        r" )*\w{3,}o(?= )|^(?:(?:ya|no|nunca|siempre|tampoco|también) )+"
+        r"(?!mucho|todo|tanto|poco|mismo|claro|bueno|malo|nuevo|solo)\w{3,}o\b"
     ),
     preference=pattern(
         r"\b(?:prefer\w*|prefiero|preferid[oa]s?|favorit[oa]s?|(?:me|nos) (?:gustan?|gustaba\w*"
@@ -73,15 +74,20 @@ SPANISH = Phrases(
     talk=pattern(
         r"^[¡¿]?(?:(?:hola|buen[oa]s|hey|saludos|buen día|adiós|chao|hasta (?:luego|pronto|mañana)"
         r"|nos vemos|muchas gracias|mil gracias|gracias|de nada|felicidades|enhorabuena)\b.*"
-        r"|(?:ok(?:ay)?|vale|sí|si|no|claro|perfecto|genial|bien|muy bien|bueno|estupendo|excelente"
+        r"|no(?: (?:gracias|mucho|tanto|todavía|aún|importa|hace falta|hay (?:problema|de qué"
+        r"|prisa)"
+        r"|te preocupes|es eso|está mal))*|no[,.!]+(?:[\s,.!¡]*\w+){0,3}"
+        r"|(?:ok(?:ay)?|vale|sí|si|claro|perfecto|genial|bien|muy bien|bueno|estupendo|excelente"
         r"|guay|wow|ah|oh|ajá|mmm+|ja(?:ja)+|entiendo|entendido|de acuerdo|por supuesto|exacto"
         r"|correcto|tranquil[oa]|no pasa nada|qué (?:bien|bueno|pena|lástima|guay|interesante"
         r"|divertido))(?:[\s,.!¡]+\w+){0,3}|(?:eso|esto) (?:es|está|suena|parece"
         r"|sería)\b(?: \w+){0,5}|(?:suena|me parece|está) (?:muy )?(?:bien|genial|perfecto"
-        r"|interesante)\b(?: \w+){0,3}|(?:no lo sé|no sé|creo que (?:sí|no)|espero que sí"
+        r"|interesante)\b(?: \w+){0,3}|(?:no lo sé|no sé(?! \w+[aei]r\b)|creo que (?:sí|no)"
+        r"|espero que sí"
         r"|me alegr\w+|lo siento|estoy (?:muy )?(?:bien|de acuerdo|segur[oa]|aquí|list[oa])"
         r"|yo también|tengo (?:una|otra) (?:pregunta|duda)|necesito (?:tu )?(?:ayuda|consejo)"
-        r"|te lo agradezco|me encanta|me gusta (?:mucho|eso|la idea)|ya veo"
+        r"|te lo agradezco|me (?:encanta|gusta)(?: mucho)?(?: (?:es[ao]|esta|esto|la idea"
+        r"|tu idea))?$|ya veo"
         r"|lo entiendo)\b(?: \w+){0,5}|(?:cómo|qué tal)\b.*|que tengas .*|buena suerte.*"
         r"|voy a (?:ver|probar|pensar\w*)\b(?: \w+){0,2})[\s.!¡?,)]*$"
     ),

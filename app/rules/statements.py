@@ -230,7 +230,16 @@ def _is_added(text: str, phrases: Phrases) -> bool:
 
 def _least(text: str, phrases: Phrases) -> int:
     told = phrases.preference.search(text) or phrases.personal.search(text)
-    return 1 if told or _HAS.match(text) else 2
+    return 1 if told or _HAS.match(text) or _CAN.match(text) else 2
+
+
+_CAN = re.compile(
+    r"(?:ich kann|(?:ya |no )*sé|je (?:ne )?sais)"
+    r"(?: (?:nicht|jetzt|wieder|leider|auch|schon|gut|pas|plus))* [^\W\d]{3,}"
+    r"(?: (?:maintenant|ahora))?[\s.!]*$",
+    re.IGNORECASE,
+)
+"""What one can do is worth keeping in a word, too."""
 
 
 _HAS = re.compile(
