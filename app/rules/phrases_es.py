@@ -6,7 +6,7 @@ SPANISH = Phrases(
     first=pattern(
         r"\b(?:yo|mi|mis|mí|me|conmigo|nosotr[oa]s|nos|nuestr[oa]s?|soy|estoy|tengo|vivo|trabajo"
         r"|prefiero|quiero|odio|voy|fui|hago|hice|tuve|puedo|debo|necesito|como(?= (?:carne|pescado"
-        r"|de))|bebo|uso|estudio|hablo|juego|viajo|llevo|conduzco|sufro|padezco|amo|adoro|detesto"
+        r"|de))|bebo|uso|fumo|estudio|hablo|juego|viajo|llevo|conduzco|sufro|padezco|amo|adoro|detesto"
         r"|creo|espero|planeo|pienso|sé|he \w+[ds]o|estuve|era(?= yo)|empec[eé]|somos|tenemos"
         r"|vivimos|vamos|(?!qué\b|porqué\b|café\b|bebé\b|té\b|también\b|josé\b)\w{3,}é|dej[eé]"
         r"|cumplo|salgo|vengo|duermo|corro|leo|escribo|toco|cocino|evito|suelo|nací|crecí|aprendí"

@@ -3,7 +3,12 @@
 from app.rules.phrases import Phrases, pattern
 
 FRENCH = Phrases(
-    first=pattern(r"\b(?:je|mon|ma|mes|moi|me|nous|notre|nos|le mien|la mienne)\b|\b[jm]'(?=\w)"),
+    first=pattern(
+        r"\b(?:je|mon|ma|mes|moi|me|nous|notre|nos|le mien|la mienne)\b|\b[jm]'(?=\w)"
+        r"|\bon (?:n')?(?:a|est|va|vit|habite|loue|part|déménage|emménage|attend|fête|s'est"
+        r"|se marie"
+        r"|vient)\b"
+    ),
     preference=pattern(
         r"(?:\b(?:préf[éè]r\w*|favori\w*|passionn\w+|j'(?:aime\w*|adore|apprécie)|n'aime\w*|adore"
         r"|déteste|je (?:ne )?supporte|je fume|horreur|me pla[iî]t|me plaisent|végétarien\w*"

@@ -163,7 +163,8 @@ def overruled(new: Statement, old: Statement, cosine: float) -> str | None:
             return _remainder(mine, old.fact, other)
     if new.affirmed != old.affirmed and denies(new.stance, _stance_beside(new, old)):
         return "" if _expendable(new, old) else without(old.fact, new.stance)
-    if _turned(new, old, cosine) or _switched(new, old) or _corrects(new, old):
+    turned = _turned(new, old, cosine) or _swapped(new, old)
+    if turned or _switched(new, old) or _instead(new, old) or _corrects(new, old):
         return ""
     return None
 
@@ -231,6 +232,29 @@ def _turned(new: Statement, old: Statement, cosine: float) -> bool:
     )
 
 
+def _swapped(new: Statement, old: Statement) -> bool:
+    """Tell whether one name alone has become another: "I drive a Golf", "I drive a Tesla now"."""
+    if not _CHANGE.search(straight(new.fact)) or _ALSO.search(new.fact):
+        return False
+    mine, theirs = names(new.fact), names(old.fact)
+    if not mine or not theirs or mine & theirs or new.affirmed != old.affirmed:
+        return False
+    kept = [word for word in old.key.split() if word not in theirs]
+    changed = [word for word in _CHANGE.sub(" ", new.key).split() if word not in mine]
+    return len(kept) >= 2 and kept == changed
+
+
+def _instead(new: Statement, old: Statement) -> bool:
+    """Tell whether the new text names what it comes instead of, and the old one is about that."""
+    plain, tongue = straight(new.fact), new.stance.tongue
+    given_up = _INSTEAD.search(plain)
+    if given_up is None or new.affirmed != old.affirmed:
+        return False
+    left = content(_INSTEAD_OF.sub("", given_up[0]), tongue)
+    about = content(old.fact, tongue)
+    return bool(left) and left <= about and about - left <= content(plain, tongue) - left
+
+
 def _corrects(new: Statement, old: Statement) -> bool:
     """Tell whether the new text gives a new time or number for what the old one is about."""
     if not _CORRECTION.search(straight(new.fact)) or new.affirmed != old.affirmed:
@@ -258,12 +282,12 @@ def _about(text: str, new: Statement) -> frozenset[str]:
     return content(" ".join(word for word in kept if not weekdays_named(word)), tongue)
 
 
-_INSTEAD = re.compile(
-    r",?\s(?:(?:instead of|rather than|and not|not|statt|anstatt|nicht|en (?:lugar|vez) de|y no"
-    r"|no a"
-    r"|au lieu de?|et non(?: pas)?|pas) [^,.;]+)",
+_INSTEAD_OF = re.compile(
+    r"^,?\s(?:instead of|rather than|and not|not|statt|anstatt|nicht|en (?:lugar|vez) de|y no|no a"
+    r"|au lieu de?|et non(?: pas)?|pas) ",
     re.IGNORECASE,
 )
+_INSTEAD = re.compile(_INSTEAD_OF.pattern.removeprefix("^") + "[^,.;]+", re.IGNORECASE)
 _CORRECTION = re.compile(
     r"\b(?:now|instead of|rather than|from now on|(?:has |have |was |is |been |got |were )*(?:moved"
     r"|postponed|rescheduled|pushed|changed|brought forward|delayed)(?: back)?|new|switched|jetzt"
