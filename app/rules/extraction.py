@@ -22,8 +22,9 @@ from app.rules.forgetting import is_request
 from app.rules.introductions import answer, named
 from app.rules.lexicon import language
 from app.rules.phrases import pattern
+from app.rules.requests import Said
 from app.rules.sentences import Sentence, own_words, sentences
-from app.rules.statements import Said, follows_on, statements
+from app.rules.statements import finished, follows_on, statements
 from app.rules.text import clean, key, resolved
 from app.rules.third_person import third_person as in_third_person
 from app.rules.topics import classify
@@ -181,7 +182,7 @@ def _belongs_to(last: Candidate, sentence: Sentence, end: int, tongue: str) -> b
 def _extended(last: Candidate, turn: Turn, sentence: Sentence, settings: _Settings) -> Candidate:
     begin = turn.text.index(last.source)
     source = turn.text[begin : sentence.start + len(sentence.text)]
-    added, by_now = _dated(clean(sentence.text), turn, settings)
+    added, by_now = _dated(finished(clean(sentence.text)), turn, settings)
     return replace(
         last,
         fact=f"{last.fact} {added}",

@@ -25,14 +25,18 @@ _NO_NAME = re.compile(
 )
 
 
-def introduced(text: str, tongue: str, *, greeted: bool) -> str:
-    """Return the name with which a sentence introduces its speaker, as a sentence, or ""."""
+def introduced(text: str, tongue: str, *, greeted: bool) -> tuple[str, str]:
+    """Return the name with which a sentence introduces its speaker, as a sentence, and the rest.
+
+    Both are empty where it introduces nobody.
+    """
     pattern, fact = _PATTERNS.get(tongue, (None, ""))
-    found = pattern.match(straight(text).strip()) if pattern else None
+    text = text.strip()
+    found = pattern.match(straight(text)) if pattern else None
     if found is None or _NO_NAME.fullmatch(found["name"]):
-        return ""
+        return "", ""
     certain = tongue in {"es", "fr"} or found.groupdict().get("article")
-    return fact.format(found["name"]) if greeted or certain else ""
+    return (fact.format(found["name"]), text[found.end() :]) if greeted or certain else ("", "")
 
 
 @dataclass(frozen=True)

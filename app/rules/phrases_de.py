@@ -89,7 +89,8 @@ GERMAN = Phrases(
     ),
     opening=pattern(
         r"^(?:(?:hallo|hi|hey|moin|oh|ach|ach ja|na ja|naja|also|ok(?:ay)?|ja|nein|doch|und|aber"
-        r"|übrigens|update|neuigkeiten|korrektur|leider|danke|gut|super|klar|genau|stimmt|tja"
+        r"|übrigens|(?:ganz )?(?:kurze|kleine|schnelle) frage|update|neuigkeiten|korrektur|leider"
+        r"|danke|gut|super|klar|genau|stimmt|tja"
         r"|guten (?:morgen|tag|abend)|wie (?:gesagt"
         r"|du weißt))(?: (?:zusammen|nochmal|noch|[A-Z]\w+))?[,!.:-]+\s+|(?:und|aber|also"
         r"|übrigens)\s+(?=(?:ich|mein\w*)\b))+"

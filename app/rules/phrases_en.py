@@ -121,12 +121,15 @@ ENGLISH = Phrases(
         r"|this)\b.*)[\s.!,)]*$"
     ),
     opening=pattern(
-        r"^(?:(?:hi|hello|hey|oh|ah|well|so|update|news|correction|sorry|listen|look|funny"
-        r" enough|ok(?:ay)?|yes|yeah|yep|no|and|also|but|btw|by the way"
-        r"|actually|anyway|hmm+|um+|uh+|thanks|thank you|sure|great|right|haha|wow|plus"
+        r"^(?:hm+ |(?:hi|hello|hey|yo|oh|ah|well|so|update|news|correction|sorry|listen|look|funny"
+        r" enough|ok(?:ay)?|yes|yeah|yep|no|and|also|but|btw|by the way|ugh|quick (?:question"
+        r"|thing|one|note)"
+        r"|sorry for (?:the|my) [\w ]{1,20}|actually|anyway|hmm+|um+|uh+|thanks|thank you|sure"
+        r"|great|right|haha|wow|plus"
         r"|as (?:you know|I (?:said|mentioned))(?: before)?|oh and|good (?:morning|afternoon"
         r"|evening))(?: (?:there|again|everyone|all|[A-Z]\w+))?[,!.:-]+\s+|(?:and|also|but|so|well"
-        r"|oh|ok(?:ay)?|by the way|actually)\s+(?=(?:so|I|my|we|our|I'\w+)\b)"
+        r"|oh|ok(?:ay)?|by the way|btw|ugh|yo|actually)\s+(?=(?:so|I|my|we|our|I'\w+|im|ive"
+        r"|quick)\b)"
         r"|(?:since|because|cause)\s+(?=(?:I|my)\b[^,]*$))+"
     ),
     asking=pattern(

@@ -6,13 +6,18 @@ SPANISH = Phrases(
     first=pattern(
         r"\b(?:yo|mi|mis|mí|me|conmigo|nosotr[oa]s|nos|nuestr[oa]s?|soy|estoy|tengo|vivo|trabajo"
         r"|prefiero|quiero|odio|voy|fui|hago|hice|tuve|puedo|debo|necesito|como(?= (?:carne|pescado"
-        r"|de))|bebo|uso|fumo|estudio|hablo|juego|viajo|llevo|conduzco|sufro|padezco|amo|adoro|detesto"
+        r"|de))|bebo|uso|fumo|estudio|hablo|juego|viajo|llevo|conduzco|sufro|padezco|amo|adoro"
+        r"|detesto"
         r"|creo|espero|planeo|pienso|sé|he \w+[ds]o|estuve|era(?= yo)|empec[eé]|somos|tenemos"
+        r"|estamos|hemos"
         r"|vivimos|vamos|(?!qué\b|porqué\b|café\b|bebé\b|té\b|también\b|josé\b)\w{3,}é|dej[eé]"
         r"|cumplo|salgo|vengo|duermo|corro|leo|escribo|toco|cocino|evito|suelo|nací|crecí|aprendí"
         r"|conocí|conseguí|perdí|decidí|recibí|vendí)\b"
         r"|^(?:(?:ahora|ya|hoy|siempre|nunca|no|me|lo|la|normalmente|tampoco|también)"
-        r" )*\w{3,}o(?= )|^(?:(?:ya|no|nunca|siempre|tampoco|también) )+"
+        r" )*(?!(?:dijo|hizo|vino|puso|quiso|pudo|tuvo|estuvo|supo|hubo|luego|todo|mucho|poco"
+        r"|otro|algo"
+        r"|cuando|tanto|nuestro|primero|nuevo|mismo|bueno|claro) )\w{3,}o(?= )|^(?:(?:ya|no|nunca"
+        r"|siempre|tampoco|también) )+"
         r"(?!mucho|todo|tanto|poco|mismo|claro|bueno|malo|nuevo|solo)\w{3,}o\b"
     ),
     preference=pattern(
@@ -93,10 +98,11 @@ SPANISH = Phrases(
     ),
     opening=pattern(
         r"^[¡¿]?(?:(?:hola|hey|oye|ah|oh|bueno|pues|vale|ok(?:ay)?|sí|no|claro|y|pero|por cierto"
-        r"|además|novedades|corrección|gracias|perfecto|genial|buen[oa]s (?:días|tardes|noches)"
+        r"|además|(?:una )?pregunta(?: rápida)?|novedades|corrección|gracias|perfecto|genial"
+        r"|buen[oa]s (?:días|tardes|noches)"
         r"|como (?:sabes"
-        r"|te dije))(?: (?:de nuevo|otra vez|[A-Z]\w+))?[,!.:-]+\s+|(?:y|pero|además"
-        r"|pues)\s+(?=(?:yo|mi|me|no)\b))+"
+        r"|te dije))(?: (?:de nuevo|otra vez|[A-Z]\w+))?[,!.:-]+\s+|(?:y|pero|además|oye|por cierto"
+        r"|pues)\s+(?=(?:yo|mi|me|no|he|soy|tengo|estoy|vivo|trabajo|ahora|ya)\b))+"
     ),
     asking=pattern(
         r"^(?:¿|(?:y |pero )?(?:qué|quién|dónde|cuándo|por qué|cómo(?! de)|cuál|cuánt\w+|puedes"
@@ -104,8 +110,11 @@ SPANISH = Phrases(
     ),
     second=pattern(r"\b(?:tú|tu|tus|te|ti|usted|su|eres|debes|tienes)\b"),
     request=pattern(
-        r"^(?:por favor,? )?(?:dime|muéstrame|dame|busca|encuentra|ayúdame|explica\w*|sugiere"
-        r"|recomienda|reserva|cancela|envía|escribe|haz|crea|ignora|borra|elimina|añade|guarda"
-        r"|traduce|resume)\b"
+        r"^(?:por favor,? )?(?:(?:dime|muéstra|da|b[uú]sca|enc[uo]+[eé]ntra|ay[uú]da|expl[ií]ca"
+        r"|sugi[eé]re"
+        r"|recomi[eé]nda|res[eé]rva|canc[eé]la|env[ií]a|m[aá]nda|escr[ií]be|h[aá]z|cr[eé]a"
+        r"|prepara|prep[aá]ra"
+        r"|ignora|borra|elimina|añade|guarda|trad[uú]ce|resume|res[uú]me)(?:me|nos|le|lo|la"
+        r"|melo)?)\b"
     ),
 )

@@ -5,9 +5,8 @@ from app.rules.phrases import Phrases, pattern
 FRENCH = Phrases(
     first=pattern(
         r"\b(?:je|mon|ma|mes|moi|me|nous|notre|nos|le mien|la mienne)\b|\b[jm]'(?=\w)"
-        r"|\bon (?:n')?(?:a|est|va|vit|habite|loue|part|déménage|emménage|attend|fête|s'est"
-        r"|se marie"
-        r"|vient)\b"
+        r"|\bon (?:n')?(?:a|est|va|vit|habite|loue|part|déménage|emménage|attend|fête|économise"
+        r"|s'est|se marie|vient)\b"
     ),
     preference=pattern(
         r"(?:\b(?:préf[éè]r\w*|favori\w*|passionn\w+|j'(?:aime\w*|adore|apprécie)|n'aime\w*|adore"
@@ -90,15 +89,17 @@ FRENCH = Phrases(
     ),
     opening=pattern(
         r"^(?:(?:bonjour|bonsoir|salut|coucou|hello|ah|oh|eh bien|bon|ben|alors|ok(?:ay)?|oui|non"
-        r"|d'accord|et|mais|au fait|d'ailleurs|nouvelles|correction|merci|super|parfait|comme"
+        r"|d'accord|et|mais|au fait|d'ailleurs|(?:une )?petite question|une question|nouvelles"
+        r"|correction|merci|super|parfait|comme"
         r" (?:tu (?:le )?sais"
-        r"|je l'ai dit))(?: (?:à tous|encore|[A-Z]\w+))?\s?[,!.:-]+\s+|(?:et|mais|alors"
+        r"|je l'ai dit))(?: (?:à tous|encore|[A-Z]\w+))?\s?[,!.:-]+\s+|(?:et|mais|alors|au fait"
         r"|puis)\s+(?=(?:je|mon|ma|mes|moi)\b|j'))+"
     ),
     asking=pattern(
         r"^(?:et |mais )?(?:qu'est-ce|est-ce|que(?= (?:peux|pensez|penses|dois|faire))|qui (?:est"
         r"|a)\b|où\b|quand (?:est|as|vas|dois)|pourquoi|comment|quel\w*|combien|peux-tu|pouvez-vous"
-        r"|pourrais-tu|pourriez-vous|sais-tu|as-tu|es-tu|y a-t-il|dois-je|puis-je)\b"
+        r"|pourrais-tu|pourriez-vous|sais-tu|as-tu|es-tu|y a-t-il|dois-je|puis-je|(?:je"
+        r"|on) (?:peux|peut|pourrais|dois|doit|fais) \w+)\b"
     ),
     second=pattern(r"\b(?:tu|te|toi|ton|ta|tes|vous|votre|vos)\b|\bt'"),
     request=pattern(

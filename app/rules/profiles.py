@@ -15,8 +15,9 @@ from app.rules.forgetting import names_something
 from app.rules.lexicon import language
 from app.rules.profile_readings import Reading, iso_date, readings
 from app.rules.profile_words import ASKED, FILLED, PLACES, kind_of, thing
+from app.rules.requests import Said
 from app.rules.sentences import own_words, sentences
-from app.rules.statements import Said, statements
+from app.rules.statements import statements
 from app.rules.text import clean, fold, straight
 
 _MINE = re.compile(

@@ -50,7 +50,8 @@ _ADDRESSED = re.compile(
     re.IGNORECASE,
 )
 _VAGUE = re.compile(
-    r"^(?:it|that|this|these|those|there|which|he|she|they|his|her|their|mine|hers|theirs|das"
+    r"^(?!he \w+(?:ado|ido|cho|sto|rto)\b)(?:it|that|this|these|those|there|which|he|she|they|his"
+    r"|her|their|mine|hers|theirs|das"
     r"|dies\w*|es|er|sie|sein\w*|ihr\w*|dort|dessen|deren|eso|esto|él|ella|ellos|ellas|el mío"
     r"|la mía|ça|cela|c'est|ce|il|elle|ils|elles|le mien|la mienne)\b(?!-)",
     re.IGNORECASE,
@@ -89,11 +90,13 @@ def statements(text: str, tongue: str, *, greeted: bool = False) -> Iterator[Sai
     asked = requested(plain, phrases, tongue)
     if asked is None and not is_addressed:
         asked = requested(opened, phrases, tongue)
-    name = introduced(opened, tongue, greeted=opened != plain or greeted)
+    name, rest = introduced(opened, tongue, greeted=opened != plain or greeted)
     if asked is not None:
         yield from _forgotten_or_finished(asked)
     elif name:
         yield Said(name)
+        if rest and not is_addressed and not is_unmeant(rest, tongue):
+            yield from _all_told(rest, phrases, tongue)
     elif not is_addressed and not is_unmeant(opened, tongue):
         yield from _all_told(_CALL_ME.sub(r"\g<call>", opened), phrases, tongue)
 
@@ -114,7 +117,7 @@ def _told(text: str, phrases: Phrases, tongue: str) -> Iterator[Said]:
     for part in _clauses(text, tongue):
         own = _is_own(part, phrases) or (own and _is_added(part, phrases))
         if own:
-            yield Said(_finished(part), explicit=bool(phrases.always.search(straight(part))))
+            yield Said(finished(part), explicit=bool(phrases.always.search(straight(part))))
 
 
 def _own_pieces(text: str) -> list[str]:
@@ -139,7 +142,7 @@ def _forgotten_or_finished(asked: Said) -> Iterator[Said]:
         several = ALSO.split(asked.text) if MY.match(asked.text) else [asked.text]
         yield from (replace(asked, text=part) for part in several if part)
     elif content(asked.text) and not _ADDRESSED.search(asked.text):
-        yield Said(_finished(asked.text), explicit=True)
+        yield Said(finished(asked.text), explicit=True)
 
 
 def follows_on(text: str, tongue: str) -> bool:
@@ -187,10 +190,23 @@ def _clauses(text: str, tongue: str) -> list[str]:
     parts, begin = [], 0
     for match in pattern.finditer(straight(text)):
         left, right = text[begin : match.start()], text[match.end() :]
-        if _stands_alone(left, PHRASES[tongue]) and len(right.split()) >= 3:
+        leans = _OTHERS[tongue].search(straight(right))
+        if _stands_alone(left, PHRASES[tongue]) and len(right.split()) >= 3 and not leans:
             parts.append(left)
             begin = match.end()
     return [*parts, text[begin:]]
+
+
+_OTHERS = {
+    tongue: re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+    for tongue, words in (
+        ("en", "he|she|him|her|they|them|it|there"),
+        ("de", "er|ihn|ihm|sie|ihr|dort"),
+        ("es", "él|ella|ellos|ellas|le|les|allí"),
+        ("fr", "il|elle|ils|elles|lui|leur|y"),
+    )
+}
+"""Words by which a clause leans on the one before it."""
 
 
 def _stands_alone(left: str, phrases: Phrases) -> bool:
@@ -276,7 +292,7 @@ def _is_statement_elsewhere(text: str) -> bool:
     return letters >= _MIN_LETTERS_UNKNOWN // 2
 
 
-def _finished(text: str) -> str:
+def finished(text: str) -> str:
     """Return the clause as a sentence of its own: a capital first, a full stop last."""
     text = _ASIDE.sub("", text.strip()).strip().rstrip(" .!,;:\u2026-").strip()
     if not text or not latin(text):
