@@ -4,6 +4,8 @@ import re
 from dataclasses import dataclass
 
 from app.rules.answers import answered, last_question, without_answer
+from app.rules.figures import spells_a_number
+from app.rules.lexicon import NEGATIONS
 from app.rules.text import straight
 
 _NAME = r"(?P<name>[^\W\d_a-zß-ÿ][\w'-]+(?: [^\W\d_a-zß-ÿ][\w'-]+)?)(?:[\s.!,]*$|, )"
@@ -173,9 +175,31 @@ def answer(text: str, before: str, tongue: str) -> str:
     if _NOTHING.match(plain):
         return asked.none
     said = _MANNER.sub("", _LEADS.sub("", without_answer(plain).strip(" ,.:!"))).strip(" ,.:!")
-    if not said or answered(said) is not None:
+    if not said or answered(said) is not None or not _fits(said, asked.fact):
         return ""
     return asked.fact.format(_small(said, asked.fact, tongue))
+
+
+_EVASIVE = re.compile(
+    r"\b(?:idk|dunno|whatever|secret|private|this and that|guess|telling|geheim|ahnung|egal|sag"
+    r"|ni idea|secreto|igual|aucune idée|peu importe)\b",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"\b(?=\w*\d)(?=\w*[^\W\d_])\w{5,}")
+_NAMED = re.compile(r"\b(?:name|heiße|llamo|appelle)\b")
+_PLACED = re.compile(r"\b(?:live|wohne|Vivo|habite)\b")
+_COUNTED = re.compile(r"\b(?:years|Jahre|años|ans|[Bb]udget|presupuesto)\b")
+
+
+def _fits(said: str, fact: str) -> bool:
+    """Tell whether an answer looks like what was asked for: a number, a name, a place, a thing."""
+    if _EVASIVE.search(said):
+        return False
+    if _COUNTED.search(fact):
+        return bool(re.search(r"(?<![^\W\d_])\d", said)) or spells_a_number(said)
+    if _NAMED.search(fact):
+        return re.fullmatch(r"[^\W\d_][^\d_,]{0,40}", said) is not None and len(said.split()) <= 3
+    return not _CODE.search(said) and not (_PLACED.search(fact) and NEGATIONS.search(said))
 
 
 def _small(said: str, fact: str, tongue: str) -> str:

@@ -322,6 +322,14 @@ def test_facts_stand_alone(texts: list[str], expected: str) -> None:
         ["She likes tea a lot."],
         ["Hello, I'm German."],
         ["A: What do you want to know?", "The weather."],
+        ["A: What's your name?", "hunter2"],
+        ["A: Where do you live?", "Not telling."],
+        ["A: Any allergies?", "idk"],
+        ["A: How old are you?", "Old enough."],
+        ["A: Wie heißt du?", "Geht dich nichts an."],
+        ["A: Où habites-tu ?", "Pas tes affaires."],
+        ["hunter2"],
+        ['{"role": "user", "content": "I live in Rome"}'],
     ],
 )
 def test_what_cannot_stand_alone_makes_no_name_and_no_fact(texts: list[str]) -> None:
