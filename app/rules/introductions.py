@@ -8,7 +8,10 @@ from app.rules.figures import spells_a_number
 from app.rules.lexicon import NEGATIONS
 from app.rules.text import straight
 
-_NAME = r"(?P<name>[^\W\d_a-zß-ÿ][\w'-]+(?: [^\W\d_a-zß-ÿ][\w'-]+)?)(?:[\s.!,]*$|, )"
+_NAME = (
+    r"(?P<name>[^\W\d_a-zß-ÿ][\w'-]+(?: [^\W\d_a-zß-ÿ][\w'-]+)?)"
+    r"(?: speaking| here)?(?:[\s.!,]*$|, )"
+)
 _INTRODUCTIONS = {
     "en": (rf"(?:I'm|I am|[Tt]his is|it's|the name's|my name's) {_NAME}", "My name is {}."),
     "de": (
@@ -65,6 +68,7 @@ _QUESTIONS = {
             r"\bwhere (?:do you live|are you (?:based|living))|\byou live in\b", "I live in {}."
         ),
         _asked(r"\bfor a living\b|\byour (?:job|profession|occupation)\b", "My job is {}."),
+        _asked(r"\bwhere (?:do you work|are you working)|\byou work (?:at|for)\b", "I work at {}."),
         _asked(
             r"\b(?:your|any|special|a) diet|\bdietary\b",
             "My diet is {}.",
@@ -87,6 +91,7 @@ _QUESTIONS = {
         _asked(r"\bwie alt\b", "Ich bin {} Jahre alt."),
         _asked(r"\bwo (?:wohnst|lebst|wohnen sie|leben sie)", "Ich wohne in {}."),
         _asked(r"\bberuflich\b|\b(?:dein|ihr) beruf\b", "Mein Beruf ist {}."),
+        _asked(r"\bwo (?:arbeitest|arbeiten sie)|\bbei wem arbeite", "Ich arbeite bei {}."),
         _asked(r"\bernährst\b|\bernährung", "Meine Ernährung: {}."),
         _asked(r"\btrinkst du (?:gern|am liebsten)|\blieblingsgetränk", "Ich trinke gern {}."),
         _asked(r"\blieblingsfarbe\b", "Meine Lieblingsfarbe ist {}."),
@@ -99,6 +104,7 @@ _QUESTIONS = {
         _asked(r"\bcuántos años\b|\btu edad\b", "Tengo {} años."),
         _asked(r"\bdónde vives\b", "Vivo en {}."),
         _asked(r"\ba qué te dedicas\b|\btu (?:profesión|trabajo|oficio)\b", "Mi trabajo es {}."),
+        _asked(r"\bdónde trabajas\b", "Trabajo en {}."),
         _asked(r"\bdieta\b", "Mi dieta es {}.", "No sigo ninguna dieta."),
         _asked(r"\bte gusta beber\b|\bbebida (?:favorita|preferida)", "Me gusta beber {}."),
         _asked(r"\bcolor (?:favorito|preferido)", "Mi color favorito es {}."),
@@ -111,6 +117,7 @@ _QUESTIONS = {
         _asked(r"\bquel âge\b", "J'ai {} ans."),
         _asked(r"\boù (?:habites|vis|habitez|vivez)", "J'habite à {}."),
         _asked(r"\bdans la vie\b|\b(?:ton|votre) (?:métier|travail)\b", "Mon métier : {}."),
+        _asked(r"\boù (?:travailles|travaillez|bosses)", "Je travaille chez {}."),
         _asked(r"\brégime\b", "Mon régime : {}.", "Je ne suis aucun régime."),
         _asked(r"\baimes boire\b|\bboisson (?:préférée|favorite)", "J'aime boire : {}."),
         _asked(r"\bcouleur (?:préférée|favorite)", "Ma couleur préférée est {}."),
@@ -140,7 +147,8 @@ def named(text: str, before: str, tongue: str) -> str:
 
 
 _LEADS = re.compile(
-    r"^(?:(?:just|only|well|mostly|to|in|a little|it's|nur|bloß|gegen|in|aus|solo|sólo|al?|la|el"
+    r"^(?:(?:just|only|well|mostly|to|in|at|for|bei|beim|chez|a little|it's|nur|bloß|gegen|in|aus"
+    r"|solo|sólo|al?|la|el"
     r"|los|las|en|à|au|aux|en|le|la|les|du|de la|des|l') ?(?<=[\s']))+",
     re.IGNORECASE,
 )
@@ -206,7 +214,7 @@ def _small(said: str, fact: str, tongue: str) -> str:
     """Return what was said with a small letter first, unless it may be a name."""
     if (
         tongue == "de"
-        or re.search(r"name|llamo|appelle|live|Vivo|habite", fact)
+        or re.search(r"name|llamo|appelle|live|Vivo|habite|work at|Trabajo|travaille", fact)
         or said[1:2].isupper()
     ):
         return said

@@ -99,7 +99,7 @@ SPANISH = Phrases(
     opening=pattern(
         r"^[¡¿]?(?:(?:hola|hey|oye|ah|oh|bueno|pues|vale|ok(?:ay)?|sí|no|claro|y|pero|por cierto"
         r"|además|(?:una )?pregunta(?: rápida)?|novedades|corrección|gracias|perfecto|genial"
-        r"|buen[oa]s (?:días|tardes|noches)"
+        r"|buen[oa]s(?: días| tardes| noches)?"
         r"|como (?:sabes"
         r"|te dije))(?: (?:de nuevo|otra vez|[A-Z]\w+))?[,!.:-]+\s+|(?:y|pero|además|oye|por cierto"
         r"|pues)\s+(?=(?:yo|mi|me|no|he|soy|tengo|estoy|vivo|trabajo|ahora|ya)\b))+"

@@ -98,7 +98,9 @@ ALSO = re.compile(
 )
 """Between the things that a request names."""
 _REASON = re.compile(
-    rf"\s*[,;]\s(?!(?:and |und |y |et )?{_MINE})|\s-\s|\s(?:because|weil|porque|parce que)\s",
+    rf"\s*[,;]\s(?!(?:and |und |y |et )?{_MINE})|\s-\s|\s(?:because|weil|porque|parce que)\s"
+    rf"|\s(?:and|und|y|et) (?!{_MINE}|(?:the|an?|all|de[rn]|die|das|el|l[ao]s?|les?|tou[ts]\w*)\b)"
+    r"(?=\S+(?: \S+){2})",
     re.IGNORECASE,
 )
 _POLITELY = re.compile(

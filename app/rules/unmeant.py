@@ -13,7 +13,8 @@ _SUPPOSED = {
     r"|\b(?-i:may) (?:\w+ )?(?:be|have"
     r"|try|go|do|get|take|move|buy|need|rain|start|not)\b|\b(?:maybe|perhaps|probably|presumably)\b"
     r"|\b(?:would|I'd|we'd|could) (?:(?:never|ever|even|probably) )?(?!like|rather|prefer|love"
-    r"|better|be (?:happy|glad)|you\b)\w+\b|\b(?:I|we) (?:guess|think|suppose|bet|reckon|assume"
+    r"|better|be (?:happy|glad)|you\b)\w+\b|\b(?:I|we) (?:do(?:n't| not) )?(?:guess|think|suppose"
+    r"|bet|reckon|assume"
     r"|doubt)\b|\bnot sure (?:if|whether)\b|\bI(?:'m| am) guessing\b",
     "de": r"\b(?:wenn|falls) (?:ich|wir|es)\b.*\b(?:wäre|hätte|könnte|würde|dürfte)n?\b"
     r"|\b(?:wäre|hätte|könnte|würde) (?:ich|wir)\b(?!.*\b(?:gern|gerne|lieber|bitte)\b)"
@@ -41,7 +42,8 @@ _LAUGHS = re.compile(
     re.IGNORECASE,
 )
 _MOCK = re.compile(
-    r"^\W*(?:oh,? |na |ah,? |qué )?(?:great|wonderful|fantastic|perfect|brilliant|lovely|awesome"
+    r"^\W*(?:oh,? |na |ah,? |ach,? |qué |wie |how |comme c'est )*(?:great|wonderful|fantastic"
+    r"|perfect|brilliant|lovely|awesome"
     r"|toll|super|klasse|prima|wunderbar|herrlich|genial|estupendo|fantástico|maravilloso|perfecto"
     r"|génial|formidable|parfait|merveilleux|bravo)\b.*\b(?:another|again|yet more|one more"
     r"|schon wieder|noch (?:ein|mal)\w*|wieder|otr[oa]|otra vez|más|encore|de nouveau)\b",

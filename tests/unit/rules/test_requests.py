@@ -104,6 +104,8 @@ def test_what_others_ask_or_what_a_condition_asks_is_no_request(text: str) -> No
     [
         ("Tom likes tea, but forget my address.", "my address"),
         ("If you can, forget my address.", "my address"),
+        ("Delete that bit about my ex and book me a taxi.", "my ex"),
+        ("Vergiss Tom und ruf mir bitte ein Taxi.", "Tom"),
         ("Would you mind forgetting my weight?", "my weight"),
         ("It'd be great if you could forget my salary.", "my salary"),
         ("can u forget my ex thx", "my ex"),
