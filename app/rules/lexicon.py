@@ -138,7 +138,7 @@ def language(text: str, default: str = "") -> str:
 
 
 def _count(found: Iterable[str], markers: frozenset[str]) -> int:
-    return sum(word in markers for word in found)
+    return sum(map(markers.__contains__, found))
 
 
 def latin(text: str) -> bool:
