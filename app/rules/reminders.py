@@ -57,8 +57,8 @@ _ASKS = {
             r"(?:olvid|borr|elimin|quit)(?:es?|en|éis)\b"
         ),
         (
-            r"no (?:\w+ )?(?:quiero|quisiera|deseo|gustaría|pedido|pedí|dije|dicho) que (?:te "
-            r"|me )?{lose}"
+            r"no (?:\w+ )?(?:quiero|quisiera|deseo|gustaría|pedido|pedí|dije|dicho) que"
+            r" (?:te |me )?{lose}"
         ),
         r"no (?:debes|puedes|deberías|hay que) {lose}",
     ),
@@ -66,9 +66,8 @@ _ASKS = {
         r"n(?:e |')(?:[ml]'|l[ea]s? )?{lose} (?:\w+ )??(?:pas|jamais)\b",
         r"(?:oublie[sz]?|efface[sz]?|supprime[sz]?) (?:surtout )?(?:pas|jamais)\b",
         (
-            r"je (?:ne )?(?:veux|voudrais|souhaite|t'ai) (?:pas|jamais) (?:\w+ )?(?:que (?:tu"
-            r"|vous)|d[e'])"
-            r" ?{lose}"
+            r"je (?:ne )?(?:veux|voudrais|souhaite|t'ai) (?:pas|jamais) (?:\w+ )?"
+            r"(?:que (?:tu|vous)|d[e']) ?{lose}"
         ),
         r"(?:j'espère|je veux) que (?:tu|vous) n(?:e |'){lose} (?:pas|jamais)\b",
         r"(?:tu|vous|il)? ?(?:ne )?(?:dois|devez|peux|pouvez|faut) (?:pas|jamais) {lose}",
@@ -91,8 +90,7 @@ def _asking(tongue: str) -> re.Pattern[str]:
 _ASKING = {tongue: _asking(tongue) for tongue in _LEADS}
 _STATES = re.compile(
     r"^(?:I|we|I'\w+|we'\w+|he|she|they|it)\b|^(?:[\w'-]+ ){1,5}?(?:is|are|was|were|has|have|had"
-    r"|will"
-    r"|can|can't|does|doesn't|don't|\w{3,}[^s\W]s|\w{3,}ed)\b(?= )",
+    r"|will|can|can't|does|doesn't|don't|\w{3,}[^s\W]s|\w{3,}ed)\b(?= )",
     re.IGNORECASE,
 )
 """English parts no clause from a thing ("my birthday", "that trip to Rome")."""

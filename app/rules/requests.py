@@ -61,8 +61,6 @@ _CONDITION = re.compile(
     re.IGNORECASE,
 )
 """Begins a condition on which something is asked for that is not asked for now."""
-
-
 _BESIDES = re.compile(
     r"\s*(?:[,;.]|\s-|\b(?:and|so|but|also|und|aber|y|pero|así que|et|mais|alors"
     r"|donc)\b)\s+(?=\w)",
@@ -105,19 +103,18 @@ _REASON = re.compile(
 )
 _POLITELY = re.compile(
     r"(?:[\s,]+(?:please|pls|plz|thanks|thx|thank you|stp|svp|bitte|danke|por favor|gracias"
-    r"|s'il (?:te|vous) pla[iî]t"
-    r"|merci|now|again|wieder|jetzt|ya|(?:from|in|aus|in|de|en|dans) (?:your|the|deine[mnr]?|dem"
-    r"|tu|tus"
-    r"|ta|tes) (?:memory|memories|records?|notes?|files?|database|system|list|gedächtnis|speicher"
+    r"|s'il (?:te|vous) pla[iî]t|merci|now|again|wieder|jetzt|ya"
+    r"|(?:from|aus|in|de|en|dans) (?:your|the|deine[mnr]?|dem|tu|tus|ta|tes)"
+    r" (?:memory|memories|records?|notes?|files?|database|system|list|gedächtnis|speicher"
     r"|notizen|memoria|notas|registros?|mémoire|fichiers?))[\s.!?]*)+$",
     re.IGNORECASE,
 )
 _THING_ABOUT = re.compile(
-    r"^(?:(?:the|that|this|any|all(?: the)?) (?:thing|stuff|bit|part|info(?:rmation)?|note"
-    r"|detail)s?"
+    r"^(?:(?:the|that|this|any|all(?: the)?)"
+    r" (?:thing|stuff|bit|part|info(?:rmation)?|note|detail)s?"
     r" (?:(?:that )?(?:I|you)(?: \w+){1,3}? )?(?:about|regarding|on|with) "
-    r"|(?:das|die sache|die info\w*|alles)(?: mit| über| zu) |(?:(?:todo )?lo )?(?:de"
-    r"|sobre) (?:lo de )?"
+    r"|(?:das|die sache|die info\w*|alles)(?: mit| über| zu) "
+    r"|(?:(?:todo )?lo )?(?:de|sobre) (?:lo de )?"
     r"|(?:tout )?ce que je t'ai (?:dit|raconté) (?:sur|de) |tout (?:à propos|au sujet) de "
     r"|l'histoire de )",
     re.IGNORECASE,
