@@ -58,6 +58,17 @@ class NearMemories:
 
 
 @dataclass(frozen=True)
+class NearCandidates:
+    """One row of near memories for each candidate.
+
+    `model_id` names the model whose vectors tell how far they are; empty: shared words tell it.
+    """
+
+    rows: list[list[Neighbour]]
+    model_id: str = ""
+
+
+@dataclass(frozen=True)
 class Neighbourhood:
     """The scope of one generation."""
 
@@ -70,7 +81,7 @@ class Neighbourhood:
         """What embeds for the engine."""
         return EngineEmbedding.of(self.resources)
 
-    async def near(self, candidates: Sequence[Candidate]) -> list[list[Neighbour]]:
+    async def near(self, candidates: Sequence[Candidate]) -> NearCandidates:
         """Return the memories near each candidate, read a few candidates at a time.
 
         What changes between two reads is found when it is written: each memory has its version.
@@ -81,6 +92,7 @@ class Neighbourhood:
         vectors = await self.embedding.vectors(self.engine.engine, facts)
         found = await self._near_by_vectors([vectors[one] for one in facts]) if vectors else None
         near = await self._near_by_words(facts) if found is None else found
+        model_id = vectors[facts[0]].model_id if found else None
         if any(one.forget and is_everything(one.fact) for one in candidates):
             async with self.resources.db.snapshot() as session:
                 rows = await retrieval.find_newest(
@@ -91,7 +103,7 @@ class Neighbourhood:
                 newest if one.forget and is_everything(one.fact) else row
                 for one, row in zip(candidates, near, strict=True)
             ]
-        return near
+        return NearCandidates(near, model_id or "")
 
     async def searched(self, candidates: Sequence[Candidate]) -> list[NearMemories]:
         """Return the memories near each candidate by the service's own search, for a model.

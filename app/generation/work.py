@@ -187,10 +187,10 @@ class Generation:
             return await self._by_model(candidates, found, consolidation)
         if self.task.request.disable_consolidation:
             return unconsolidated(candidates)
-        neighbours = await self.scope.near(candidates)
-        by_meaning = _MEASURED_MODEL in self.resources.embedder.model_id
+        near = await self.scope.near(candidates)
+        by_meaning = _MEASURED_MODEL in near.model_id
         return await asyncio.to_thread(
-            by_rules, candidates, neighbours, self._caps, by_meaning=by_meaning
+            by_rules, candidates, near.rows, self._caps, by_meaning=by_meaning
         )
 
     async def _by_model(

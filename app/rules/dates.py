@@ -323,7 +323,8 @@ _NO_VERB = re.compile(
 )
 """What ends as a past does: \"I am excited\", \"a scheduled call\"."""
 _SOMEBODY_S = re.compile(
-    r"(?:\b(?:my|our|his|her|their|your|the|its|a|mein\w*|unser\w*|sein\w*|ihr\w*|mis?|nuestr\w+|sus?|mon"
+    r"(?:\b(?:my|our|his|her|their|your|the|its|a|mein\w*|unser\w*|sein\w*|ihr\w*|mis?|nuestr\w+"
+    r"|sus?|mon"
     r"|ma|mes|notre|nos|son|sa|ses|leur)|'s)\s$",
     re.IGNORECASE,
 )

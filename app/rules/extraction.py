@@ -22,8 +22,9 @@ from app.rules.forgetting import is_request
 from app.rules.introductions import answer, named
 from app.rules.lexicon import language
 from app.rules.phrases import pattern
+from app.rules.requests import Said
 from app.rules.sentences import Sentence, own_words, sentences
-from app.rules.statements import Said, follows_on, statements
+from app.rules.statements import finished, follows_on, statements
 from app.rules.text import clean, key, resolved
 from app.rules.third_person import third_person as in_third_person
 from app.rules.topics import classify
@@ -181,7 +182,7 @@ def _belongs_to(last: Candidate, sentence: Sentence, end: int, tongue: str) -> b
 def _extended(last: Candidate, turn: Turn, sentence: Sentence, settings: _Settings) -> Candidate:
     begin = turn.text.index(last.source)
     source = turn.text[begin : sentence.start + len(sentence.text)]
-    added, by_now = _dated(clean(sentence.text), turn, settings)
+    added, by_now = _dated(finished(clean(sentence.text)), turn, settings)
     return replace(
         last,
         fact=f"{last.fact} {added}",
@@ -199,9 +200,9 @@ def _from_line(line: _Line, settings: _Settings) -> Iterator[Candidate]:
             if is_request(said.text):
                 yield Candidate(said.text, (), line.source, line.position, forget=True)
             continue
-        candidate = _candidate(said, line.turn, tongue, settings)
+        candidate = _candidate(said, line, tongue, settings)
         if candidate is not None:
-            yield replace(candidate, source=line.source, turn=line.position)
+            yield candidate
 
 
 def _said(line: _Line) -> Iterator[tuple[Said, str]]:
@@ -218,7 +219,7 @@ def _said(line: _Line) -> Iterator[tuple[Said, str]]:
         yield said, tongue
 
 
-def _candidate(said: Said, turn: Turn, tongue: str, settings: _Settings) -> Candidate | None:
+def _candidate(said: Said, line: _Line, tongue: str, settings: _Settings) -> Candidate | None:
     """Return the fact with its topics, or None when it falls under none of those wanted."""
     topics = classify(said.text, settings.topics, tongue=tongue, explicit=said.explicit)
     if not topics:
@@ -227,10 +228,10 @@ def _candidate(said: Said, turn: Turn, tongue: str, settings: _Settings) -> Cand
     if settings.third_person and tongue == "en":
         text = in_third_person(text)
         if not text:
-            settings.left_out.append(Candidate(said.text, topics))
+            settings.left_out.append(Candidate(said.text, topics, line.source, line.position))
             return None
-    fact, by_now = _dated(text, turn, settings, tongue)
-    return Candidate(fact, topics, dated_by_now=by_now)
+    fact, by_now = _dated(text, line.turn, settings, tongue)
+    return Candidate(fact, topics, line.source, line.position, dated_by_now=by_now)
 
 
 def _dated(text: str, turn: Turn, settings: _Settings, tongue: str = "") -> tuple[str, bool]:

@@ -7,7 +7,7 @@ A request names a thing, or everything about the person who asks. Words that add
 import re
 from collections.abc import Mapping, Sequence
 
-from app.rules.lexicon import GENERIC, language, word_set
+from app.rules.lexicon import GENERIC, LEXICONS, language, word_set
 from app.rules.slots import slots
 from app.rules.text import content, fold, names, stem, straight, words
 
@@ -128,7 +128,8 @@ _FAMILIES = tuple(
             asthma diabetes diabetic doctor medication medicine pills therapy
             surgery diagnosed blood pressure migraine depression gesundheit krank
             krankheit allergie allergien allergisch arzt medikamente tabletten
-            operation diagnose salud enfermedad enfermo alergia alergias alergico
+            operation diagnose blutdruck bluthochdruck hypertension pill cachets comprimes tension
+            asthme diabete salud enfermedad enfermo alergia alergias alergico
             alergica medico pastillas medicacion operacion sante maladie malade
             allergique medecin medicaments traitement
             """,
@@ -153,10 +154,26 @@ _FAMILIES = tuple(
             faith religion religious church mosque temple synagogue pray prayer god
             christian muslim jewish buddhist hindu catholic glaube religion kirche
             moschee bete fe iglesia mezquita rezo foi eglise mosquee prie religieux
+            mass messe misa priest priester katholisch evangelisch catolico
+            catolica catholique musulman musulmana islam bible bibel biblia
             """,
             """
             phone telephone mobile cell number telefon telefonnummer handy
-            handynummer nummer telefono movil numero numero portable
+            handynummer nummer telefono movil numero portable
+            """,
+            """
+            weight weigh weighs kilos kilo kg gewicht wiege wiegt
+            abgenommen zugenommen peso adelgazado engordado poids pese maigri
+            grossi
+            """,
+            """
+            birthday birthdate birth born age geburtstag geburtsdatum geboren alter
+            cumpleanos nacimiento naci edad anniversaire naissance
+            """,
+            """
+            divorce divorced divorcing divorcee separated separation scheidung scheiden
+            geschieden trennung getrennt divorcio divorcie divorciado divorciada
+            separado separada divorcer separe separee
             """,
         ),
     )
@@ -190,7 +207,7 @@ def _of_family(said: str, facts: Sequence[str]) -> list[int]:
     tongue = language(said, "en")
     asked = set(words(said, tongue)) - GENERIC
     family = next((one for one in _FAMILIES if asked & one), None)
-    if family is None or names(f"x {said}") - family:
+    if family is None or names(f"x {said}") - family - LEXICONS[tongue].stops:
         return []
     return [
         at for at, fact in enumerate(facts) if family & set(words(fact, language(fact, tongue)))

@@ -4,9 +4,14 @@ import re
 from dataclasses import dataclass
 
 from app.rules.answers import answered, last_question, without_answer
+from app.rules.figures import spells_a_number
+from app.rules.lexicon import NEGATIONS
 from app.rules.text import straight
 
-_NAME = r"(?P<name>[^\W\d_a-zß-ÿ][\w'-]+(?: [^\W\d_a-zß-ÿ][\w'-]+)?)(?:[\s.!,]*$|, )"
+_NAME = (
+    r"(?P<name>[^\W\d_a-zß-ÿ][\w'-]+(?: [^\W\d_a-zß-ÿ][\w'-]+)?)"
+    r"(?: speaking| here)?(?:[\s.!,]*$|, )"
+)
 _INTRODUCTIONS = {
     "en": (rf"(?:I'm|I am|[Tt]his is|it's|the name's|my name's) {_NAME}", "My name is {}."),
     "de": (
@@ -19,19 +24,24 @@ _INTRODUCTIONS = {
 _PATTERNS = {tongue: (re.compile(text), fact) for tongue, (text, fact) in _INTRODUCTIONS.items()}
 _NO_NAME = re.compile(
     r".*(?:ish|ese|ican|alian|eutsch\w*|erin|innen|iker|ist|istin|eur|ologe|arier\w*|aner\w*|ais"
-    r"|aise|vegan\w*|muslim|christian|catholic|jewish|indian|russian|german|french|dutch|swiss|diabetic)",
+    r"|aise|vegan\w*|muslim|christian|catholic|jewish|indian|russian|german|french|dutch|swiss"
+    r"|diabetic)",
     re.IGNORECASE,
 )
 
 
-def introduced(text: str, tongue: str, *, greeted: bool) -> str:
-    """Return the name with which a sentence introduces its speaker, as a sentence, or ""."""
+def introduced(text: str, tongue: str, *, greeted: bool) -> tuple[str, str]:
+    """Return the name with which a sentence introduces its speaker, as a sentence, and the rest.
+
+    Both are empty where it introduces nobody.
+    """
     pattern, fact = _PATTERNS.get(tongue, (None, ""))
-    found = pattern.match(straight(text).strip()) if pattern else None
+    text = text.strip()
+    found = pattern.match(straight(text)) if pattern else None
     if found is None or _NO_NAME.fullmatch(found["name"]):
-        return ""
+        return "", ""
     certain = tongue in {"es", "fr"} or found.groupdict().get("article")
-    return fact.format(found["name"]) if greeted or certain else ""
+    return (fact.format(found["name"]), text[found.end() :]) if greeted or certain else ("", "")
 
 
 @dataclass(frozen=True)
@@ -58,6 +68,7 @@ _QUESTIONS = {
             r"\bwhere (?:do you live|are you (?:based|living))|\byou live in\b", "I live in {}."
         ),
         _asked(r"\bfor a living\b|\byour (?:job|profession|occupation)\b", "My job is {}."),
+        _asked(r"\bwhere (?:do you work|are you working)|\byou work (?:at|for)\b", "I work at {}."),
         _asked(
             r"\b(?:your|any|special|a) diet|\bdietary\b",
             "My diet is {}.",
@@ -80,6 +91,7 @@ _QUESTIONS = {
         _asked(r"\bwie alt\b", "Ich bin {} Jahre alt."),
         _asked(r"\bwo (?:wohnst|lebst|wohnen sie|leben sie)", "Ich wohne in {}."),
         _asked(r"\bberuflich\b|\b(?:dein|ihr) beruf\b", "Mein Beruf ist {}."),
+        _asked(r"\bwo (?:arbeitest|arbeiten sie)|\bbei wem arbeite", "Ich arbeite bei {}."),
         _asked(r"\bernährst\b|\bernährung", "Meine Ernährung: {}."),
         _asked(r"\btrinkst du (?:gern|am liebsten)|\blieblingsgetränk", "Ich trinke gern {}."),
         _asked(r"\blieblingsfarbe\b", "Meine Lieblingsfarbe ist {}."),
@@ -92,6 +104,7 @@ _QUESTIONS = {
         _asked(r"\bcuántos años\b|\btu edad\b", "Tengo {} años."),
         _asked(r"\bdónde vives\b", "Vivo en {}."),
         _asked(r"\ba qué te dedicas\b|\btu (?:profesión|trabajo|oficio)\b", "Mi trabajo es {}."),
+        _asked(r"\bdónde trabajas\b", "Trabajo en {}."),
         _asked(r"\bdieta\b", "Mi dieta es {}.", "No sigo ninguna dieta."),
         _asked(r"\bte gusta beber\b|\bbebida (?:favorita|preferida)", "Me gusta beber {}."),
         _asked(r"\bcolor (?:favorito|preferido)", "Mi color favorito es {}."),
@@ -104,6 +117,7 @@ _QUESTIONS = {
         _asked(r"\bquel âge\b", "J'ai {} ans."),
         _asked(r"\boù (?:habites|vis|habitez|vivez)", "J'habite à {}."),
         _asked(r"\bdans la vie\b|\b(?:ton|votre) (?:métier|travail)\b", "Mon métier : {}."),
+        _asked(r"\boù (?:travailles|travaillez|bosses)", "Je travaille chez {}."),
         _asked(r"\brégime\b", "Mon régime : {}.", "Je ne suis aucun régime."),
         _asked(r"\baimes boire\b|\bboisson (?:préférée|favorite)", "J'aime boire : {}."),
         _asked(r"\bcouleur (?:préférée|favorite)", "Ma couleur préférée est {}."),
@@ -133,7 +147,8 @@ def named(text: str, before: str, tongue: str) -> str:
 
 
 _LEADS = re.compile(
-    r"^(?:(?:just|only|well|mostly|to|in|a little|it's|nur|bloß|gegen|in|aus|solo|sólo|al?|la|el"
+    r"^(?:(?:just|only|well|mostly|to|in|at|for|bei|beim|chez|a little|it's|nur|bloß|gegen|in|aus"
+    r"|solo|sólo|al?|la|el"
     r"|los|las|en|à|au|aux|en|le|la|les|du|de la|des|l') ?(?<=[\s']))+",
     re.IGNORECASE,
 )
@@ -168,16 +183,38 @@ def answer(text: str, before: str, tongue: str) -> str:
     if _NOTHING.match(plain):
         return asked.none
     said = _MANNER.sub("", _LEADS.sub("", without_answer(plain).strip(" ,.:!"))).strip(" ,.:!")
-    if not said or answered(said) is not None:
+    if not said or answered(said) is not None or not _fits(said, asked.fact):
         return ""
     return asked.fact.format(_small(said, asked.fact, tongue))
+
+
+_EVASIVE = re.compile(
+    r"\b(?:idk|dunno|whatever|secret|private|this and that|guess|telling|geheim|ahnung|egal|sag"
+    r"|ni idea|secreto|igual|aucune idée|peu importe)\b",
+    re.IGNORECASE,
+)
+_CODE = re.compile(r"\b(?=\w*\d)(?=\w*[^\W\d_])\w{5,}")
+_NAMED = re.compile(r"\b(?:name|heiße|llamo|appelle)\b")
+_PLACED = re.compile(r"\b(?:live|wohne|Vivo|habite)\b")
+_COUNTED = re.compile(r"\b(?:years|Jahre|años|ans|[Bb]udget|presupuesto)\b")
+
+
+def _fits(said: str, fact: str) -> bool:
+    """Tell whether an answer looks like what was asked for: a number, a name, a place, a thing."""
+    if _EVASIVE.search(said):
+        return False
+    if _COUNTED.search(fact):
+        return bool(re.search(r"(?<![^\W\d_])\d", said)) or spells_a_number(said)
+    if _NAMED.search(fact):
+        return re.fullmatch(r"[^\W\d_][^\d_,]{0,40}", said) is not None and len(said.split()) <= 3
+    return not _CODE.search(said) and not (_PLACED.search(fact) and NEGATIONS.search(said))
 
 
 def _small(said: str, fact: str, tongue: str) -> str:
     """Return what was said with a small letter first, unless it may be a name."""
     if (
         tongue == "de"
-        or re.search(r"name|llamo|appelle|live|Vivo|habite", fact)
+        or re.search(r"name|llamo|appelle|live|Vivo|habite|work at|Trabajo|travaille", fact)
         or said[1:2].isupper()
     ):
         return said

@@ -93,17 +93,20 @@ def _plain(text: str) -> frozenset[str]:
     return frozenset(word.translate(table).replace("\0", "ss") for word in text.split())
 
 
-# Common English words that tell the language but carry content.
-_TELLING = word_set(
-    """
+# Common words that tell the language but carry content.
+_TELLING = {
+    "en": """
     tell like love want need live lives work works prefer hate think get got go going went make made
     take took see new last next year week day good time people every been being only other because
     where why how these those here now after before bought moved started use call thanks thank hello
-    """
-)
+    """,
+    "de": "rauche spiele fahre besitze hasse liebe mag bevorzuge spreche lerne ziehe wohnen haben",
+    "es": "bebo uso juego hablo leo toco corro llevo conduzco estudio ahora vivimos tenemos somos",
+    "fr": "bois mange joue parle fume porte apprends conduis maintenant avons sommes habitons",
+}
 LEXICONS = {
     tongue: Lexicon(
-        word_set(text) | (_TELLING if tongue == "en" else frozenset()),
+        word_set(text) | word_set(_TELLING[tongue]),
         _plain(text) - _plain(_LIGHT) - _plain(extra),
     )
     for tongue, text, extra in (
@@ -135,7 +138,7 @@ def language(text: str, default: str = "") -> str:
 
 
 def _count(found: Iterable[str], markers: frozenset[str]) -> int:
-    return sum(word in markers for word in found)
+    return sum(map(markers.__contains__, found))
 
 
 def latin(text: str) -> bool:

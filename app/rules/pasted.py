@@ -7,7 +7,7 @@ _LOG = re.compile(
     r" \d\d:\d\d:\d\d |\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b[\]:\s]"
     r"|\[?(?:trace|debug|info|warn|warning|error|fatal|critical)[\]:]"
     r"|at [\w.$<>]+\(|File \"[^\"\n]*\", line \d|Caused by: |[\w.]+(?:Error|Exception|Warning):"
-    r"|Traceback \(most recent call last\)|\$ \S|#!)[^\n]*$",
+    r"|Traceback \(most recent call last\)|\$ \S|#!|[\[{]\s*[\"{])[^\n]*$",
     re.MULTILINE,
 )
 _TRACE = re.compile(

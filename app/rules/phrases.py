@@ -13,6 +13,10 @@ def pattern(text: str) -> re.Pattern[str]:
     return re.compile(text, re.IGNORECASE)
 
 
+QUESTION = re.compile(r"(?:[?\uff1f\u061f]|\u304b\u3002?|\u5417\u3002?|\u5462\u3002?)[\s\"')]*$")
+"""The end of a question, in any script."""
+
+
 @dataclass(frozen=True)
 class Phrases:
     """The patterns of one language; `remember` and `forget` have the group `said`.

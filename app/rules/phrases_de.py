@@ -36,14 +36,26 @@ GERMAN = Phrases(
         r"^(?:(?:und|also|ok(?:ay)?|ach),? )*(?:bitte )?(?:(?:kannst"
         r"|könntest) du (?:dir )?(?:bitte )?)?(?:(?:merk\w*|notier\w*)(?: (?:dir"
         r"|sie sich))?(?: bitte)?(?: mal)?(?:,? dass|:|,)|denk\w* (?:bitte )?daran,? dass"
-        r"|(?:vergiss|vergessen sie) (?:bitte )?nicht(?:,? dass|:)|behalte (?:bitte )?im (?:kopf"
+        r"|behalte (?:bitte )?im (?:kopf"
         r"|hinterkopf|gedächtnis)(?:,? dass|:)|zur info[:,]|nur zur info[:,])\s*(?P<said>.+)$"
     ),
     forget=pattern(
         r"^(?:(?:und|also|ok(?:ay)?|ach|bitte|doch|übrigens),? )*(?:(?:(?:kannst|könntest"
         r"|würdest) du|(?:können|könnten|würden) sie) (?:bitte )?(?P<asked>.+?) (?:vergessen"
         r"|löschen)\b"
-        r"|ich möchte,? dass du (?P<wanted>.+?) vergisst\b|(?:vergiss|vergessen sie|lösch\w*"
+        r"|ich (?:möchte|will),? dass du (?P<wanted>.+?) (?:vergisst|löschst)\b"
+        r"|ich (?:möchte|will) nicht,? dass du (?:dir )?(?P<unwanted>.+?) (?:merkst|speicherst"
+        r"|behältst"
+        r"|weißt|notierst|aufhebst)\b"
+        r"|du (?:sollst|brauchst|musst) (?:dir )?(?P<unneeded>.+?) nicht (?:mehr )?(?:zu"
+        r" )?(?:merken|speichern"
+        r"|behalten|wissen)\b|du (?:kannst|darfst|könntest|sollst"
+        r"|solltest) (?:bitte )?(?P<allowed>.+?) (?:vergessen|löschen)\b"
+        r"|(?P<named>(?!(?:ich|wir|er|sie|man)\b)[^,]+?) (?:(?:kannst|darfst"
+        r"|könntest) du (?:\w+ )*|bitte (?:wieder )?)"
+        r"(?:vergessen|löschen|streichen)\b|bitte (?P<begged>[^,]+?) (?:vergessen|löschen"
+        r"|streichen)\b"
+        r"|(?:vergiss|vergessen sie|lösch\w*"
         r"|streich\w*|entfern\w*),? (?:bitte )?(?:wieder )?(?!nicht\b|es\b"
         r"|mich\b),?(?:dass )?(?P<said>.+))[.!?]*$"
     ),
@@ -77,7 +89,8 @@ GERMAN = Phrases(
     ),
     opening=pattern(
         r"^(?:(?:hallo|hi|hey|moin|oh|ach|ach ja|na ja|naja|also|ok(?:ay)?|ja|nein|doch|und|aber"
-        r"|übrigens|update|neuigkeiten|korrektur|leider|danke|gut|super|klar|genau|stimmt|tja"
+        r"|übrigens|(?:ganz )?(?:kurze|kleine|schnelle) frage|update|neuigkeiten|korrektur|leider"
+        r"|danke|gut|super|klar|genau|stimmt|tja"
         r"|guten (?:morgen|tag|abend)|wie (?:gesagt"
         r"|du weißt))(?: (?:zusammen|nochmal|noch|[A-Z]\w+))?[,!.:-]+\s+|(?:und|aber|also"
         r"|übrigens)\s+(?=(?:ich|mein\w*)\b))+"

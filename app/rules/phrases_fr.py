@@ -3,7 +3,11 @@
 from app.rules.phrases import Phrases, pattern
 
 FRENCH = Phrases(
-    first=pattern(r"\b(?:je|mon|ma|mes|moi|me|nous|notre|nos|le mien|la mienne)\b|\b[jm]'(?=\w)"),
+    first=pattern(
+        r"\b(?:je|mon|ma|mes|moi|me|nous|notre|nos|le mien|la mienne)\b|\b[jm]'(?=\w)"
+        r"|\bon (?:n')?(?:a|est|va|vit|habite|loue|part|déménage|emménage|attend|fête|économise"
+        r"|s'est|se marie|vient)\b"
+    ),
     preference=pattern(
         r"(?:\b(?:préf[éè]r\w*|favori\w*|passionn\w+|j'(?:aime\w*|adore|apprécie)|n'aime\w*|adore"
         r"|déteste|je (?:ne )?supporte|je fume|horreur|me pla[iî]t|me plaisent|végétarien\w*"
@@ -35,19 +39,24 @@ FRENCH = Phrases(
     remember=pattern(
         r"^(?:(?:et|ah|bon|ok(?:ay)?|alors),? )*(?:s'il (?:te|vous) plaît,? )?(?:(?:peux"
         r"|pourrais)-tu )?(?:souviens-toi|souvenez-vous|rappelle-toi|rappelez-vous|retiens|retenez"
-        r"|retenir|n'oublie[sz]? pas|note[sz]?|garde[sz]? en tête|sache[sz]?|prends note"
+        r"|retenir|note[sz]?|garde[sz]? en tête|sache[sz]?|prends note"
         r"|pour info)(?: bien)?(?:,? s'il (?:te|vous) plaît,?)?(?:,? que? ?|,? qu'|\s*:"
         r"|,)\s*(?P<said>.+)$"
     ),
     forget=pattern(
-        r"^(?:(?:et|ah|bon|ok(?:ay)?|alors|au fait),? )*(?:s'il (?:te|vous) plaît,? )?(?:"
+        r"^(?:(?:et|ah|bon|ok(?:ay)?|alors|au fait),? )*(?:(?P<first>(?:tout )?(?:ce que|mon|ma"
+        r"|mes)"
+        r" [^,]+),? (?:oublie|efface|supprime)[sz]?-l(?:e|a|es)\b.*|(?:s'il (?:te"
+        r"|vous) plaît,? )?(?:"
         r"(?:est-ce que )?(?:(?:peux|pourrais)-tu|(?:pouvez|pourriez)-vous|tu (?:peux|pourrais)"
         r"|vous (?:pouvez|pourriez)) (?:s'il (?:te|vous) plaît )?|je veux que tu "
         r"|j'aimerais que tu |il faut que tu )?(?:oublie[srz]?|efface[srz]?|enlève[sz]?|retire[sz]?"
-        r"|supprime[srz]?)(?:,? s'il (?:te|vous) plaît,?)? (?!pas\b|ça\b|cela\b)(?:"
+        r"|supprime[srz]?|je ne veux (?:pas|plus) que tu (?:gardes|retiennes|saches|conserves"
+        r"|mémorises|te souviennes de|te rappelles))(?:,? s'il (?:te|vous) plaît,?)? (?!pas\b"
+        r"|ça\b|cela\b)(?:"
         r"(?:tout )?ce que (?:je t'ai (?:dit|raconté)"
         r"|tu sais|j'ai dit)(?: (?:sur|de|à propos de))?|tout sur|qu'|que"
-        r"|à propos de)?\s*(?P<said>.+)$"
+        r"|à propos de)?\s*(?P<said>.+))$"
     ),
     polite=pattern(
         r"^(?:[\w'-]+,? ){0,3}?(?:(?:peux|pourrais)-tu|(?:pouvez|pourriez)-vous"
@@ -68,9 +77,11 @@ FRENCH = Phrases(
         r"|super|génial|cool|excellent|génial|exactement|bien sûr|entendu|compris|je vois|ah|oh|wow"
         r"|hm+|haha\w*|pas de problème|pas de souci|tant pis|dommage|tant mieux|évidemment"
         r"|volontiers)(?:[\s,.!]+[\w']+){0,3}|(?:c'(?:est|était)|ça|cela|ce serait) (?:\w+ ?){0,6}"
-        r"|(?:je )?(?:ne )?(?:sais pas|pense que (?:oui|non)|crois que (?:oui|non)|comprends"
+        r"|(?:je )?(?:ne )?(?:sais pas(?! \w+(?:er|ir|re)\b)|pense que (?:oui|non)"
+        r"|crois que (?:oui|non)|comprends"
         r"|suis (?:désolé\w*|content\w*|ravi\w*|d'accord|là|prêt\w*|pas sûr\w*)|vais (?:bien|voir"
-        r"|essayer|réfléchir))\b(?: [\w']+){0,5}|j'(?:espère|adore|aime (?:bien )?ça|ai (?:une"
+        r"|essayer|réfléchir))\b(?: [\w']+){0,5}|j'(?:espère|adore(?= (?:ça|cela|l'idée"
+        r"|cette idée|ton idée)|\W*$)|aime (?:bien )?ça|ai (?:une"
         r"|encore une|quelques) (?:petite )?questions?|ai besoin (?:d'aide|de (?:ton|votre|tes"
         r"|vos) \w+)|aimerais savoir)\b.*|moi aussi.*|comment (?:ça|vas|allez)\b.*"
         r"|quel(?:le)? \w+ (?:idée|nouvelle|surprise).*|bonne chance.*"
@@ -78,15 +89,17 @@ FRENCH = Phrases(
     ),
     opening=pattern(
         r"^(?:(?:bonjour|bonsoir|salut|coucou|hello|ah|oh|eh bien|bon|ben|alors|ok(?:ay)?|oui|non"
-        r"|d'accord|et|mais|au fait|d'ailleurs|nouvelles|correction|merci|super|parfait|comme"
+        r"|d'accord|et|mais|au fait|d'ailleurs|(?:une )?petite question|une question|nouvelles"
+        r"|correction|merci|super|parfait|comme"
         r" (?:tu (?:le )?sais"
-        r"|je l'ai dit))(?: (?:à tous|encore|[A-Z]\w+))?\s?[,!.:-]+\s+|(?:et|mais|alors"
+        r"|je l'ai dit))(?: (?:à tous|encore|[A-Z]\w+))?\s?[,!.:-]+\s+|(?:et|mais|alors|au fait"
         r"|puis)\s+(?=(?:je|mon|ma|mes|moi)\b|j'))+"
     ),
     asking=pattern(
         r"^(?:et |mais )?(?:qu'est-ce|est-ce|que(?= (?:peux|pensez|penses|dois|faire))|qui (?:est"
         r"|a)\b|où\b|quand (?:est|as|vas|dois)|pourquoi|comment|quel\w*|combien|peux-tu|pouvez-vous"
-        r"|pourrais-tu|pourriez-vous|sais-tu|as-tu|es-tu|y a-t-il|dois-je|puis-je)\b"
+        r"|pourrais-tu|pourriez-vous|sais-tu|as-tu|es-tu|y a-t-il|dois-je|puis-je|(?:je"
+        r"|on) (?:peux|peut|pourrais|dois|doit|fais) \w+)\b"
     ),
     second=pattern(r"\b(?:tu|te|toi|ton|ta|tes|vous|votre|vos)\b|\bt'"),
     request=pattern(

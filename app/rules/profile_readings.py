@@ -23,7 +23,6 @@ from app.rules.slots import Slot, slots
 from app.rules.text import fold, straight
 
 _MAX_WORDS = 5
-_MAX_ITEMS = 10
 _MAX_AGE = 120
 # What is only imagined, quoted or hoped is no value.
 _SUPPOSED = re.compile(
@@ -101,7 +100,8 @@ _LIST_END = re.compile(
     r",?\s+(?:too|as well|also|either|though|unfortunately|sadly|leider|auch|también|aussi|btw"
     r"|by the way|please|any ?more|any longer|mehr|plus|ya|because|but|so|since|which|when|that|if"
     r"|as|while|weil|aber|wenn|seit|porque|pero|desde"
-    r"|cuando|parce|mais|depuis|quand)\b|,?\s+(?:and|und|y|et)\s+(?:I|my|ich|mein\w*|yo|mi|je|mon)\b"
+    r"|cuando|parce|mais|depuis|quand)\b|,?\s+(?:and|und|y|et)\s+(?:I|my|ich|mein\w*|yo|mi|je"
+    r"|mon)\b"
     r"|\s+j'",
     re.IGNORECASE,
 )

@@ -50,6 +50,14 @@ _NAMES = {
 KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split("|")}
 """The kind of value that a field of a name has."""
 
+PLACES = frozenset({"city", "residence", "country"})
+"""What a residence tells: whoever wants that forgotten means all of these."""
+FILLED = PLACES | {
+    *("name", "first name", "last name", "nickname", "age", "address", "employer", "job"),
+    *("email", "phone", "diet", "allergies", "languages"),
+}
+"""The kinds of value that rules tell reliably."""
+
 ASKED = {
     "where i live": "residence",
     "where we live": "residence",
@@ -67,8 +75,6 @@ ASKED = {
     "when i was born": "birthday",
 }
 """What a request to forget may call a kind of value."""
-PLACES = frozenset({"city", "residence", "country"})
-"""What a residence tells: whoever wants that forgotten means all of these."""
 
 _THINGS = {
     "colour": "farbe couleur",

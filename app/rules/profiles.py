@@ -1,7 +1,8 @@
 """What the built-in rules fill into the fields of profiles.
 
-Few things, and those verbatim: a field is filled where its name tells what it is, and a person says
-so of themselves in plain words. All else is left to a model.
+Few things, and those verbatim: a field is filled where its name tells that it is one of the kinds
+in `FILLED`, and a person says so of themselves in plain words. All else is left to a model, but any
+field is cleared on request.
 """
 
 import re
@@ -13,9 +14,10 @@ from app.rules.facts import Turn
 from app.rules.forgetting import names_something
 from app.rules.lexicon import language
 from app.rules.profile_readings import Reading, iso_date, readings
-from app.rules.profile_words import ASKED, PLACES, kind_of, thing
+from app.rules.profile_words import ASKED, FILLED, PLACES, kind_of, thing
+from app.rules.requests import Said
 from app.rules.sentences import own_words, sentences
-from app.rules.statements import Said, statements
+from app.rules.statements import statements
 from app.rules.text import clean, fold, straight
 
 _MINE = re.compile(
@@ -71,15 +73,20 @@ class Filled:
 
 def fill(turns: Sequence[Turn], fields: Sequence[Wanted]) -> list[Filled]:
     """Return the values that users state for the fields, in the order they were said."""
-    found = []
+    found: list[Filled] = []
     tongue = ""
+    may_fill = {(one.schema_id, one.name) for one in fields if one.kinds & FILLED}
     for position, turn in enumerate(turns):
         if turn.role.strip().lower() not in USER_ROLES:
             continue
         tongue = language(turn.text, tongue)
         for source, said in stated(turn, tongue):
             values = (_cleared if said.forget else _stated)(said, fields, source)
-            found += [replace(one, turn=position) for one in values]
+            found += [
+                replace(one, turn=position)
+                for one in values
+                if one.clear or (one.schema_id, one.field) in may_fill
+            ]
     return found
 
 

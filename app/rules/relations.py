@@ -94,6 +94,48 @@ class Statement:
         return content(found["old"], self.stance.tongue) if found else frozenset()
 
     @cached_property
+    def names(self) -> frozenset[str]:
+        """The names in it."""
+        return names(self.fact)
+
+    @cached_property
+    def tells_change(self) -> bool:
+        """Whether it says that something is other than before, and not that it is so, too."""
+        return bool(_CHANGE.search(straight(self.fact))) and not _ALSO.search(self.fact)
+
+    @cached_property
+    def tells_correction(self) -> bool:
+        """Whether it says that a time or a number is another one now."""
+        return bool(_CORRECTION.search(straight(self.fact)))
+
+    @cached_property
+    def given_up(self) -> frozenset[str]:
+        """What it names as what it comes instead of."""
+        found = _INSTEAD.search(straight(self.fact))
+        said = _INSTEAD_OF.sub("", found[0]) if found else ""
+        return content(said, self.stance.tongue) if said else frozenset()
+
+    def content(self, tongue: str) -> frozenset[str]:
+        """Return the stems of its words with content, in a language."""
+        if tongue not in self._contents:
+            self._contents[tongue] = content(self.fact, tongue)
+        return self._contents[tongue]
+
+    def values(self, tongue: str) -> "_Values":
+        """Return its times and numbers, and what else it is about, in a language."""
+        if tongue not in self._read:
+            self._read[tongue] = _values(self.fact, tongue)
+        return self._read[tongue]
+
+    @cached_property
+    def _contents(self) -> dict[str, frozenset[str]]:
+        return {}
+
+    @cached_property
+    def _read(self) -> "dict[str, _Values]":
+        return {}
+
+    @cached_property
     def _kinds(self) -> dict[str, list[Slot]]:
         return {}
 
@@ -163,7 +205,8 @@ def overruled(new: Statement, old: Statement, cosine: float) -> str | None:
             return _remainder(mine, old.fact, other)
     if new.affirmed != old.affirmed and denies(new.stance, _stance_beside(new, old)):
         return "" if _expendable(new, old) else without(old.fact, new.stance)
-    if _turned(new, old, cosine) or _switched(new, old) or _corrects(new, old):
+    turned = _turned(new, old, cosine) or _swapped(new, old)
+    if turned or _switched(new, old) or _instead(new, old) or _corrects(new, old):
         return ""
     return None
 
@@ -216,54 +259,78 @@ def _expendable(new: Statement, old: Statement) -> bool:
     """Tell whether the denied fact can go whole: it has no list, further sentence or other name."""
     if without(old.fact, new.stance) or re.search(r"[.!?]\s+\S", old.fact):
         return False
-    return not names(old.fact) - names(new.fact)
+    return not old.names - new.names
 
 
 def _turned(new: Statement, old: Statement, cosine: float) -> bool:
     """Tell whether the new text says that something changed and begins as the old one does."""
     return (
         cosine >= CHANGED_COSINE
-        and bool(_CHANGE.search(straight(new.fact)))
-        and not _ALSO.search(new.fact)
+        and new.tells_change
         and _beginning(new) == _beginning(old)
-        and not names(old.fact) - names(new.fact)
+        and not old.names - new.names
         and new.affirmed == old.affirmed
     )
 
 
+def _swapped(new: Statement, old: Statement) -> bool:
+    """Tell whether one name alone has become another: "I drive a Golf", "I drive a Tesla now"."""
+    if not new.tells_change or not new.names or not old.names or new.names & old.names:
+        return False
+    kept = [word for word in old.key.split() if word not in old.names]
+    changed = [word for word in _CHANGE.sub(" ", new.key).split() if word not in new.names]
+    return len(kept) >= 2 and kept == changed and new.affirmed == old.affirmed
+
+
+def _instead(new: Statement, old: Statement) -> bool:
+    """Tell whether the new text names what it comes instead of, and the old one is about that."""
+    if not new.given_up or new.affirmed != old.affirmed:
+        return False
+    about = old.content(new.stance.tongue)
+    rest = new.content(new.stance.tongue) - new.given_up
+    return new.given_up <= about and about - new.given_up <= rest
+
+
 def _corrects(new: Statement, old: Statement) -> bool:
     """Tell whether the new text gives a new time or number for what the old one is about."""
-    if not _CORRECTION.search(straight(new.fact)) or new.affirmed != old.affirmed:
+    if not new.tells_correction or new.affirmed != old.affirmed:
         return False
-    said = _INSTEAD.sub(" ", straight(new.fact))
-    mine, theirs = _about(said, new), _about(old.fact, new)
-    smaller = min(mine, theirs, key=len)
-    if not smaller or not smaller <= max(mine, theirs, key=len):
+    mine, theirs = new.values(new.stance.tongue), old.values(new.stance.tongue)
+    smaller = min(mine.about, theirs.about, key=len)
+    if not smaller or not smaller <= max(mine.about, theirs.about, key=len):
         return False
-    tongue = new.stance.tongue
-    values, others = figures(said, tongue), figures(undated(old.fact), tongue)
-    if values and others:
-        return not values & others or bool(_INSTEAD.search(straight(new.fact)))
-    days, before = weekdays_named(said), weekdays_named(old.fact)
-    return bool(days and before) and days != before
+    if mine.figures and theirs.figures:
+        return not mine.figures & theirs.figures or bool(new.given_up)
+    return bool(mine.days and theirs.days) and mine.days != theirs.days
 
 
-def _about(text: str, new: Statement) -> frozenset[str]:
-    """Return the stems of what a text is about, without times, numbers and words of change."""
-    tongue = new.stance.tongue
-    plain = _CORRECTION.sub(" ", straight(undated(text)))
+@dataclass(frozen=True)
+class _Values:
+    """Times and numbers of a text, and the stems of what else it is about."""
+
+    figures: frozenset[float]
+    days: frozenset[int]
+    about: frozenset[str]
+
+
+def _values(text: str, tongue: str) -> _Values:
+    """Return what a text says beside what it comes instead of."""
+    said = _INSTEAD.sub(" ", straight(undated(text)))
     kept = [
-        word for word in words(plain, tongue) if word not in _VALUES and not figures(word, tongue)
+        word
+        for word in words(_CORRECTION.sub(" ", said), tongue)
+        if word not in _VALUES and not figures(word, tongue) and not weekdays_named(word)
     ]
-    return content(" ".join(word for word in kept if not weekdays_named(word)), tongue)
+    found = figures(said, tongue)
+    return _Values(found, frozenset(weekdays_named(said)), content(" ".join(kept), tongue))
 
 
-_INSTEAD = re.compile(
-    r",?\s(?:(?:instead of|rather than|and not|not|statt|anstatt|nicht|en (?:lugar|vez) de|y no"
-    r"|no a"
-    r"|au lieu de?|et non(?: pas)?|pas) [^,.;]+)",
+_INSTEAD_OF = re.compile(
+    r"^,?\s(?:instead of|rather than|and not|not|statt|anstatt|nicht|en (?:lugar|vez) de|y no|no a"
+    r"|au lieu de?|et non(?: pas)?|pas) ",
     re.IGNORECASE,
 )
+_INSTEAD = re.compile(_INSTEAD_OF.pattern.removeprefix("^") + "[^,.;]+", re.IGNORECASE)
 _CORRECTION = re.compile(
     r"\b(?:now|instead of|rather than|from now on|(?:has |have |was |is |been |got |were )*(?:moved"
     r"|postponed|rescheduled|pushed|changed|brought forward|delayed)(?: back)?|new|switched|jetzt"

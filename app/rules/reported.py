@@ -50,7 +50,8 @@ _SELF = re.compile(
 """Who reports their own words. English "he" is told from Spanish "he" by the language."""
 _HE = re.compile(r"\bhe\b", re.IGNORECASE)
 _TOLD = re.compile(
-    r"\b(?:me|mir|nos|uns|doctor|dr|physician|dentist|nurse|therapist|psychiatrist|psychologist|specialist|surgeon"
+    r"\b(?:me|mir|nos|uns|doctor|dr|physician|dentist|nurse|therapist|psychiatrist|psychologist"
+    r"|specialist|surgeon"
     r"|cardiologist|dermatologist|optician|vet|lawyer|letter|report|results?|tests?|ärzt\w*|\w*arzt"
     r"|therapeut\w*|brief|befund|ergebnis\w*|médic[oa]|doctora|dentista|psicólog[oa]|abogad[oa]"
     r"|carta|informe|resultados?|médecin|docteur|dentiste|psychologue|avocate?|lettre"
@@ -65,7 +66,9 @@ _CONTRAST = re.compile(
     r"(?:,\s*|\s)(?:but|although|however|aber|doch|sondern|pero|sino|mais|or)\s|;", re.IGNORECASE
 )
 _ORDER = re.compile(
-    r"(?:to |you should |please |bitte |du sollst )*(?:forget|delete|remove|erase|vergiss|lösch"
+    r"(?:du (?:sollst|solltest|kannst|musst)\b.*\b(?:vergessen|löschen)\b)"
+    r"|(?:to |you (?:should|can|must) |please |bitte |du sollst )*(?:forget|delete|remove|erase"
+    r"|vergiss|lösch"
     r"|olvid|borr|elimin|oubli|effac|supprim)",
     re.IGNORECASE,
 )

@@ -94,7 +94,7 @@ def _ends(text: str) -> Iterator[int]:
 def _is_end(text: str, begin: int, mark: re.Match[str]) -> bool:
     if not mark.group().startswith("."):
         return True
-    follows = text[mark.end() : mark.end() + 8].lstrip()
+    follows = text[mark.end() : mark.end() + 16].lstrip()
     if mark.group().startswith("..") or (follows[:1].islower() and not mark.group().endswith("\n")):
         return not follows[:1].islower()
     return not _abbreviates(text[max(begin, mark.start() - 12) : mark.start() + 1], follows)

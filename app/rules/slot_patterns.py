@@ -134,14 +134,16 @@ _GERMAN = (
     (
         "residence",
         (
-            rf"\b(?:ich (?:wohne|lebe)|(?:wohne|lebe) ich)(?: (?:jetzt|nun|inzwischen|mittlerweile"
+            rf"\b(?:ich (?:wohne|lebe)|(?:wohne|lebe) ich|wir (?:wohnen|leben)|(?:wohnen"
+            rf"|leben) wir)(?: (?:jetzt|nun|inzwischen|mittlerweile"
             rf"|aktuell|seit \w+ \w+|seit \d+))* in (?:der |die |dem )?{_V}"
         ),
     ),
     (
         "residence",
         (
-            rf"\b(?:ich (?:bin|wohne)|bin ich)(?: [\w().,/-]+){{0,6}}? (?:nach|in die|in den)"
+            rf"\b(?:ich (?:bin|wohne)|bin ich|wir sind|sind wir)(?: [\w().,/-]+){{0,6}}? (?:nach"
+            rf"|in die|in den)"
             rf" {_V}(?="
             rf" (?:um)?gezogen)"
         ),
@@ -218,7 +220,7 @@ _SPANISH = (
     (
         "residence",
         (
-            rf"\b(?:yo )?(?:ahora |actualmente |ya )?(?<!no )(?:vivo|resido)(?: ahora|"
+            rf"\b(?:yo )?(?:ahora |actualmente |ya )?(?<!no )(?:vivo|vivimos|resido)(?: ahora|"
             rf" actualmente)?"
             rf" en {_V}"
         ),
@@ -226,7 +228,8 @@ _SPANISH = (
     (
         "residence",
         (
-            rf"\b(?:me (?:acabo de mudar|he mudado|mudé)|nos mudamos)(?: [\w()/-]+){{0,4}}? a"
+            rf"\b(?:me (?:acabo de mudar|he mudado|mudé)|nos (?:mudamos|hemos mudado"
+            rf"|acabamos de mudar))(?: [\w()/-]+){{0,4}}? a"
             rf" (?!una?"
             rf" ){_V}"
         ),
@@ -240,7 +243,7 @@ _SPANISH = (
     ("job", rf"\btrabajo(?: ahora)? (?:como|de) {_V}"),
     ("name", rf"\b(?:me llamo|mi nombre es) {_V}"),
     ("nickname", rf"\bllámame {_V}"),
-    ("age", r"\b(?:tengo|cumplí) (?P<value>\d{1,3})(?= años)"),
+    ("age", r"\b(?:tengo|cumplí|(?:he|acabo de) cumpli(?:do|r)) (?P<value>\d{1,3})(?= años)"),
     (
         "diet",
         (
@@ -269,14 +272,16 @@ _FRENCH = (
     (
         "residence",
         (
-            rf"(?:\bj'(?:habite|habites)|\bje (?:vis|réside))(?: maintenant| désormais|"
+            rf"(?:\bj'(?:habite|habites)|\bje (?:vis|réside)|\bon (?:habite|vit)"
+            rf"|\bnous (?:habitons|vivons))(?: maintenant| désormais|"
             rf" actuellement)? (?:à|en|au|aux) {_V}"
         ),
     ),
     (
         "residence",
         (
-            rf"(?:\bj'ai|\bnous avons|\bje viens d[e'])(?: récemment| enfin| juste)? ?(?:déménagé"
+            rf"(?:\bj'ai|\bnous avons|\bon a|\bje viens d[e'])(?: récemment| enfin"
+            rf"| juste)? ?(?:déménagé"
             rf"|emménagé|déménager)(?: [\w()/-]+){{0,4}}? (?:à|en|au|aux) {_V}"
         ),
     ),

@@ -144,6 +144,8 @@ def _attribute_key(owner: str, groups: dict[str, str | None]) -> tuple[str, ...]
     """Return one key for "my dog's name is", "my dog is called" and "mein Hund heißt"."""
     words = [SPELLINGS.get(word, word) for word in fold(groups.get("thing") or "").split()]
     words = [word for word in words if word not in _NEW]
+    if words == ["number"]:
+        words = ["phone", "number"]
     if len(words) > 1 and words[-1] == "name":
         words[-2] = words[-2].removesuffix("s")
     elif _CALLED.search(groups.get("text") or ""):

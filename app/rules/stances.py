@@ -46,7 +46,8 @@ _LITTLE = word_set(
     helas ubrigens eigentlich haben hemos nous avons avoir
     tenemos tenia these days all after
     ne n pas plus jamais je j le les l du des d ai arrete cesse suis tres
-    beaucoup maintenant desormais
+    beaucoup maintenant desormais finalement vraiment doch gar wohl nun schon noch einfach
+    uberhaupt tatsachlich realidad
     """
 )
 _HAVE = word_set(

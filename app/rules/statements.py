@@ -2,35 +2,21 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
-from itertools import islice
+from dataclasses import replace
 
 from app.rules.introductions import introduced
 from app.rules.lexicon import latin
-from app.rules.phrases import Phrases
-from app.rules.reported import without_reports, without_speech
+from app.rules.phrases import QUESTION, Phrases
+from app.rules.reported import without_reports
+from app.rules.requests import ALSO, MY, Said, asked_besides, requested
 from app.rules.scoring import WORTH_KEEPING, score
 from app.rules.text import content, straight
 from app.rules.tongues import FIRST_ELSEWHERE, GREETING_ELSEWHERE, PHRASES
 from app.rules.unmeant import is_told_to_the_memory, is_unmeant
 
-
-@dataclass(frozen=True)
-class Said:
-    """A statement, or (`forget`) the words that name what to forget.
-
-    `explicit` says that the person asked for it to be kept in mind.
-    """
-
-    text: str
-    explicit: bool = False
-    forget: bool = False
-
-
 _REPORTS = re.compile(r" {9,}")
 """What stands for a report; none is shorter."""
 _BULLET = re.compile(r"^(?:[-*\u2022\u00b7>+]+|\(?\d{1,2}[.)])\s+")
-_QUESTION = re.compile(r"(?:[?\uff1f\u061f]|\u304b\u3002?|\u5417\u3002?|\u5462\u3002?)[\s\"')]*$")
 _STANDS_FOR = {
     "en": r"(?:he|she|it|they|his|her|its|their)(?:'s|'re)? (?!was (?:so|really|very|great|fun)|is"
     r" so)",
@@ -64,7 +50,8 @@ _ADDRESSED = re.compile(
     re.IGNORECASE,
 )
 _VAGUE = re.compile(
-    r"^(?:it|that|this|these|those|there|which|he|she|they|his|her|their|mine|hers|theirs|das"
+    r"^(?!he \w+(?:ado|ido|cho|sto|rto)\b)(?:it|that|this|these|those|there|which|he|she|they|his"
+    r"|her|their|mine|hers|theirs|das"
     r"|dies\w*|es|er|sie|sein\w*|ihr\w*|dort|dessen|deren|eso|esto|él|ella|ellos|ellas|el mío"
     r"|la mía|ça|cela|c'est|ce|il|elle|ils|elles|le mien|la mienne)\b(?!-)",
     re.IGNORECASE,
@@ -79,17 +66,10 @@ _LONGEST_ADDED = 200
 """Characters of a sentence that is added to the fact before it."""
 _EARLY = 5
 """Words before "I" in a statement that is still the person's own ("Last year in May I moved")."""
-_BESIDES = re.compile(
-    r"\s*(?:[,;.]|\s-|\b(?:and|so|but|also|und|aber|y|pero|así que|et|mais|alors"
-    r"|donc)\b)\s+(?=\w)",
-    re.IGNORECASE,
-)
-"""Before a clause in which something may be asked for."""
 _CALL_ME = re.compile(
     r"^(?:can|could|would|will) you (?:please )?(?P<call>(?:call|address) me [^?]+)\?*$",
     re.IGNORECASE,
 )
-_MAX_CLAUSES = 20
 _MIN_LETTERS = 6
 _MIN_LETTERS_UNKNOWN = 30
 
@@ -107,21 +87,23 @@ def statements(text: str, tongue: str, *, greeted: bool = False) -> Iterator[Sai
         return
     opened = _without_opening(plain, phrases)
     is_addressed = _ADDRESSED.search(plain) is not None
-    asked = _requested(plain, phrases, tongue)
+    asked = requested(plain, phrases, tongue)
     if asked is None and not is_addressed:
-        asked = _requested(opened, phrases, tongue)
-    name = introduced(opened, tongue, greeted=opened != plain or greeted)
+        asked = requested(opened, phrases, tongue)
+    name, rest = introduced(opened, tongue, greeted=opened != plain or greeted)
     if asked is not None:
         yield from _forgotten_or_finished(asked)
     elif name:
         yield Said(name)
+        if rest and not is_addressed and not is_unmeant(rest, tongue):
+            yield from _all_told(rest, phrases, tongue)
     elif not is_addressed and not is_unmeant(opened, tongue):
         yield from _all_told(_CALL_ME.sub(r"\g<call>", opened), phrases, tongue)
 
 
 def _all_told(text: str, phrases: Phrases, tongue: str) -> Iterator[Said]:
     """Yield what a sentence tells, and what a later clause of it asks to forget."""
-    left, asked = _asked_besides(text, phrases, tongue)
+    left, asked = asked_besides(text, phrases, tongue)
     if asked is None and is_told_to_the_memory(left):
         return
     for piece in _own_pieces(_before_question(left, phrases)):
@@ -130,22 +112,12 @@ def _all_told(text: str, phrases: Phrases, tongue: str) -> Iterator[Said]:
         yield from _forgotten_or_finished(asked)
 
 
-def _asked_besides(text: str, phrases: Phrases, tongue: str) -> tuple[str, Said | None]:
-    """Part a sentence from a request to forget in a later clause."""
-    own = without_reports(without_speech(text))
-    for cut in islice(_BESIDES.finditer(straight(own)), _MAX_CLAUSES):
-        asked = _requested(own[cut.end() :].strip(), phrases, tongue)
-        if asked is not None and asked.forget:
-            return text[: cut.start()], asked
-    return text, None
-
-
 def _told(text: str, phrases: Phrases, tongue: str) -> Iterator[Said]:
     own = False
     for part in _clauses(text, tongue):
         own = _is_own(part, phrases) or (own and _is_added(part, phrases))
         if own:
-            yield Said(_finished(part), explicit=bool(phrases.always.search(straight(part))))
+            yield Said(finished(part), explicit=bool(phrases.always.search(straight(part))))
 
 
 def _own_pieces(text: str) -> list[str]:
@@ -159,7 +131,7 @@ def _own_pieces(text: str) -> list[str]:
 def is_talk(text: str, tongue: str) -> bool:
     """Tell whether a text is a question, a greeting or an order to the service: never a fact."""
     plain = straight(text).strip()
-    if _QUESTION.search(plain) or _ADDRESSED.search(plain):
+    if QUESTION.search(plain) or _ADDRESSED.search(plain):
         return True
     phrases = PHRASES.get(tongue)
     return bool((phrases.talk if phrases is not None else GREETING_ELSEWHERE).match(plain))
@@ -167,10 +139,10 @@ def is_talk(text: str, tongue: str) -> bool:
 
 def _forgotten_or_finished(asked: Said) -> Iterator[Said]:
     if asked.forget:
-        several = _ALSO.split(asked.text) if _MY.match(asked.text) else [asked.text]
+        several = ALSO.split(asked.text) if MY.match(asked.text) else [asked.text]
         yield from (replace(asked, text=part) for part in several if part)
     elif content(asked.text) and not _ADDRESSED.search(asked.text):
-        yield Said(_finished(asked.text), explicit=True)
+        yield Said(finished(asked.text), explicit=True)
 
 
 def follows_on(text: str, tongue: str) -> bool:
@@ -178,72 +150,11 @@ def follows_on(text: str, tongue: str) -> bool:
     pattern, phrases = _FOLLOWS.get(tongue), PHRASES.get(tongue)
     if pattern is None or phrases is None or len(text) > _LONGEST_ADDED:
         return False
-    if not pattern.match(straight(text)) or _QUESTION.search(text):
+    if not pattern.match(straight(text)) or QUESTION.search(text):
         return False
     if phrases.talk.search(straight(text)):
         return False
     return not phrases.first.search(straight(text)) and score(text) >= 0.75
-
-
-def _requested(text: str, phrases: Phrases, tongue: str) -> Said | None:
-    """Return what the sentence asks to remember or to forget, if it asks for one of them."""
-    plain = straight(text)
-    remember = phrases.remember.match(plain)
-    if remember:
-        begin = (
-            0
-            if tongue == "de" and "dass" in plain[: remember.start("said")]
-            else remember.start("said")
-        )
-        return Said(text[begin:].strip(), explicit=True)
-    forget = phrases.forget.match(plain)
-    if forget and _REFUSED.search(plain):  # neither a request nor anything else
-        return Said("", forget=True)
-    if forget and (not _QUESTION.search(plain) or phrases.polite.search(plain)):
-        said = next(value for value in forget.groupdict().values() if value)
-        return Said(_named(said), forget=True)
-    return None
-
-
-_REFUSED = re.compile(
-    r"[,:-]\s*¡?(?:no way|no chance|not a chance|never(?: ever)?|as if|(?:no, )?do(?: not|n't)"
-    r"|nie(?:mals)?|auf keinen fall|kommt nicht in frage|nunca|jamás|ni hablar|de ninguna manera"
-    r"|jamais(?: de la vie)?|pas question|hors de question)[\s.!]*$",
-    re.IGNORECASE,
-)
-"""Whoever adds this has not asked for what they said before it."""
-
-
-def _named(said: str) -> str:
-    """Return the words that name what to forget, without "that", "about" and reasons after it."""
-    said = _POLITELY.sub("", _THAT.sub("", said)).strip(" .!?,")
-    about = _WHAT_ABOUT.match(said)
-    return _REASON.split(about["thing"] if about else said, maxsplit=1)[0].strip()
-
-
-_MINE = r"(?:my|our|mein\w*|unser\w*|mis?|nuestr\w+|mon|ma|mes|notre|nos)\b"
-_MY = re.compile(_MINE, re.IGNORECASE)
-_ALSO = re.compile(
-    rf"(?:,\s*(?:and |und |y |et )?|\s(?:and|und|y|et)\s)"
-    rf"(?:also |auch |también |aussi )?(?={_MINE})",
-    re.IGNORECASE,
-)
-"""Between the things that a request names."""
-_REASON = re.compile(
-    rf"\s*[,;]\s(?!(?:and |und |y |et )?{_MINE})|\s-\s|\s(?:because|weil|porque|parce que)\s",
-    re.IGNORECASE,
-)
-_POLITELY = re.compile(
-    r"[\s,]+(?:please|pls|bitte|por favor|s'il (?:te|vous) pla[iî]t|now|again|wieder|jetzt"
-    r"|ya)[\s.!?]*$",
-    re.IGNORECASE,
-)
-_WHAT_ABOUT = re.compile(
-    r"^(?:alles,?\s*)?(?:was (?:ich|du)(?: dir)? )?über (?P<thing>.+?)"
-    r"(?: (?:gesagt|erzählt|weißt|gespeichert)\b.*)?$",
-    re.IGNORECASE,
-)
-_THAT = re.compile(r"^\s*(?:bitte\b,?\s*)?(?:,?\s*(?:dass|daß)\s+)?", re.IGNORECASE)
 
 
 def _without_opening(text: str, phrases: Phrases) -> str:
@@ -261,7 +172,7 @@ _TURNED_OUT = re.compile(
 def _before_question(text: str, phrases: Phrases) -> str:
     """Return the statement that leads to a question ("I eat no nuts, what can I order?")."""
     plain = straight(text)
-    if not _QUESTION.search(plain):
+    if not QUESTION.search(plain):
         return text
     cuts = [
         match.start()
@@ -279,24 +190,35 @@ def _clauses(text: str, tongue: str) -> list[str]:
     parts, begin = [], 0
     for match in pattern.finditer(straight(text)):
         left, right = text[begin : match.start()], text[match.end() :]
-        if _stands_alone(left, PHRASES[tongue]) and len(right.split()) >= 3:
+        leans = _OTHERS[tongue].search(straight(right))
+        if _stands_alone(left, PHRASES[tongue]) and len(right.split()) >= 3 and not leans:
             parts.append(left)
             begin = match.end()
     return [*parts, text[begin:]]
 
 
+_OTHERS = {
+    tongue: re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+    for tongue, words in (
+        ("en", "he|she|him|her|they|them|it|there"),
+        ("de", "er|ihn|ihm|sie|ihr|dort"),
+        ("es", "él|ella|ellos|ellas|le|les|allí"),
+        ("fr", "il|elle|ils|elles|lui|leur|y"),
+    )
+}
+"""Words by which a clause leans on the one before it."""
+
+
 def _stands_alone(left: str, phrases: Phrases) -> bool:
     """Tell whether a first clause is one; "my older sister" in "... and I went" is not."""
     plain = straight(left)
-    return bool(phrases.first.search(plain)) and len(plain.split()) >= (
-        4 if _MY.match(plain) else 2
-    )
+    return bool(phrases.first.search(plain)) and len(plain.split()) >= (4 if MY.match(plain) else 2)
 
 
 def _is_own(text: str, phrases: Phrases) -> bool:
     """Tell whether the clause is a statement worth keeping, not talk, a question or a command."""
     plain = straight(text).strip()
-    if _QUESTION.search(plain) or phrases.asking.match(plain) or phrases.talk.match(plain):
+    if QUESTION.search(plain) or phrases.asking.match(plain) or phrases.talk.match(plain):
         return False
     if phrases.always.search(plain):
         return len(content(plain)) >= 1
@@ -317,14 +239,23 @@ def _is_told(plain: str, phrases: Phrases) -> bool:
 def _is_added(text: str, phrases: Phrases) -> bool:
     """Tell whether a clause about others, joined to one's own, says something by itself."""
     plain = straight(text)
-    if _QUESTION.search(plain) or phrases.talk.match(plain) or _VAGUE.match(plain):
+    if QUESTION.search(plain) or phrases.talk.match(plain) or _VAGUE.match(plain):
         return False
     return bool(phrases.personal.search(plain) or phrases.preference.search(plain))
 
 
 def _least(text: str, phrases: Phrases) -> int:
     told = phrases.preference.search(text) or phrases.personal.search(text)
-    return 1 if told or _HAS.match(text) else 2
+    return 1 if told or _HAS.match(text) or _CAN.match(text) else 2
+
+
+_CAN = re.compile(
+    r"(?:ich kann|(?:ya |no )*sé|je (?:ne )?sais)"
+    r"(?: (?:nicht|jetzt|wieder|leider|auch|schon|gut|pas|plus))* [^\W\d]{3,}"
+    r"(?: (?:maintenant|ahora))?[\s.!]*$",
+    re.IGNORECASE,
+)
+"""What one can do is worth keeping in a word, too."""
 
 
 _HAS = re.compile(
@@ -351,7 +282,7 @@ def _is_reported(text: str, phrases: Phrases) -> bool:
 
 def _is_statement_elsewhere(text: str) -> bool:
     """Tell the same, with caution, for a language whose words are not known."""
-    if _QUESTION.search(text) or GREETING_ELSEWHERE.match(text) or _ADDRESSED.search(text):
+    if QUESTION.search(text) or GREETING_ELSEWHERE.match(text) or _ADDRESSED.search(text):
         return False
     letters = sum(character.isalpha() for character in text)
     if FIRST_ELSEWHERE.search(text):
@@ -361,7 +292,7 @@ def _is_statement_elsewhere(text: str) -> bool:
     return letters >= _MIN_LETTERS_UNKNOWN // 2
 
 
-def _finished(text: str) -> str:
+def finished(text: str) -> str:
     """Return the clause as a sentence of its own: a capital first, a full stop last."""
     text = _ASIDE.sub("", text.strip()).strip().rstrip(" .!,;:\u2026-").strip()
     if not text or not latin(text):

@@ -41,7 +41,8 @@ _ENDED = tuple(
     )
 )
 _END = re.compile(
-    r"[.;:!?]|\s(?:but|because|since|when|while|to|for|with|aber|weil|mit|pero|porque|con|mais|parce"
+    r"[.;:!?]|\s(?:but|because|since|when|while|to|for|with|aber|weil|mit|pero|porque|con|mais"
+    r"|parce"
     r"|avec|pour|para)\s",
     re.IGNORECASE,
 )

@@ -48,8 +48,10 @@ _BY_NOBODY = re.compile(r"\b(?:[Ww]e|us|[Oo]urs?|ourselves)\b|\bI'd (?:been|bett
 """What cannot be told of the user alone, or has more than one reading."""
 _LEFT = re.compile(r"(?<![\w/])(?:I|I'\w+)(?![\w/])|\b(?:me|my|mine|myself)\b", re.IGNORECASE)
 _COMMON = (
-    r"live|work|like|love|hate|prefer|eat|drink|use|play|speak|study|teach|have|own|drive|go|run|sing"
-    r"|write|read|cook|travel|need|want|take|make|do|am|walk|swim|sleep|watch|listen|volunteer|train"
+    r"live|work|like|love|hate|prefer|eat|drink|use|play|speak|study|teach|have|own|drive|go|run"
+    r"|sing"
+    r"|write|read|cook|travel|need|want|take|make|do|am|walk|swim|sleep|watch|listen|volunteer"
+    r"|train"
     r"|enjoy|smoke|keep|get|know|cycle|commute|paint|collect|avoid|suffer|rent|grow|bake|ride"
 )
 _JOINED = re.compile(

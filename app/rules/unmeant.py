@@ -9,19 +9,23 @@ from app.rules.text import straight
 
 _SUPPOSED = {
     "en": r"\bif (?:only )?(?:I|we|it|there|my \w+) (?:were|was|had|could|ever|won)\b|\bI wish\b"
-    r"|\bimagine\b|\bsuppose (?:I|we)\b|\bhypothetical\w*|\bmight\b|\bmay (?:\w+ )?(?:be|have"
+    r"|(?:^|[,;:] )imagine\b|\bsuppose (?:I|we)\b|\bhypothetical\w*|\bmight\b"
+    r"|\b(?-i:may) (?:\w+ )?(?:be|have"
     r"|try|go|do|get|take|move|buy|need|rain|start|not)\b|\b(?:maybe|perhaps|probably|presumably)\b"
     r"|\b(?:would|I'd|we'd|could) (?:(?:never|ever|even|probably) )?(?!like|rather|prefer|love"
-    r"|better|be (?:happy|glad)|you\b)\w+\b|\b(?:I|we) (?:guess|think|suppose|bet|reckon|assume"
+    r"|better|be (?:happy|glad)|you\b)\w+\b|\b(?:I|we) (?:do(?:n't| not) )?(?:guess|think|suppose"
+    r"|bet|reckon|assume"
     r"|doubt)\b|\bnot sure (?:if|whether)\b|\bI(?:'m| am) guessing\b",
     "de": r"\b(?:wenn|falls) (?:ich|wir|es)\b.*\b(?:wäre|hätte|könnte|würde|dürfte)n?\b"
     r"|\b(?:wäre|hätte|könnte|würde) (?:ich|wir)\b(?!.*\b(?:gern|gerne|lieber|bitte)\b)"
     r"|\bich (?:wäre|hätte|könnte|würde)\b(?!.*\b(?:gern|gerne|lieber|bitte)\b)|\bich wünschte\b"
     r"|\bstell dir vor\b|\bangenommen\b|\b(?:vielleicht|wahrscheinlich|vermutlich)\b"
-    r"|\bich (?:denke|vermute|schätze|nehme an)\b|\bich glaube(?! an\b)|\bnicht sicher,? ob\b",
+    r"|\bich (?:denke?|vermute|schätze?|nehme an)\b|\bich glaube?(?! an\b)|\bnicht sicher,? ob\b",
     "es": r"\bsi (?:yo )?(?:\w+(?:[aie]ra|[aie]se)(?:mos)?)\b|\bojalá\b|\bimagin[ae]\b"
     r"|\b(?:quiz[aá]s?|tal vez|a lo mejor|probablemente|seguramente)\b"
-    r"|\b(?!prefer|gusta|quer)\w+(?:[aei]ría|dría)(?:mos)?\b"
+    r"|\b(?!(?-i:[A-Z])|prefer|gusta|quer)\w+(?:[ai]ría|dría)(?:mos)?\b"
+    r"|\b(?:s|v|le|com|beb|deb|corr|vend|aprend|volv|mov|perd|entend|met|cog|cre|(?:cono|pare"
+    r"|ofre|na|cre|pertene|agrade)c)ería(?:mos)?\b"
     r"|\b(?:creo|pienso|supongo|imagino) que\b|\bme parece que\b|\bno sé si\b",
     "fr": r"\bsi (?:j'|je |nous |on )\w+(?:ais|ait|ions)\b|\bpeut-être\b|\bimagine[sz]?\b"
     r"|\bprobablement\b|\bsans doute\b|\bje (?:crois|pense|suppose|imagine) qu\b"
@@ -32,11 +36,14 @@ _SUPPOSES = {tongue: re.compile(text, re.IGNORECASE) for tongue, text in _SUPPOS
 _LAUGHS = re.compile(
     r"(?<!\w)(?:ha(?:ha)+h?|lol|lmao|rofl|hihi(?:hi)*|ja(?:ja)+|mdr|ptdr|/s|just kidding|kidding"
     r"|as if|yeah,? right|ja,? klar doch|(?:nur |war ein )?scherz|es broma|je (?:rigole|plaisante)"
-    r"|just what I needed|sarcas\w+)(?!\w)|[\U0001f602\U0001f923\U0001f644\U0001f609]",
+    r"|just what I needed|I swear|kill(?:s|ing)? me|bringt mich (?:noch )?um"
+    r"|me (?:va a )?mata(?:r|ndo)?"
+    r"|va me (?:tuer|rendre)|sarcas\w+)(?!\w)|[\U0001f602\U0001f923\U0001f644\U0001f609]",
     re.IGNORECASE,
 )
 _MOCK = re.compile(
-    r"^\W*(?:oh,? |na |ah,? |qué )?(?:great|wonderful|fantastic|perfect|brilliant|lovely|awesome"
+    r"^\W*(?:oh,? |na |ah,? |ach,? |qué |wie |how |comme c'est )*(?:great|wonderful|fantastic"
+    r"|perfect|brilliant|lovely|awesome"
     r"|toll|super|klasse|prima|wunderbar|herrlich|genial|estupendo|fantástico|maravilloso|perfecto"
     r"|génial|formidable|parfait|merveilleux|bravo)\b.*\b(?:another|again|yet more|one more"
     r"|schon wieder|noch (?:ein|mal)\w*|wieder|otr[oa]|otra vez|más|encore|de nouveau)\b",
@@ -82,6 +89,21 @@ _SERVICE = re.compile(
     r"|chat)|cet assistant|tes réponses)\b|\btu es (?:un|une|très|vraiment)\b",
     re.IGNORECASE,
 )
+_PASSING = re.compile(
+    r"\bbrb\b|\bI(?:'ll| will) (?:let you know|get back|tell you|reply|answer|message you"
+    r"|be right back)\b"
+    r"|\bI meant\b|\bich (?:antworte|melde mich|schreibe? dir|sage? dir|erzähle? dir|meinte)\b"
+    r"|\bte (?:contesto|respondo|aviso|digo|cuento)\b|\b(?:quería|quise) decir\b"
+    r"|\bje (?:te|vous) (?:réponds|dis|écris|raconte|tiens au courant)\b|\bje voulais dire\b"
+    r"|^(?:I'm|I am|estoy)(?! \w+ing\b)(?: [^\W\d]+){1,5} (?:today|tonight|right now|hoy"
+    r"|ahora mismo)[\s.!]*$"
+    r"|^(?:my|mein\w*|mi|mon|ma|the|de[rm]|die|das|el|la|le) [\w-]+ (?:is|ist|nervt|es|está"
+    r"|est)(?: [^\W\d]+){0,3}"
+    r" (?:so |total )?(?:today|tonight|right now|heute|gerade|hoy|ahora mismo|aujourd'hui|ce soir)"
+    r"(?: (?:total|echt|voll|wieder|again))?[\s.!]*$",
+    re.IGNORECASE,
+)
+"""What is said of this conversation, or of this day alone."""
 _LIST = re.compile(
     r"^(?:(?:I|we) (?:\w+ )?need(?: to (?:buy|get|pick up))?|(?:ich|wir) (?:brauche\w*|muss noch)"
     r"|necesito(?: comprar)?|il me faut|j'ai besoin d[e'])(?: [^\s,]+){1,4},.*\b(?:and|und|y|et)\b"
@@ -133,7 +155,7 @@ def is_unmeant(text: str, tongue: str) -> bool:
     supposes = _SUPPOSES.get(tongue)
     if supposes is not None and supposes.search(plain):
         return True
-    found = (_LAUGHS, _MOCK, _FEELS, _SERVICE, _LIST, _ORDER)
+    found = (_LAUGHS, _MOCK, _FEELS, _SERVICE, _PASSING, _LIST, _ORDER)
     if any(one.search(plain) for one in found):
         return True
     return bool(_SHOUTED.search(text) and _MISHAP.search(plain))
@@ -155,10 +177,13 @@ def is_told_to_the_memory(text: str) -> bool:
 
 
 _OF_MEMORY = re.compile(
-    r"\b(?:you|please|never mind)\b.*\b(?:forget|delete|erase|remember|unlearn)\b|\b(?:forget"
+    r"\b(?:you|please|never mind|said|says|told|tells|asked|asks)\b.*\b(?:forget|delete|erase"
+    r"|remember|unlearn)\b|\b(?:forget"
     r"|delete"
     r"|erase)\b.*\b(?:please|you)\b|(?:^|[,;:] |- )(?:(?:so|and|but|then|just) )?(?:forget|delete"
-    r"|erase)\b|^never mind\b|\b(?:vergiss|vergesst|vergessen sie|lösche?)\b|\b(?:olvida(?:lo|te)?"
+    r"|erase)\b|^never mind\b|\b(?:vergiss|vergesst|vergessen sie|lösche?)\b|\bdu (?:sollst"
+    r"|solltest|musst|darfst|kannst)\b.*"
+    r"\b(?:vergessen|löschen)\b|\bdu\b.*\b(?:vergisst|löschst)\b|\b(?:olvida(?:lo|te)?"
     r"|olvides|bórra\w+|borra|borres)\b|(?<!j')\b(?:oublie[sz]?|efface[sz]?)\b",
     re.IGNORECASE,
 )

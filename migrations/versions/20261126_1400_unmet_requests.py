@@ -6,7 +6,7 @@ import sqlalchemy as sa
 from alembic import op
 
 revision: str = "a9c15d3e1400"
-down_revision: str | None = "f8a53b8d0800"
+down_revision: str | None = "a9c64f9e0900"
 branch_labels: str | Sequence[str] | None = None
 depends_on: str | Sequence[str] | None = None
 

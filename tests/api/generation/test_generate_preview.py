@@ -91,6 +91,18 @@ async def test_what_is_planned_is_what_is_then_done(
     assert sorted(await listed(client)) == facts_after
 
 
+async def test_what_the_rules_cannot_put_in_the_third_person_is_told(
+    client: httpx.AsyncClient, runner: Runner
+) -> None:
+    await configure(client, customizationConfigs=[{"enableThirdPersonMemories": True}])
+    text = "Hello. We own a boat, by the way. I like tea."
+    operation = await _preview(client, runner, said(text))
+    assert operation["response"]["droppedFacts"] == [
+        {"fact": "We own a boat.", "quote": "We own a boat, by the way.", "reason": "NOT_CONVERTED"}
+    ]
+    assert operation["metadata"]["droppedFactCounts"] == {"NOT_CONVERTED": 1}
+
+
 async def test_nothing_to_do_is_said(client: httpx.AsyncClient, runner: Runner) -> None:
     operation = await _preview(client, runner, said("Hello!"))
     assert operation["response"].keys() == {"@type", "author"}

@@ -74,6 +74,62 @@ async def test_the_rules_fill_change_and_clear(client: httpx.AsyncClient, runner
     assert {one["author"] for one in found} == {"builtin-rules/2"}
 
 
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (
+            (
+                "My name is Ann Ray. I am 34 years old. I live in Rome. I work at Acme as a nurse."
+                " My email is ann@example.com. My phone number is 555 01234. I'm vegan."
+                " I'm allergic to nuts. I speak English and French."
+            ),
+            {
+                "name": "Ann Ray",
+                "age": 34,
+                "city": "Rome",
+                "employer": "Acme",
+                "occupation": "nurse",
+                "email": "ann@example.com",
+                "phone": "555 01234",
+                "diet": "vegan",
+                "allergies": ["nuts"],
+                "languages": ["English", "French"],
+            },
+        ),
+        (
+            (
+                "My favourite colour is green. My dog's name is Rex. I'm married."
+                " My hobbies are chess and golf. My birthday is 3 May 1990."
+                " My budget is 500 euros. I prefer a window seat."
+            ),
+            {},
+        ),
+        (
+            "Ich heiße Jan. Ich wohne in Kiel. Meine Lieblingsfarbe ist grün.",
+            {"name": "Jan", "city": "Kiel"},
+        ),
+    ],
+)
+async def test_the_rules_fill_what_they_tell_reliably_and_nothing_else(
+    client: httpx.AsyncClient, runner: Runner, text: str, expected: Json
+) -> None:
+    texts = ("name", "city", "employer", "occupation", "email", "phone", "diet", "favouriteColour")
+    more = ("dogName", "maritalStatus", "birthday", "seatPreference")
+    lists = ("allergies", "languages", "hobbies")
+    properties: Json = {
+        **{name: {"type": "string"} for name in (*texts, *more)},
+        **{name: {"type": "array", "items": {"type": "string"}} for name in lists},
+        "age": {"type": "integer"},
+        "budget": {"type": "string"},
+    }
+    schema = {"type": "object", "properties": properties}
+    entry = {"schemaConfigs": [{"id": "person", "schema": schema}]}
+    config = {"disableNaturalLanguageMemories": True}
+    await configure(client, structuredMemoryConfigs=[entry], customizationConfigs=[config])
+    await run(client, runner, said(text))
+    assert await _profile_of(client) == expected
+
+
 async def test_a_model_fills_changes_and_clears(
     client: httpx.AsyncClient, scripted: Runner, script: list[Reply], model: ScriptedTextModel
 ) -> None:

@@ -50,7 +50,7 @@ def facts(*texts: str, role: str = "user") -> list[str]:
         ("Am liebsten trinke ich Tee.", ["Am liebsten trinke ich Tee."]),
         (
             "Merk dir bitte, dass ich Nüsse nicht vertrage.",
-            ["Merk dir bitte, dass ich Nüsse nicht vertrage."],
+            ["Ich vertrage Nüsse nicht."],
         ),
         ("Me llamo Ana y vivo en Madrid.", ["Me llamo Ana.", "Vivo en Madrid."]),
         ("Soy alérgica a los cacahuetes.", ["Soy alérgica a los cacahuetes."]),

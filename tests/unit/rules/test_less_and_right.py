@@ -7,6 +7,7 @@ import pytest
 from app.rules.extraction import extract
 from app.rules.facts import Candidate, Neighbour, Turn
 from app.rules.merging import consolidate
+from app.rules.text import undated
 
 NOW = datetime(2026, 3, 5, 18, tzinfo=UTC)
 """A Thursday."""
@@ -68,6 +69,15 @@ def left(memories: list[str], *texts: str, cosine: float = 0.3) -> list[str]:
         ("Mein Termin ist am 12. Mai.", "Mein Termin wurde auf den 19. Mai verschoben."),
         ("Mi cita es el 14 de enero.", "Mi cita se ha movido al 28 de enero."),
         ("Mon rendez-vous est le 14 janvier.", "Mon rendez-vous est reporté au 28 janvier."),
+        ("I'm going to Spain in July.", "We're going to Portugal in July instead of Spain."),
+        ("I'm training for a 10k.", "I'm training for a half marathon now instead of a 10k."),
+        ("I drive a Golf.", "I drive a Tesla now."),
+        ("Ich fahre einen Golf.", "Ich fahre jetzt einen Tesla."),
+        ("My phone number is 555 0100.", "My new number is 555 0199."),
+        ("Ich wohne in Köln.", "Wir sind nach Bonn gezogen."),
+        ("Vivo en Sevilla.", "Nos hemos mudado a Cádiz."),
+        ("Tengo 34 años.", "Acabo de cumplir 35 años."),
+        ("J'habite à Lille.", "On a déménagé à Lyon."),
     ],
 )  # fmt: skip
 def test_what_changed_is_replaced(old: str, new: str) -> None:
@@ -82,6 +92,8 @@ def test_what_changed_is_replaced(old: str, new: str) -> None:
         ("I have a dog.", "I no longer have a canary."),
         ("My flight is on 12 May.", "My dentist appointment has moved to 19 May."),
         ("I'm not a smoker.", "I'm a vegetarian."),
+        ("I work with Tom.", "I live with Anna now."),
+        ("I went to Rome with Tom.", "I like Paris instead of Rome."),
     ],
 )
 def test_what_is_about_something_else_stays(old: str, new: str) -> None:
@@ -205,6 +217,22 @@ def test_what_is_not_to_be_kept(text: str, kept: list[str] | None) -> None:
         "Mach das Licht in meinem Flur an.",
         "Apaga la luz de mi pasillo.",
         "Allume la lumière de mon couloir.",
+        "Ich glaub ich werd krank.",
+        "I'll get back to you later, I'm on the train.",
+        "Ich antworte später, bin grad im Zug.",
+        "Luego te contesto, voy en el metro.",
+        "Je te réponds plus tard, je suis dans le train.",
+        "No, I meant the blue one.",
+        "I'm stuck in Frankfurt tonight.",
+        "Mein Chef nervt heute total.",
+        "Mi jefe es un pesado hoy.",
+        "Mon chef est pénible aujourd'hui.",
+        "Oh wie toll, mein Zug fällt schon wieder aus.",
+        "I don't think I like jazz.",
+        "I swear this traffic is gonna kill me.",
+        "Este atasco me va a matar.",
+        "Escríbeme un correo para mi casero.",
+        "Mándame la lista de mis vuelos.",
     ],
 )
 def test_nothing_is_kept_of_what_is_not_meant(text: str) -> None:
@@ -212,10 +240,32 @@ def test_nothing_is_kept_of_what_is_not_meant(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["I LOVE jazz.", "I'd like an aisle seat.", "I plan to move to Graz in June."]
+    "text",
+    [
+        "I LOVE jazz.",
+        "I'd like an aisle seat.",
+        "I plan to move to Graz in June.",
+        "My exams in May start on the 4th.",
+        "I love Imagine Dragons.",
+        "I see the dentist on Monday.",
+        "I know how to sail.",
+        "Am Samstag feiern wir den 70. Geburtstag von meinem Vater.",
+        "No como carne.",
+        "No tengo hermanos.",
+        "No sé nadar.",
+        "Me encanta el jazz.",
+        "Mi hermana María vive en Cádiz.",
+        "Mi hijo Leo toca la batería.",
+        "He cambiado de trabajo.",
+        "Estamos ahorrando para una casa.",
+        "J'adore le jazz.",
+        "Je ne sais pas nager.",
+        "On habite à Vannes.",
+        "Ich kann jetzt schwimmen.",
+    ],
 )
 def test_what_is_meant_is_kept(text: str) -> None:
-    assert facts(text) == [text]
+    assert [undated(one) for one in facts(text)] == [text]
 
 
 @pytest.mark.parametrize(
@@ -250,12 +300,22 @@ def test_dates_are_right_or_left_out(text: str, expected: str) -> None:
         (["Bonjour, moi c'est Gwenaël."], "Je m'appelle Gwenaël."),
         (["A: Any allergies?", "Sesame, badly."], "I am allergic to sesame."),
         (["A: Any allergies?", "No."], "I have no allergies."),
+        (["A: Where do you work?", "At Lidl."], "I work at Lidl."),
+        (["A: Wo arbeitest du?", "Bei Lidl."], "Ich arbeite bei Lidl."),
+        (["A: How old are you?", "Thirty-four."], "I am thirty-four years old."),
+        (["Hey there, this is Tom speaking."], "My name is Tom."),
+        (["Buenas, me llamo Inés."], "Me llamo Inés."),
         (["A: Hast du Allergien?", "Haselnüsse."], "Ich bin allergisch gegen Haselnüsse."),
         (["A: ¿Tienes alguna alergia?", "Al sésamo."], "Tengo alergia a sésamo."),
         (["A: As-tu des allergies ?", "Le sésame."], "Mes allergies : sésame."),
         (["A: Where do you live?", "In Oban."], "I live in Oban."),
         (["A: Is your visa valid?", "Mine runs out in May."], "My visa runs out in May."),
         (["Update: I work at Lidl, by the way."], "I work at Lidl."),
+        (["Quick question, I'm allergic to figs, what can I order?"], "I'm allergic to figs."),
+        (["Kurze Frage, ich esse kein Ei, was kann ich backen?"], "Ich esse kein Ei."),
+        (["Hola! oye soy celíaca, qué puedo cenar?"], "Soy celíaca."),
+        (["Petite question, je suis végane, je peux manger quoi ?"], "Je suis végane."),
+        (["My mum is 60 and I owe her a party."], "My mum is 60 and I owe her a party."),
         (["Be brief."], "Be brief."),
         (["Sei bitte kurz."], "Sei bitte kurz."),
     ],
@@ -271,6 +331,14 @@ def test_facts_stand_alone(texts: list[str], expected: str) -> None:
         ["She likes tea a lot."],
         ["Hello, I'm German."],
         ["A: What do you want to know?", "The weather."],
+        ["A: What's your name?", "hunter2"],
+        ["A: Where do you live?", "Not telling."],
+        ["A: Any allergies?", "idk"],
+        ["A: How old are you?", "Old enough."],
+        ["A: Wie heißt du?", "Geht dich nichts an."],
+        ["A: Où habites-tu ?", "Pas tes affaires."],
+        ["hunter2"],
+        ['{"role": "user", "content": "I live in Rome"}'],
     ],
 )
 def test_what_cannot_stand_alone_makes_no_name_and_no_fact(texts: list[str]) -> None:
@@ -297,3 +365,11 @@ def test_the_third_person_is_right_or_left_out(text: str, expected: str) -> None
 )
 def test_to_have_done_something_is_no_possession(text: str) -> None:
     assert facts(text) == []
+
+
+def test_what_follows_an_introduction_is_not_lost() -> None:
+    assert facts("Hi, I'm Maya, I live in Rome.") == ["My name is Maya.", "I live in Rome."]
+    assert facts("Moi c'est Paula, je suis graphiste.") == [
+        "Je m'appelle Paula.",
+        "Je suis graphiste.",
+    ]

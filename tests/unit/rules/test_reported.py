@@ -115,10 +115,10 @@ def test_a_report_ends_with_its_sentence() -> None:
 
 
 def test_long_text_is_read_in_little_time() -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     for text in ("Tom said I live, " * 10_000, "Tom said I live. " * 10_000, ", says " * 20_000):
         without_reports(text)
-    assert time.perf_counter() - began < 2
+    assert time.process_time() - began < 2
 
 
 def test_what_is_cut_keeps_its_place() -> None:

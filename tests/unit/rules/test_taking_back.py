@@ -16,11 +16,11 @@ def gone(said: str, field: str, value: str = "") -> bool:
 
 
 def test_long_text_is_read_in_little_time() -> None:
-    began = time.perf_counter()
+    began = time.process_time()
     for text in ("ich nicht ", "I don't x ", "I stopped tennis, ", "mein Tennis ist falsch "):
         for times in (180, 5_000):
             assert not gone(text * times, "note", "Munich")
-    assert time.perf_counter() - began < 4
+    assert time.process_time() - began < 4
 
 
 @pytest.mark.parametrize("text", INJECTIONS)
