@@ -116,7 +116,7 @@ _WORDS_OF_LONG = 1 / 3
 
 # Of the distance, fixed so that distances of different queries compare. That of the best says how
 # well the query is met at all; the others follow by how far their score is behind.
-_BEHIND = 2.0
+_BEHIND = 1.25
 _STEEPNESS, _MIDDLE = 7.5, 0.45
 
 
