@@ -60,7 +60,7 @@ def _edges() -> int:
 
 
 def _top(module: str) -> str:
-    return (module.split(".") + [""])[1]
+    return module.split(".")[1] if "." in module else ""
 
 
 def _features() -> dict[str, str]:

@@ -24,7 +24,7 @@ from app.rules.lexicon import language
 from app.rules.phrases import pattern
 from app.rules.requests import Said
 from app.rules.sentences import Sentence, own_words, sentences
-from app.rules.statements import finished, follows_on, statements
+from app.rules.statements import finished, follows_on, is_addressed, statements
 from app.rules.text import clean, key, resolved
 from app.rules.third_person import third_person as in_third_person
 from app.rules.topics import classify
@@ -199,6 +199,8 @@ def _from_line(line: _Line, settings: _Settings) -> Iterator[Candidate]:
         if said.forget:
             if is_request(said.text):
                 yield Candidate(said.text, (), line.source, line.position, forget=True)
+            continue
+        if said.explicit and is_addressed(line.turn.text):
             continue
         candidate = _candidate(said, line, tongue, settings)
         if candidate is not None:

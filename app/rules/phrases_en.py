@@ -130,8 +130,8 @@ ENGLISH = Phrases(
         r"|great|right|haha|wow|plus"
         r"|as (?:you know|I (?:said|mentioned))(?: before)?|oh and|good (?:morning|afternoon"
         r"|evening))(?: (?:there|again|everyone|all|[A-Z]\w+))?[,!.:-]+\s+|(?:and|also|but|so|well"
-        r"|oh|ok(?:ay)?|by the way|btw|ugh|yo|actually)\s+(?=(?:so|I|my|we|our|I'\w+|im|ive"
-        r"|quick)\b)"
+        r"|oh|ok(?:ay)?|by the way|btw|ugh|yo|I mean,?|actually)\s+"
+        r"(?=(?:so|I|my|we|our|I'\w+|im|ive|quick)\b)"
         r"|(?:since|because|cause)\s+(?=(?:I|my)\b[^,]*$))+"
     ),
     asking=pattern(

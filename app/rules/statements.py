@@ -128,6 +128,11 @@ def _own_pieces(text: str) -> list[str]:
     return [piece.strip(" ,;") for piece in _REPORTS.split(left) if piece.strip(" ,;.!")]
 
 
+def is_addressed(text: str) -> bool:
+    """Tell whether a text gives orders to the service about its rules."""
+    return bool(_ADDRESSED.search(straight(text)))
+
+
 def is_talk(text: str, tongue: str) -> bool:
     """Tell whether a text is a question, a greeting or an order to the service: never a fact."""
     plain = straight(text).strip()

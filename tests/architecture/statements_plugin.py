@@ -109,7 +109,7 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def _read(file: Path) -> None:
     """Add what another process has recorded."""
-    theirs = pickle.loads(file.read_bytes())  # noqa: S301 - written a moment ago
+    theirs = pickle.loads(file.read_bytes())
     for mine, more in zip((recorded, for_callers), theirs[:2], strict=True):
         for text, senders in more.items():
             mine.setdefault(text, set()).update(senders)
