@@ -27,6 +27,7 @@ from app.rules.sentences import Sentence, own_words, sentences
 from app.rules.statements import finished, follows_on, is_addressed, statements
 from app.rules.text import clean, key, resolved
 from app.rules.third_person import third_person as in_third_person
+from app.rules.tongues import PHRASES
 from app.rules.topics import classify
 from app.rules.unmeant import is_secret, only_asks_for_secrecy, takes_back_the_last
 
@@ -211,10 +212,11 @@ def _said(line: _Line) -> Iterator[tuple[Said, str]]:
     """Yield the statements of a line, each with its language."""
     text = clean(line.sentence.text)
     asked_in = language(line.question, line.tongue)
-    told = answer(text, line.question, asked_in) if line.question else ""
-    if told:
-        yield Said(told), asked_in
-        return
+    # A short question may be taken for another language than it is in.
+    for tongue in dict.fromkeys((asked_in, *PHRASES)) if line.question else ():
+        if told := answer(text, line.question, tongue):
+            yield Said(told), tongue
+            return
     tongue = language(text, line.tongue)
     alone = named(text, line.question, tongue)
     for said in statements(alone, tongue, greeted=line.begins):

@@ -6,6 +6,7 @@ A request names a thing, or everything about the person who asks. Words that add
 
 import re
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 from app.rules.lexicon import GENERIC, LEXICONS, language, word_set
 from app.rules.slots import slots
@@ -41,6 +42,7 @@ _EVERYTHING = re.compile(
     r"|have|remember|stored|saved)|I(?:'ve)? (?:ever )?(?:said|told you)))?(?: (?:about|on|of)"
     r" (?:me"
     r"|myself))?|(?:what(?:ever)? )(?:you know) about me"
+    r"|(?:all )?(?:of )?(?:my|meine|mis|mes) (?:data|info|information|memories|daten|datos|données)"
     r"|alles(?: über mich)?,?(?: was (?:du|ich) (?:über mich |dir |jemals )*(?:weißt|gespeichert"
     r" hast|gesagt habe|erzählt habe))?|mich"
     r"|m[ií]|todo(?: lo que (?:sabes|te (?:he dicho|dije|conté)))?(?: (?:de|sobre) mí)?"
@@ -71,7 +73,9 @@ def names_something(said: str) -> bool:
 
 def _named(said: str, tongue: str = "") -> frozenset[str]:
     tongue = tongue or language(said, "en")
-    found = [word for word in words(said, tongue) if word not in GENERIC | _ORDERS]
+    # Of a service, a chat; of a person who speaks French, a cat.
+    empty = (GENERIC | _ORDERS) - ({"chat", "chats"} if tongue == "fr" else set())
+    found = [word for word in words(said, tongue) if word not in empty]
     return content(" ".join(found), tongue)
 
 
@@ -188,7 +192,8 @@ def meant(said: str, source: str, facts: Sequence[str], cosines: Mapping[int, fl
     """Return the positions of those of the facts that a request means.
 
     Those that have its words; else the one of its family of words, or all where it asks for all;
-    else the nearest by far. `cosines` is empty where they tell nothing.
+    else, of an English request, the nearest by far, unless that is another of the same kind.
+    `cosines` is empty where they tell nothing; those of the bundled model do of English alone.
     """
     named = [at for at, fact in enumerate(facts) if means(said, fact)]
     if named or not names_something(said):
@@ -197,10 +202,29 @@ def meant(said: str, source: str, facts: Sequence[str], cosines: Mapping[int, fl
     if len(kin) == 1 or (kin and _ALL.search(source)):
         return kin
     ranked = sorted(cosines, key=lambda at: cosines[at], reverse=True)[:2]
-    if not ranked or cosines[ranked[0]] < _LEAST_COSINE:
+    if not ranked or cosines[ranked[0]] < _LEAST_COSINE or language(said, "en") != "en":
         return []
     leads = len(ranked) == 1 or cosines[ranked[0]] - cosines[ranked[1]] >= _LEAD
-    return ranked[:1] if leads else []
+    return ranked[:1] if leads and not _is_another(said, facts[ranked[0]]) else []
+
+
+def _is_another(said: str, fact: str) -> bool:
+    """Tell whether both name a thing of one kind by different words before it: "my red car"."""
+    described, known = _described(said), _described(fact)
+    return any(
+        thing in known and not (of & known[thing]) and of and known[thing]
+        for thing, of in described.items()
+    )
+
+
+def _described(text: str) -> dict[str, frozenset[str]]:
+    """Return the words of an English text, each with the content of the word before it."""
+    found = words(text, "en")
+    return {
+        stem(thing, "en"): content(before, "en")
+        for before, thing in pairwise(["", *found])
+        if content(thing, "en")
+    }
 
 
 def _of_family(said: str, facts: Sequence[str]) -> list[int]:

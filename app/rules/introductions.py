@@ -183,9 +183,20 @@ def answer(text: str, before: str, tongue: str) -> str:
     if _NOTHING.match(plain):
         return asked.none
     said = _MANNER.sub("", _LEADS.sub("", without_answer(plain).strip(" ,.:!"))).strip(" ,.:!")
+    if _YEARS.search(asked.fact):
+        said = _YEARS.sub("", said)
     if not said or answered(said) is not None or not _fits(said, asked.fact):
         return ""
-    return asked.fact.format(_small(said, asked.fact, tongue))
+    return _told(said, asked.fact, tongue)
+
+
+_BESIDE = re.compile(
+    r"(?:(?:just )?(?:near|outside|close to|around)|nahe|cerca de|a las afueras de|près d[e']"
+    r"|à côté d[e'])\b",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(r" (?:in|en|à) \{\}")
+"""Where a place stands, unless the answer has a preposition of its own."""
 
 
 _EVASIVE = re.compile(
@@ -196,6 +207,7 @@ _EVASIVE = re.compile(
 _CODE = re.compile(r"\b(?=\w*\d)(?=\w*[^\W\d_])\w{5,}")
 _NAMED = re.compile(r"\b(?:name|heiße|llamo|appelle)\b")
 _PLACED = re.compile(r"\b(?:live|wohne|Vivo|habite)\b")
+_YEARS = re.compile(r" (?:years?(?: old)?|Jahre?(?: alt)?|años|ans)\b\.?", re.IGNORECASE)
 _COUNTED = re.compile(r"\b(?:years|Jahre|años|ans|[Bb]udget|presupuesto)\b")
 
 
@@ -208,6 +220,13 @@ def _fits(said: str, fact: str) -> bool:
     if _NAMED.search(fact):
         return re.fullmatch(r"[^\W\d_][^\d_,]{0,40}", said) is not None and len(said.split()) <= 3
     return not _CODE.search(said) and not (_PLACED.search(fact) and NEGATIONS.search(said))
+
+
+def _told(said: str, fact: str, tongue: str) -> str:
+    """Return the fact with what was said in its place."""
+    if _BESIDE.match(said):
+        return _PLACE.sub(" {}", fact).format(said[0].lower() + said[1:])
+    return fact.format(_small(said, fact, tongue))
 
 
 def _small(said: str, fact: str, tongue: str) -> str:

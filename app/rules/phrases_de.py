@@ -41,8 +41,8 @@ GERMAN = Phrases(
     ),
     forget=pattern(
         r"^(?:(?:und|also|ok(?:ay)?|ach|bitte|doch|übrigens),? )*(?:(?:(?:kannst|könntest"
-        r"|würdest) du|(?:können|könnten|würden) sie) (?:bitte )?(?P<asked>.+?) (?:vergessen"
-        r"|löschen)\b"
+        r"|würdest) du|(?:können|könnten|würden) sie) (?:bitte )?(?:(?P<asked>.+?) (?:vergessen"
+        r"|löschen)\b|(?:wieder )?vergessen,? dass (?P<clause>.+))"
         r"|ich (?:möchte|will),? dass du (?P<wanted>.+?) (?:vergisst|löschst)\b"
         r"|ich (?:möchte|will) nicht,? dass du (?:dir )?(?P<unwanted>.+?) (?:merkst|speicherst"
         r"|behältst"

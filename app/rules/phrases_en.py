@@ -57,7 +57,7 @@ ENGLISH = Phrases(
         r"|everything|anything|all|whatever) (?:that )?(?:I(?:'ve)? (?:\w+ )?(?:said|told you"
         r"|mentioned|shared|wrote)(?: to you)?|you (?:\w+ )?know|you have)?(?: (?:about|on"
         r"|regarding))?|about|the fact that|that)?|(?:do ?n'?o?t|no longer"
-        r"|stop) remember(?:ing)?(?: that| about)?|I(?: do ?n'?t| do not) want you to "
+        r"|stop) remember(?:ing)?(?: that| about)?|I(?: do ?n'?t| do not| no longer) want you to "
         r"(?:remember|keep|know|store)(?: that| about)?|I(?:'d| would) rather you (?:did ?n'?o?t"
         r"|forgot|not) ?(?:remember|keep|know|store)?|stop (?:keeping|storing|tracking|saving)"
         r"(?: track of)?|do(?:n't| not) need to (?:know|remember"
@@ -123,14 +123,15 @@ ENGLISH = Phrases(
         r"|this)\b.*)[\s.!,)]*$"
     ),
     opening=pattern(
-        r"^(?:hm+ |(?:hi|hello|hey|yo|oh|ah|well|so|update|news|correction|sorry|listen|look|funny"
+        r"^(?:hm+ |(?:hi|hello|hey|yo|oh|ah|well|so|scratch that|update|news|correction|sorry"
+        r"|listen|look|funny"
         r" enough|ok(?:ay)?|yes|yeah|yep|no|and|also|but|btw|by the way|ugh|quick (?:question"
         r"|thing|one|note)"
         r"|sorry for (?:the|my) [\w ]{1,20}|actually|anyway|hmm+|um+|uh+|thanks|thank you|sure"
         r"|great|right|haha|wow|plus"
         r"|as (?:you know|I (?:said|mentioned))(?: before)?|oh and|good (?:morning|afternoon"
         r"|evening))(?: (?:there|again|everyone|all|[A-Z]\w+))?[,!.:-]+\s+|(?:and|also|but|so|well"
-        r"|oh|ok(?:ay)?|by the way|btw|ugh|yo|I mean,?|actually)\s+"
+        r"|oh|ok(?:ay)?|by the way|btw|ugh|yo|hey|hi|nah|I mean,?|actually)\s+"
         r"(?=(?:so|I|my|we|our|I'\w+|im|ive|quick)\b)"
         r"|(?:since|because|cause)\s+(?=(?:I|my)\b[^,]*$))+"
     ),

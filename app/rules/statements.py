@@ -97,7 +97,7 @@ def statements(text: str, tongue: str, *, greeted: bool = False) -> Iterator[Sai
         yield Said(name)
         if rest and not is_addressed and not is_unmeant(rest, tongue):
             yield from _all_told(rest, phrases, tongue)
-    elif not is_addressed and not is_unmeant(opened, tongue):
+    elif not is_addressed and not is_unmeant(opened, tongue) and not is_unmeant(plain, tongue):
         yield from _all_told(_CALL_ME.sub(r"\g<call>", opened), phrases, tongue)
 
 

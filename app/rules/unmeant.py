@@ -15,7 +15,8 @@ _SUPPOSED = {
     r"|\b(?:would|I'd|we'd|could) (?:(?:never|ever|even|probably) )?(?!like|rather|prefer|love"
     r"|better|be (?:happy|glad)|you\b)\w+\b|\b(?:I|we) (?:do(?:n't| not) )?(?:guess|think|suppose"
     r"|bet|reckon|assume"
-    r"|doubt)\b|\bnot sure (?:if|whether)\b|\bI(?:'m| am) guessing\b",
+    r"|doubt)\b|^if\b.*\b(?:I|we)(?:'ll| will)\b|\bnot sure (?:if|whether)\b"
+    r"|\bI(?:'m| am) guessing\b",
     "de": r"\b(?:wenn|falls) (?:ich|wir|es)\b.*\b(?:wäre|hätte|könnte|würde|dürfte)n?\b"
     r"|\b(?:wäre|hätte|könnte|würde) (?:ich|wir)\b(?!.*\b(?:gern|gerne|lieber|bitte)\b)"
     r"|\bich (?:wäre|hätte|könnte|würde)\b(?!.*\b(?:gern|gerne|lieber|bitte)\b)|\bich wünschte\b"
@@ -42,7 +43,8 @@ _LAUGHS = re.compile(
     re.IGNORECASE,
 )
 _MOCK = re.compile(
-    r"^\W*(?:oh,? |na |ah,? |ach,? |qué |wie |how |comme c'est )*(?:great|wonderful|fantastic"
+    r"^\W*(?:oh,? |ugh,? |wow,? |na |ah,? |ach,? |qué |wie |how |comme c'est )*(?:great|wonderful"
+    r"|fantastic"
     r"|perfect|brilliant|lovely|awesome"
     r"|toll|super|klasse|prima|wunderbar|herrlich|genial|estupendo|fantástico|maravilloso|perfecto"
     r"|génial|formidable|parfait|merveilleux|bravo)\b.*\b(?:another|again|yet more|one more"

@@ -160,6 +160,18 @@ def test_everything_is_forgotten(text: str) -> None:
     assert left(["I like jazz.", "I live in Rome."], text) == []
 
 
+@pytest.mark.parametrize(
+    ("thing", "fact"),
+    [("my red car", "I own a blue car."), ("ich bei Lidl arbeite", "Ich habe einen Hund.")],
+)
+def test_no_other_thing_is_meant_however_near_it_is(thing: str, fact: str) -> None:
+    """Of the same kind, or in a language that the vectors do not know."""
+    request_ = Candidate(thing, source=f"Forget {thing}.", forget=True)
+    near = [Neighbour("a", 1, fact, 0.5)]
+    found = consolidate([request_], [near], max_deletes=5, max_forgets=5, by_meaning=True)
+    assert not found.verdicts
+
+
 def test_what_was_said_before_a_request_in_the_same_conversation_goes() -> None:
     assert left([], "I own a yacht.", "I like jazz.", "Forget my yacht.") == ["I like jazz."]
 
@@ -224,6 +236,8 @@ def test_what_is_not_to_be_kept(text: str, kept: list[str] | None) -> None:
         "Je te réponds plus tard, je suis dans le train.",
         "No, I meant the blue one.",
         "I'm stuck in Frankfurt tonight.",
+        "If it rains I'll stay home.",
+        "Ugh, great, another meeting, I just love those.",
         "Mein Chef nervt heute total.",
         "Mi jefe es un pesado hoy.",
         "Mon chef est pénible aujourd'hui.",
@@ -309,6 +323,11 @@ def test_dates_are_right_or_left_out(text: str, expected: str) -> None:
         (["A: ¿Tienes alguna alergia?", "Al sésamo."], "Tengo alergia a sésamo."),
         (["A: As-tu des allergies ?", "Le sésame."], "Mes allergies : sésame."),
         (["A: Where do you live?", "In Oban."], "I live in Oban."),
+        (["A: Where do you live?", "Near Oban."], "I live near Oban."),
+        (["A: ¿Dónde vives?", "Cerca de Vigo."], "Vivo cerca de Vigo."),
+        (["A: Quel âge as-tu ?", "28 ans."], "J'ai 28 ans."),
+        (["Hey so I just started a job at Lidl."], "I just started a job at Lidl."),
+        (["Actually, scratch that, I live in York."], "I live in York."),
         (["A: Is your visa valid?", "Mine runs out in May."], "My visa runs out in May."),
         (["Update: I work at Lidl, by the way."], "I work at Lidl."),
         (["Quick question, I'm allergic to figs, what can I order?"], "I'm allergic to figs."),
