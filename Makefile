@@ -13,10 +13,6 @@ peers := benchmarks/peers/requirements
 compiled = $(BIN)/uv pip compile --quiet --universal --generate-hashes --no-annotate --no-header
 compile = $(compiled) pyproject.toml --group build $(ARGS)
 
-# These judge the statements that all the others have sent.
-judges := tests/architecture/test_statements.py tests/architecture/test_conditions.py
-statements := .venv/statements
-
 # What asks Hypothesis how many cases it should try.
 random_tests := $(addprefix tests/properties/,test_contexts.py test_ledger_machine.py \
     test_schemathesis.py) tests/api/contexts/test_context_random.py
@@ -39,11 +35,7 @@ test: lint ## Set up what is missing, then run every check and test (what CI run
 ifdef ARGS
 	$(BIN)/pytest $(ARGS)
 else
-	@rm -rf $(statements)
-	@failed=0; \
-	$(BIN)/pytest -n auto --dist loadfile --statements=$(statements) || failed=1; \
-	$(BIN)/pytest --statements=$(statements) $(judges) || failed=1; \
-	exit $$failed
+	@sh scripts/test.sh
 endif
 
 .PHONY: test-nightly

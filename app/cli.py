@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Annotated
 
@@ -26,7 +26,7 @@ app.add_typer(key_commands.app, name="keys")
 app.command("costs")(cost_commands.costs)
 
 
-def _run(process: Callable[[], Awaitable[None]]) -> None:
+def _run(process: Callable[[], Coroutine[object, object, None]]) -> None:
     """Run a process; what an operator can mend is told in one sentence."""
     # Imported here, so that `--help` and errors of usage answer at once.
     from app.serving import ServeError, run  # noqa: PLC0415 - as above

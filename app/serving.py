@@ -3,7 +3,7 @@
 import asyncio
 import gc
 import sys
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
 from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
 from dataclasses import dataclass
 from socket import AF_INET, AF_INET6, create_server, gaierror, socket
@@ -193,6 +193,7 @@ async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Lis
             await probes.enter_async_context(_metrics_listening(settings, resources))
         yield await server.enter_async_context(_listening(settings, resources))
     finally:
+        resources.stopping.set()
         await asyncio.gather(server.aclose(), probes.aclose(), worker.aclose())
 
 
@@ -204,10 +205,7 @@ async def _listening(settings: Settings, resources: Resources) -> AsyncIterator[
         gate: Gate = app.state.gate
         config = _config(settings, app, gate.limits.give_up_body)
         async with _served(config, bound) as task:
-            try:
-                yield Listening(bound.getsockname()[1], task)
-            finally:
-                resources.stopping.set()
+            yield Listening(bound.getsockname()[1], task)
 
 
 @asynccontextmanager
@@ -361,14 +359,10 @@ async def _until_signalled(settings: Settings) -> AsyncIterator[_Stopping]:
             loop.remove_signal_handler(number)
 
 
-def run(process: Callable[[], Awaitable[None]]) -> None:
+def run(process: Callable[[], Coroutine[object, object, None]]) -> None:
     """Run a process's coroutine to its end, on the fast event loop where there is one."""
-
-    async def main() -> None:
-        await process()
-
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(main())
+        runner.run(process())
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:

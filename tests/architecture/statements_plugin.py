@@ -1,13 +1,11 @@
 """Records every SQL statement that the suite sends, where it leaves: at the driver.
 
 `pytest_plugins` in `tests/conftest.py` names this module, so it is on for every run.
-`tests/architecture/test_statements.py` and `test_conditions.py` judge what was recorded: in one
-process after all other tests. Where several processes share the tests, each leaves what it has
-recorded in the folder of `--statements`, and a run of the judges alone reads it there.
+`tests/architecture/test_statements.py` and `test_conditions.py` judge what was recorded, after all
+other tests.
 """
 
 import os
-import pickle
 import re
 import sys
 from collections.abc import Awaitable, Mapping, Sequence
@@ -67,11 +65,6 @@ deselected: set[Path] = set()
 """The files of which some do not."""
 
 
-def pytest_addoption(parser: pytest.Parser) -> None:
-    """Name the folder that processes share."""
-    parser.addoption("--statements", type=Path, help="folder of the statements of all processes")
-
-
 def pytest_configure() -> None:
     """Put a recorder before each method of the driver that takes a statement."""
     for cursor in _CURSORS:
@@ -80,43 +73,15 @@ def pytest_configure() -> None:
                 _wrap(cursor, name)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Judge when everything else has run: last of all, or in another run."""
-    folder: Path | None = config.getoption("--statements")
-    if folder is None:
-        items.sort(key=lambda item: item.path in _LAST)
-    elif all(item.path in _LAST for item in items):
-        for file in folder.iterdir():
-            _read(file)
-    else:
-        items[:] = [item for item in items if item.path not in _LAST]
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Judge when everything else has run."""
+    items.sort(key=lambda item: item.path in _LAST)
     collected.update(item.path for item in items)
 
 
 def pytest_deselected(items: Sequence[pytest.Item]) -> None:
     """Note of which files only a part runs."""
     deselected.update(item.path for item in items)
-
-
-def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Leave what was recorded for the judges."""
-    folder: Path | None = session.config.getoption("--statements")
-    if folder is not None and recorded and not collected & set(_LAST):
-        folder.mkdir(parents=True, exist_ok=True)
-        kept = (recorded, for_callers, for_bound, strayed, collected, deselected)
-        (folder / f"{os.getpid()}.pickle").write_bytes(pickle.dumps(kept))
-
-
-def _read(file: Path) -> None:
-    """Add what another process has recorded."""
-    theirs = pickle.loads(file.read_bytes())
-    for mine, more in zip((recorded, for_callers), theirs[:2], strict=True):
-        for text, senders in more.items():
-            mine.setdefault(text, set()).update(senders)
-    for_bound.extend(theirs[2])
-    strayed.extend(theirs[3])
-    collected.update(theirs[4])
-    deselected.update(theirs[5])
 
 
 def _wrap(cursor: type[Any], name: str) -> None:

@@ -21,6 +21,7 @@ SHIELDED = {
 LOOPS = {
     ("app.limits.rates", "take"): "`asyncio.wait` takes a turn in any case, and a rate is refused"
     " where the bucket has not been looked at anew",
+    ("app.operations.service", "wait"): "the event, once set, ends the loop",
     ("app.operations.runner", "run_pending"): "the task is made for what was claimed just now",
 }
 _WAITS = {"shield", "wait", "wait_for", "gather"}

@@ -24,6 +24,7 @@ def make(folder: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
 def bare_checkout(tmp_path: Path) -> Path:
     for name in ("Makefile", "pyproject.toml", "requirements.lock", "requirements-dev.lock"):
         shutil.copy(ROOT / name, tmp_path)
+    shutil.copytree(ROOT / "scripts", tmp_path / "scripts")
     return tmp_path
 
 
