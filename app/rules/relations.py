@@ -20,6 +20,7 @@ from app.rules.text import (
     negated,
     numbers,
     resolved,
+    stem,
     straight,
     undated,
     words,
@@ -284,11 +285,13 @@ def _swapped(new: Statement, old: Statement) -> bool:
 
 def _instead(new: Statement, old: Statement) -> bool:
     """Tell whether the new text names what it comes instead of, and the old one is about that."""
-    if not new.given_up or new.affirmed != old.affirmed:
+    if not new.given_up or not old.affirmed:
+        return False
+    if not new.affirmed and negated(_INSTEAD.sub(" ", straight(new.fact))):
         return False
     about = old.content(new.stance.tongue)
     rest = new.content(new.stance.tongue) - new.given_up
-    return new.given_up <= about and about - new.given_up <= rest
+    return new.given_up <= about and about - new.given_up <= rest | _WHERE
 
 
 def _corrects(new: Statement, old: Statement) -> bool:
@@ -325,6 +328,17 @@ def _values(text: str, tongue: str) -> _Values:
     return _Values(found, frozenset(weekdays_named(said)), content(" ".join(kept), tongue))
 
 
+_WHERE = frozenset(
+    stem(word, tongue)
+    for tongue, found in (
+        ("en", "work working live living study studying"),
+        ("de", "arbeite arbeiten wohne wohnen lebe studiere"),
+        ("es", "trabajo trabajar vivo vivir estudio"),
+        ("fr", "travaille travailler habite vis etudie"),
+    )
+    for word in found.split()
+)
+"""What somebody does at a place, which "I'm at the university now, not at the bank" leaves out."""
 _INSTEAD_OF = re.compile(
     r"^,?\s(?:instead of|rather than|and not|not|statt|anstatt|nicht|en (?:lugar|vez) de|y no|no a"
     r"|au lieu de?|et non(?: pas)?|pas) ",
