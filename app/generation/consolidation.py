@@ -13,6 +13,7 @@ from app.generation.prompts import MERGE, Shown, ShownFact, merging
 from app.generation.replies import FactVerdict, FactVerdicts
 from app.llm.ports import Meter, Prompt, TextModel
 from app.rules.facts import Candidate, Neighbour, Verdict
+from app.rules.forgetting import means_everything
 from app.rules.merging import ASKED
 from app.rules.text import clean, fold
 
@@ -21,6 +22,8 @@ _TOKENS_PER_LINE = 12
 """Number, or id, day and marks."""
 _MAX_MEMORIES = 30
 """Memories that one prompt shows."""
+_MAX_ASKED = 20
+"""Of these, at least so many are for requests to forget, where there are any."""
 _MAX_CONTEXT_CHARS = 300
 
 
@@ -56,9 +59,11 @@ def compared(candidates: Sequence[Candidate], near: Sequence[NearMemories]) -> C
         facts[mark] = NewFact(told, candidate, list(row.memories), row.has_more)
     found = Compared([], [])
     known: dict[str, Verdict] = {}
+    # What is said again beside a request to forget may be said after it: a model decides.
+    asked = {one.memory_id for (_, forget), new in facts.items() if forget for one in new.near}
     for (text, forget), new in facts.items():
         same = next((one for one in new.near if not forget and _bare(one.fact) == text), None)
-        if same is None or same.memory_id in known:
+        if same is None or same.memory_id in {*known, *asked}:
             found.open.append(new)
         else:
             about = (same.memory_id, same.fact)
@@ -101,7 +106,8 @@ class Consolidation:
             aliases = _aliases(part)
             answer = await self._asked(part, aliases, before) if facts.needs_model else ()
             left = _left(self.caps, found)
-            more = await asyncio.to_thread(decided, part, answer, aliases, left, found.verdicts)
+            told = [_as_shown(new, aliases) for new in part]
+            more = await asyncio.to_thread(decided, told, answer, aliases, left, found.verdicts)
             found = _joined(found, more)
         return found
 
@@ -131,9 +137,9 @@ def _on(new: NewFact, today: date) -> NewFact:
 
 
 def _left(caps: Caps, found: Decided) -> Caps:
-    gone = [one.reason for one in found.verdicts if one.action == "DELETE"]
-    on_request = gone.count(ASKED)
-    return Caps(caps.deletes - (len(gone) - on_request), caps.forgets - on_request)
+    on_request = sum(one.reason == ASKED for one in found.verdicts)
+    ended = sum(one.action == "DELETE" and one.reason != ASKED for one in found.verdicts)
+    return Caps(caps.deletes - ended, caps.forgets - on_request)
 
 
 def _joined(found: Decided, more: Decided) -> Decided:
@@ -156,15 +162,34 @@ def _shown(one: Candidate) -> ShownFact:
 def _aliases(facts: Sequence[NewFact]) -> dict[str, Neighbour]:
     """Give each memory that is shown a short name; a long id costs tokens and invites slips.
 
-    Of more than fit, those that are nearest to any of the facts are shown.
+    Of more than fit, those that are nearest to any of the facts are shown; but most of the room is
+    for requests to forget first, since what is not shown is not forgotten.
     """
+    asked = _by_rank([new for new in facts if new.candidate.forget])
+    others = _by_rank([new for new in facts if not new.candidate.forget])
+    first = dict(list(asked.items())[:_MAX_ASKED])
+    chosen = list((first | others | asked).items())[:_MAX_MEMORIES]
+    return {f"m{n}": near for n, (_, near) in enumerate(chosen, start=1)}
+
+
+def _as_shown(new: NewFact, aliases: Mapping[str, Neighbour]) -> NewFact:
+    """Note of a request that means everything whether some of it had no room in the prompt."""
+    shown = {near.memory_id for near in aliases.values()}
+    left_out = any(near.memory_id not in shown for near in new.near)
+    is_all = new.candidate.forget and means_everything(new.candidate.fact)
+    return replace(new, has_more=True) if is_all and left_out else new
+
+
+def _by_rank(facts: Sequence[NewFact]) -> dict[str, Neighbour]:
+    """Return the memories near facts by their ids, those first that are nearest to any of them."""
     ranked = sorted(
         ((rank, near) for new in facts for rank, near in enumerate(new.near)),
         key=lambda one: one[0],
     )
-    nearest = {near.memory_id: near for _, near in reversed(ranked)}
-    chosen = list(dict.fromkeys(near.memory_id for _, near in ranked))[:_MAX_MEMORIES]
-    return {f"m{n}": nearest[one] for n, one in enumerate(chosen, start=1)}
+    found: dict[str, Neighbour] = {}
+    for _, near in ranked:
+        found.setdefault(near.memory_id, near)
+    return found
 
 
 def _cut(fact: str) -> str:

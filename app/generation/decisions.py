@@ -125,7 +125,9 @@ class _Decisions:
             self._confirm(number, new)
         # A request to forget outweighs whatever else a fact would make of the memory.
         for one in sorted(self._said, key=lambda one: not self._is_request(one.fact)):
-            if one.fact not in self._gone and one.action != "add":
+            # Of a request to forget, "known already" says that nothing is to be done.
+            is_idle = one.action == "add" or (one.action == "same" and self._is_request(one.fact))
+            if one.fact not in self._gone and not is_idle:
                 self._carry_out(one)
         self._found.verdicts = [*self._changes.values(), *self._created, *self._creations()]
         self._found.dropped = [
@@ -190,6 +192,9 @@ class _Decisions:
         self, new: NewFact, one: FactVerdict, near: Neighbour
     ) -> RefusalReason | None:
         if new.candidate.forget:
+            is_new = near.memory_id not in self._changes
+            if is_new and self._left[True] == 0:
+                return "TOO_MANY_DELETES"
             return self._why_not_shorten(new, one, near)
         related = (new.candidate.fact, near.fact)
         origin = new.origin([near.fact, *self._others(one)])
@@ -221,7 +226,10 @@ class _Decisions:
         return [
             text
             for other in self._said
-            if (other.memory, other.text) == (one.memory, one.text) and other.fact != one.fact
+            if (other.memory, other.text) == (one.memory, one.text)
+            and other.action in {"merge", "replace"}
+            and other.fact not in {one.fact, *self._gone}
+            and not self._is_request(other.fact)
             for text in (
                 self._facts[other.fact].candidate.fact,
                 self._facts[other.fact].candidate.context,
@@ -247,6 +255,10 @@ class _Decisions:
             verdict = replace(verdict, candidates=told)
         else:
             reason = "merged" if one.action == "merge" else "replaced"
+            if new.candidate.forget:
+                # A memory that loses a part counts as one that goes.
+                self._left[True] -= before is None
+                reason = ASKED
             verdict = Verdict("UPDATE", told, reason, near.memory_id, one.text)
         if one.action != "delete":
             self._taken_in.add(one.fact)

@@ -30,7 +30,7 @@ from app.retrieval.ranking import WEIGHTS
 from app.retrieval.search import Search
 from app.revisions import repository as revisions
 from app.rules.facts import Candidate, Neighbour
-from app.rules.forgetting import is_everything, names_something
+from app.rules.forgetting import is_everything, means_everything
 from app.rules.text import names, numbers
 
 _CANDIDATES_PER_READ = 20
@@ -126,7 +126,7 @@ class Neighbourhood:
                 usable = vectors if serving == model_id else {}
                 language = search_language(config_of(engine))
                 for one in candidates[at : at + _CANDIDATES_PER_READ]:
-                    if one.forget and not names_something(one.fact):
+                    if one.forget and means_everything(one.fact):
                         found.append(await self._newest(session, query))
                         continue
                     known = usable.get(one.fact)

@@ -39,6 +39,22 @@ _THOUSANDS = re.compile(r"\d{1,3}(?:[.,'\u2019]\d{3})+")
 _LONG_NUMBER = 4
 """Digits of a number that may be grouped in another way, as those of a telephone are."""
 _SHORTEST_STEM = 4
+_MEASURED = re.compile(
+    r"\d\s?(?:mm|cm|m|km|g|kg|lbs?|st|pounds?|stones?|pfund|ft|foot|feet|in|inch(?:es)?|mi|miles?|ml"
+    r"|cl|l|oz|min|h|°|º|[€$£¥%])(?!\w)|['\u2019]\d{1,2}[\"\u201d]|\b\w+ at [\w.]+ dot \w+"
+    r"|\b(?:twen|thir|for|fif|six|seven|eigh|nine)ties\b",
+    re.IGNORECASE,
+)
+"""What is told in one unit may be said in another."""
+_UNIT_OF_TIME = re.compile(
+    r"\b(?:years?|yrs?|months?|weeks?|days?|decades?|anniversar\w+|birthday|jahr\w*|monat\w*|woche\w*"
+    r"|tage?n?|geburtstag|años?|mes(?:es)?|semanas?|días?|aniversario|cumpleaños|ans?|années?|mois"
+    r"|semaines?|jours?|anniversaire)\b",
+    re.IGNORECASE,
+)
+_SHORT_YEAR = re.compile(
+    r"['\u2019]\d{2}\b|\b(?:twen|thir|for|fif|six|seven|eigh|nine)ties\b", re.IGNORECASE
+)
 _NAMED_IN_GERMAN = re.compile(
     r"\b(?:in|nach|aus|bei|von|für|mit|gegen|und|namens|genannt|heiß\w*|nenn\w*)\s+"
     r"[A-ZÄÖÜ][\w-]+(?:\s+[A-ZÄÖÜ][\w-]+)*"
@@ -128,7 +144,17 @@ class Origin:
     def may_count(self) -> bool:
         """Whether it has a number in words or a unit, from which digits may follow."""
         known = language(self.text) in LEXICONS
-        return not known or spells_a_number(self.text)
+        return not known or spells_a_number(self.text) or bool(_MEASURED.search(self.text))
+
+    @cached_property
+    def may_date(self) -> bool:
+        """Whether it counts years, months or days, or shortens a year, so that a date may follow.
+
+        A reader draws 2016 from "ten years ago", and 1990 from "born in '90".
+        """
+        has_number = self.may_count or any(sign.isdigit() for sign in self.text)
+        counts = has_number and _UNIT_OF_TIME.search(self.text)
+        return bool(counts or _SHORT_YEAR.search(self.text))
 
     def has(self, name: str) -> bool:
         """Return True if a name stands here, or one that begins as it does."""
@@ -204,7 +230,8 @@ def _foreign_dates(text: str, origin: Origin) -> Iterator[Foreign]:
         year, month, day = _parts(moment)
         if not _follows(year, month, day, origin):
             near = year is None or _months_apart(year, month, origin.said_on) <= _MONTHS_IN_DOUBT
-            yield Foreign("FOREIGN_DATE", moment.lstrip("-"), may_follow=near)
+            may_follow = near or origin.may_date
+            yield Foreign("FOREIGN_DATE", moment.lstrip("-"), may_follow=may_follow)
 
 
 def _follows(year: int | None, month: int | None, day: int | None, origin: Origin) -> bool:

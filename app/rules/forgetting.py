@@ -35,6 +35,7 @@ _SLOTS = (
 )
 _SLOT_NAMES = tuple((kind, re.compile(rf"^(?:{text})\W*$", re.IGNORECASE)) for kind, text in _SLOTS)
 _THE_USER = re.compile(r"\b(?:the|this) user\b", re.IGNORECASE)
+_THE_USERS = re.compile(r"\b(?:the|this) user's\b", re.IGNORECASE)
 _EVERYTHING = re.compile(
     r"(?:(?:about |of |über |de |sobre |sur )?(?:me|myself|mich|m[ií]|moi)"
     r"|(?:everything|all|anything|it all|all of it)(?: (?:that )?(?:you (?:\w+"
@@ -50,12 +51,22 @@ _EVERYTHING = re.compile(
     r"(?: (?:please|bitte|por favor|s'il te plaît))?",
     re.IGNORECASE,
 )
+_MINE = re.compile(
+    r"(?:my|our|mein\w*|unser\w*|mis?|nuestr\w+|mon|ma|mes|notre|nos)\b", re.IGNORECASE
+)
 _ALL = re.compile(r"\b(?:everything|anything|all|whatever|alles|todo|tout)\b", re.IGNORECASE)
 
 
 def is_everything(said: str) -> bool:
     """Tell whether the words after "forget" mean all that is known of the person."""
     return _EVERYTHING.fullmatch(straight(said).strip(" .!?,")) is not None
+
+
+def means_everything(said: str) -> bool:
+    """Tell the same of a model's words, which may speak of the person as "the user"."""
+    mine = _THE_USERS.sub("my", straight(said))
+    mine = _THE_USER.sub("me", mine)
+    return not _named(mine) or is_everything(mine)
 
 
 def is_request(said: str) -> bool:
@@ -95,6 +106,8 @@ def means(said: str, fact: str) -> bool:
     named = _named(said)
     if not named or not names_something(said):
         return False
+    if _MINE.match(said.strip()) and _is_of_others(fact) and not _is_of_others(said):
+        return False
     tongue = language(said, "en")
     return _covered(named, said, _stems(fact, tongue), tongue)
 
@@ -132,9 +145,9 @@ _FAMILIES = tuple(
             asthma diabetes diabetic doctor medication medicine pills therapy
             surgery diagnosed blood pressure migraine depression gesundheit krank
             krankheit allergie allergien allergisch arzt medikamente tabletten
-            operation diagnose blutdruck bluthochdruck hypertension pill cachets comprimes tension
+            diagnose blutdruck bluthochdruck hypertension pill cachets comprimes tension
             asthme diabete salud enfermedad enfermo alergia alergias alergico
-            alergica medico pastillas medicacion operacion sante maladie malade
+            alergica medico pastillas medicacion sante maladie malade
             allergique medecin medicaments traitement
             """,
             """
@@ -162,8 +175,8 @@ _FAMILIES = tuple(
             catolica catholique musulman musulmana islam bible bibel biblia
             """,
             """
-            phone telephone mobile cell number telefon telefonnummer handy
-            handynummer nummer telefono movil numero portable
+            phone telephone mobile cell telefon telefonnummer handy
+            handynummer telefono movil portable
             """,
             """
             weight weigh weighs kilos kilo kg gewicht wiege wiegt
@@ -231,8 +244,29 @@ def _of_family(said: str, facts: Sequence[str]) -> list[int]:
     tongue = language(said, "en")
     asked = set(words(said, tongue)) - GENERIC
     family = next((one for one in _FAMILIES if asked & one), None)
-    if family is None or names(f"x {said}") - family - LEXICONS[tongue].stops:
+    # "My work shoes" and "my brother's illness" are none of the family.
+    if family is None or asked - family - _OF_ANY - LEXICONS[tongue].stops:
         return []
     return [
-        at for at, fact in enumerate(facts) if family & set(words(fact, language(fact, tongue)))
+        at
+        for at, fact in enumerate(facts)
+        if family & set(words(fact, language(fact, tongue))) and not _is_of_others(fact)
     ]
+
+
+_OF_ANY = word_set("number nummer numero numéro information info details")
+_OTHERS = re.compile(
+    r"\b(?!(?:it|that|he|she|there|what|who|let|here|how|where|everyone)'s)\w+'s (?!(?:an?|the|not"
+    r"|been|going|called|named|gone|\w+ing)\b)|\b(?:mein|sein|ihr)(?:es|er) \w+"
+    r"|\bde (?:mi|mis|su|sus|mon|ma|mes|son|sa|ses) \w+|^(?:my|mein[er]?|mi|mon|ma) \w*(?:"
+    r"mother|father|mum|mom|dad|brother|sister|wife|husband|son|daughter|friend|boss|partner|aunt"
+    r"|uncle|cousin|mutter|vater|bruder|schwester|frau|mann|sohn|tochter|freund|freundin|chefin?"
+    r"|madre|padre|hermano|hermana|mujer|marido|hijo|hija|amigo|amiga|jefe|jefa|mère|père|frère"
+    r"|sœur|femme|mari|fils|fille|ami|amie)\b",
+    re.IGNORECASE,
+)
+"""What a text says of somebody else than who says it."""
+
+
+def _is_of_others(text: str) -> bool:
+    return _OTHERS.search(straight(text)) is not None

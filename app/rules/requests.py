@@ -35,7 +35,7 @@ def requested(text: str, phrases: Phrases, tongue: str) -> Said | None:
             said = main_clause(said) or text.strip()
         return Said(said, explicit=True)
     forget = phrases.forget.match(plain)
-    if forget and _REFUSED.search(plain):
+    if forget and (_REFUSED.search(plain) or _OF_THE_TALK.search(plain)):
         return NO_REQUEST
     if forget and (not QUESTION.search(plain) or phrases.polite.search(plain)):
         said = next(value for value in forget.groupdict().values() if value)
@@ -77,6 +77,16 @@ _REFUSED = re.compile(
     re.IGNORECASE,
 )
 """Whoever adds this has not asked for what they said before it."""
+_OF_THE_TALK = re.compile(
+    r"\b(?:start(?:ing)? (?:over|again|afresh|fresh|from scratch)|new (?:topic|subject|talk)"
+    r"|from the (?:top|beginning)|von vorne?|neu anfangen|neues thema|de cero|empe(?:cemos|zamos)"
+    r"|desde el principio|recommen[cç]ons|repartons|à zéro)\b"
+    r"|^\W*(?:\w+ ){1,4}?(?:paragraph|sentence|section|page|chapter|slide|column|row|footnote"
+    r"|bullet(?: point)?|absatz|satz|abschnitt|seite|kapitel|zeile|párrafo|frase|sección|página"
+    r"|paragraphe|phrase|page)s?\b",
+    re.IGNORECASE,
+)
+"""Whoever says so wants another talk or another text, not less remembered."""
 
 
 def _named(said: str) -> str:

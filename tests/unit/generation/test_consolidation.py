@@ -123,3 +123,28 @@ async def test_no_more_memories_are_shown_than_fit_one_prompt() -> None:
     shown = model.prompts[0].text.partition("Memories:\n")[2].splitlines()
     assert len(shown) == 30
     assert shown[0] == "m1: I like tea number 0."
+
+
+def test_what_is_said_again_beside_a_request_to_forget_it_is_for_the_model() -> None:
+    candidates = [Candidate("tea", turn=0, forget=True), Candidate("I like green tea.", turn=1)]
+    facts = compared(candidates, [NearMemories([NEAREST]), NearMemories([NEAREST])])
+    assert facts.settled == []
+    assert [one.candidate.fact for one in facts.open] == ["tea", "I like green tea."]
+
+
+async def test_requests_to_forget_have_their_room_beside_other_facts() -> None:
+    model = ScriptedTextModel([verdicts()])
+    rows = [
+        NearMemories([Neighbour(f"f{n}-{k}", 1, f"Fact {n} {k}.", 0.5) for k in range(5)])
+        for n in range(12)
+    ]
+    newest = [Neighbour(f"n{n}", 1, f"Newest {n}.", 0.5) for n in range(20)]
+    candidates = [
+        *(Candidate(f"I like {n}.", said_on=TODAY) for n in range(12)),
+        Candidate("everything about the user", forget=True, said_on=TODAY),
+    ]
+    facts = compared(candidates, [*rows, NearMemories(newest)])
+    await Consolidation(model, Meter(), CAPS).decide(facts, {}, TODAY)
+    shown = model.prompts[0].text.partition("Memories:\n")[2].splitlines()
+    assert len(shown) == 30
+    assert sum("Newest" in line for line in shown) == 20

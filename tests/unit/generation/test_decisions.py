@@ -201,6 +201,20 @@ def test_requests_have_a_cap_of_their_own() -> None:
     assert (unmet.reason, unmet.nearest, unmet.has_more) == ("TOO_MANY", ("z3",), True)
 
 
+def test_what_loses_a_part_counts_for_the_cap_of_requests() -> None:
+    memories = [Neighbour(f"z{n}", 1, f"I have zebra {n} and a boat.", 0.6) for n in range(4)]
+    said = [says("replace", f"m{n}", f"I have zebra {n - 1}.") for n in range(1, 5)]
+    found = judged([new("my boat", *memories, forget=True)], *said, caps=Caps(0, 3))
+    assert [one.action for one in found.verdicts] == ["UPDATE"] * 3
+    assert [one.reason for one in found.unmet] == ["TOO_MANY"]
+
+
+def test_to_know_already_what_is_to_be_forgotten_does_not_obey() -> None:
+    found = judged([new("tea", TEA, forget=True)], says("same", "m1"))
+    assert found.verdicts == []
+    assert [one.reason for one in found.unmet] == ["NOTHING_FOUND"]
+
+
 def test_a_request_that_finds_nothing_is_told() -> None:
     found = judged([new("my boat", TEA, HOME, forget=True)], says("add"))
     (unmet,) = found.unmet

@@ -122,6 +122,12 @@ def test_ordinals_in_words_have_a_value(text: str, said: str) -> None:
         ("Me levanto a las 7:15.", "una hora más tarde que 6:15"),
         ("Je me lève à 7:15.", "une heure plus tard que 6:15"),
         ("About 33% goes on rent.", "a third of it goes on rent"),
+        ("I moved here in 2016.", "I moved here ten years ago"),
+        ("I married in 2006.", "our 20th anniversary is this year"),
+        ("J'habite ici depuis 2021.", "j'habite ici depuis cinq ans"),
+        ("I was born in 1990.", "I was born in '90"),
+        ("I grew up in the 1980s.", "I grew up in the eighties"),
+        ("I am 180 cm tall.", "I'm 1.80 m tall"),
     ],
 )
 def test_digits_may_follow_from_a_shift_or_a_share(text: str, said: str) -> None:

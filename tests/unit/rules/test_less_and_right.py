@@ -172,6 +172,40 @@ def test_no_other_thing_is_meant_however_near_it_is(thing: str, fact: str) -> No
     assert not found.verdicts
 
 
+@pytest.mark.parametrize(
+    ("memory", "request_"),
+    [
+        ("I am allergic to nuts.", "Forget my brother's illness."),
+        ("I have diabetes.", "Forget my blood pressure app."),
+        ("My lucky number is 7.", "Forget my phone number."),
+        ("I work at Bosch.", "Forget my work shoes."),
+        ("I live in Graz.", "Forget my flat tyre."),
+        ("I am a Muslim.", "Forget my church concert."),
+        ("My birthday is 3 May.", "Forget my mother's birthday."),
+        ("My daughter's birthday is 3 May.", "Forget my birthday."),
+        ("My brother's car is red.", "Please forget my car."),
+        ("El coche de mi hermano es rojo.", "Olvida mi coche."),
+        ("Das Auto meines Bruders ist rot.", "Vergiss mein Auto."),
+        ("La voiture de mon frère est rouge.", "Oublie ma voiture."),
+    ],
+)
+def test_what_is_of_others_or_another_thing_is_not_forgotten(memory: str, request_: str) -> None:
+    assert left([memory], request_) == [memory]
+
+
+@pytest.mark.parametrize(
+    ("memory", "request_"),
+    [
+        ("My phone is 555 1234.", "Forget my phone number."),
+        ("I have diabetes.", "Forget my illness."),
+        ("My brother's car is red.", "Forget my brother's car."),
+        ("My sister Anna is a nurse.", "Forget my sister."),
+    ],
+)
+def test_what_is_meant_is_forgotten(memory: str, request_: str) -> None:
+    assert left([memory], request_) == []
+
+
 def test_what_was_said_before_a_request_in_the_same_conversation_goes() -> None:
     assert left([], "I own a yacht.", "I like jazz.", "Forget my yacht.") == ["I like jazz."]
 

@@ -93,6 +93,9 @@ def test_a_german_clause_becomes_a_sentence_or_nothing(clause: str, expected: st
         "Wenn ich umziehe, vergiss meine Adresse.",
         "Si me mudo, olvida mi dirección.",
         "Quand je déménagerai, oublie mon adresse.",
+        "Forget everything, let's start over.",
+        "Vergiss alles, wir fangen von vorne an.",
+        "Erase the second paragraph about my job.",
     ],
 )
 def test_what_others_ask_or_what_a_condition_asks_is_no_request(text: str) -> None:
