@@ -31,7 +31,9 @@ def upgrade() -> None:
     op.execute(
         "update memories"
         " set event_time = (metadata #>> '{event_time,timestampValue}')::timestamptz"
-        " where metadata #>> '{event_time,timestampValue}' is not null"
+        # As the service writes them; of anything else, no memory may keep the others from it.
+        r" where metadata #>> '{event_time,timestampValue}'"
+        r" ~ '^\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])T\d\d:\d\d'"
     )
 
 
