@@ -17,6 +17,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 
 from app.rules.dates import day_in, resolve
+from app.rules.ellipses import in_full
 from app.rules.facts import MANAGED_TOPICS, Candidate, Topic, Turn
 from app.rules.forgetting import is_request
 from app.rules.introductions import answer, named
@@ -218,7 +219,7 @@ def _said(line: _Line) -> Iterator[tuple[Said, str]]:
             yield Said(told), tongue
             return
     tongue = language(text, line.tongue)
-    alone = named(text, line.question, tongue)
+    alone = in_full(named(text, line.question, tongue), line.question, tongue)
     for said in statements(alone, tongue, greeted=line.begins):
         yield said, tongue
 

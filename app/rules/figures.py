@@ -90,7 +90,7 @@ def figures(text: str, tongue: str) -> frozenset[float]:
     """
     plain = undated(text)
     found = {value for said in _DIGITS.finditer(plain) for value in _meant(said)}
-    pattern, values = _spelled(tongue if tongue in _UNITS else "en")
+    pattern, values = spelled(tongue)
     return frozenset(found | {values[said] for said in pattern.findall(fold(plain))})
 
 
@@ -126,9 +126,13 @@ def _meant(said: re.Match[str]) -> set[float]:
     return {*found, *(value * times for value in found)}
 
 
+def spelled(tongue: str) -> tuple[re.Pattern[str], dict[str, int]]:
+    """Return a pattern for the numbers in words of a language, and what they mean."""
+    return _spelled(tongue if tongue in _UNITS else "en")
+
+
 @cache
 def _spelled(tongue: str) -> tuple[re.Pattern[str], dict[str, int]]:
-    """Return a pattern for the numbers in words of a language, and what they mean."""
     units, values = _UNITS[tongue].split(), {}
     values.update({fold(word): number for number, word in enumerate(units)})
     for place, ten in enumerate(_TENS[tongue].split()):

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from app.rules.facts import Candidate, Neighbour, Verdict, shown
 from app.rules.forgetting import is_everything, meant
-from app.rules.relations import Statement, overruled, read, same
+from app.rules.relations import Statement, corrected, overruled, read, same
 
 # Of the memories shown for one candidate; a memory about to be made has no id and no vector yet.
 _Cosines = dict[str | None, float]
@@ -123,10 +123,11 @@ def _take(bench: _Bench, new: Statement, position: int, cosines: _Cosines) -> No
     if home is not None:
         kept = same(new, home.said, cosines.get(home.memory_id, 0.0)) or new.fact
         home.becomes(read(kept, dated_by_now=new.dated_by_now), "said again", position)
-    for entry in ranked:
-        if entry is home or entry.gone:
-            continue
+    others = [entry for entry in ranked if entry is not home and not entry.gone]
+    outdated = _outdated(others, new)
+    for entry in others:
         rest = overruled(new, entry.said, cosines.get(entry.memory_id, 0.0))
+        rest = "" if rest is None and entry is outdated else rest
         if rest:
             entry.becomes(read(rest), "contradicted in part", position)
             home = home or _filled(entry, new)
@@ -150,6 +151,12 @@ def _home(ranked: list[_Entry], new: Statement, cosines: _Cosines) -> _Entry | N
     return min(
         exact or alike, key=lambda entry: (entry.gone, entry.memory_id is None), default=None
     )
+
+
+def _outdated(others: list[_Entry], new: Statement) -> _Entry | None:
+    """Return the one entry whose value the new fact corrects; None if several could be meant."""
+    found = [entry for entry in others if corrected(new, entry.said)]
+    return found[0] if len(found) == 1 else None
 
 
 def _filled(entry: _Entry, new: Statement) -> _Entry | None:

@@ -8,8 +8,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 
-from app.rules.dates import weekdays_named
-from app.rules.figures import figures
+from app.rules.corrections import (
+    INSTEAD,
+    INSTEAD_OF,
+    corrects,
+    is_correction,
+    other_values,
+    owners,
+)
 from app.rules.lexicon import word_set
 from app.rules.slots import Slot, besides, restates, rivals, slots
 from app.rules.stances import Stance, affirms, denies, stance, without
@@ -22,8 +28,6 @@ from app.rules.text import (
     resolved,
     stem,
     straight,
-    undated,
-    words,
 )
 
 SAME_COSINE = 0.95
@@ -107,13 +111,13 @@ class Statement:
     @cached_property
     def tells_correction(self) -> bool:
         """Whether it says that a time or a number is another one now."""
-        return bool(_CORRECTION.search(straight(self.fact)))
+        return is_correction(self.fact)
 
     @cached_property
     def given_up(self) -> frozenset[str]:
         """What it names as what it comes instead of."""
-        found = _INSTEAD.search(straight(self.fact))
-        said = _INSTEAD_OF.sub("", found[0]) if found else ""
+        found = INSTEAD.search(straight(self.fact))
+        said = INSTEAD_OF.sub("", found[0]) if found else ""
         return content(said, self.stance.tongue) if said else frozenset()
 
     def content(self, tongue: str) -> frozenset[str]:
@@ -122,18 +126,8 @@ class Statement:
             self._contents[tongue] = content(self.fact, tongue)
         return self._contents[tongue]
 
-    def values(self, tongue: str) -> "_Values":
-        """Return its times and numbers, and what else it is about, in a language."""
-        if tongue not in self._read:
-            self._read[tongue] = _values(self.fact, tongue)
-        return self._read[tongue]
-
     @cached_property
     def _contents(self) -> dict[str, frozenset[str]]:
-        return {}
-
-    @cached_property
-    def _read(self) -> "dict[str, _Values]":
         return {}
 
     @cached_property
@@ -207,7 +201,7 @@ def overruled(new: Statement, old: Statement, cosine: float) -> str | None:
     if new.affirmed != old.affirmed and denies(new.stance, _stance_beside(new, old)):
         return "" if _expendable(new, old) else without(old.fact, new.stance)
     turned = _turned(new, old, cosine) or _swapped(new, old)
-    if turned or _switched(new, old) or _instead(new, old) or _corrects(new, old):
+    if turned or _switched(new, old) or _instead(new, old):
         return ""
     return None
 
@@ -223,7 +217,7 @@ def _remainder(mine: Slot, fact: str, other: Slot) -> str:
     rest = _without_part(fact, other, _SENTENCES)
     if rest or not besides(fact, other) or _SINCE.search(fact[other.end :]):
         return rest
-    if mine.gone:
+    if mine.gone or other.gone:
         rest = _without_part(fact, other, _CLAUSES)
         subject = _SUBJECT.match(fact)
         return rest if not rest or not subject or _SUBJECT.match(rest) else subject[0] + rest
@@ -271,6 +265,7 @@ def _turned(new: Statement, old: Statement, cosine: float) -> bool:
         and _beginning(new) == _beginning(old)
         and not old.names - new.names
         and new.affirmed == old.affirmed
+        and not other_values(new.fact, old.fact, new.stance.tongue)
     )
 
 
@@ -287,45 +282,20 @@ def _instead(new: Statement, old: Statement) -> bool:
     """Tell whether the new text names what it comes instead of, and the old one is about that."""
     if not new.given_up or not old.affirmed:
         return False
-    if not new.affirmed and negated(_INSTEAD.sub(" ", straight(new.fact))):
+    if owners(new.fact) != owners(old.fact):
+        return False
+    if not new.affirmed and negated(INSTEAD.sub(" ", straight(new.fact))):
         return False
     about = old.content(new.stance.tongue)
     rest = new.content(new.stance.tongue) - new.given_up
     return new.given_up <= about and about - new.given_up <= rest | _WHERE
 
 
-def _corrects(new: Statement, old: Statement) -> bool:
-    """Tell whether the new text gives a new time or number for what the old one is about."""
+def corrected(new: Statement, old: Statement) -> bool:
+    """Tell whether the new text gives another time, day, sum or number for the very same thing."""
     if not new.tells_correction or new.affirmed != old.affirmed:
         return False
-    mine, theirs = new.values(new.stance.tongue), old.values(new.stance.tongue)
-    smaller = min(mine.about, theirs.about, key=len)
-    if not smaller or not smaller <= max(mine.about, theirs.about, key=len):
-        return False
-    if mine.figures and theirs.figures:
-        return not mine.figures & theirs.figures or bool(new.given_up)
-    return bool(mine.days and theirs.days) and mine.days != theirs.days
-
-
-@dataclass(frozen=True)
-class _Values:
-    """Times and numbers of a text, and the stems of what else it is about."""
-
-    figures: frozenset[float]
-    days: frozenset[int]
-    about: frozenset[str]
-
-
-def _values(text: str, tongue: str) -> _Values:
-    """Return what a text says beside what it comes instead of."""
-    said = _INSTEAD.sub(" ", straight(undated(text)))
-    kept = [
-        word
-        for word in words(_CORRECTION.sub(" ", said), tongue)
-        if word not in _VALUES and not figures(word, tongue) and not weekdays_named(word)
-    ]
-    found = figures(said, tongue)
-    return _Values(found, frozenset(weekdays_named(said)), content(" ".join(kept), tongue))
+    return corrects(new.fact, old.fact, new.stance.tongue)
 
 
 _WHERE = frozenset(
@@ -339,29 +309,6 @@ _WHERE = frozenset(
     for word in found.split()
 )
 """What somebody does at a place, which "I'm at the university now, not at the bank" leaves out."""
-_INSTEAD_OF = re.compile(
-    r"^,?\s(?:instead of|rather than|and not|not|statt|anstatt|nicht|en (?:lugar|vez) de|y no|no a"
-    r"|au lieu de?|et non(?: pas)?|pas) ",
-    re.IGNORECASE,
-)
-_INSTEAD = re.compile(_INSTEAD_OF.pattern.removeprefix("^") + "[^,.;]+", re.IGNORECASE)
-_CORRECTION = re.compile(
-    r"\b(?:now|instead of|rather than|from now on|(?:has |have |was |is |been |got |were )*(?:moved"
-    r"|postponed|rescheduled|pushed|changed|brought forward|delayed)(?: back)?|new|switched|jetzt"
-    r"|statt|(?:wurde|ist|wird)?(?: \w+){0,4}? (?:verschoben|verlegt|vorgezogen|geändert)"
-    r"|neue[nrs]?"
-    r"|inzwischen|ahora|en (?:lugar|vez) de|(?:se )?(?:ha|han)? ?(?:movid[oa]|aplazad[oa]"
-    r"|cambi(?:ad[oa]|ó)|trasladad[oa]|pasad[oa]|retrasad[oa])|nuev[oa]|maintenant|désormais"
-    r"|au lieu|(?:est|a été|sont)? ?(?:reporté|déplacé|décalé|avancé)e?s?|nouve\w+)\b",
-    re.IGNORECASE,
-)
-_VALUES = word_set("""
-    am pm oclock clock uhr half noon midnight mittag mediodia midi heures heure horas hora
-    january february march april may june july august september october november december januar
-    februar marz mai juni juli oktober dezember enero febrero marzo abril mayo junio julio agosto
-    septiembre octubre noviembre diciembre janvier fevrier mars avril juin juillet aout septembre
-    octobre novembre decembre is are was ist war es esta est wurde auf au
-    """)
 
 
 def _beginning(statement: Statement) -> list[str]:

@@ -19,6 +19,7 @@ from app.rules.slot_patterns import (
     SPELLINGS,
 )
 from app.rules.text import content, fold, straight
+from app.rules.values import kinds_of
 
 
 @dataclass(frozen=True)
@@ -202,6 +203,8 @@ def _attribute_exclusive(new: Slot, old: Slot) -> bool:
     kinds = _kind(new), _kind(old)
     if any(word in SINGLE or word.startswith("lieblings") for word in (thing[0], thing[-1])):
         return (kinds[0] == "number") == (kinds[1] == "number")
+    if kinds[0] == kinds[1] == "number":
+        return bool(kinds_of(new.raw) & kinds_of(old.raw))
     return kinds[0] == kinds[1] != "other"
 
 

@@ -7,6 +7,7 @@ the same words behind.
 import re
 from dataclasses import dataclass
 
+from app.rules.figures import spells_a_number
 from app.rules.lexicon import language, word_set
 from app.rules.text import fold, negated, stem, straight, undated, words
 from app.rules.tongues import PHRASES
@@ -129,7 +130,7 @@ def _about(found: list[str], tongue: str) -> frozenset[str]:
             about.add("+like")
         elif word in _HAVE and tongue in {"en", "es"}:
             about.add("+have")
-        elif word not in _LITTLE:
+        elif word not in _LITTLE or (tongue, word) == ("fr", "the"):  # tea
             about.add(stem(word, tongue))
     return frozenset(about)
 
@@ -155,7 +156,7 @@ def without(fact: str, denied: Stance) -> str:
     if len(kept) == len(parts) or not kept:
         return ""
     if kept[0] is not parts[0]:
-        kept[0] = _lead(parts[0], named, denied.tongue) + kept[0]
+        kept[0] = f"{_lead(parts[0], named, denied.tongue, kept[0])} {kept[0]}"
     return " and ".join([", ".join(kept[:-1]), kept[-1]] if len(kept) > 1 else kept) + "."
 
 
@@ -170,14 +171,55 @@ _CLAUSE = word_set("i my it we ich mein es wir yo mi je mon but aber pero mais o
 
 
 def _stems(text: str, tongue: str) -> frozenset[str]:
-    return frozenset(stem(word, tongue) for word in fold(text).split())
+    return frozenset(stem(word, tongue) for word in words(text, tongue))
 
 
-def _lead(part: str, named: frozenset[str], tongue: str) -> str:
-    """Return the words before the first that was named, so that the sentence keeps its verb."""
-    lead = []
+def _lead(part: str, named: frozenset[str], tongue: str, following: str) -> str:
+    """Return the words before the thing that was named, so that the sentence keeps its verb.
+
+    The article or number of that thing goes with it, unless what follows has none and needs it.
+    """
+    lead: list[str] = []
     for word in part.split():
         if _stems(word, tongue) & named:
             break
         lead.append(word)
-    return " ".join(lead) + " "
+    for at in range(len(lead) - 1, max(0, len(lead) - 1 - _LONGEST_MEMBER), -1):
+        if fold(lead[at]) in _VERBS:
+            return " ".join(lead[: at + 1])
+        if _is_determiner(lead[at]):
+            return " ".join([*lead[:at], *_shared_article(lead[at], following, tongue)])
+    return " ".join(lead)
+
+
+def _is_determiner(word: str) -> bool:
+    plain = fold(word)
+    return plain in _DETERMINERS or plain[:1].isdigit() or spells_a_number(word)
+
+
+def _shared_article(article: str, following: str, tongue: str) -> list[str]:
+    """Return the article that "cat" lacks in "a dog and cat"; "cats" and "two cats" lack none."""
+    bare = not _is_determiner(following.split(maxsplit=1)[0]) and not following.endswith("s")
+    if tongue != "en" or not bare or fold(article) not in {"a", "an", "the"}:
+        return []
+    if fold(article) == "the":
+        return [article]
+    return ["an" if following[0].lower() in "aeiou" else "a"]
+
+
+_DETERMINERS = word_set("""
+    a an the my our some several many few any no ein eine einen einem einer der die das den dem
+    mein meine meinen einige mehrere viele keine keinen un una uno unos unas el la los las mi mis
+    varios varias algunos algunas une des le les l du de mon ma mes plusieurs quelques
+    """)
+_VERBS = (
+    LIKING
+    | DISLIKING
+    | _HAVE
+    | word_set("""
+    i he she we they has drink drinks eat eats play plays speak speaks use uses wear take takes
+    keep ich wir trinke trinkt esse isst spiele spielt spreche spricht nutze nehme mogen bebo bebe
+    como toco juego hablo uso tomo bois mange joue parle utilise prends jaime jadore jai
+    """)
+)
+"""Words that a thing of a list does not have in it, but before it."""

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
+from app.rules.corrections import moves_a_date
 from app.rules.introductions import introduced
 from app.rules.lexicon import latin
 from app.rules.phrases import QUESTION, Phrases
@@ -51,7 +52,7 @@ _ADDRESSED = re.compile(
 )
 _VAGUE = re.compile(
     r"^(?!he \w+(?:ado|ido|cho|sto|rto)\b)(?:it|that|this|these|those|there|which|he|she|they|his"
-    r"|her|their|mine|hers|theirs|das"
+    r"|her|their|mine|hers|theirs|das(?! (?-i:[A-ZÄÖÜ]))"
     r"|dies\w*|es|er|sie|sein\w*|ihr\w*|dort|dessen|deren|eso|esto|él|ella|ellos|ellas|el mío"
     r"|la mía|ça|cela|c'est|ce|il|elle|ils|elles|le mien|la mienne)\b(?!-)",
     re.IGNORECASE,
@@ -282,7 +283,7 @@ def _is_reported(text: str, phrases: Phrases) -> bool:
     """Tell whether a statement without "I" names something exact about other people or things."""
     if phrases.second.search(text) or _VAGUE.match(text) or len(text.split()) < 4:
         return False
-    return score(text) >= WORTH_KEEPING + 1.0
+    return moves_a_date(text) or score(text) >= WORTH_KEEPING + 1.0
 
 
 def _is_statement_elsewhere(text: str) -> bool:
