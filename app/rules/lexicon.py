@@ -65,6 +65,7 @@ details detail thing things stuff user said told mentioned know known conversati
 please now immediately previous earlier instructions instruction rules prompt
 daten informationen erinnerung erinnerungen alles etwas gespeichert gesagt erzählt weißt
 datos información informacion memoria memorias recuerdos todo algo dicho dije sabes conversación
+just gerade eben acabo decir decirte viens dire
 données donnees souvenirs souvenir mémoire memoire tout quelque chose dit sais informations
 """
 _LIGHT = """

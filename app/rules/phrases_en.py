@@ -40,7 +40,8 @@ ENGLISH = Phrases(
     ),
     remember=pattern(
         r"^(?:(?:so|and|also|ok(?:ay)?|but|oh),? )*(?:(?:can|could|would|will) you )?(?:please "
-        r"|pls )?(?:just )?(?:I(?: want| need| would like| would love|'?d like|'?d love) you to |you should "
+        r"|pls )?(?:just )?(?:I(?: want| need| would like| would love|'?d like"
+        r"|'?d love) you to |you should "
         r"|make sure (?:to|you) )?(?:please )?(?:always )?(?:remember(?: for (?:me|next time"
         r"|the future))?,? ?(?:that|:|,)|remember (?=(?:I|my|I'm|we|our)\b)"
         r"|keep in mind(?:,? that|:|,)?"

@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 
-from app.rules.lexicon import TONGUE_NAMES, MARKERS, latin, language
+from app.rules.lexicon import MARKERS, TONGUE_NAMES, language, latin
 from app.rules.phrases import Phrases
 from app.rules.phrases_de import GERMAN
 from app.rules.phrases_en import ENGLISH

@@ -142,10 +142,11 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _UNSAID = re.compile(
-    r"^(?:please |bitte |por favor,? |oh,? |no,? )*(?:forget (?:what |that )?I (?:just )?"
+    r"^(?:please |bitte |por favor,? |oh,? |no,? |s'il te pla[iî]t,? )*"
+    r"(?:forget (?:what |that )?I(?:'ve)? (?:just )?"
     r"(?:said|told you|mentioned)(?: that| this| it)?|forget (?:it|that|this)"
     r"|vergiss (?:es|das)(?: wieder)?|vergiss,? was ich (?:gerade|eben) gesagt habe"
-    r"|olv[ií]da(?:lo| eso)|olvida lo que (?:acabo de decir|he dicho|dije)"
+    r"|olv[ií]da(?:lo| eso)|olvida lo que (?:acabo de decir(?:te)?|he dicho|dije)"
     r"|oublie (?:ça|cela)|oublie ce que je viens de dire)[\s.!]*$",
     re.IGNORECASE,
 )
@@ -213,3 +214,14 @@ _OF_MEMORY = re.compile(
 def takes_back_the_last(text: str) -> bool:
     """Tell whether a sentence takes back the one before it: "Forget what I just said"."""
     return bool(_UNSAID.match(straight(text).strip()))
+
+
+def is_idiom(text: str) -> bool:
+    """Tell whether such a sentence may as well mean "never mind"."""
+    return bool(_NEVER_MIND.match(straight(text).strip()))
+
+
+_NEVER_MIND = re.compile(
+    r"^(?:oh,? |no,? )*(?:forget it|vergiss (?:es|das)|olv[ií]dalo|oublie (?:ça|cela))[\s.!]*$",
+    re.IGNORECASE,
+)

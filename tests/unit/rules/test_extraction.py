@@ -92,7 +92,7 @@ def test_statements_are_kept_in_their_own_words(said: str, expected: list[str]) 
         "Jeg heter Kari og jobber hos Equinor i Bergen.",
         "Bydlím v Praze a pracuji jako učitel.",
         "Asun Helsingissä vuodesta 2015.",
-        "Ben İstanbul'da yaşıyorum.",
+        "Ben İzmir'de bir kedi istiyorum.",
         "Aku tinggal di Jakarta.",
     ],
 )
@@ -222,7 +222,6 @@ def test_requests_to_forget_name_a_thing(said: str, named: str) -> None:
     [
         "Forget it.",
         "Delete all memories about me.",
-        "Forget what I said.",
         "I always forget my keys at home.",
         "Forget that the user likes coffee.",
     ],
