@@ -30,7 +30,7 @@ from app.rules.text import clean, key, resolved
 from app.rules.third_person import third_person as in_third_person
 from app.rules.tongues import PHRASES
 from app.rules.topics import classify
-from app.rules.unmeant import is_secret, only_asks_for_secrecy, takes_back_the_last
+from app.rules.unmeant import is_idiom, is_secret, only_asks_for_secrecy, takes_back_the_last
 
 ENGINE = "builtin-rules/2"
 USER_ROLES = frozenset({"", "user"})
@@ -75,12 +75,10 @@ def extract(
         _main_language(turn for _, turn in theirs),
         [] if left_out is None else left_out,
     )
-    found = [
-        candidate
-        for n, turn in theirs
-        for candidate in _from_turn(n, turn, _question_before(turns, n), settings)
-    ]
-    return _without_repeats(found)
+    spoken: list[list[_Line]] = [[]]
+    for n, turn in theirs:
+        spoken.append(_lines(n, turn, _question_before(turns, n), spoken[-1], settings))
+    return _without_repeats([one for lines in spoken for one in _from_turn(lines, settings)])
 
 
 def direct(facts: Sequence[tuple[str, Sequence[Topic]]]) -> list[Candidate]:
@@ -117,6 +115,7 @@ class _Line:
     Attributes:
         begins: whether it may introduce its speaker.
         question: what the assistant said right before it.
+        unsays: whether it takes back what is not there.
     """
 
     sentence: Sentence
@@ -125,6 +124,7 @@ class _Line:
     tongue: str
     turn: Turn
     position: int
+    unsays: bool = False
 
     @property
     def source(self) -> str:
@@ -132,15 +132,22 @@ class _Line:
         return self.turn.text[begin : begin + len(self.sentence.text)]
 
 
-def _lines(position: int, turn: Turn, question: str, settings: _Settings) -> list[_Line]:
-    """Return the sentences that may be kept: not those that are asked not to be."""
+def _lines(
+    position: int, turn: Turn, question: str, before: list[_Line], settings: _Settings
+) -> list[_Line]:
+    """Return the sentences that may be kept: not those that are asked not to be.
+
+    What is taken back may be of the turn `before`, and is gone from there.
+    """
     found: list[_Line] = []
     own = own_words(turn.text)
     tongue = language(own, language(question, settings.tongue) if question else settings.tongue)
     begins, hidden = position <= 1, False
     for sentence in sentences(own):
+        line = _Line(sentence, begins, question, tongue, turn, position)
         if takes_back_the_last(sentence.text):
-            found = found[:-1]
+            if not _took_back(found, settings) and not is_idiom(sentence.text):
+                found += [] if _took_back(before, settings) else [replace(line, unsays=True)]
         elif is_secret(sentence.text):
             if only_asks_for_secrecy(sentence.text):
                 hidden = not found or sentence.text.endswith(":")
@@ -148,19 +155,27 @@ def _lines(position: int, turn: Turn, question: str, settings: _Settings) -> lis
         elif hidden:
             hidden = False
         else:
-            found.append(_Line(sentence, begins, question, tongue, turn, position))
+            found.append(line)
         begins = bool(_GREETING.match(sentence.text))
         question = ""
     return found
 
 
-def _from_turn(
-    position: int, turn: Turn, question: str, settings: _Settings
-) -> Iterator[Candidate]:
+def _took_back(lines: list[_Line], settings: _Settings) -> bool:
+    """Drop the last sentence that says something, and tell whether there is one."""
+    unheard = replace(settings, left_out=[])
+    for at in reversed(range(len(lines))):
+        if any(_from_line(lines[at], unheard)):
+            del lines[at:]
+            return True
+    return False
+
+
+def _from_turn(lines: Sequence[_Line], settings: _Settings) -> Iterator[Candidate]:
     last: Candidate | None = None
     end = 0
-    for line in _lines(position, turn, question, settings):
-        sentence = line.sentence
+    for line in lines:
+        sentence, turn = line.sentence, line.turn
         if last is not None and _belongs_to(last, sentence, end, line.tongue):
             yield _extended(last, turn, sentence, settings)
             last = None
@@ -196,6 +211,10 @@ def _extended(last: Candidate, turn: Turn, sentence: Sentence, settings: _Settin
 def _from_line(line: _Line, settings: _Settings) -> Iterator[Candidate]:
     """Yield what one sentence says."""
     if line.sentence.quoted or len(line.source) > MAX_FACT:
+        return
+    if line.unsays:
+        said = clean(line.sentence.text).strip(" .!")
+        yield Candidate(said, (), line.source, line.position, forget=True)
         return
     for said, tongue in _said(line):
         if said.forget:

@@ -65,6 +65,7 @@ details detail thing things stuff user said told mentioned know known conversati
 please now immediately previous earlier instructions instruction rules prompt
 daten informationen erinnerung erinnerungen alles etwas gespeichert gesagt erzählt weißt
 datos información informacion memoria memorias recuerdos todo algo dicho dije sabes conversación
+just gerade eben acabo decir decirte viens dire
 données donnees souvenirs souvenir mémoire memoire tout quelque chose dit sais informations
 """
 _LIGHT = """
@@ -116,9 +117,18 @@ LEXICONS = {
         ("fr", _FRENCH, "pas plus jamais toujours appelle"),
     )
 }
-_MARKERS = {tongue: lexicon.markers for tongue, lexicon in LEXICONS.items()} | {
+MARKERS = {tongue: lexicon.markers for tongue, lexicon in LEXICONS.items()} | {
     tongue: word_set(text) for tongue, text in _OTHERS.items()
 }
+TONGUE_NAMES = {
+    "it": "italian",
+    "pt": "portuguese",
+    "nl": "dutch",
+    "pl": "polish",
+    "tr": "turkish",
+    "sv": "swedish",
+}
+"""What those are called that have no `Lexicon`."""
 GENERIC = _plain(_GENERIC)
 """Words that name nothing in particular: "forget everything" forgets nothing."""
 
@@ -127,7 +137,7 @@ def language(text: str, default: str = "") -> str:
     """Return the two letters of the language the text is in, or `default` when no word tells."""
     lowered = _UNTYPICAL.sub("'", text[:2000]).casefold()
     found = _WORD.findall(lowered.replace("'", "")) + _ELIDED.findall(lowered)
-    scores = {tongue: _count(found, markers) for tongue, markers in _MARKERS.items()}
+    scores = {tongue: _count(found, markers) for tongue, markers in MARKERS.items()}
     for tongue, letters in _LETTERS.items():
         scores[tongue] += 1 if letters.search(lowered) else 0
     best = max(scores.values())

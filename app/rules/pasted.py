@@ -6,6 +6,7 @@ _LOG = re.compile(
     r"^[ \t]*(?:\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d|\[?\d\d:\d\d:\d\d\b|[A-Z][a-z]{2} +\d{1,2}"
     r" \d\d:\d\d:\d\d |\[?(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b[\]:\s]"
     r"|\[?(?:trace|debug|info|warn|warning|error|fatal|critical)[\]:]"
+    r"|I/O (?:error|timeout|exception|failure)\b"
     r"|at [\w.$<>]+\(|File \"[^\"\n]*\", line \d|Caused by: |[\w.]+(?:Error|Exception|Warning):"
     r"|Traceback \(most recent call last\)|\$ \S|#!|[\[{]\s*[\"{])[^\n]*$",
     re.MULTILINE,

@@ -35,7 +35,10 @@ GERMAN = Phrases(
     remember=pattern(
         r"^(?:(?:und|also|ok(?:ay)?|ach),? )*(?:bitte )?(?:(?:kannst"
         r"|könntest) du (?:dir )?(?:bitte )?)?(?:(?:merk\w*|notier\w*)(?: (?:dir"
-        r"|sie sich))?(?: bitte)?(?: mal)?(?:,? dass|:|,)|denk\w* (?:bitte )?daran,? dass"
+        r"|sie sich))?(?: bitte)?(?: mal)?(?:,? dass|:|,)"
+        r"|ich (?:möchte|will|wünsche mir|hätte gern\w?),? dass du (?:dir |es |bitte |im"
+        r" (?:kopf|hinterkopf|gedächtnis) )*(?:merkst|behältst|notierst|weißt|daran denkst)"
+        r",? dass|denk\w* (?:bitte )?daran,? dass"
         r"|behalte (?:bitte )?im (?:kopf"
         r"|hinterkopf|gedächtnis)(?:,? dass|:)|zur info[:,]|nur zur info[:,])\s*(?P<said>.+)$"
     ),

@@ -3,7 +3,9 @@
 from app.rules.phrases import Phrases, pattern
 
 ENGLISH = Phrases(
-    first=pattern(r"\b(?:I|I'?(?:m|ve|d|ll)|my|mine|me|we|we'(?:re|ve|d|ll)|our|ours|us|myself)\b"),
+    first=pattern(
+        r"(?<![\w/])I(?![\w/])|\b(?:I'?(?:m|ve|d|ll)|my|mine|me|we|we'(?:re|ve|d|ll)|our|ours|us|myself)\b"
+    ),
     preference=pattern(
         r"\b(?:prefer\w*|favou?rites?|(?:I|we)(?:'d)?(?: \w+){0,2} (?:like|love|enjoy|hate|dislike"
         r"|adore|loathe)|can'?t stand|cannot stand|fan of|(?:am|'m|not|really) (?:really )?(?:into"
@@ -38,7 +40,8 @@ ENGLISH = Phrases(
     ),
     remember=pattern(
         r"^(?:(?:so|and|also|ok(?:ay)?|but|oh),? )*(?:(?:can|could|would|will) you )?(?:please "
-        r"|pls )?(?:just )?(?:I (?:want|need|would like|'?d like) you to |you should "
+        r"|pls )?(?:just )?(?:I(?: want| need| would like| would love|'?d like"
+        r"|'?d love) you to |you should "
         r"|make sure (?:to|you) )?(?:please )?(?:always )?(?:remember(?: for (?:me|next time"
         r"|the future))?,? ?(?:that|:|,)|remember (?=(?:I|my|I'm|we|our)\b)"
         r"|keep in mind(?:,? that|:|,)?"

@@ -49,7 +49,9 @@ SPANISH = Phrases(
         r"^(?:(?:y|ah|bueno|ok(?:ay)?|vale),? )*(?:por favor,? )?(?:¿?(?:puedes"
         r"|podrías) )?(?:recuerd[ae]n?|recordar|acuérdate(?: de)?|ten(?:ga)? en cuenta"
         r"|apunta|anota|toma nota(?: de)?|que conste"
-        r"|quiero que recuerdes|para que (?:lo )?sepas)(?:,? por favor,?)?(?:,? que|:"
+        r"|(?:quiero|quisiera|me gustaría|necesito) que"
+        r" (?:rec[ou]e?rd|te ac[ou]e?rd|sep|apunt|anot)\w+(?: de)?"
+        r"|para que (?:lo )?sepas)(?:,? por favor,?)?(?:,? que|:"
         r"|,)\s*(?P<said>.+)$"
     ),
     forget=pattern(

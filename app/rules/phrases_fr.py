@@ -40,6 +40,8 @@ FRENCH = Phrases(
         r"^(?:(?:et|ah|bon|ok(?:ay)?|alors),? )*(?:s'il (?:te|vous) plaît,? )?(?:(?:peux"
         r"|pourrais)-tu )?(?:souviens-toi|souvenez-vous|rappelle-toi|rappelez-vous|retiens|retenez"
         r"|retenir|note[sz]?|garde[sz]? en tête|sache[sz]?|prends note"
+        r"|je (?:veux|voudrais|souhaite|aimerais) que tu (?:te (?:souviennes|rappelles)|retiennes"
+        r"|saches|notes)|j'aimerais que tu (?:te (?:souviennes|rappelles)|retiennes|saches|notes)"
         r"|pour info)(?: bien)?(?:,? s'il (?:te|vous) plaît,?)?(?:,? que? ?|,? qu'|\s*:"
         r"|,)\s*(?P<said>.+)$"
     ),

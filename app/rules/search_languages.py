@@ -120,6 +120,11 @@ def is_function_word(word: str) -> bool:
     return word in _LANGUAGES
 
 
+def telling(word: str) -> tuple[str, ...]:
+    """Return the languages, by their English names, that a lower-case word tells."""
+    return _LANGUAGES.get(word, ())
+
+
 def _told(words: list[str]) -> Counter[str]:
     """Count the words that tell each language."""
     return Counter(language for word in words for language in _LANGUAGES.get(word, ()))

@@ -12,8 +12,8 @@ from app.rules.reported import without_reports
 from app.rules.requests import ALSO, MY, Said, asked_besides, requested
 from app.rules.scoring import WORTH_KEEPING, score
 from app.rules.text import content, straight
-from app.rules.tongues import FIRST_ELSEWHERE, GREETING_ELSEWHERE, PHRASES
-from app.rules.unmeant import is_told_to_the_memory, is_unmeant
+from app.rules.tongues import GREETING_ELSEWHERE, PHRASES, is_in, reads
+from app.rules.unmeant import is_unmeant, not_told_to_the_memory
 
 _REPORTS = re.compile(r" {9,}")
 """What stands for a report; none is shorter."""
@@ -71,8 +71,6 @@ _CALL_ME = re.compile(
     r"^(?:can|could|would|will) you (?:please )?(?P<call>(?:call|address) me [^?]+)\?*$",
     re.IGNORECASE,
 )
-_MIN_LETTERS = 6
-_MIN_LETTERS_UNKNOWN = 30
 
 
 def statements(text: str, tongue: str, *, greeted: bool = False) -> Iterator[Said]:
@@ -82,9 +80,7 @@ def statements(text: str, tongue: str, *, greeted: bool = False) -> Iterator[Sai
     """
     plain = _BULLET.sub("", text.strip())
     phrases = PHRASES.get(tongue)
-    if phrases is None:
-        if _is_statement_elsewhere(plain):
-            yield Said(plain)
+    if phrases is None or not reads(plain, tongue):
         return
     opened = _without_opening(plain, phrases)
     is_addressed = _ADDRESSED.search(plain) is not None
@@ -105,10 +101,10 @@ def statements(text: str, tongue: str, *, greeted: bool = False) -> Iterator[Sai
 def _all_told(text: str, phrases: Phrases, tongue: str) -> Iterator[Said]:
     """Yield what a sentence tells, and what a later clause of it asks to forget."""
     left, asked = asked_besides(text, phrases, tongue)
-    if asked is None and is_told_to_the_memory(left):
-        return
-    for piece in _own_pieces(_before_question(left, phrases)):
-        yield from _told(piece, phrases, tongue)
+    parts = [left] if asked is not None else not_told_to_the_memory(left)
+    for part in parts:
+        for piece in _own_pieces(_before_question(part, phrases)):
+            yield from _told(piece, phrases, tongue)
     if asked is not None:
         yield from _forgotten_or_finished(asked)
 
@@ -116,6 +112,8 @@ def _all_told(text: str, phrases: Phrases, tongue: str) -> Iterator[Said]:
 def _told(text: str, phrases: Phrases, tongue: str) -> Iterator[Said]:
     own = False
     for part in _clauses(text, tongue):
+        if not is_in(text, tongue) and not phrases.first.search(straight(part)):
+            continue
         own = _is_own(part, phrases) or (own and _is_added(part, phrases))
         if own:
             yield Said(finished(part), explicit=bool(phrases.always.search(straight(part))))
@@ -284,18 +282,6 @@ def _is_reported(text: str, phrases: Phrases) -> bool:
     if phrases.second.search(text) or _VAGUE.match(text) or len(text.split()) < 4:
         return False
     return moves_a_date(text) or score(text) >= WORTH_KEEPING + 1.0
-
-
-def _is_statement_elsewhere(text: str) -> bool:
-    """Tell the same, with caution, for a language whose words are not known."""
-    if QUESTION.search(text) or GREETING_ELSEWHERE.match(text) or _ADDRESSED.search(text):
-        return False
-    letters = sum(character.isalpha() for character in text)
-    if FIRST_ELSEWHERE.search(text):
-        return letters >= _MIN_LETTERS or (letters >= 4 and not latin(text))
-    if latin(text):
-        return letters >= _MIN_LETTERS_UNKNOWN and bool(re.search(r"\d", text))
-    return letters >= _MIN_LETTERS_UNKNOWN // 2
 
 
 def finished(text: str) -> str:

@@ -4,6 +4,7 @@ A few words in each language: a wrong alarm costs a memory, a missed one stores 
 """
 
 import re
+from itertools import pairwise
 
 from app.rules.text import straight
 
@@ -141,10 +142,11 @@ _SECRET = re.compile(
     re.IGNORECASE,
 )
 _UNSAID = re.compile(
-    r"^(?:please |bitte |por favor,? |oh,? |no,? )*(?:forget (?:what |that )?I (?:just )?"
+    r"^(?:please |bitte |por favor,? |oh,? |no,? |s'il te pla[iî]t,? )*"
+    r"(?:forget (?:what |that )?I(?:'ve)? (?:just )?"
     r"(?:said|told you|mentioned)(?: that| this| it)?|forget (?:it|that|this)"
     r"|vergiss (?:es|das)(?: wieder)?|vergiss,? was ich (?:gerade|eben) gesagt habe"
-    r"|olv[ií]da(?:lo| eso)|olvida lo que (?:acabo de decir|he dicho|dije)"
+    r"|olv[ií]da(?:lo| eso)|olvida lo que (?:acabo de decir(?:te)?|he dicho|dije)"
     r"|oublie (?:ça|cela)|oublie ce que je viens de dire)[\s.!]*$",
     re.IGNORECASE,
 )
@@ -173,11 +175,29 @@ def only_asks_for_secrecy(text: str) -> bool:
     return len(text.split()) <= _FEW_WORDS and not re.search(r"[,:;-]\s*\S+(?: \S+)+", text)
 
 
-def is_told_to_the_memory(text: str) -> bool:
-    """Tell whether a sentence is about what is kept, and so no fact, whatever it asks."""
-    return bool(_OF_MEMORY.search(straight(text)))
+def not_told_to_the_memory(text: str) -> list[str]:
+    """Return the clauses of a sentence that are about life, and not about what is kept.
+
+    Whatever a clause about that asks, it is no fact; none is told under a condition.
+    """
+    plain = straight(text)
+    if not _OF_MEMORY.search(plain):
+        return [text]
+    cuts = [(0, 0), *(found.span() for found in _OWN_CLAUSE.finditer(plain)), (len(text),) * 2]
+    parts = [text[end:begin] for (_, end), (begin, _) in pairwise(cuts)]
+    left = [one for one in parts if one and not _OF_MEMORY.search(straight(one))]
+    return left if len(left) < len(parts) and not _CONDITION.match(plain) else []
 
 
+_OWN_CLAUSE = re.compile(
+    r"(?:[,;]|\s-)\s+(?:(?:and|so|but|then|und|aber|denn|y|pero|así que|et|mais|alors|donc) )?"
+    r"(?=(?:I|we|my|our|ich|wir|mein\w*|yo|me|nos|mis?|vivo|tengo|soy|je|j'\w+|nous|on|mon|ma"
+    r"|mes)(?:'\w+)? )|[,;] (?=(?:also|deshalb|darum|daher|deswegen) \w+ (?:ich|wir)\b)",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(
+    r"(?:if|once|when|unless|wenn|falls|sobald|si|cuando|quand|lorsque|dès que)\b", re.IGNORECASE
+)
 _OF_MEMORY = re.compile(
     r"\b(?:you|please|never mind|said|says|told|tells|asked|asks)\b.*\b(?:forget|delete|erase"
     r"|remember|unlearn)\b|\b(?:forget"
@@ -194,3 +214,14 @@ _OF_MEMORY = re.compile(
 def takes_back_the_last(text: str) -> bool:
     """Tell whether a sentence takes back the one before it: "Forget what I just said"."""
     return bool(_UNSAID.match(straight(text).strip()))
+
+
+def is_idiom(text: str) -> bool:
+    """Tell whether such a sentence may as well mean "never mind"."""
+    return bool(_NEVER_MIND.match(straight(text).strip()))
+
+
+_NEVER_MIND = re.compile(
+    r"^(?:oh,? |no,? )*(?:forget it|vergiss (?:es|das)|olv[ií]dalo|oublie (?:ça|cela))[\s.!]*$",
+    re.IGNORECASE,
+)

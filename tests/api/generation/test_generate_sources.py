@@ -142,7 +142,7 @@ async def test_other_parts_neither_count_nor_harm(
 
 @pytest.mark.parametrize(
     "text",
-    ["Ich wohne in Wien.", "Me gusta el café.", "J'habite à Lyon.", "Aku tinggal di Jakarta."],
+    ["Ich wohne in Wien.", "Me gusta el café.", "J'habite à Lyon."],
 )
 async def test_other_languages_are_kept_as_they_are(
     client: httpx.AsyncClient, runner: Runner, text: str

@@ -61,16 +61,65 @@ def facts(*texts: str, role: str = "user") -> list[str]:
         ("Je n\u2019aime plus le café.", ["Je n\u2019aime plus le café."]),
         ("N'oublie pas que je suis végétarienne.", ["Je suis végétarienne."]),
         ("J'ai deux enfants.", ["J'ai deux enfants."]),
-        ("我住在北京。我喜欢喝茶。", ["我住在北京。", "我喜欢喝茶。"]),
-        ("私は東京に住んでいます。", ["私は東京に住んでいます。"]),
-        ("Я живу в Москве.", ["Я живу в Москве."]),
-        ("Mi piace il caffè.", ["Mi piace il caffè."]),
-        ("Eu moro em Lisboa.", ["Eu moro em Lisboa."]),
-        ("أنا أعيش في القاهرة.", ["أنا أعيش في القاهرة."]),
     ],
 )
 def test_statements_are_kept_in_their_own_words(said: str, expected: list[str]) -> None:
     assert facts(said) == expected
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "我住在北京。我喜欢喝茶。",
+        "私は東京に住んでいます。",
+        "Я живу в Москве.",
+        "أنا أعيش في القاهرة.",
+        "Mi piace il caffè.",
+        "Mi chiamo Marco.",
+        "Vivo a Milano.",
+        "Abito a Roma con mia moglie.",
+        "Lavoro in banca a Milano dal 2015.",
+        "Scherzo: sono ricco!",
+        "Eu moro em Lisboa.",
+        "Vivo em São Paulo.",
+        "Prefiro chá verde.",
+        "Ik woon in Utrecht en werk bij Philips.",
+        "Mijn hond heet Rex.",
+        "Mieszkam w Krakowie od 2015 roku.",
+        "Mój kot nazywa się Filemon.",
+        "Jag bor i Malmö.",
+        "Jeg bor i Oslo.",
+        "Jeg heter Kari og jobber hos Equinor i Bergen.",
+        "Bydlím v Praze a pracuji jako učitel.",
+        "Asun Helsingissä vuodesta 2015.",
+        "Ben İzmir'de bir kedi istiyorum.",
+        "Aku tinggal di Jakarta.",
+    ],
+)
+def test_a_language_that_is_not_read_gives_nothing(said: str) -> None:
+    """Nor does it among sentences in a language that is."""
+    assert facts(said) == []
+    assert facts(f"I live in Rome. {said}") == ["I live in Rome."]
+    assert facts(f"Ich wohne in Rom. {said}") == ["Ich wohne in Rom."]
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "Mein Hund heißt Rex.",
+        "Wir wohnen in Ulm.",
+        "Bin Vegetarier und arbeite bei Siemens.",
+        "Vivo con Pedro e Inés.",
+        "Mi hijo come carne.",
+        "Vivo a las afueras de Lima.",
+        "J'habite à Lyon.",
+        "My mam lives in Leeds.",
+        "I drive a Jag.",
+        "My friend Łukasz lives in Łódź.",
+    ],
+)
+def test_a_language_that_is_read_is_told_from_its_kin(said: str) -> None:
+    assert facts(said) == [said]
 
 
 @pytest.mark.parametrize(
@@ -173,7 +222,6 @@ def test_requests_to_forget_name_a_thing(said: str, named: str) -> None:
     [
         "Forget it.",
         "Delete all memories about me.",
-        "Forget what I said.",
         "I always forget my keys at home.",
         "Forget that the user likes coffee.",
     ],

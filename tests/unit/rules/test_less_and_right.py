@@ -211,6 +211,45 @@ def test_what_was_said_before_a_request_in_the_same_conversation_goes() -> None:
 
 
 @pytest.mark.parametrize(
+    ("first", "second", "request_"),
+    [
+        ("I like jazz.", "I own a yacht. Thanks!", "Forget what I just said."),
+        ("I like jazz.", "I own a yacht.", "Please forget that."),
+        ("Ich mag Jazz.", "Ich habe Schulden.", "Vergiss, was ich gerade gesagt habe."),
+        ("Me gusta el jazz.", "Tengo deudas.", "Olvida lo que acabo de decir."),
+        ("J'aime le jazz.", "J'ai des dettes.", "Oublie ce que je viens de dire."),
+    ],
+)
+def test_what_was_just_said_is_taken_back(first: str, second: str, request_: str) -> None:
+    for texts in (
+        [f"{first} {second} {request_}"],
+        [f"{first} {second}", "A: I see.", request_],
+        [first, second, request_],
+    ):
+        assert facts(*texts) == [first]
+        assert not forgets(*texts)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        "Forget what I just said.",
+        "Vergiss, was ich gerade gesagt habe.",
+        "Olvida lo que acabo de decir.",
+        "Oublie ce que je viens de dire.",
+    ],
+)
+def test_what_is_not_there_to_be_taken_back_is_asked_for_and_unmet(request_: str) -> None:
+    assert forgets(f"Hello! {request_}") == [request_.strip(".")]
+    memories = ["I just moved.", "Ich lerne gerade Spanisch.", "Viens de Lima.", "Acabo pronto."]
+    assert left(memories, request_) == memories
+
+
+def test_never_mind_reaches_no_turn_before() -> None:
+    assert facts("I own a yacht.", "Forget it.") == ["I own a yacht."]
+
+
+@pytest.mark.parametrize(
     ("text", "kept"),
     [
         ("Off the record, I'm in debt. I work at the port.", ["I work at the port."]),
@@ -248,6 +287,9 @@ def test_what_is_not_to_be_kept(text: str, kept: list[str] | None) -> None:
         "> I live in Rome.",
         "```\nI live in Rome.\n```",
         "2026-03-19 17:55:01 ERROR db: I/O timeout on my-host",
+        "I/O timeout",
+        "I/O timeout on disk",
+        "Here: I/O timeout on disk",
         "Traceback (most recent call last):\n  File \"run.py\", line 3\nKeyError: 'my_name'",
         "I guess I will be late.",
         "Ich glaube, ich komme morgen später.",

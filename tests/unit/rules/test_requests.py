@@ -51,6 +51,13 @@ def test_who_asks_not_to_forget_a_thing_states_nothing(text: str) -> None:
         ("Ich möchte nicht, dass du vergisst, dass ich in Rom wohne.", "Ich wohne in Rom."),
         ("Bitte vergiss nie, dass mein Sohn Diabetiker ist.", "Mein Sohn ist Diabetiker."),
         ("Merk dir, dass ich keine Milch trinke.", "Ich trinke keine Milch."),
+        ("I'd like you to remember that I'm allergic to nuts.", "I'm allergic to nuts."),
+        ("I want you to remember that I'm allergic to nuts.", "I'm allergic to nuts."),
+        ("Ich möchte, dass du dir merkst, dass ich keine Nüsse esse.", "Ich esse keine Nüsse."),
+        ("Quiero que recuerdes que vivo en Lima.", "Vivo en Lima."),
+        ("Me gustaría que recordaras que vivo en Lima.", "Vivo en Lima."),
+        ("Je veux que tu te souviennes que j'habite à Lyon.", "J'habite à Lyon."),
+        ("J'aimerais que tu retiennes que j'habite à Lyon.", "J'habite à Lyon."),
         ("No olvides que me gusta el té.", "Me gusta el té."),
         ("No te olvides de que vivo en Lima.", "Vivo en Lima."),
         ("No quiero que olvides que tengo un hijo.", "Tengo un hijo."),
@@ -60,6 +67,27 @@ def test_who_asks_not_to_forget_a_thing_states_nothing(text: str) -> None:
 )
 def test_who_asks_not_to_forget_a_statement_makes_it(text: str, fact: str) -> None:
     assert told(text) == [(fact, False)]
+
+
+@pytest.mark.parametrize(
+    ("text", "fact"),
+    [
+        ("My wife said she'll forget me, so I moved to Linz.", "I moved to Linz."),
+        (
+            "Meine Frau sagt, du sollst mich vergessen, deshalb bin ich nach Linz gezogen.",
+            "Deshalb bin ich nach Linz gezogen.",
+        ),
+        ("Mi mujer dijo que olvides todo, así que me mudé a Lima.", "Me mudé a Lima."),
+        ("Ma femme a dit oublie-moi, donc j'ai déménagé à Lyon.", "J'ai déménagé à Lyon."),
+        ("Forget it, I live in Rome.", "I live in Rome."),
+    ],
+)
+def test_a_clause_about_the_memory_takes_no_other_with_it(text: str, fact: str) -> None:
+    assert told(text) == [(fact, False)]
+
+
+def test_nothing_is_told_on_the_condition_of_forgetting() -> None:
+    assert told("If you forget me, I'll move to Rome.") == []
 
 
 @pytest.mark.parametrize(
