@@ -77,7 +77,12 @@ _GENERIC = word_set("""
     unsere mi mis nuestra nuestro mon ma mes notre nos j je nous there s t y et end early late
     """)
 """Words that tell nothing of what a value is the value of."""
-_MOST_OF_A_DAY = 24
+_HOW_OFTEN = re.compile(
+    r"\b(?:(?:every|each|per|a) (?:day|week|month|year)|daily|weekly|monthly|yearly"
+    r"|(?:jeden|pro|im|am|in der) (?:tag|woche|monat|jahr)|taglich|wochentlich|monatlich|jahrlich"
+    r"|(?:todos los|al|por) (?:dias?|mes|ano|semana)|cada (?:dia|semana|mes|ano)"
+    r"|(?:tous les|par|chaque) (?:jours?|mois|ans?|semaine))\b"
+)
 
 
 @dataclass(frozen=True)
@@ -101,8 +106,10 @@ def is_correction(fact: str) -> bool:
 
 def moves_a_date(text: str) -> bool:
     """Tell whether a statement says that something is at another time or on another day now."""
+    if not is_correction(text):
+        return False
     kinds = valued(text, language(text, "en")).kinds
-    return is_correction(text) and not kinds.keys().isdisjoint({"time", "weekday", "date"})
+    return not kinds.keys().isdisjoint({"time", "weekday", "date"})
 
 
 def owners(fact: str) -> frozenset[str]:
@@ -168,7 +175,11 @@ def _about(said: str, rest: str, tongue: str) -> frozenset[str]:
     changing = _words(" ".join(found[0] for one in (_MOVED, _NOW) for found in one.finditer(said)))
     if _NEW.search(said):
         changing |= _words(" ".join(_SAYS_NEW.findall(said)))
-    told = [word for word in fold(rest).split() if word not in _GENERIC and word not in changing]
+    told = [
+        word
+        for word in _HOW_OFTEN.sub(" ", fold(rest)).split()
+        if word not in _GENERIC and word not in changing
+    ]
     return frozenset(stem for stem in content(" ".join(told), tongue) if len(stem) > 1)
 
 

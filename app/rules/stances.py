@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 
 from app.rules.figures import spells_a_number
-from app.rules.lexicon import language, word_set
+from app.rules.lexicon import LEXICONS, language, word_set
 from app.rules.text import fold, negated, stem, straight, undated, words
 from app.rules.tongues import PHRASES
 
@@ -149,15 +149,28 @@ def without(fact: str, denied: Stance) -> str:
     "I like tea and coffee" without coffee is "I like tea".
     """
     parts = _AND.split(fact.rstrip(".!"))
-    if len(parts) < 2 or any(not _is_member(part) for part in parts[1:]):
+    if len(parts) < 2 or not parts[0].strip() or any(not _is_member(part) for part in parts[1:]):
         return ""
-    named = denied.about - {"+like", "+have"}
-    kept = [part for part in parts if not named & _stems(part, denied.tongue)]
+    head = _head(parts[0])
+    led = _led(parts[0], denied.tongue)
+    return _left(parts, head, denied) or _left(parts, max(head, led, key=len), denied)
+
+
+def _left(parts: list[str], head: str, denied: Stance) -> str:
+    """Return the list that begins after its head, without the denied member; "" if that fails."""
+    tongue = denied.tongue
+    named = denied.about - {"+like", "+have"} - _stems(head, tongue)
+    members = [parts[0][len(head) :], *parts[1:]]
+    kept = [at for at, member in enumerate(members) if not named & _stems(member, tongue)]
     if len(kept) == len(parts) or not kept:
         return ""
-    if kept[0] is not parts[0]:
-        kept[0] = f"{_lead(parts[0], named, denied.tongue, kept[0])} {kept[0]}"
-    return " and ".join([", ".join(kept[:-1]), kept[-1]] if len(kept) > 1 else kept) + "."
+    rest = [parts[at] for at in kept]
+    if kept[0]:
+        lead = _lead(members[0], named, tongue, rest[0])
+        if lead is None:
+            return ""
+        rest[0] = " ".join([head, *lead, rest[0]])
+    return " and ".join([", ".join(rest[:-1]), rest[-1]] if len(rest) > 1 else rest) + "."
 
 
 def _is_member(part: str) -> bool:
@@ -174,22 +187,53 @@ def _stems(text: str, tongue: str) -> frozenset[str]:
     return frozenset(stem(word, tongue) for word in words(text, tongue))
 
 
-def _lead(part: str, named: frozenset[str], tongue: str, following: str) -> str:
-    """Return the words before the thing that was named, so that the sentence keeps its verb.
+def _head(part: str) -> str:
+    """Return who does what in the first part of a list: "I play" of "I play the piano"."""
+    found = [fold(word) for word in part.split()]
+    least = 3 if _THE_USER.match(part) and found[0] == "the" else 1 + (found[0] in _PRONOUNS)
+    verbs = [at + 1 for at, word in enumerate(found[:_EARLY]) if word in _VERBS]
+    length = min(max([least, *verbs]), len(found) - 1)
+    return _begin(part, length)
+
+
+def _begin(part: str, length: int) -> str:
+    """Return so many words from the beginning of a text, as they stand in it."""
+    found = re.match(rf"(?:\s*\S+){{{length}}}", part)
+    return found[0] if found and length else ""
+
+
+def _led(part: str, tongue: str) -> str:
+    """Return what leads to a list up to its last small word: "I'm allergic to" nuts and milk."""
+    found = part.split()
+    ends = [at + 1 for at, word in enumerate(found[:-1]) if at and _is_small(word, tongue)]
+    return _begin(part, max(ends, default=0))
+
+
+def _is_small(word: str, tongue: str) -> bool:
+    """Tell whether a word carries no content, and is no article or number either."""
+    stops = LEXICONS[tongue].stops if tongue in LEXICONS else frozenset()
+    return fold(word) in stops and not _is_determiner(word)
+
+
+def _lead(member: str, named: frozenset[str], tongue: str, following: str) -> list[str] | None:
+    """Return the words that stand before the thing that was named and go for the whole list.
 
     The article or number of that thing goes with it, unless what follows has none and needs it.
+    None: the list is of something else ("guitar with Bob and Ana", without the guitar).
     """
-    lead: list[str] = []
-    for word in part.split():
-        if _stems(word, tongue) & named:
-            break
-        lead.append(word)
-    for at in range(len(lead) - 1, max(0, len(lead) - 1 - _LONGEST_MEMBER), -1):
-        if fold(lead[at]) in _VERBS:
-            return " ".join(lead[: at + 1])
-        if _is_determiner(lead[at]):
-            return " ".join([*lead[:at], *_shared_article(lead[at], following, tongue)])
-    return " ".join(lead)
+    found = member.split()
+    hits = [at for at, word in enumerate(found) if _stems(word, tongue) & named]
+    if not hits or any(_is_small(word, tongue) for word in found[hits[-1] + 1 :]):
+        return None
+    begin = hits[-1]
+    while begin - 1 in hits:
+        begin -= 1
+    lead = found[:begin]
+    while lead and not _is_determiner(lead[-1]) and not _is_small(lead[-1], tongue):
+        lead.pop()
+    if lead and _is_determiner(lead[-1]):
+        lead[-1:] = _shared_article(lead[-1], following, tongue)
+    return lead
 
 
 def _is_determiner(word: str) -> bool:
@@ -217,9 +261,12 @@ _VERBS = (
     | DISLIKING
     | _HAVE
     | word_set("""
-    i he she we they has drink drinks eat eats play plays speak speaks use uses wear take takes
-    keep ich wir trinke trinkt esse isst spiele spielt spreche spricht nutze nehme mogen bebo bebe
-    como toco juego hablo uso tomo bois mange joue parle utilise prends jaime jadore jai
+    has drink drinks eat eats play plays speak speaks use uses wear take takes keep am is are bin
+    ist sind trinke trinkt esse isst spiele spielt spreche spricht nutze nehme bebo bebe como toco
+    juego hablo uso tomo soy es son bois mange joue parle utilise prends jaime jadore jai suis est
+    sont im
     """)
 )
-"""Words that a thing of a list does not have in it, but before it."""
+_PRONOUNS = word_set("i we he she they ich wir er sie yo je nous il elle user users")
+_EARLY = 5
+"""Words within which the verb of a statement stands."""

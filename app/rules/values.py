@@ -50,7 +50,7 @@ _DATE = (
     rf"|\b(?:in|im|en|to|till|until|fur|auf|zum) (?:early |late |mid-?|anfang |ende )?{_MONTH}\b"
 )
 _PHONE = r"\+?\d{2,}(?:[ ()/-]+\d{2,})+|\+?\d{7,}"
-_MONEY = rf"[$€£¥]\s?\d+(?:[ .,]\d+)*k?|\d+(?:[ .,]\d+)*\s?k?\s?(?:[$€£¥]|{_COINS})"
+_MONEY = rf"[$€£¥]\s?\d+(?:[ .,]\d+)*k?|(?<!\d)\d+(?:[ .,]\d+)*\s?k?\s?(?:[$€£¥]|{_COINS})"
 _OF_DAY = {
     "en": ("", "at|by|until|till|from|before|after", "half past|quarter past|quarter to|half"),
     "de": (
