@@ -4,8 +4,7 @@ import re
 from dataclasses import dataclass
 
 from app.rules.answers import answered, last_question, without_answer
-from app.rules.figures import spells_a_number
-from app.rules.lexicon import NEGATIONS
+from app.rules.replies import fits
 from app.rules.text import straight
 
 _NAME = (
@@ -147,7 +146,8 @@ def named(text: str, before: str, tongue: str) -> str:
 
 
 _LEADS = re.compile(
-    r"^(?:(?:just|only|well|mostly|to|in|at|for|bei|beim|chez|a little|it's|nur|bloß|gegen|in|aus"
+    r"^(?:(?:just|only|well|mostly|am liebsten|gern|to|in|at|for"
+    r"|bei|beim|chez|a little|it's|nur|bloß|gegen|in|aus"
     r"|solo|sólo|al?|la|el"
     r"|los|las|en|à|au|aux|en|le|la|les|du|de la|des|l') ?(?<=[\s']))+",
     re.IGNORECASE,
@@ -164,8 +164,15 @@ _SENTENCE = re.compile(
     re.IGNORECASE,
 )
 _NOTHING = re.compile(
-    r"^(?:no|none|nope|nothing|not (?:really|any)|nein|keine?|nichts|ninguna?|nada|non|aucune?"
-    r"|rien)\b",
+    r"(?:no|none|nope|nah|nothing|not (?:really|any|at all)|nein|nö|keine?|nichts|ninguna?|nada"
+    r"|non|aucune?|rien|pas du tout)"
+    r"(?:[\s,.!]+(?:no|none|not|nothing|at all|really|any|thanks|thank you|known|special"
+    r"|particular|allerg\w*|intoleran\w*|diets?|dietary|restrictions?|luckily|fortunately|whatsoever"
+    r"|zum glück|nein|keine?|gar|nichts|danke|besondere?n?|bekannten?|ninguna?|nada|gracias"
+    r"|alergias?|dietas?|conocidas?|(?:en )?especial|non|aucune?|rien|merci|du tout|pas d[e']"
+    r"|allergies?|régimes?|particuli\w+|connue?s?|bestimmten?|unverträglichkeit\w*"
+    r"|(?:that|as far as) I know(?: of)?|so ?weit ich weiß|dass ich wüsste|que yo sepa"
+    r"|que je sache))*",
     re.IGNORECASE,
 )
 _MAX_WORDS = 6
@@ -175,17 +182,20 @@ def answer(text: str, before: str, tongue: str) -> str:
     """Return what a short answer to a known question says, as a sentence of its own, or ""."""
     question = last_question(before)
     plain = straight(text).strip(" .!")
-    if not question or not plain or len(plain.split()) > _MAX_WORDS or _SENTENCE.search(plain):
+    if not question or not plain or len(plain.split()) > _MAX_WORDS:
         return ""
     asked = next((one for one in _QUESTIONS.get(tongue, ()) if one.question.search(question)), None)
-    if asked is None:
+    if asked is None or (_SENTENCE.search(plain) and not _NOTHING.fullmatch(plain)):
         return ""
-    if _NOTHING.match(plain):
-        return asked.none
+    return asked.none if _NOTHING.fullmatch(plain) else _answer(plain, asked, tongue)
+
+
+def _answer(plain: str, asked: _Asked, tongue: str) -> str:
+    """Return the fact that an answer other than a no makes, or ""."""
     said = _MANNER.sub("", _LEADS.sub("", without_answer(plain).strip(" ,.:!"))).strip(" ,.:!")
     if _YEARS.search(asked.fact):
         said = _YEARS.sub("", said)
-    if not said or answered(said) is not None or not _fits(said, asked.fact):
+    if not said or answered(said) is not None or not fits(said, plain, asked.fact):
         return ""
     return _told(said, asked.fact, tongue)
 
@@ -199,27 +209,7 @@ _PLACE = re.compile(r" (?:in|en|à) \{\}")
 """Where a place stands, unless the answer has a preposition of its own."""
 
 
-_EVASIVE = re.compile(
-    r"\b(?:idk|dunno|whatever|secret|private|this and that|guess|telling|geheim|ahnung|egal|sag"
-    r"|ni idea|secreto|igual|aucune idée|peu importe)\b",
-    re.IGNORECASE,
-)
-_CODE = re.compile(r"\b(?=\w*\d)(?=\w*[^\W\d_])\w{5,}")
-_NAMED = re.compile(r"\b(?:name|heiße|llamo|appelle)\b")
-_PLACED = re.compile(r"\b(?:live|wohne|Vivo|habite)\b")
 _YEARS = re.compile(r" (?:years?(?: old)?|Jahre?(?: alt)?|años|ans)\b\.?", re.IGNORECASE)
-_COUNTED = re.compile(r"\b(?:years|Jahre|años|ans|[Bb]udget|presupuesto)\b")
-
-
-def _fits(said: str, fact: str) -> bool:
-    """Tell whether an answer looks like what was asked for: a number, a name, a place, a thing."""
-    if _EVASIVE.search(said):
-        return False
-    if _COUNTED.search(fact):
-        return bool(re.search(r"(?<![^\W\d_])\d", said)) or spells_a_number(said)
-    if _NAMED.search(fact):
-        return re.fullmatch(r"[^\W\d_][^\d_,]{0,40}", said) is not None and len(said.split()) <= 3
-    return not _CODE.search(said) and not (_PLACED.search(fact) and NEGATIONS.search(said))
 
 
 def _told(said: str, fact: str, tongue: str) -> str:

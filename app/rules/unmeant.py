@@ -93,7 +93,8 @@ _SERVICE = re.compile(
     re.IGNORECASE,
 )
 _PASSING = re.compile(
-    r"\bbrb\b|\bI(?:'ll| will) (?:let you know|get back|tell you|reply|answer|message you"
+    r"\bbrb\b|^(?:let me|lass mich|laisse[sz]?-moi|déj[ae]me)\b"
+    r"|\bI(?:'ll| will) (?:let you know|get back|tell you|reply|answer|message you"
     r"|be right back)\b"
     r"|\bI meant\b|\bich (?:antworte|melde mich|schreibe? dir|sage? dir|erzähle? dir|meinte)\b"
     r"|\bte (?:contesto|respondo|aviso|digo|cuento)\b|\b(?:quería|quise) decir\b"
