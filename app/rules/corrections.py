@@ -122,14 +122,17 @@ def owners(fact: str) -> frozenset[str]:
 def corrects(new: str, old: str, tongue: str) -> bool:
     """Tell whether one value of a kind differs between two statements about the same."""
     mine, theirs = _told(new, tongue), _told(old, tongue)
-    if not mine.corrects or not mine.about or mine.about != theirs.about:
-        return False
-    if mine.owners != theirs.owners:
+    if not mine.corrects or not mine.about or mine.owners != theirs.owners:
         return False
     now, was = _as(theirs.now, mine.now), _as(theirs.now, mine.was)
-    if not theirs.now or not theirs.now.keys() <= now.keys():
+    shared = theirs.now.keys() & now.keys()
+    # Who says what a value was names the thing; what has moved keeps its hour, or nobody says it.
+    names_it = any(kind in was and _meets(was[kind], theirs.now[kind]) for kind in shared)
+    if mine.about != theirs.about and not (names_it and mine.about <= theirs.about):
         return False
-    other = {kind for kind, values in theirs.now.items() if values != now[kind]}
+    if not shared or not (names_it or mine.moved or theirs.now.keys() <= now.keys()):
+        return False
+    other = {kind for kind in shared if theirs.now[kind] != now[kind]}
     if any(kind in was and not _meets(was[kind], theirs.now[kind]) for kind in other):
         return False
     return len(other) == 1 or (bool(other) and mine.moved and not other & mine.before)
