@@ -106,7 +106,8 @@ def is_correction(fact: str) -> bool:
 
 def moves_a_date(text: str) -> bool:
     """Tell whether a statement says that something is at another time or on another day now."""
-    if not is_correction(text):
+    plain = straight(text)
+    if not INSTEAD.search(plain) and not _MOVED.search(plain):
         return False
     kinds = valued(text, language(text, "en")).kinds
     return not kinds.keys().isdisjoint({"time", "weekday", "date"})

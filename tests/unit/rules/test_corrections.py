@@ -128,6 +128,7 @@ def test_what_is_left_out_is_put_in(text: str, expected: str) -> None:
         ["A: Is the soup vegetarian?", "Actually not vegetarian these days."],
         ["Not vegetarian these days?"],
         ["Dinner is at seven."],
+        ["The time is now 5 pm."],
     ],
 )
 def test_what_may_be_about_anything_is_not_put_in_full(texts: list[str]) -> None:
