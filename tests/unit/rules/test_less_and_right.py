@@ -354,6 +354,17 @@ def test_dates_are_right_or_left_out(text: str, expected: str) -> None:
         (["Hallo, ich bin die Friederike."], "Ich heiße Friederike."),
         (["Hola, soy Remedios."], "Me llamo Remedios."),
         (["Bonjour, moi c'est Gwenaël."], "Je m'appelle Gwenaël."),
+        (["Hi, I'm Maya."], "My name is Maya."),
+        (["Hi, I'm Marie."], "My name is Marie."),
+        (["Hi, I'm Ahmed."], "My name is Ahmed."),
+        (["Hallo, ich bin Max."], "Ich heiße Max."),
+        (["Hallo! Ich bin Karin."], "Ich heiße Karin."),
+        (["Hallo, hier spricht Peter."], "Ich heiße Peter."),
+        (["Hola, soy Vera."], "Me llamo Vera."),
+        (["Hola, soy Germán."], "Me llamo Germán."),
+        (["Salut, je suis Julien."], "Je m'appelle Julien."),
+        (["Hallo, ich bin Lehrer."], "Ich bin Lehrer."),
+        (["Ich bin Lehrer."], "Ich bin Lehrer."),
         (["A: Any allergies?", "Sesame, badly."], "I am allergic to sesame."),
         (["A: Any allergies?", "No."], "I have no allergies."),
         (["A: Where do you work?", "At Lidl."], "I work at Lidl."),
@@ -393,6 +404,35 @@ def test_dates_are_right_or_left_out(text: str, expected: str) -> None:
 )  # fmt: skip
 def test_facts_stand_alone(texts: list[str], expected: str) -> None:
     assert facts(*texts) == [expected]
+
+
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["Hallo, ich bin Lehrer."],
+        ["Hallo, ich bin Ärztin."],
+        ["Hallo, ich bin Deutsche."],
+        ["Hallo, ich bin Widder."],
+        ["Ich bin der Chef."],
+        ["Ich bin Max."],
+        ["Was geht?", "A: Hallo!", "Hallo, ich bin Max."],
+        ["Hola, soy Enfermero."],
+        ["Hola, soy Peruano."],
+        ["Hola, soy Virgo."],
+        ["Salut, je suis Breton."],
+        ["Salut, je suis Boulanger."],
+        ["Salut, je suis Bélier."],
+        ["Salut, je suis Fatigué."],
+        ["Hi! I'm Aries."],
+        ["Hi, I'm Tired."],
+        ["Hi, I'm Excited."],
+        ["Hi, I'm German."],
+        ["this is Brilliant"],
+    ],
+)
+def test_what_people_are_is_not_their_name(texts: list[str]) -> None:
+    named = ("My name is", "Ich heiße", "Me llamo", "Je m'appelle")
+    assert not [one for one in facts(*texts) if one.startswith(named)]
 
 
 @pytest.mark.parametrize(
