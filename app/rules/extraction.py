@@ -210,8 +210,8 @@ def _from_line(line: _Line, settings: _Settings) -> Iterator[Candidate]:
     if line.sentence.quoted or len(line.source) > MAX_FACT:
         return
     if line.unsays:
-        said = clean(line.sentence.text).strip(" .!")
-        yield Candidate(said, (), line.source, line.position, forget=True)
+        asked = clean(line.sentence.text).strip(" .!")
+        yield Candidate(asked, (), line.source, line.position, forget=True)
         return
     for said, tongue in _said(line):
         if said.forget:
