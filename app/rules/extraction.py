@@ -22,10 +22,9 @@ from app.rules.facts import MANAGED_TOPICS, Candidate, Topic, Turn
 from app.rules.forgetting import is_request
 from app.rules.introductions import answer, named
 from app.rules.lexicon import language
-from app.rules.phrases import pattern
 from app.rules.requests import Said
 from app.rules.sentences import Sentence, own_words, sentences
-from app.rules.statements import finished, follows_on, is_addressed, statements
+from app.rules.statements import finished, follows_on, is_addressed, is_greeting, statements
 from app.rules.text import clean, key, resolved
 from app.rules.third_person import third_person as in_third_person
 from app.rules.tongues import PHRASES
@@ -102,10 +101,6 @@ def _question_before(turns: Sequence[Turn], position: int) -> str:
 
 
 _ASSISTANTS = frozenset({"model", "assistant"})
-_GREETING = pattern(
-    r"^\W*(?:hi|hello|hey|good \w+|hallo|moin|servus|guten \w+|hola|buen[oa]s \w+|bonjour|bonsoir"
-    r"|salut)\b.{0,20}$"
-)
 
 
 @dataclass(frozen=True)
@@ -115,6 +110,7 @@ class _Line:
     Attributes:
         begins: whether it may introduce its speaker.
         question: what the assistant said right before it.
+        greeted: whether the greeting that the conversation begins with stands before it.
         unsays: whether it takes back what is not there.
     """
 
@@ -124,6 +120,7 @@ class _Line:
     tongue: str
     turn: Turn
     position: int
+    greeted: bool = False
     unsays: bool = False
 
     @property
@@ -142,9 +139,9 @@ def _lines(
     found: list[_Line] = []
     own = own_words(turn.text)
     tongue = language(own, language(question, settings.tongue) if question else settings.tongue)
-    begins, hidden = position <= 1, False
+    begins, greeted, hidden = position <= 1, False, False
     for sentence in sentences(own):
-        line = _Line(sentence, begins, question, tongue, turn, position)
+        line = _Line(sentence, begins, question, tongue, turn, position, greeted=greeted)
         if takes_back_the_last(sentence.text):
             if not _took_back(found, settings) and not is_idiom(sentence.text):
                 found += [] if _took_back(before, settings) else [replace(line, unsays=True)]
@@ -156,7 +153,8 @@ def _lines(
             hidden = False
         else:
             found.append(line)
-        begins = bool(_GREETING.match(sentence.text))
+        begins = is_greeting(sentence.text)
+        greeted = begins and position <= 1
         question = ""
     return found
 
@@ -213,8 +211,8 @@ def _from_line(line: _Line, settings: _Settings) -> Iterator[Candidate]:
     if line.sentence.quoted or len(line.source) > MAX_FACT:
         return
     if line.unsays:
-        request = clean(line.sentence.text).strip(" .!")
-        yield Candidate(request, (), line.source, line.position, forget=True)
+        asked = clean(line.sentence.text).strip(" .!")
+        yield Candidate(asked, (), line.source, line.position, forget=True)
         return
     for said, tongue in _said(line):
         if said.forget:
@@ -239,7 +237,7 @@ def _said(line: _Line) -> Iterator[tuple[Said, str]]:
             return
     tongue = language(text, line.tongue)
     alone = in_full(named(text, line.question, tongue), line.question, tongue)
-    for said in statements(alone, tongue, greeted=line.begins):
+    for said in statements(alone, tongue, begins=line.begins, greeted=line.greeted):
         yield said, tongue
 
 

@@ -4,6 +4,7 @@ import re
 from dataclasses import dataclass
 
 from app.rules.answers import answered, last_question, without_answer
+from app.rules.no_names import is_no_name
 from app.rules.replies import fits
 from app.rules.text import straight
 
@@ -21,26 +22,26 @@ _INTRODUCTIONS = {
     "fr": (rf"(?:[Mm]oi,? c'est|[Jj]e suis|[Ii]ci) {_NAME}", "Je m'appelle {}."),
 }
 _PATTERNS = {tongue: (re.compile(text), fact) for tongue, (text, fact) in _INTRODUCTIONS.items()}
-_NO_NAME = re.compile(
-    r".*(?:ish|ese|ican|alian|eutsch\w*|erin|innen|iker|ist|istin|eur|ologe|arier\w*|aner\w*|ais"
-    r"|aise|vegan\w*|muslim|christian|catholic|jewish|indian|russian|german|french|dutch|swiss"
-    r"|diabetic)",
-    re.IGNORECASE,
-)
+_TO_THE_LIKE_OF = re.compile(r"(?:ich bin|je suis|soy|yo soy)\b", re.IGNORECASE)
+"""What says of oneself anything at all, and not a name above all."""
 
 
-def introduced(text: str, tongue: str, *, greeted: bool) -> tuple[str, str]:
+def introduced(text: str, tongue: str, *, begins: bool, greeted: bool) -> tuple[str, str]:
     """Return the name with which a sentence introduces its speaker, as a sentence, and the rest.
 
-    Both are empty where it introduces nobody.
+    Both are empty where it introduces nobody. `begins` says that nothing was said before, and
+    `greeted` that a greeting was.
     """
     pattern, fact = _PATTERNS.get(tongue, (None, ""))
     text = text.strip()
     found = pattern.match(straight(text)) if pattern else None
-    if found is None or _NO_NAME.fullmatch(found["name"]):
+    if found is None or is_no_name(found["name"], tongue):
         return "", ""
-    certain = tongue in {"es", "fr"} or found.groupdict().get("article")
-    return (fact.format(found["name"]), text[found.end() :]) if greeted or certain else ("", "")
+    if _TO_THE_LIKE_OF.match(text) and not found.groupdict().get("article"):
+        certain = greeted
+    else:
+        certain = begins or greeted or tongue in {"es", "fr"}
+    return (fact.format(found["name"]), text[found.end() :]) if certain else ("", "")
 
 
 @dataclass(frozen=True)

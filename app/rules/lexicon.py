@@ -101,7 +101,8 @@ _TELLING = {
     take took see new last next year week day good time people every been being only other because
     where why how these those here now after before bought moved started use call thanks thank hello
     """,
-    "de": "rauche spiele fahre besitze hasse liebe mag bevorzuge spreche lerne ziehe wohnen haben",
+    "de": "rauche spiele fahre besitze hasse liebe mag bevorzuge spreche lerne ziehe wohnen haben"
+    " hallo spricht",
     "es": "bebo uso juego hablo leo toco corro llevo conduzco estudio ahora vivimos tenemos somos",
     "fr": "bois mange joue parle fume porte apprends conduis maintenant avons sommes habitons",
 }

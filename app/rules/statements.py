@@ -7,7 +7,7 @@ from dataclasses import replace
 from app.rules.corrections import moves_a_date
 from app.rules.introductions import introduced
 from app.rules.lexicon import latin
-from app.rules.phrases import QUESTION, Phrases
+from app.rules.phrases import QUESTION, Phrases, pattern
 from app.rules.reported import without_reports
 from app.rules.requests import ALSO, MY, Said, asked_besides, requested
 from app.rules.scoring import WORTH_KEEPING, score
@@ -65,6 +65,12 @@ _ASIDE = re.compile(
 """What is added to a sentence and says nothing."""
 _LONGEST_ADDED = 200
 """Characters of a sentence that is added to the fact before it."""
+_LONGEST_NAME = 20
+"""Characters of the name after a greeting."""
+_GREETING = pattern(
+    r"^\W*(?:hi|hello|hey|good \w+|hallo|moin|servus|grüß \w+|guten \w+|hola|buenas|buen[oa]s \w+"
+    r"|bonjour|bonsoir|salut|coucou)\b"
+)
 _EARLY = 5
 """Words before "I" in a statement that is still the person's own ("Last year in May I moved")."""
 _CALL_ME = re.compile(
@@ -73,10 +79,13 @@ _CALL_ME = re.compile(
 )
 
 
-def statements(text: str, tongue: str, *, greeted: bool = False) -> Iterator[Said]:
+def statements(
+    text: str, tongue: str, *, begins: bool = False, greeted: bool = False
+) -> Iterator[Said]:
     """Yield what the sentence states; nothing for talk, questions and commands.
 
-    `greeted` says that a greeting stands before it, as before a name.
+    `begins` says that nothing stands before it, or a greeting alone, as before a name; `greeted`
+    that it is a greeting with which the conversation begins.
     """
     plain = _BULLET.sub("", text.strip())
     phrases = PHRASES.get(tongue)
@@ -87,7 +96,12 @@ def statements(text: str, tongue: str, *, greeted: bool = False) -> Iterator[Sai
     asked = requested(plain, phrases, tongue)
     if asked is None and not is_addressed:
         asked = requested(opened, phrases, tongue)
-    name, rest = introduced(opened, tongue, greeted=opened != plain or greeted)
+    name, rest = introduced(
+        opened,
+        tongue,
+        begins=begins or opened != plain,
+        greeted=greeted or (begins and _GREETING.match(plain) is not None),
+    )
     if asked is not None:
         yield from _forgotten_or_finished(asked)
     elif name:
@@ -125,6 +139,12 @@ def _own_pieces(text: str) -> list[str]:
     if left == text:
         return [text]
     return [piece.strip(" ,;") for piece in _REPORTS.split(left) if piece.strip(" ,;.!")]
+
+
+def is_greeting(text: str) -> bool:
+    """Tell whether a sentence is a greeting and little else."""
+    found = _GREETING.match(text)
+    return found is not None and len(text) - found.end() <= _LONGEST_NAME
 
 
 def is_addressed(text: str) -> bool:
