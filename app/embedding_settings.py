@@ -19,12 +19,12 @@ class EmbedderChoice(StrEnum):
 
 
 class Pooling(StrEnum):
-    """Which states of a text's tokens make its vector."""
+    """Ways to reduce the vectors of a text's tokens to one vector."""
 
     MEAN = "mean"
     """The mean of all."""
     CLS = "cls"
-    """That of the first token."""
+    """Take the vector of the first token."""
 
 
 class EmbeddingSettings(BaseModel):

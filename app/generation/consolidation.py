@@ -23,7 +23,7 @@ _TOKENS_PER_LINE = 12
 _MAX_MEMORIES = 30
 """Memories that one prompt shows."""
 _MAX_ASKED = 20
-"""Of these, at least so many are for requests to forget, where there are any."""
+"""Places in that prompt reserved for memories near requests to forget; unused ones serve facts."""
 _MAX_CONTEXT_CHARS = 300
 
 

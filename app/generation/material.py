@@ -58,7 +58,7 @@ class Material:
 
     @property
     def provenance(self) -> Provenance:
-        """What is stored of where a memory comes from."""
+        """Source, position and event time, as columns of a memory."""
         return Provenance(self.events, self.place, self.guide.now)
 
 

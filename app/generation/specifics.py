@@ -45,7 +45,7 @@ _MEASURED = re.compile(
     r"|\b(?:twen|thir|for|fif|six|seven|eigh|nine)ties\b",
     re.IGNORECASE,
 )
-"""What is told in one unit may be said in another."""
+"""A measure, an address spelt out or a decade, which a fact may write in other digits."""
 _UNIT_OF_TIME = re.compile(
     r"\b(?:years?|yrs?|months?|weeks?|days?|decades?|anniversar\w+|birthday|jahr\w*|monat\w*|woche\w*"
     r"|tage?n?|geburtstag|años?|mes(?:es)?|semanas?|días?|aniversario|cumpleaños|ans?|années?|mois"
@@ -148,7 +148,7 @@ class Origin:
 
     @cached_property
     def may_date(self) -> bool:
-        """Whether it counts years, months or days, or shortens a year, so that a date may follow.
+        """True if a reader can work out a date from it: a number of years or days, a short year.
 
         A reader draws 2016 from "ten years ago", and 1990 from "born in '90".
         """
