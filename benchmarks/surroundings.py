@@ -9,9 +9,9 @@ from pathlib import Path
 
 import psycopg
 
-from app.db.urls import plain_url
-from app.logs import configure_logs
-from app.settings import Settings
+from app.adapters.db.urls import plain_url
+from app.adapters.logs import configure_logs
+from app.settings.settings import Settings
 
 
 @contextmanager

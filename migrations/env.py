@@ -1,9 +1,9 @@
-"""Runs migrations on the connection that `app.db.migrate` opens, in its transaction."""
+"""Runs migrations on the connection that `app.adapters.db.migrate` opens, in its transaction."""
 
 from alembic import context
 from sqlalchemy import Connection, text
 
-from app.metadata import metadata
+from app.process.metadata import metadata
 
 connection: Connection = context.config.attributes["connection"]
 context.configure(connection=connection, target_metadata=metadata, compare_type=True)

@@ -9,8 +9,8 @@ from sqlalchemy.dialects import postgresql
 from sqlalchemy.sql.compiler import IdentifierPreparer
 from typing_extensions import override
 
-from app.db.columns import EMBEDDING
-from app.metadata import metadata
+from app.adapters.db.columns import EMBEDDING
+from app.process.metadata import metadata
 
 _TOTALS = ("total_delete", "total_insert", "total_update")
 TRIGGERS = {

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from sqlalchemy import Connection, text
 
-from app.metadata import metadata
+from app.process.metadata import metadata
 
 # What is not embedded yet is found by words meanwhile.
 _MEMORIES = (

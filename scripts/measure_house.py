@@ -14,7 +14,7 @@ from pathlib import Path
 
 import grimp
 
-from app.settings import Settings
+from app.settings.settings import Settings
 
 _ROOT = Path(__file__).parents[1]
 _APP = _ROOT / "app"

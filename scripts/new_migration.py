@@ -7,9 +7,9 @@ import sys
 import tempfile
 from pathlib import Path
 
-from app.db import migrate
-from app.postgres.embedded import EmbeddedPostgres
-from app.settings import Settings
+from app.adapters.db import migrate
+from app.adapters.postgres.embedded import EmbeddedPostgres
+from app.settings.settings import Settings
 
 
 def main(title: str) -> None:

@@ -14,21 +14,21 @@ import structlog
 from fastapi import Request
 from fastapi.exceptions import RequestValidationError
 
-from app.core.audit import Audited, Auditor
-from app.core.auth import Caller, EngineDirectory
-from app.core.errors import Internal, NotFound, PermissionDenied, Reason, ServiceError
-from app.core.limits import MAX_COST, Limits
-from app.core.names import WILDCARD, EngineName, LocationName, parse_engine_id
-from app.core.permissions import WHOLE_ENGINE, Permission
+from app.kernel.audit import Audited, Auditor
+from app.kernel.auth import Caller, EngineDirectory
+from app.kernel.errors import Internal, NotFound, PermissionDenied, Reason, ServiceError
+from app.kernel.limits import MAX_COST, Limits
+from app.kernel.names import WILDCARD, EngineName, LocationName, parse_engine_id
+from app.kernel.permissions import WHOLE_ENGINE, Permission
+from app.kernel.wire.violations import invalid_fields
 from app.web.address import address_of
 from app.web.demands import Demand
 from app.web.names import resource_named_by
-from app.wire.violations import invalid_fields
 
 
 @dataclass(frozen=True)
 class Gate:
-    """What decides on admission; `app.main` puts the implementations in."""
+    """What decides on admission; `app.process.main` puts the implementations in."""
 
     directory: EngineDirectory
     limits: Limits

@@ -12,9 +12,9 @@ from prometheus_client import Counter
 from starlette.types import ASGIApp, Receive, Scope, Send
 from structlog.contextvars import bind_contextvars
 
-from app.core.auth import Authenticator, Caller
-from app.core.errors import Reason, ServiceError, Unauthenticated
-from app.core.permissions import Permission
+from app.kernel.auth import Authenticator, Caller
+from app.kernel.errors import Reason, ServiceError, Unauthenticated
+from app.kernel.permissions import Permission
 from app.web.errors import render
 from app.web.headers import headers
 from app.web.room import is_reserved, no_room

@@ -11,17 +11,12 @@ from starlette.datastructures import MutableHeaders
 from starlette.requests import ClientDisconnect, Request
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from app.core.errors import (
-    InvalidArgument,
-    Reason,
-    ResourceExhausted,
-    ServiceError,
-)
-from app.core.limits import MAX_COST, Limits
+from app.kernel.errors import InvalidArgument, Reason, ResourceExhausted, ServiceError
+from app.kernel.limits import MAX_COST, Limits
+from app.kernel.wire.reading import read_object
 from app.web.errors import render
 from app.web.headers import header
 from app.web.incoming import Incoming, Pace
-from app.wire.reading import read_object
 
 _STREAMED = re.compile(
     r"POST .*/reasoningEngines/[^/]+/memories:import"

@@ -32,7 +32,7 @@ from uvicorn.protocols.http.httptools_impl import (
 )
 from uvicorn.server import ServerState
 
-from app.core.errors import DeadlineExceeded, InvalidArgument, Reason, ServiceError
+from app.kernel.errors import DeadlineExceeded, InvalidArgument, Reason, ServiceError
 from app.web.errors import render
 from app.web.headers import has_body, has_one_host, protect
 from app.web.room import RESERVED, GivingUp, Room, Rooms, no_room

@@ -5,7 +5,7 @@ import binascii
 import re
 from collections.abc import Mapping
 
-from app.core.errors import InvalidArgument, Reason
+from app.kernel.errors import InvalidArgument, Reason
 
 _RANGE = re.compile(r"bytes=(?:([0-9]{1,18})-([0-9]{0,18})|-([0-9]{1,18}))")
 _SHA256 = re.compile(r"(?:^|,)\s*sha-256\s*=\s*:([A-Za-z0-9+/]{43}=):\s*(?=,|$)")

@@ -8,13 +8,13 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Header, Query, Request
 
-from app.core.audit import Auditor
-from app.core.auth import Caller
-from app.core.errors import InvalidArgument
-from app.core.once import Once
-from app.core.permissions import Permission
-from app.db.session import Session, noted
-from app.resources import Resources
+from app.adapters.db.session import Session, noted
+from app.adapters.resources import Resources
+from app.kernel.audit import Auditor
+from app.kernel.auth import Caller
+from app.kernel.errors import InvalidArgument
+from app.kernel.once import Once
+from app.kernel.permissions import Permission
 from app.web.admission import require
 
 MAX_REQUEST_ID_CHARS = 128

@@ -6,8 +6,8 @@ A method that is not here is not served: routes look themselves up when they are
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from app.core.limits import Counted
-from app.core.permissions import Permission
+from app.kernel.limits import Counted
+from app.kernel.permissions import Permission
 
 # A read by key costs one unit; the others are weighed by the time that they take of the database
 # and of the models, as measured side by side with such a read.

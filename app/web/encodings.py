@@ -2,7 +2,7 @@
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.core.errors import InvalidArgument, Reason
+from app.kernel.errors import InvalidArgument, Reason
 from app.web.body import charged
 from app.web.errors import render
 from app.web.headers import headers

@@ -11,9 +11,9 @@ from fastapi.routing import APIRoute
 from pydantic import BaseModel, ConfigDict, Field
 from starlette.exceptions import HTTPException
 
-from app.core.errors import InvalidArgument, NotFound, Reason, ServiceError
+from app.kernel.errors import InvalidArgument, NotFound, Reason, ServiceError
+from app.kernel.wire.violations import invalid_fields
 from app.web.unknown import Paths
-from app.wire.violations import invalid_fields
 
 
 class ErrorStatus(BaseModel):

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import Depends, Header
 
-from app.core.errors import InvalidArgument
+from app.kernel.errors import InvalidArgument
 
 
 async def _if_match(

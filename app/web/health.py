@@ -3,9 +3,9 @@
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
 
-from app.core.errors import Reason, Unavailable
-from app.db.readiness import Readiness
-from app.resources import Resources
+from app.adapters.db.readiness import Readiness
+from app.adapters.resources import Resources
+from app.kernel.errors import Reason, Unavailable
 from app.web.context import ProcessResources
 from app.web.errors import ERROR_RESPONSES
 

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.connection_settings import ANY_HOST
-from app.core.errors import InvalidArgument, Reason
+from app.kernel.errors import InvalidArgument, Reason
+from app.settings.connection_settings import ANY_HOST
 from app.web.errors import render
 from app.web.headers import authority, header
 

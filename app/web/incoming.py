@@ -1,7 +1,7 @@
 """Bodies that come in: counted while they do, and bounded in how slowly they may.
 
 Only the time counts in which the service waits for the client. What a body counts for, and when
-that is too much, is decided by `app.core.limits`; here, it is told and obeyed.
+that is too much, is decided by `app.kernel.limits`; here, it is told and obeyed.
 """
 
 import asyncio
@@ -10,9 +10,9 @@ from typing import Self
 
 from starlette.types import Message, Receive, Scope
 
-from app.core.auth import Caller
-from app.core.errors import DeadlineExceeded, Reason, ServiceError
-from app.core.limits import HeldBody, Limits
+from app.kernel.auth import Caller
+from app.kernel.errors import DeadlineExceeded, Reason, ServiceError
+from app.kernel.limits import HeldBody, Limits
 from app.web.address import address_of
 from app.web.headers import header
 from app.web.room import no_room

@@ -8,8 +8,8 @@ import structlog
 from fastapi import Request, Response
 from prometheus_client import CONTENT_TYPE_LATEST, Gauge, Histogram, generate_latest
 
-from app.core.clock import Clock
-from app.core.failures import describe
+from app.kernel.clock import Clock
+from app.kernel.failures import describe
 from app.web.auth import METRICS_PATH
 from app.web.routing import Router
 

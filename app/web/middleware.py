@@ -12,8 +12,8 @@ from starlette.datastructures import MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from structlog.contextvars import bind_contextvars, get_contextvars, reset_contextvars
 
-from app.core.errors import Internal, InvalidArgument, NotFound, Reason, ServiceError, Unavailable
-from app.core.failures import describe
+from app.kernel.errors import Internal, InvalidArgument, NotFound, Reason, ServiceError, Unavailable
+from app.kernel.failures import describe
 from app.web.address import address_of
 from app.web.errors import render
 from app.web.headers import header, protect

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 from fastapi import Depends, Request
 
-from app.core.names import (
+from app.kernel.names import (
     INT64_ID,
     SESSION_ID,
     STORED_ID,
@@ -21,7 +21,7 @@ from app.core.names import (
     parse_session_id,
     parse_text_id,
 )
-from app.core.task_names import (
+from app.kernel.task_names import (
     TASK_ID,
     ArtifactName,
     NamespaceName,

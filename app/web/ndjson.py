@@ -6,7 +6,7 @@ from typing import Any
 
 from starlette.responses import StreamingResponse
 
-from app.wire.base import WireModel
+from app.kernel.wire.base import WireModel
 
 MEDIA_TYPE = "application/x-ndjson"
 

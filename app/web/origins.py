@@ -25,8 +25,8 @@ from collections.abc import Sequence
 from starlette.middleware.cors import CORSMiddleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.connection_settings import ANY_ORIGIN
-from app.core.errors import PermissionDenied, Reason
+from app.kernel.errors import PermissionDenied, Reason
+from app.settings.connection_settings import ANY_ORIGIN
 from app.web.errors import render
 from app.web.headers import authority, header
 

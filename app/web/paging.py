@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastapi import Depends, Query
 
-from app.core.paging import PageRequest, clamp_page_size
+from app.kernel.paging import PageRequest, clamp_page_size
 from app.web.context import ProcessResources
 
 

@@ -15,7 +15,7 @@ import re
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.core.names import WILDCARD
+from app.kernel.names import WILDCARD
 
 PREFIX = "/v1beta1/projects/{project}/locations/{location}"
 """The path of what lies in a project starts so."""

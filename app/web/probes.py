@@ -3,7 +3,7 @@
 from fastapi import FastAPI
 from starlette.middleware import Middleware
 
-from app.resources import Resources
+from app.adapters.resources import Resources
 from app.web import errors, health
 from app.web.auth import METRICS_PATH
 from app.web.metrics import GaugeRefresh, get_metrics

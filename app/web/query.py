@@ -9,8 +9,8 @@ from fastapi.routing import APIRoute
 from pydantic.alias_generators import to_camel
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.core.errors import FieldViolation, InvalidArgument, Reason
-from app.wire.violations import MAX_VIOLATIONS
+from app.kernel.errors import FieldViolation, InvalidArgument, Reason
+from app.kernel.wire.violations import MAX_VIOLATIONS
 
 _STANDARD = frozenset({"alt", "$alt", "key", "prettyPrint", "$prettyPrint", "$.xgafv", "quotaUser"})
 """What generated clients of the API may add to any request; without effect here."""

@@ -4,7 +4,7 @@ from typing import Generic, Protocol, TypeVar
 
 from starlette.types import Scope
 
-from app.core.errors import Reason, Unavailable
+from app.kernel.errors import Reason, Unavailable
 
 RESERVED = "reserved"
 """In the state of a request: it came on a connection of the reserve."""

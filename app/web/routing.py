@@ -14,7 +14,7 @@ from starlette.responses import StreamingResponse
 from starlette.types import Receive, Scope, Send
 from typing_extensions import override
 
-from app.core.failures import describe
+from app.kernel.failures import describe
 from app.web.admission import admitted
 from app.web.body import LONG_BYTES, let_go
 from app.web.demands import DEMANDS, Demand

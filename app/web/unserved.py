@@ -2,7 +2,7 @@
 
 from typing import NoReturn
 
-from app.core.errors import Reason, Unimplemented
+from app.kernel.errors import Reason, Unimplemented
 from app.web.paths import ENGINE
 from app.web.routing import Router
 

@@ -25,8 +25,8 @@ from urllib.parse import quote
 import httpx
 from pydantic import SecretStr
 
-from app.llm.embed_minilm import MiniLmEmbedder
-from app.settings import EmbedderChoice, Settings
+from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder
+from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.api.load import COUNTED, Asked, Loader, loader
 from benchmarks.api.server import server
 from benchmarks.processes import cpu_of

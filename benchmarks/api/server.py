@@ -14,11 +14,11 @@ from psycopg_pool import AsyncConnectionPool
 from starlette.requests import Request
 from starlette.responses import JSONResponse
 
-import app.serving
-from app.logs import configure_logs
-from app.main import create_app
-from app.resources import Resources
-from app.settings import Settings
+import app.process.serving
+from app.adapters.logs import configure_logs
+from app.adapters.resources import Resources
+from app.process.main import create_app
+from app.settings.settings import Settings
 from benchmarks.api.statements import Recorded, recording, send
 
 _CONNECTIONS = 10
@@ -64,10 +64,10 @@ def _with_routes(resources: Resources) -> FastAPI:
 
 def _run(pipe: Pipe, settings: Settings) -> None:
     async def serve() -> None:
-        app.serving.create_app = _with_routes  # type: ignore[attr-defined]  # in its place
+        app.process.serving.create_app = _with_routes  # type: ignore[attr-defined]  # in its place
         async with (
-            app.serving.opened(settings) as process,
-            app.serving.serving(settings, process.resources) as listening,
+            app.process.serving.opened(settings) as process,
+            app.process.serving.serving(settings, process.resources) as listening,
         ):
             await process.resources.embedder.warm()
             pipe.send((listening.port, os.getpid()))
@@ -76,7 +76,7 @@ def _run(pipe: Pipe, settings: Settings) -> None:
     # Lines are made as a server makes them, and read by nobody.
     with Path(os.devnull).open("w") as nowhere, redirect_stderr(nowhere):
         configure_logs(settings)
-        app.serving.run(serve)
+        app.process.serving.run(serve)
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from psycopg import AsyncRawCursor
 from psycopg.types.json import Jsonb
 from psycopg_pool import AsyncConnectionPool
 
-from app.core.guard import open_transaction
+from app.kernel.guard import open_transaction
 
 _ID = re.compile(r"\d{18}")
 _fresh = itertools.count(10**17)

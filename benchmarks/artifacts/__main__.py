@@ -11,7 +11,7 @@ of the largest one, and for how long it ever keeps others waiting.
 
 import argparse
 
-from app.serving import run
+from app.process.serving import run
 from benchmarks.artifacts import queries, transfers
 from benchmarks.artifacts.reader import reader_server
 from benchmarks.surroundings import data_folder, unread_logs

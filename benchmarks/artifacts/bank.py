@@ -11,8 +11,8 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from app.main import create_app
-from app.resources import Resources
+from app.adapters.resources import Resources
+from app.process.main import create_app
 from benchmarks.surroundings import pages_read
 from tests.support.asgi import Sent, call
 

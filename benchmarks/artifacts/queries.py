@@ -9,10 +9,10 @@ from statistics import median
 
 import numpy as np
 
-from app.serving import opened
-from app.settings import EmbedderChoice, Settings
-from app.task_settings import ReaderModel
-from app.wire.memory_policy import BUILTIN
+from app.kernel.wire.memory_policy import BUILTIN
+from app.process.serving import opened
+from app.settings.settings import EmbedderChoice, Settings
+from app.settings.task_settings import ReaderModel
 from benchmarks.artifacts.bank import FACT, KEY, RARE, Bank, Json, Texts
 from benchmarks.artifacts.reader import ANSWER
 

@@ -19,12 +19,12 @@ from typing import Any
 from fastapi import FastAPI
 from typing_extensions import override
 
-from app.core.audit import Audited, Auditor
-from app.core.errors import ServiceError
-from app.llm.scripted import ScriptedEmbedder
-from app.main import create_app
-from app.serving import opened, run
-from app.settings import EmbedderChoice, Settings
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.kernel.audit import Audited, Auditor
+from app.kernel.errors import ServiceError
+from app.process.main import create_app
+from app.process.serving import opened, run
+from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.processes import connections_seconds
 from benchmarks.surroundings import data_folder, unread_logs
 from tests.support.asgi import Sent, call

@@ -14,7 +14,7 @@ from time import perf_counter
 
 import httpx
 
-from app.serving import run
+from app.process.serving import run
 from benchmarks.authentication.client import Connection
 from benchmarks.authentication.cpu import measure_cpu
 from benchmarks.authentication.flood import KINDS, PER_SECOND, Flooder, flooder

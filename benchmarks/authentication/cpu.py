@@ -12,14 +12,14 @@ from fastapi import FastAPI
 from starlette.middleware import Middleware
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from app.access.schemas import CreateKeyRequest
-from app.access.service import KeyService
-from app.core.auth import Caller
-from app.core.permissions import Permission
-from app.main import create_app
-from app.resources import Resources
-from app.serving import opened
-from app.settings import EmbedderChoice, Settings
+from app.adapters.resources import Resources
+from app.kernel.auth import Caller
+from app.kernel.permissions import Permission
+from app.platform.access.schemas import CreateKeyRequest
+from app.platform.access.services.access import KeyService
+from app.process.main import create_app
+from app.process.serving import opened
+from app.settings.settings import EmbedderChoice, Settings
 from app.web.auth import Authentication
 from tests.support.asgi import Sent, call
 from tests.support.tokens import claims, publish, sign, token_settings

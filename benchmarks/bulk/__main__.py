@@ -21,13 +21,13 @@ from psycopg import sql
 from starlette.types import Message
 from typing_extensions import override
 
-from app.bulk.schemas import MAX_BATCH
-from app.llm.embedders import Embedders
-from app.llm.ports import Vectors
-from app.llm.scripted import ScriptedEmbedder
-from app.main import create_app
-from app.serving import opened, run
-from app.settings import EmbedderChoice, Settings
+from app.adapters.llm.embedders import Embedders
+from app.adapters.llm.ports import Vectors
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.memory.bulk.schemas import MAX_BATCH
+from app.process.main import create_app
+from app.process.serving import opened, run
+from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.processes import connections_seconds
 from benchmarks.surroundings import data_folder, unread_logs
 

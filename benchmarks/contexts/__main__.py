@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from app.llm.models import TextModels
-from app.llm.scripted import Asked, ScriptedEmbedder, ScriptedTextModel
-from app.serving import opened, run
-from app.settings import EmbedderChoice, Settings
+from app.adapters.llm.models import TextModels
+from app.adapters.llm.scripted import Asked, ScriptedEmbedder, ScriptedTextModel
+from app.process.serving import opened, run
+from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.contexts.bank import KEY, Bank
 from benchmarks.surroundings import data_folder, unread_logs
 

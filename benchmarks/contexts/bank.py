@@ -9,10 +9,10 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from app.main import create_app
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.worker import make_runner
+from app.adapters.resources import Resources
+from app.platform.operations.services.runner import Runner
+from app.process.main import create_app
+from app.process.worker import make_runner
 from benchmarks.surroundings import pages_read
 from tests.support.asgi import Sent, call
 

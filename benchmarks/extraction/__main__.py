@@ -15,9 +15,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from app.rules import extraction
-from app.rules.facts import Turn
-from app.rules.scoring import score
+from app.language import extraction
+from app.language.facts import Turn
+from app.language.scoring import score
 
 SHARES = (0.4, 0.7)
 _ID = re.compile(r"D:?\s*(\d+):0*(\d+)")

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import combinations
 
-from app.rules.text import content, key
+from app.language.text import content, key
 from benchmarks.hygiene.cases import Case
 
 _FOUND = 0.7

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from app.rules.text import undated
+from app.language.text import undated
 from benchmarks.hygiene.cases import Case
 from tests.support.scripted import SecondPrompt, verdict, verdicts
 

@@ -11,8 +11,8 @@ from pathlib import Path
 _TEXTS = 300
 _PARTS = {
     "FastAPI, SQLAlchemy, psycopg": ["fastapi", "sqlalchemy.ext.asyncio", "psycopg"],
-    "the service": ["app.serving"],
-    "imports of MiniLM": ["onnx", "app.llm.onnx_session", "tokenizers"],
+    "the service": ["app.process.serving"],
+    "imports of MiniLM": ["onnx", "app.adapters.llm.onnx_session", "tokenizers"],
 }
 
 
@@ -25,8 +25,8 @@ def _memory() -> tuple[float, float]:
 
 def _embed() -> None:
     # Imported as late as the service does.
-    from app.llm.embed_minilm import weights_folder  # noqa: PLC0415 - as above
-    from app.llm.minilm_model import MiniLmModel  # noqa: PLC0415 - as above
+    from app.adapters.llm.minilm_model import MiniLmModel  # noqa: PLC0415 - as above
+    from app.adapters.llm.providers.embed_minilm import weights_folder  # noqa: PLC0415 - as above
 
     model = MiniLmModel(weights_folder())
     _say("MiniLM, loaded")

@@ -8,11 +8,11 @@ from typing import Any
 
 import httpx
 
-from app.main import create_app
-from app.operations.runner import Runner
-from app.serving import opened
-from app.settings import Settings
-from app.worker import make_runner
+from app.platform.operations.services.runner import Runner
+from app.process.main import create_app
+from app.process.serving import opened
+from app.process.worker import make_runner
+from app.settings.settings import Settings
 from benchmarks.model_output.cases import Case, Step
 
 Json = dict[str, Any]

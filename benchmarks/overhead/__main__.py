@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
 
-from app.generation.schemas import MAX_DIRECT_MEMORIES
-from app.rules.relations import read
-from app.serving import run
+from app.language.relations import read
+from app.memory.generation.schemas import MAX_DIRECT_MEMORIES
+from app.process.serving import run
 from benchmarks.overhead.bank import Bank, Json, open_bank
 from benchmarks.overhead.talk import known, said
 from benchmarks.overhead.timeline import Spent

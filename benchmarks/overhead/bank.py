@@ -9,22 +9,22 @@ from typing import Any
 
 from fastapi import FastAPI
 
-from app.core.names import EngineName
-from app.engines import repository as engines
-from app.generation.service import GENERATE
-from app.llm.models import TextModels
-from app.main import create_app
-from app.memories import ledger
-from app.memories.changes import Creation
-from app.memories.schemas import DEFAULT_MEMORY_TYPE, RevisionFields
-from app.memories.service import MemoryService
-from app.memories.vectors import Vector
-from app.operations.runner import Job, Runner
-from app.operations.schemas import type_url
-from app.resources import Resources
-from app.serving import opened
-from app.settings import EmbedderChoice, Settings
-from app.worker import make_runner
+from app.adapters.llm.models import TextModels
+from app.adapters.resources import Resources
+from app.kernel.names import EngineName
+from app.memory.generation.services.generation import GENERATE
+from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, RevisionFields
+from app.memory.memories.services.memories import MemoryService
+from app.memory.memories.store import ledger
+from app.memory.memories.store.changes import Creation
+from app.memory.memories.store.vectors import Vector
+from app.platform.engines.store import repository as engines
+from app.platform.operations.schemas import type_url
+from app.platform.operations.services.runner import Job, Runner
+from app.process.main import create_app
+from app.process.serving import opened
+from app.process.worker import make_runner
+from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.overhead.model import SparedModel
 from benchmarks.overhead.timeline import SparedEmbedder, Spent, TimedDatabase, Timeline
 from tests.support.asgi import Sent, call

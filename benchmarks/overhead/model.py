@@ -5,8 +5,8 @@ from collections.abc import Iterator
 
 from typing_extensions import override
 
-from app.llm.ports import Attachment, Meter, OutputT, Prompt, TextModel
-from app.llm.scripted import Asked, Reply, ScriptedTextModel
+from app.adapters.llm.ports import Attachment, Meter, OutputT, Prompt, TextModel
+from app.adapters.llm.scripted import Asked, Reply, ScriptedTextModel
 from benchmarks.overhead.timeline import Timeline
 from tests.support.scripted import SecondPrompt, verdict, verdicts
 

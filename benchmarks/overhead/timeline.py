@@ -9,9 +9,9 @@ from time import process_time
 
 from typing_extensions import override
 
-from app.db.session import Database, Session
-from app.llm.managed import ManagedEmbedder
-from app.llm.ports import Vectors
+from app.adapters.db.session import Database, Session
+from app.adapters.llm.managed import ManagedEmbedder
+from app.adapters.llm.ports import Vectors
 
 _FIRST = "before the first"
 

@@ -14,9 +14,9 @@ from typing import IO, Any
 import psycopg
 from sqlalchemy import make_url
 
-from app.db import migrate
-from app.postgres.embedded import EmbeddedPostgres
-from app.settings import EmbedderChoice, Settings
+from app.adapters.db import migrate
+from app.adapters.postgres.embedded import EmbeddedPostgres
+from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.peers.cpu import PostgresCpu, spent_by
 from benchmarks.peers.ours import KEY
 from benchmarks.peers.texts import TOP_K

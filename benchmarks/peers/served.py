@@ -12,12 +12,12 @@ from dataclasses import replace
 import numpy as np
 from typing_extensions import override
 
-from app.llm.managed import ManagedEmbedder
-from app.llm.ports import Vectors
-from app.logs import configure_logs
-from app.serving import opened, run, serving
-from app.settings import Settings
-from app.worker import working
+from app.adapters.llm.managed import ManagedEmbedder
+from app.adapters.llm.ports import Vectors
+from app.adapters.logs import configure_logs
+from app.process.serving import opened, run, serving
+from app.process.worker import working
+from app.settings.settings import Settings
 from benchmarks.peers.texts import DIMENSIONS, vector_of
 
 

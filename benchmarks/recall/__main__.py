@@ -23,7 +23,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from app.retrieval.ranking import SIGNALS, WEIGHTS, Weights, rank
+from app.memory.retrieval.logic.ranking import SIGNALS, WEIGHTS, Weights, rank
 from benchmarks.recall import corpora, sources
 from benchmarks.recall.bank import Scope, scopes
 from benchmarks.recall.corpora import Corpus

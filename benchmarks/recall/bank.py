@@ -8,12 +8,12 @@ from functools import cached_property
 
 import numpy as np
 
-from app.llm.ports import Vectors
-from app.memories.traits import traits_of
-from app.retrieval.asking import Asked, read
-from app.retrieval.candidates import BY_DISTANCE, BY_WORDS, POOL
-from app.retrieval.ranking import Candidate, Neighbour, Statistics
-from app.rules.bm25 import Bm25
+from app.adapters.llm.ports import Vectors
+from app.language.bm25 import Bm25
+from app.memory.memories.logic.traits import traits_of
+from app.memory.retrieval.logic.asking import Asked, read
+from app.memory.retrieval.logic.ranking import Candidate, Neighbour, Statistics
+from app.memory.retrieval.store.candidates import BY_DISTANCE, BY_WORDS, POOL
 from benchmarks.recall.sources import Lexemes
 
 _WORD = re.compile(r"\w+")

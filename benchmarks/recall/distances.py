@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
-from app.retrieval.ranking import Ranked, rank
+from app.memory.retrieval.logic.ranking import Ranked, rank
 from benchmarks.recall.bank import Bank, Scope
 
 

@@ -12,10 +12,10 @@ from types import ModuleType
 import numpy as np
 import psycopg
 
-from app.llm.factory import open_embedder
-from app.llm.ports import Vectors
-from app.postgres.embedded import EmbeddedPostgres
-from app.settings import Settings
+from app.adapters.llm.factory import open_embedder
+from app.adapters.llm.ports import Vectors
+from app.adapters.postgres.embedded import EmbeddedPostgres
+from app.settings.settings import Settings
 
 # As the column `terms` of memories has them.
 _LEXEMES = """

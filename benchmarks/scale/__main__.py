@@ -19,14 +19,14 @@ import psycopg
 from psycopg import sql
 from sqlalchemy import true
 
-from app.db import migrate
-from app.memories.schemas import DEFAULT_MEMORY_TYPE, scope_hash
-from app.postgres.embedded import EmbeddedPostgres
-from app.retrieval.jobs import IndexSweep
-from app.retrieval.lookups import ScopeIndexes
-from app.retrieval.nearest import EF_SEARCH, ScopeIndex, ScopeQuery, find_nearest
-from app.serving import run
-from app.settings import EmbedderChoice, Ranking, Settings
+from app.adapters.db import migrate
+from app.adapters.postgres.embedded import EmbeddedPostgres
+from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, scope_hash
+from app.memory.retrieval.jobs import IndexSweep
+from app.memory.retrieval.services.lookups import ScopeIndexes
+from app.memory.retrieval.store.nearest import EF_SEARCH, ScopeIndex, ScopeQuery, find_nearest
+from app.process.serving import run
+from app.settings.settings import EmbedderChoice, Ranking, Settings
 from benchmarks.scale.bank import LARGE, Bank, fill, sizes
 from benchmarks.scale.served import Served, serving
 from benchmarks.scale.words import Floats, SubspaceEmbedder, vectors

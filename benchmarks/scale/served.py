@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from fastapi import FastAPI
 
-from app.access.service import AccessService
-from app.main import create_app
-from app.resources import Resources, open_resources
-from app.settings import Ranking, Settings
+from app.adapters.resources import Resources, open_resources
+from app.platform.access.services.access import AccessService
+from app.process.main import create_app
+from app.settings.settings import Ranking, Settings
 from benchmarks.scale.bank import ENGINES, Bank
 from benchmarks.scale.words import DIMENSIONS, SubspaceEmbedder, facts, queries
 from benchmarks.surroundings import pages_read

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from app.serving import run
+from app.process.serving import run
 from benchmarks.hygiene.bank import Bank, open_bank
 from benchmarks.surroundings import data_folder, unread_logs
 

@@ -15,10 +15,10 @@ from pathlib import Path
 
 import structlog
 
-from app.access.tokens import TokenService
-from app.core.clock import SystemClock
-from app.core.errors import Unauthenticated
-from app.settings import Settings
+from app.kernel.clock import SystemClock
+from app.kernel.errors import Unauthenticated
+from app.platform.access.services.tokens import TokenService
+from app.settings.settings import Settings
 from tests.support.tokens import claims, publish, sign, token_settings
 
 _COUNT = 2_000

@@ -18,10 +18,10 @@ import psycopg
 from fastapi import FastAPI
 from psycopg import sql
 
-from app.llm.scripted import ScriptedEmbedder
-from app.main import create_app
-from app.serving import opened, run
-from app.settings import EmbedderChoice, Settings
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.process.main import create_app
+from app.process.serving import opened, run
+from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.processes import connections_seconds
 from benchmarks.surroundings import data_folder, unread_logs
 from tests.support.asgi import Sent, call

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 from fastapi import FastAPI
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.operations.runner import Runner
-from app.resources import Resources
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
 from tests.access.clients import Inside
 from tests.access.routes import EXPORTS
 from tests.access.service import TOKEN_KEY, Service

@@ -8,8 +8,8 @@ from typing import Any
 
 from sqlalchemy import text
 
-from app.db.session import Database
-from app.metadata import metadata
+from app.adapters.db.session import Database
+from app.process.metadata import metadata
 
 Row = tuple[str, dict[str, Any]]
 """The table, and the values by column."""

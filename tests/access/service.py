@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 import httpx
 from typing_extensions import override
 
-from app.db.session import Database
+from app.adapters.db.session import Database
 from tests.access.clients import Client
 from tests.support.asgi import JSON, Sent
 from tests.support.keys import make_key

@@ -5,8 +5,8 @@ import logging
 import pytest
 from structlog.testing import capture_logs
 
-from app.llm.ports import Usage
-from app.settings import Settings
+from app.adapters.llm.ports import Usage
+from app.settings.settings import Settings
 from tests.access.canaries import Canaries, found_in
 from tests.access.hunt import Attacker, Hunt, attackers
 from tests.access.names import ENGINE, IDLE, event, with_memory, with_session

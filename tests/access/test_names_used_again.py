@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import pytest
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
 from tests.access.names import ENGINE, Names, event, last_part
 from tests.access.service import Asked, Json, Service
 from tests.support.errors import refusal

@@ -4,9 +4,9 @@ import pytest
 from fastapi import FastAPI
 from starlette.routing import Mount
 
-from app.main import create_app
-from app.serving import offline_resources
-from app.settings import Settings
+from app.process.main import create_app
+from app.process.serving import offline_resources
+from app.settings.settings import Settings
 from tests.access.routes import PUBLIC, ROUTES
 from tests.access.service import Asked, Service, bearer
 from tests.access.sweep import Sweep

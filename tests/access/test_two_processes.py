@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 from sqlalchemy import text
 
-from app.core.clock import SystemClock
-from app.core.errors import Reason
-from app.db import migrate
-from app.db.engine import open_engine
-from app.db.session import Database
-from app.postgres.embedded import EmbeddedPostgres
-from app.settings import Settings
+from app.adapters.db import migrate
+from app.adapters.db.engine import open_engine
+from app.adapters.db.session import Database
+from app.adapters.postgres.embedded import EmbeddedPostgres
+from app.kernel.clock import SystemClock
+from app.kernel.errors import Reason
+from app.settings.settings import Settings
 from tests.access.canaries import Canaries, found_in
 from tests.access.clients import Remote
 from tests.access.hunt import Hunt, attackers
@@ -105,7 +105,7 @@ def _worker(folder: Path, url: str) -> Iterator[None]:
         # What a sweep changes would be taken for a stranger's doing.
         "MEMORY_BANK_SWEEP_INTERVAL_SECONDS": "86400",
     }
-    command = [sys.executable, "-m", "app.cli", "worker"]
+    command = [sys.executable, "-m", "app.process.cli", "worker"]
     with (folder / "worker").open("wb") as errors:
         process = subprocess.Popen(command, env=variables, stderr=errors)
         try:

@@ -1,6 +1,6 @@
 import httpx
 
-from app.operations.runner import Runner
+from app.platform.operations.services.runner import Runner
 from tests.support.operations import create_memory, generate, path_of
 
 

@@ -14,9 +14,17 @@ from typing import Any
 
 from sqlglot import exp
 
-import app.metadata  # noqa: F401 - so that every table is there
-from app.core.auth import Conditions
-from app.db.bindings import Binding, ByKeys, ByParent, ByScope, ByScopes, conditioned_rows, table_of
+import app.process.metadata  # noqa: F401 - so that every table is there
+from app.adapters.db.bindings import (
+    Binding,
+    ByKeys,
+    ByParent,
+    ByScope,
+    ByScopes,
+    conditioned_rows,
+    table_of,
+)
+from app.kernel.auth import Conditions
 from tests.architecture.trees import (
     bare,
     conjuncts,

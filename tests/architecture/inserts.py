@@ -9,8 +9,8 @@ from typing import Any
 
 from sqlglot import exp
 
-from app.core.auth import Conditions, Scopes, all_meet
-from app.db.bindings import ByKeys, ByParent, ByScope, ByScopes
+from app.adapters.db.bindings import ByKeys, ByParent, ByScope, ByScopes
+from app.kernel.auth import Conditions, Scopes, all_meet
 from tests.architecture.conditions import BINDINGS
 from tests.architecture.trees import bare, given_list, parameter, parse
 

@@ -19,8 +19,8 @@ import pytest
 from psycopg import sql
 from psycopg.types.json import Jsonb
 
-from app.core.auth import Conditions
-from app.core.guard import open_transaction
+from app.kernel.auth import Conditions
+from app.kernel.guard import open_transaction
 from tests.architecture.inserts import strays
 
 _ROOT = Path(__file__).parents[2]
@@ -36,8 +36,8 @@ _LAST = (
     Path(__file__).with_name("test_statements.py"),
     Path(__file__).with_name("test_conditions.py"),
 )
-_MESSENGERS = {"app.db.bulk", "app.db.direct"}
-_PASSES_ON = {"app.db.session.Database.run"}
+_MESSENGERS = {"app.adapters.db.bulk", "app.adapters.db.direct"}
+_PASSES_ON = {"app.adapters.db.session.Database.run"}
 _INSERTS = re.compile(r"\binsert\s+into\b", re.IGNORECASE)
 
 

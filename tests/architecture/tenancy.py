@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from app.metadata import metadata
+from app.process.metadata import metadata
 from tests.architecture.trees import bare, conjuncts, parse, parts, selects_nothing
 
 COLUMN = "engine_id"

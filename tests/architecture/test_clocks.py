@@ -12,25 +12,29 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef
 ASKING = {"database_time", "database_now", "clock_timestamp", "statement_timestamp"}
 """What gives the time of the database."""
 FOLLOWING = {
-    "app.access.service._expiry": "keys that are made to expire must do so later",
-    "app.audit.repository.until": "the events that an export shows",
-    "app.contexts.service.begins_by": "whether a context waits for a summary",
-    "app.ingestion.repository.list_due": "events whose turn has come again",
-    "app.ingestion.service._is_settled": "whether a waiting operation is put off again",
-    "app.key_admin._state": "the table of keys that a person reads",
-    "app.memories.policy.end": "memories that are written must end later",
-    "app.operations.claims.queue_at": "the metrics of the queue",
-    "app.operations.repository.wake_if_due": "whether the workers are woken",
-    "app.sessions.service._expiry": "sessions that are made must end later",
-    "app.tasks.places.uncount": "two ends with each other",
-    "app.undo.plan._restored": "what an undo would bring back",
+    "app.platform.access.services.access._expiry": "keys that are made to expire must do so later",
+    "app.platform.audit.store.repository.until": "the events that an export shows",
+    "app.conversation.contexts.services.contexts.begins_by": "whether a context waits",
+    "app.memory.ingestion.store.repository.list_due": "events whose turn has come again",
+    "app.memory.ingestion.services.ingestion._is_settled": "whether an operation is put off",
+    "app.process.key_admin._state": "the table of keys that a person reads",
+    "app.memory.memories.logic.policy.end": "memories that are written must end later",
+    "app.platform.operations.store.claims.queue_at": "the metrics of the queue",
+    "app.platform.operations.store.repository.wake_if_due": "whether the workers are woken",
+    "app.platform.sessions.services.sessions._expiry": "sessions that are made must end later",
+    "app.artifacts.tasks.services.places.uncount": "two ends with each other",
+    "app.memory.undo.logic.plan._restored": "what an undo would bring back",
 }
 """Where an end is compared with the process's clock, which only follows the database, and why."""
 TOLD = {
-    "app.operations.repeats._remember": "until when what it inserts is kept",
+    "app.platform.operations.store.repeats._remember": "until when what it inserts is kept",
 }
 """What deletes and is told a moment all the same, and for what else."""
-SWEEPING = ("app.tasks.removals", "app.tasks.sweeps", "app.retention.repository")
+SWEEPING = (
+    "app.artifacts.tasks.services.removals",
+    "app.artifacts.tasks.services.sweeps",
+    "app.memory.retention.store.repository",
+)
 """What removes and has no use for another clock than the database's."""
 
 

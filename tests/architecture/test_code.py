@@ -11,19 +11,19 @@ MAX_FILE_LINES = 400
 MAX_FUNCTION_LINES = 50
 
 COMMITS = {
-    "app.db.session": "the one place",
-    "app.db.migrate": "migrations run on a connection of their own, outside the service's pool",
+    "app.adapters.db.session": "the one place",
+    "app.adapters.db.migrate": "migrations run on a connection of their own",
 }
 ENVIRONMENT = {
-    "app.settings": "the one reader of values",
-    "app.environment": "the names of variables, to find misspelt ones",
+    "app.settings.settings": "the one reader of values",
+    "app.settings.environment": "the names of variables, to find misspelt ones",
 }
 DERIVED = {"MemoryRow", "MemoryVectorRow", "RevisionRow", "RevisionLabelRow"}
-REPOSITORIES = ("app.memories.repository", "app.memories.erasure")
+REPOSITORIES = ("app.memory.memories.store.repository", "app.memory.memories.store.erasure")
 WRITING = {"insert", "insert_rows", "insert_free", "upsert", "update", "delete"}
 WRITERS = {
     **dict.fromkeys(REPOSITORIES, "called by the ledger alone"),
-    "app.retention.repository": "the sweep that removes revisions past their time",
+    "app.memory.retention.store.repository": "the sweep that removes revisions past their time",
 }
 
 
@@ -114,8 +114,8 @@ def writing_functions(repository: str) -> set[str]:
 
 
 def test_the_writing_functions_are_found() -> None:
-    assert writing_functions("app.memories.erasure") >= {"erase", "blank_quotes"}
-    found = writing_functions("app.memories.repository")
+    assert writing_functions("app.memory.memories.store.erasure") >= {"erase", "blank_quotes"}
+    found = writing_functions("app.memory.memories.store.repository")
     assert {"update_memories", "mark_deleted", "put_vectors", "append_revisions"} <= found
     assert not {"get", "find", "list_page", "exists_any", "find_revision"} & found
 
@@ -125,6 +125,6 @@ def test_only_the_ledger_writes_memories(repository: str) -> None:
     writing = writing_functions(repository)
     using = {code.name: code.uses_of(repository) & writing for code in modules()}
     # What comes after the memories writes nothing but their vectors.
-    later = using.pop("app.memories.vectors")
+    later = using.pop("app.memory.memories.store.vectors")
     assert later <= {"put_vectors", "remove_vectors", "put_off", "end_wait"}
-    assert {name for name, used in using.items() if used} == {"app.memories.ledger"}
+    assert {name for name, used in using.items() if used} == {"app.memory.memories.store.ledger"}

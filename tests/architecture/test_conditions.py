@@ -26,26 +26,26 @@ from tests.architecture.tenancy import TENANT_TABLES
 from tests.architecture.trees import is_judged
 
 UNREACHED = {
-    "app.memories.hot.insert": "is for callers who see all; see `Database.audit`",
-    "app.retrieval.hot.find_candidates": "is for callers who see all; see `Database.sees_all`",
-    "app.retrieval.hot.find_if_small": "is for callers who see all",
-    "app.retrieval.hot.find_nearest": "is for callers who see all",
-    "app.retrieval.hot._stored": "is for callers who see all",
-    "app.ingestion.repository.exists_pending": "deletes an engine",
-    "app.memories.repository.exists_any": "deletes an engine",
-    "app.operations.repository.fail_waiting": "deletes an engine",
-    "app.sessions.repository.exists_any": "deletes an engine",
-    "app.tasks.repository.exists_any": "deletes an engine",
+    "app.memory.memories.store.hot.insert": "is for callers who see all; see `Database.audit`",
+    "app.memory.retrieval.store.hot.find_candidates": "is for callers who see all",
+    "app.memory.retrieval.store.hot.find_if_small": "is for callers who see all",
+    "app.memory.retrieval.store.hot.find_nearest": "is for callers who see all",
+    "app.memory.retrieval.store.hot._stored": "is for callers who see all",
+    "app.memory.ingestion.store.repository.exists_pending": "deletes an engine",
+    "app.memory.memories.store.repository.exists_any": "deletes an engine",
+    "app.platform.operations.store.repository.fail_waiting": "deletes an engine",
+    "app.platform.sessions.store.repository.exists_any": "deletes an engine",
+    "app.artifacts.tasks.store.repository.exists_any": "deletes an engine",
 }
 """What no caller can reach who is bound to scopes, and why."""
 WHOLE_ENGINE = {
-    "app.operations.claims.check_queue": "counts what waits, and tells only that it is too much",
+    "app.platform.operations.store.claims.check_queue": "says only that too much waits",
 }
 """What looks at the whole engine for any caller, and why: it answers nothing of what it sees."""
 BY_DIGEST = {
-    "app.retrieval.candidates.find_candidates",
-    "app.retrieval.nearest.find_nearest",
-    "app.retrieval.nearest.find_nearest_to_each",
+    "app.memory.retrieval.store.candidates.find_candidates",
+    "app.memory.retrieval.store.nearest.find_nearest",
+    "app.memory.retrieval.store.nearest.find_nearest_to_each",
 }
 """What finds vectors by the digest of one scope, and keeps those of the memories that it finds.
 

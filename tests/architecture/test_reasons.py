@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from app.core.errors import Reason
+from app.kernel.errors import Reason
 from tests.architecture.code import ROOT, modules
 
 _ELSEWHERE = [

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from app.settings import Settings
+from app.settings.settings import Settings
 from tests.architecture.code import modules
 
 UNITS = {"seconds", "bytes", "chars", "rows"}

@@ -10,19 +10,31 @@ from collections.abc import Iterator
 from tests.architecture.code import Module, modules
 
 SHIELDED = {
-    ("app.access.jwks", "current"): "a reading that has ended is replaced; and it does not loop",
-    ("app.access.jwks", "search"): "the same",
-    ("app.access.lookups", "_look_up"): "what is in `_asked` has no answer yet; and rounds count",
-    ("app.access.uses", "settle"): "it does not loop",
-    ("app.core.shared", "result"): "a task that has ended is replaced",
-    ("app.postgres.embedded", "embedded_postgres"): "made here, and awaited once",
-    ("app.tasks.uploads", "_begun"): "made here, and awaited once",
+    (
+        "app.platform.access.services.jwks",
+        "current",
+    ): "a reading that has ended is replaced; and it does not loop",
+    ("app.platform.access.services.jwks", "search"): "the same",
+    (
+        "app.platform.access.services.lookups",
+        "_look_up",
+    ): "what is in `_asked` has no answer yet; and rounds count",
+    ("app.platform.access.services.uses", "settle"): "it does not loop",
+    ("app.adapters.shared", "result"): "a task that has ended is replaced",
+    ("app.adapters.postgres.embedded", "embedded_postgres"): "made here, and awaited once",
+    ("app.artifacts.tasks.services.uploads", "_begun"): "made here, and awaited once",
 }
 LOOPS = {
-    ("app.limits.rates", "take"): "`asyncio.wait` takes a turn in any case, and a rate is refused"
+    (
+        "app.platform.limits.services.rates",
+        "take",
+    ): "`asyncio.wait` takes a turn in any case, and a rate is refused"
     " where the bucket has not been looked at anew",
-    ("app.operations.service", "wait"): "the event, once set, ends the loop",
-    ("app.operations.runner", "run_pending"): "the task is made for what was claimed just now",
+    ("app.platform.operations.services.operations", "wait"): "the event, once set, ends the loop",
+    (
+        "app.platform.operations.services.runner",
+        "run_pending",
+    ): "the task is made for what was claimed just now",
 }
 _WAITS = {"shield", "wait", "wait_for", "gather"}
 

@@ -11,8 +11,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.operations.runner import Runner
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
 from tests.support.recorded import PARENT, Recorded, Replay, recorded
 
 REQUESTS = recorded()

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from typer.main import get_command
 
-from app.cli import app
+from app.process.cli import app
 from tests.support.roles_table import roles_table
 from tests.support.settings_table import settings_table
 
@@ -35,7 +35,7 @@ def test_the_first_screen_has_the_two_commands() -> None:
 
 
 def test_the_sample_of_the_demo_is_what_the_demo_prints() -> None:
-    command = [sys.executable, "-m", "app.cli", "demo"]
+    command = [sys.executable, "-m", "app.process.cli", "demo"]
     done = subprocess.run(command, capture_output=True, text=True, check=True, timeout=120)
     assert done.stdout.strip() in README
 

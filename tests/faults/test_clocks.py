@@ -13,22 +13,22 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from app.access.service import AccessService
-from app.core.clock import Clock, SystemClock
-from app.db.clock import database_now
-from app.db.session import Database
-from app.engines.service import EngineService
-from app.ingestion.tables import StreamEventRow, StreamRow
-from app.llm.scripted import ScriptedEmbedder
-from app.main import create_app
-from app.memories.tables import MemoryRow, RevisionRow
-from app.operations.tables import RequestIdRow
-from app.resources import Resources
-from app.retention.service import RetentionService
-from app.serving import opened, serving
-from app.sessions.tables import SessionEventRow, SessionRow
-from app.settings import Settings
-from app.tasks.tables import ArtifactRow, NamespaceRow
+from app.adapters.db.clock import database_now
+from app.adapters.db.session import Database
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.resources import Resources
+from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
+from app.kernel.clock import Clock, SystemClock
+from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
+from app.memory.memories.store.tables import MemoryRow, RevisionRow
+from app.memory.retention.service import RetentionService
+from app.platform.access.services.access import AccessService
+from app.platform.engines.services.engines import EngineService
+from app.platform.operations.store.tables import RequestIdRow
+from app.platform.sessions.store.tables import SessionEventRow, SessionRow
+from app.process.main import create_app
+from app.process.serving import opened, serving
+from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import Json, count, ok
 from tests.support.clocks import ShiftedClock

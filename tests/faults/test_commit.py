@@ -7,10 +7,10 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.metadata import metadata
-from app.operations.runner import Runner
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
+from app.process.metadata import metadata
 from tests.support.faults import RAISE, trigger
 from tests.support.operations import USER, create_memory, path_of
 

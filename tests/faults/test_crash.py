@@ -13,7 +13,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.postgres.files import open_private, try_lock
+from app.adapters.postgres.files import open_private, try_lock
 from tests.support import live
 from tests.support.live import LiveServer
 from tests.support.traffic import Acknowledged, Traffic, open_client, read_all
@@ -182,7 +182,7 @@ def test_a_signal_to_the_whole_group_leaves_no_process(
     """As a terminal does it: Ctrl-C reaches the database and the worker as well as the service."""
     port = live.free_port()
     command = ["env", f"MEMORY_BANK_ADMIN_KEY={live.KEY}", "MEMORY_BANK_EMBEDDER=hash"]
-    command += [sys.executable, "-m", "app.cli", "serve"]
+    command += [sys.executable, "-m", "app.process.cli", "serve"]
     command += ["--port", str(port), "--data-dir", str(data_dir)]
     silent = subprocess.DEVNULL
     process = subprocess.Popen(command, start_new_session=True, stdout=silent, stderr=silent)

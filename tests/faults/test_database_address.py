@@ -15,12 +15,12 @@ import pytest
 from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy import make_url, text
 
-from app.db import migrate
-from app.db.engine import open_engine
-from app.db.listen import listen
-from app.db.migrate import SchemaError
-from app.db.session import Database
-from app.settings import Settings
+from app.adapters.db import migrate
+from app.adapters.db.engine import open_engine
+from app.adapters.db.listen import listen
+from app.adapters.db.migrate import SchemaError
+from app.adapters.db.session import Database
+from app.settings.settings import Settings
 from tests.schema.conftest import database_beside
 from tests.support.commands import sentence
 from tests.support.live import KEY, free_port, live_server

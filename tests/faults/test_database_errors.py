@@ -12,12 +12,12 @@ from prometheus_client import REGISTRY
 from sqlalchemy import make_url, text
 from structlog.testing import capture_logs
 
-from app.core.clock import FixedClock
-from app.core.errors import Internal, Reason, ServiceError, Unavailable
-from app.db.engine import open_engine
-from app.db.errors import DatabaseErrors
-from app.db.session import Database
-from app.settings import Settings
+from app.adapters.db.engine import open_engine
+from app.adapters.db.errors import DatabaseErrors
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Internal, Reason, ServiceError, Unavailable
+from app.settings.settings import Settings
 from tests.support.errors import refusal
 from tests.support.faults import RAISE, trigger
 from tests.support.operations import USER
@@ -71,7 +71,7 @@ async def test_what_keeps_the_database_from_writing_is_told_in_words(
     line = _only(lines, "database.failed")
     assert (line["sqlstate"], line["message"]) == (state, "could not extend file")
     assert line["routine"] == "exec_stmt_raise"
-    assert line["statement"].startswith("app.memories.")
+    assert line["statement"].startswith("app.memory.memories.")
     assert _FACT not in str(line)
 
 
@@ -86,7 +86,7 @@ async def test_a_statement_that_the_database_refuses_is_our_fault(
     assert refusal(answer) == _FAULT
     line = _only(lines, "database.statement_refused")
     assert (line["sqlstate"], line["log_level"]) == (state, "error")
-    assert line["statement"].startswith("app.memories.")
+    assert line["statement"].startswith("app.memory.memories.")
 
 
 async def test_words_that_may_quote_a_memory_are_not_logged(

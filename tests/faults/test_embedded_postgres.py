@@ -14,12 +14,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from app.postgres import server as postgres_server
-from app.postgres.embedded import EmbeddedPostgres, PostgresStartError, embedded_postgres
-from app.postgres.files import find_binaries, open_private, try_lock
-from app.postgres.home import open_home
-from app.postgres.process import launch
-from app.settings import Settings
+from app.adapters.postgres import server as postgres_server
+from app.adapters.postgres.embedded import EmbeddedPostgres, PostgresStartError, embedded_postgres
+from app.adapters.postgres.files import find_binaries, open_private, try_lock
+from app.adapters.postgres.home import open_home
+from app.adapters.postgres.process import launch
+from app.settings.settings import Settings
 
 _SECRET = "the-text-of-a-memory"
 _SOON_SECONDS = 10

@@ -17,7 +17,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.core.errors import Reason
+from app.kernel.errors import Reason
 from tests.support.bank import ok
 from tests.support.held_bodies import Holding, head_of, held
 from tests.support.live import KEY, LiveServer, start, stop

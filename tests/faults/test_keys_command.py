@@ -22,7 +22,7 @@ def _keys(
 ) -> "subprocess.CompletedProcess[str]":
     """Run a command; `at` are the settings that name its database."""
     variables = [f"MEMORY_BANK_{name.upper()}={value}" for name, value in at.items()]
-    command = ["env", *variables, sys.executable, "-m", "app.cli", "keys", *options]
+    command = ["env", *variables, sys.executable, "-m", "app.process.cli", "keys", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == status, done.stderr
     # What went wrong is one sentence.

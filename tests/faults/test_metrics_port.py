@@ -10,9 +10,9 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.db import migrate
-from app.postgres.embedded import EmbeddedPostgres
-from app.settings import Settings
+from app.adapters.db import migrate
+from app.adapters.postgres.embedded import EmbeddedPostgres
+from app.settings.settings import Settings
 from tests.support.live import KEY, free_port, live_server
 
 _SECONDS = 30

@@ -28,7 +28,7 @@ def test_the_start_ends_with_a_sentence(
     environment = {**inherited, "MEMORY_BANK_DATABASE_URL": database_url, **variables}
 
     ended = subprocess.run(
-        [sys.executable, "-m", "app.cli", "serve"],
+        [sys.executable, "-m", "app.process.cli", "serve"],
         env={**environment, "PYTHONPATH": str(Path.cwd()), "MEMORY_BANK_PORT": "0"},
         cwd=tmp_path,
         capture_output=True,

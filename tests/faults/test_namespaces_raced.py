@@ -8,7 +8,7 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from app.db.session import Database
+from app.adapters.db.session import Database
 from tests.support.bank import ok
 from tests.support.faults import trigger
 from tests.support.locks import until_waiting

@@ -41,7 +41,7 @@ def _reembed(
         "LOG_LEVEL": "ERROR",
     }
     given = [f"MEMORY_BANK_{key}={value}" for key, value in variables.items()]
-    command = ["env", *given, sys.executable, "-m", "app.cli", "reembed", *options]
+    command = ["env", *given, sys.executable, "-m", "app.process.cli", "reembed", *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert done.returncode == status, done.stderr
     return done

@@ -16,9 +16,9 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from app.main import create_app
-from app.serving import opened
-from app.settings import Settings
+from app.process.main import create_app
+from app.process.serving import opened
+from app.settings.settings import Settings
 from tests.support.bank import Json, ok
 from tests.support.model_server import ModelServer, model_server, slow
 from tests.support.workers import own_database, worker
@@ -137,7 +137,7 @@ async def test_nothing_is_lost_and_at_most_one_batch_is_embedded_again(
 
 async def settled(resources: Any) -> None:
     """Wait until the worker's sweep would have nothing to remove; do its work here."""
-    from app.reembedding.service import ReembeddingService  # noqa: PLC0415 - for this alone
+    from app.memory.reembedding.services.reembedding import ReembeddingService  # noqa: PLC0415 - for this alone
 
     for _ in range(2):
         await ReembeddingService.of(resources).remove_stale()

@@ -15,10 +15,10 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.core.errors import Reason
-from app.db import migrate
-from app.postgres.embedded import EmbeddedPostgres
-from app.settings import Settings
+from app.adapters.db import migrate
+from app.adapters.postgres.embedded import EmbeddedPostgres
+from app.kernel.errors import Reason
+from app.settings.settings import Settings
 from tests.support.bank import ok
 from tests.support.live import KEY, LiveServer, live_server
 from tests.support.operations import USER

@@ -9,18 +9,18 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from app.access.service import AccessService
-from app.core.clock import SystemClock
-from app.core.errors import Unavailable
-from app.db import migrate
-from app.db.engine import open_engine
-from app.db.session import Database
-from app.engines.service import EngineService
-from app.llm.scripted import ScriptedEmbedder
-from app.main import create_app
-from app.postgres.embedded import EmbeddedPostgres
-from app.resources import Resources
-from app.settings import Settings
+from app.adapters.db import migrate
+from app.adapters.db.engine import open_engine
+from app.adapters.db.session import Database
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.postgres.embedded import EmbeddedPostgres
+from app.adapters.resources import Resources
+from app.kernel.clock import SystemClock
+from app.kernel.errors import Unavailable
+from app.platform.access.services.access import AccessService
+from app.platform.engines.services.engines import EngineService
+from app.process.main import create_app
+from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ok
 from tests.support.keys import client_with

@@ -17,17 +17,17 @@ from pydantic import SecretStr
 from structlog.testing import capture_logs
 from typing_extensions import override
 
-from app import serving
-from app.core.clock import FixedClock
-from app.core.errors import Reason
-from app.db.session import Database
-from app.llm.factory import embedders_with
-from app.llm.ports import Vectors
-from app.llm.scripted import ScriptedEmbedder
-from app.postgres.files import open_private, try_lock
-from app.resources import Resources
-from app.serving import ServeError, opened
-from app.settings import EmbedderChoice, Settings
+from app.adapters.db.session import Database
+from app.adapters.llm.factory import embedders_with
+from app.adapters.llm.ports import Vectors
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.postgres.files import open_private, try_lock
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
+from app.process import serving
+from app.process.serving import ServeError, opened
+from app.settings.settings import EmbedderChoice, Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.operations import USER
 
@@ -41,7 +41,7 @@ _GRACE_SECONDS = 2
 def run(*options: str, **environment: str) -> "subprocess.Popen[str]":
     """Start a command of the service."""
     variables = [f"MEMORY_BANK_{name.upper()}={value}" for name, value in environment.items()]
-    command = ["env", *variables, sys.executable, "-m", "app.cli", *options]
+    command = ["env", *variables, sys.executable, "-m", "app.process.cli", *options]
     return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
@@ -122,7 +122,9 @@ def external(database: Database, database_url: str, settings: Settings) -> Setti
 async def test_a_model_that_does_not_load_is_told_at_once_and_the_rest_is_served(
     external: Settings, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.resources.open_embedders", lambda _: embedders_with(_Unloadable()))
+    monkeypatch.setattr(
+        "app.adapters.resources.open_embedders", lambda _: embedders_with(_Unloadable())
+    )
     with capture_logs() as lines:
         async with opened(external, clock):
             await asyncio.sleep(0)

@@ -15,10 +15,10 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from app.db.session import Database
-from app.main import create_app
-from app.serving import opened
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.process.main import create_app
+from app.process.serving import opened
+from app.settings.settings import Settings
 from tests.support.bank import ok
 from tests.support.model_server import ModelServer, model_server, slow
 from tests.support.tasks import store, text_output

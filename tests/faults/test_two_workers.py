@@ -13,9 +13,9 @@ from typing import Any
 import httpx
 import pytest
 
-from app.main import create_app
-from app.serving import opened
-from app.settings import Settings
+from app.process.main import create_app
+from app.process.serving import opened
+from app.settings.settings import Settings
 from tests.support.bank import Json
 from tests.support.model_server import ModelServer, model_server, slow
 from tests.support.workers import own_database, worker

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from app.db.session import Database
-from app.postgres.files import open_private, try_lock
-from app.watchdog import EXIT_CODE
+from app.adapters.db.session import Database
+from app.adapters.postgres.files import open_private, try_lock
+from app.process.watchdog import EXIT_CODE
 from tests.support.live import LiveServer, start
 
 _SOON_SECONDS = 40

@@ -8,7 +8,7 @@ import pytest
 from ruamel.yaml import YAML
 from typer.testing import CliRunner
 
-from app.cli import app
+from app.process.cli import app
 from tests.packaging.checkout import ROOT
 
 _FILE = ROOT / "docker-compose.yml"

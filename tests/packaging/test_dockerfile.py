@@ -108,7 +108,7 @@ def test_the_environment_holds_the_locked_versions_and_no_tools(machine: Machine
     [
         ("app", "app"),
         ("migrations", "migrations"),
-        ("tests/data/conversations", "app/conversations"),
+        ("tests/data/conversations", "app/process/conversations"),
     ],
 )
 def test_the_environment_holds_every_file_of_the_project(

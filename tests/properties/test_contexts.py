@@ -14,8 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.sessions.spoken import Step
-from app.strategies.composing import (
+from app.conversation.strategies.logic.composing import (
     BudgetTooSmall,
     Composition,
     Due,
@@ -24,8 +23,9 @@ from app.strategies.composing import (
     next_due,
     shares_of,
 )
-from app.strategies.policies import Combine, Rules, rules_of
-from app.wire.memory_policy import MemoryPolicy, Strategy
+from app.conversation.strategies.logic.policies import Combine, Rules, rules_of
+from app.kernel.wire.memory_policy import MemoryPolicy, Strategy
+from app.platform.sessions.logic.spoken import Step
 from tests.support.talks import NOTHING_FIXED, Talk, covers, longest, shown_seqs, tokens_of
 
 STEPS = 40

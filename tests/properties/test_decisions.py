@@ -11,14 +11,14 @@ from zoneinfo import ZoneInfo
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from app.generation.checks import checked
-from app.generation.chunks import Line
-from app.generation.decisions import Caps, Decided, NewFact, decided
-from app.generation.prompts import Guide
-from app.generation.replies import DecisionAction, ExtractedFact, FactVerdict
-from app.generation.sources import Sources
-from app.rules.facts import MANAGED_TOPICS, Candidate, Neighbour
-from app.rules.merging import ASKED
+from app.language.facts import MANAGED_TOPICS, Candidate, Neighbour
+from app.language.merging import ASKED
+from app.memory.generation.logic.checks import checked
+from app.memory.generation.logic.chunks import Line
+from app.memory.generation.logic.decisions import Caps, Decided, NewFact, decided
+from app.memory.generation.logic.prompts import Guide
+from app.memory.generation.logic.replies import DecisionAction, ExtractedFact, FactVerdict
+from app.memory.generation.logic.sources import Sources
 
 _NOW = datetime(2026, 3, 2, 12, tzinfo=UTC)
 _GUIDE = Guide(MANAGED_TOPICS, False, (), _NOW, ZoneInfo("UTC"))

@@ -10,8 +10,8 @@ from fastapi import FastAPI
 from hypothesis import HealthCheck, Phase, given
 from hypothesis import settings as hypothesis_settings
 
-from app.core.errors import Reason
-from app.operations.runner import Runner
+from app.kernel.errors import Reason
+from app.platform.operations.services.runner import Runner
 from tests.support.asgi import Answer, Sent, call
 from tests.support.hostile import hostile_requests
 

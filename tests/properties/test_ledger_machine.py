@@ -17,7 +17,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from app.settings import Settings
+from app.settings.settings import Settings
 from tests.support.ledger_bench import Bench
 from tests.support.ledger_check import check_all
 from tests.support.ledger_model import Bank, Ledger, Memory, Revising

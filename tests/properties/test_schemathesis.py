@@ -23,10 +23,10 @@ from schemathesis.specs.openapi.checks import (
     status_code_conformance,
 )
 
-from app.main import create_app
-from app.operations.runner import Runner
-from app.serving import offline_resources
-from app.settings import Settings
+from app.platform.operations.services.runner import Runner
+from app.process.main import create_app
+from app.process.serving import offline_resources
+from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.asgi import Answer, Sent, call
 

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.errors import InvalidArgument, NotFound
-from app.core.fieldmask import check, parse_mask
-from app.core.filtering.parser import parse_filter
-from app.core.filtering.syntax import And, Comparison, Node, Not, Operator, Or
-from app.core.names import EngineName, MemoryName
-from app.core.paging import decode_token, encode_token, typed_key
-from app.wire.scalars import (
+from app.kernel.errors import InvalidArgument, NotFound
+from app.kernel.fieldmask import check, parse_mask
+from app.kernel.filtering.parser import parse_filter
+from app.kernel.filtering.syntax import And, Comparison, Node, Not, Operator, Or
+from app.kernel.names import EngineName, MemoryName
+from app.kernel.paging import decode_token, encode_token, typed_key
+from app.kernel.wire.scalars import (
     MAX_DURATION,
     format_duration,
     format_timestamp,

@@ -7,7 +7,7 @@ with it, and what is looked for must say of which engine it is (`tests/architect
 import pytest
 from sqlalchemy import Table, UniqueConstraint
 
-from app.metadata import metadata
+from app.process.metadata import metadata
 
 COLUMN = "engine_id"
 TABLES = [table for table in metadata.sorted_tables if COLUMN in table.columns]

@@ -4,7 +4,7 @@ from typing import Any
 
 import psycopg
 
-from app.db import migrate
+from app.adapters.db import migrate
 
 _BEFORE = "c5d20e5a0900"
 _ROWS = (

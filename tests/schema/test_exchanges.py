@@ -7,11 +7,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from app.db import migrate
-from app.db.engine import open_engine
-from app.db.session import Database
-from app.sessions.spoken import Place, step_of
-from app.settings import Settings
+from app.adapters.db import migrate
+from app.adapters.db.engine import open_engine
+from app.adapters.db.session import Database
+from app.platform.sessions.logic.spoken import Place, step_of
+from app.settings.settings import Settings
 from tests.support.totals import held, recounted
 
 _BEFORE = "c5d20e5a0902"

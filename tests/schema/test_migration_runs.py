@@ -9,8 +9,8 @@ import pytest
 from sqlalchemy import make_url
 from sqlalchemy.exc import ProgrammingError
 
-from app.db import migrate
-from app.db.migrate import SchemaError
+from app.adapters.db import migrate
+from app.adapters.db.migrate import SchemaError
 
 _OTHER_RUN_SECONDS = 5.5
 """Longer than a migration waits for a table."""

@@ -8,10 +8,10 @@ import pytest
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from app.db import migrate
-from app.db.engine import open_blocking_engine
-from app.db.migrate import SchemaError
-from app.metadata import metadata
+from app.adapters.db import migrate
+from app.adapters.db.engine import open_blocking_engine
+from app.adapters.db.migrate import SchemaError
+from app.process.metadata import metadata
 
 
 def relations(url: str) -> set[tuple[str, str]]:
@@ -69,7 +69,7 @@ def test_pages_are_stored_as_they_are(database_url: str) -> None:
 
 def test_processes_that_start_together_migrate_once(empty_database_url: str) -> None:
     command = ["env", f"MEMORY_BANK_DATABASE_URL={empty_database_url}"]
-    command += [sys.executable, "-m", "app.cli", "migrate"]
+    command += [sys.executable, "-m", "app.process.cli", "migrate"]
     processes = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(3)]
     assert [process.wait() for process in processes] == [0, 0, 0]
     migrate.check(empty_database_url)

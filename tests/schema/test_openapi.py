@@ -3,9 +3,9 @@
 import json
 from pathlib import Path
 
-from app.main import create_app
-from app.serving import offline_resources
-from app.settings import Settings
+from app.process.main import create_app
+from app.process.serving import offline_resources
+from app.settings.settings import Settings
 
 _FILE = Path(__file__).parents[2] / "openapi" / "openapi.json"
 

@@ -13,15 +13,15 @@ import psycopg
 import pytest
 from sqlalchemy import event
 
-from app.access.service import AccessService
-from app.core.clock import FixedClock
-from app.db import migrate
-from app.db.engine import open_engine
-from app.db.session import Database
-from app.llm.scripted import ScriptedEmbedder
-from app.main import create_app
-from app.resources import Resources
-from app.settings import Settings
+from app.adapters.db import migrate
+from app.adapters.db.engine import open_engine
+from app.adapters.db.session import Database
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.platform.access.services.access import AccessService
+from app.process.main import create_app
+from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY, START
 from tests.support.keys import make_key
 from tests.support.seeding import DIMENSIONS, ENGINES, MEMORIES, SCOPES, seed

@@ -7,7 +7,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from app.db import migrate
+from app.adapters.db import migrate
 
 _BEFORE = "f8a53b8d0800"
 _MAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)

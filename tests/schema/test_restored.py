@@ -10,22 +10,22 @@ import psycopg
 import pytest
 from sqlalchemy import text
 
-from app.access.service import AccessService
-from app.core.clock import SystemClock
-from app.core.errors import Reason
-from app.db import migrate, schema
-from app.db.engine import open_blocking_engine, open_engine
-from app.db.migrate import SchemaError
-from app.db.session import Database
-from app.engines.service import EngineService
-from app.llm.scripted import ScriptedEmbedder
-from app.main import create_app
-from app.metadata import metadata
-from app.postgres.files import find_binaries, postgres_program
-from app.reembedding.work import Backlog
-from app.resources import Resources
-from app.settings import Settings
-from app.worker import make_runner
+from app.adapters.db import migrate, schema
+from app.adapters.db.engine import open_blocking_engine, open_engine
+from app.adapters.db.migrate import SchemaError
+from app.adapters.db.session import Database
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.postgres.files import find_binaries, postgres_program
+from app.adapters.resources import Resources
+from app.kernel.clock import SystemClock
+from app.kernel.errors import Reason
+from app.memory.reembedding.services.work import Backlog
+from app.platform.access.services.access import AccessService
+from app.platform.engines.services.engines import EngineService
+from app.process.main import create_app
+from app.process.metadata import metadata
+from app.process.worker import make_runner
+from app.settings.settings import Settings
 from migrations.needed import TRIGGERS, VECTOR_TABLES, needed
 from tests.conftest import ADMIN_KEY
 from tests.schema.conftest import database_beside

@@ -6,7 +6,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from app.db import migrate
+from app.adapters.db import migrate
 
 _BEFORE = "e7f42a7c1100"
 _Row = tuple[str, str, dict[str, Any], str, str]

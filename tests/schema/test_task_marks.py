@@ -11,12 +11,12 @@ import psycopg
 import pytest
 from sqlalchemy import event
 
-from app.db import migrate
-from app.db.engine import open_engine
-from app.db.session import Database
-from app.settings import Settings
-from app.tasks.erasure import mark_derived
-from app.tasks.tables import NamespaceRow
+from app.adapters.db import migrate
+from app.adapters.db.engine import open_engine
+from app.adapters.db.session import Database
+from app.artifacts.tasks.store.erasure import mark_derived
+from app.artifacts.tasks.store.tables import NamespaceRow
+from app.settings.settings import Settings
 from tests.conftest import START
 from tests.schema.conftest import database_beside
 

@@ -11,14 +11,14 @@ import psycopg
 import pytest
 from sqlalchemy import event
 
-from app.core.task_names import NamespaceName
-from app.db import migrate
-from app.db.engine import open_engine
-from app.db.session import Database, Session
-from app.documents.chunking import Piece
-from app.readers import lookups
-from app.readers.lookups import Texts
-from app.settings import Settings
+from app.adapters.db import migrate
+from app.adapters.db.engine import open_engine
+from app.adapters.db.session import Database, Session
+from app.artifacts.readers.store import lookups
+from app.artifacts.readers.store.lookups import Texts
+from app.kernel.task_names import NamespaceName
+from app.language.chunking import Piece
+from app.settings.settings import Settings
 from tests.conftest import START
 from tests.schema.conftest import database_beside
 

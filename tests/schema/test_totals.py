@@ -7,12 +7,12 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from app.db import migrate
-from app.db.engine import open_engine
-from app.db.session import Database
-from app.memories.roles import counted_columns
-from app.memories.tables import MemoryRow, RevisionRow
-from app.settings import Settings
+from app.adapters.db import migrate
+from app.adapters.db.engine import open_engine
+from app.adapters.db.session import Database
+from app.memory.memories.store.roles import counted_columns
+from app.memory.memories.store.tables import MemoryRow, RevisionRow
+from app.settings.settings import Settings
 from tests.support.totals import held, recounted, waiting
 
 _BEFORE = "b1c40e5a0802"

@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 from sqlalchemy import select
 
-from app.audit.tables import AuditEventRow
-from app.db.session import Database
+from app.adapters.db.session import Database
+from app.platform.audit.store.tables import AuditEventRow
 from tests.support.bank import ENGINE_URL, Json, ok
 
 ALL_URL = "http://test/v1/auditEvents"

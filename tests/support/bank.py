@@ -6,10 +6,10 @@ from typing import Any
 import httpx
 from sqlalchemy import func, select, text
 
-from app.core.clock import FixedClock
-from app.db.base import Base
-from app.db.session import Database
-from app.wire.scalars import format_timestamp
+from app.adapters.db.base import Base
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.kernel.wire.scalars import format_timestamp
 from tests.support.operations import USER
 
 ENGINE = "projects/default/locations/local/reasoningEngines/1"

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import httpx
 from fastapi import FastAPI
 
-from app.core.clock import FixedClock
-from app.db.session import Database
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
 from tests.support.bank import Json, ok
 from tests.support.keys import client_with, make_key
 from tests.support.operations import create_memory

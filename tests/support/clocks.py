@@ -8,10 +8,10 @@ from datetime import datetime, timedelta
 
 from typing_extensions import override
 
-from app.core.clock import Clock, SystemClock
-from app.logs import configure_logs
-from app.serving import run, work
-from app.settings import Settings
+from app.adapters.logs import configure_logs
+from app.kernel.clock import Clock, SystemClock
+from app.process.serving import run, work
+from app.settings.settings import Settings
 
 
 class ShiftedClock(SystemClock):

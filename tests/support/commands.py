@@ -11,7 +11,7 @@ def command(*arguments: str, **settings: str) -> "subprocess.CompletedProcess[st
     """Run a command with settings, given by their names in lower case."""
     given = {f"MEMORY_BANK_{name.upper()}": value for name, value in settings.items()}
     return subprocess.run(
-        [sys.executable, "-m", "app.cli", *arguments],
+        [sys.executable, "-m", "app.process.cli", *arguments],
         env={**os.environ, "MEMORY_BANK_EMBEDDER": "hash", **given},
         capture_output=True,
         text=True,

@@ -9,16 +9,16 @@ from fastapi import FastAPI
 from sqlalchemy import select
 from typing_extensions import override
 
-from app.llm.embedders import Embedders
-from app.llm.factory import embedders_with
-from app.llm.managed import ManagedEmbedder
-from app.llm.ports import Vectors
-from app.llm.scripted import ScriptedEmbedder
-from app.main import create_app
-from app.memories.tables import MemoryRow, MemoryVectorRow
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.worker import make_runner
+from app.adapters.llm.embedders import Embedders
+from app.adapters.llm.factory import embedders_with
+from app.adapters.llm.managed import ManagedEmbedder
+from app.adapters.llm.ports import Vectors
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.resources import Resources
+from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
+from app.platform.operations.services.runner import Runner
+from app.process.main import create_app
+from app.process.worker import make_runner
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ENGINE_URL, Json, ok
 from tests.support.keys import client_with

@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 
-from app.core.errors import DOMAIN, Reason
+from app.kernel.errors import DOMAIN, Reason
 
 _TYPES = "type.googleapis.com/google.rpc."
 

@@ -5,7 +5,7 @@ from contextlib import asynccontextmanager
 
 from sqlalchemy import text
 
-from app.db.session import Database
+from app.adapters.db.session import Database
 
 RAISE = "raise exception 'no' using errcode = '{state}';"
 

@@ -2,7 +2,7 @@
 
 import httpx
 
-from app.operations.runner import Runner
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, ok
 from tests.support.operations import USER, path_of
 

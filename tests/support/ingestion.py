@@ -6,11 +6,11 @@ from datetime import timedelta
 import httpx
 from sqlalchemy import select
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.ingestion.tables import StreamEventRow
-from app.llm.scripted import Asked, Reply
-from app.operations.runner import Runner
+from app.adapters.db.session import Database
+from app.adapters.llm.scripted import Asked, Reply
+from app.kernel.clock import FixedClock
+from app.memory.ingestion.store.tables import StreamEventRow
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, ok
 from tests.support.operations import USER, path_of
 from tests.support.scripted import fact

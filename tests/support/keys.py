@@ -8,10 +8,10 @@ import httpx
 from fastapi import FastAPI
 from sqlalchemy.dialects.postgresql import insert
 
-from app.access.credentials import check_sum
-from app.access.tables import ApiKeyRow, ApiKeySecretRow
-from app.core.ids import new_id
-from app.db.session import Database
+from app.adapters.db.session import Database
+from app.kernel.ids import new_id
+from app.platform.access.logic.credentials import check_sum
+from app.platform.access.store.tables import ApiKeyRow, ApiKeySecretRow
 from tests.support.bank import ENGINE_URL
 
 _PREFIX = "omb_"

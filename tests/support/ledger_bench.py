@@ -13,17 +13,17 @@ import psycopg
 from psycopg.rows import dict_row
 from sqlalchemy.ext.asyncio import create_async_engine
 
-from app.access.service import AccessService
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.llm.scripted import ScriptedEmbedder
-from app.main import create_app
-from app.metadata import metadata
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.retention.service import RetentionService
-from app.settings import Settings
-from app.worker import make_runner
+from app.adapters.db.session import Database
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.memory.retention.service import RetentionService
+from app.platform.access.services.access import AccessService
+from app.platform.operations.services.runner import Runner
+from app.process.main import create_app
+from app.process.metadata import metadata
+from app.process.worker import make_runner
+from app.settings.settings import Settings
 from tests.support.asgi import JSON, Sent, call
 
 START = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)

@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from sqlalchemy import event, update
 
-from app.core.auth import Caller
-from app.core.clock import Clock, FixedClock
-from app.core.errors import ResourceExhausted
-from app.core.permissions import Permission
-from app.db.session import Database
-from app.limits.service import LimitService
-from app.limits.tables import RateBucketRow
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.kernel.auth import Caller
+from app.kernel.clock import Clock, FixedClock
+from app.kernel.errors import ResourceExhausted
+from app.kernel.permissions import Permission
+from app.platform.limits.services.limits import LimitService
+from app.platform.limits.store.tables import RateBucketRow
+from app.settings.settings import Settings
 
 
 def caller(key_id: str) -> Caller:

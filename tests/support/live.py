@@ -39,7 +39,7 @@ def free_port() -> int:
 def start(
     data_dir: Path,
     port: int | None = None,
-    program: Sequence[str] = ("-m", "app.cli"),
+    program: Sequence[str] = ("-m", "app.process.cli"),
     **environment: str,
 ) -> LiveServer:
     """Start `memory-bank serve`, or a program that does it, and wait until it answers."""

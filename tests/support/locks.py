@@ -4,7 +4,7 @@ import asyncio
 
 from sqlalchemy import text
 
-from app.db.session import Database
+from app.adapters.db.session import Database
 
 _WAITING = text("select count(*) from pg_locks where not granted")
 _SECONDS = 5

@@ -29,7 +29,7 @@ from starlette.types import Receive, Scope, Send
 from tokenizers import Tokenizer
 from typing_extensions import override
 
-from app.llm.embed_minilm import weights_folder
+from app.adapters.llm.providers.embed_minilm import weights_folder
 
 Json = Mapping[str, Any]
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 
-from app.operations.runner import Runner
+from app.platform.operations.services.runner import Runner
 
 USER = {"user_id": "42"}
 

@@ -6,8 +6,8 @@ import onnx
 from onnx import ModelProto, TensorProto, helper, numpy_helper
 from safetensors.numpy import load_file
 
-from app.llm.embed_minilm import weights_folder
-from app.llm.minilm_graph import GraphBuilder
+from app.adapters.llm.minilm_graph import GraphBuilder
+from app.adapters.llm.providers.embed_minilm import weights_folder
 
 
 def bundled() -> ModelProto:

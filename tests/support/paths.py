@@ -10,12 +10,12 @@ from fastapi import FastAPI
 from sqlalchemy import text
 from typing_extensions import override
 
-from app.core.names import EngineName
-from app.db.session import Database
-from app.engines.known import KnownEngines
-from app.engines.tables import EngineRow
-from app.main import create_app
-from app.resources import Resources
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.names import EngineName
+from app.platform.engines.services.known import KnownEngines
+from app.platform.engines.store.tables import EngineRow
+from app.process.main import create_app
 from tests.support.bank import Json, id_of, ok
 from tests.support.keys import client_with
 from tests.support.statements import statements_on

@@ -5,13 +5,13 @@ from typing import Any
 
 from sqlalchemy import select, update
 
-from app.core.clock import Clock
-from app.db.session import Database
-from app.operations import repository
-from app.operations.repository import NewOperation, Owned
-from app.operations.runner import JobFunction, Runner
-from app.operations.tables import OperationRow
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.kernel.clock import Clock
+from app.platform.operations.services.runner import JobFunction, Runner
+from app.platform.operations.store import repository
+from app.platform.operations.store.repository import NewOperation, Owned
+from app.platform.operations.store.tables import OperationRow
+from app.settings.settings import Settings
 
 ENGINE = 1
 KIND = "test.work"

@@ -3,7 +3,7 @@
 `python -m tests.support.roles_table` prints it.
 """
 
-from app.core.permissions import OF_ROLE, Permission, Role
+from app.kernel.permissions import OF_ROLE, Permission, Role
 
 _HEAD = "| Role | May |\n| --- | --- |\n"
 

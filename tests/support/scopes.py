@@ -7,8 +7,8 @@ from datetime import datetime, timedelta
 import numpy as np
 import psycopg
 
-from app.llm.scripted import ScriptedEmbedder
-from app.memories.schemas import scope_hash
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.memory.memories.schemas.memories import scope_hash
 
 MANY = {"user_id": "many"}
 _INSERT = b"""

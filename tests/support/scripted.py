@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass, replace
 from typing import Any
 
-from app.llm.models import TextModels
-from app.llm.ports import TextModel
-from app.resources import Resources
+from app.adapters.llm.models import TextModels
+from app.adapters.llm.ports import TextModel
+from app.adapters.resources import Resources
 
 Json = dict[str, Any]
 

@@ -6,7 +6,7 @@
 import json
 from enum import Enum
 
-from app.settings import Settings
+from app.settings.settings import Settings
 
 _HEAD = "| Setting | Default | What it does |\n| --- | --- | --- |\n"
 

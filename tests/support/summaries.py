@@ -6,9 +6,9 @@ from typing import Any
 import httpx
 from typing_extensions import override
 
-from app.core.errors import Reason, Unavailable
-from app.llm.ports import Meter, OutputT, Prompt
-from app.llm.scripted import Asked, Reply, ScriptedTextModel
+from app.adapters.llm.ports import Meter, OutputT, Prompt
+from app.adapters.llm.scripted import Asked, Reply, ScriptedTextModel
+from app.kernel.errors import Reason, Unavailable
 from tests.support.bank import Json, ok
 from tests.support.sessions import new_path
 

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
-from app.sessions.spoken import Place, Step
-from app.strategies.composing import (
+from app.conversation.strategies.logic.composing import (
     Composition,
     Due,
     Fixed,
@@ -15,8 +14,9 @@ from app.strategies.composing import (
     next_due,
     shares_of,
 )
-from app.strategies.policies import Rules, rules_of
-from app.wire.memory_policy import MemoryPolicy
+from app.conversation.strategies.logic.policies import Rules, rules_of
+from app.kernel.wire.memory_policy import MemoryPolicy
+from app.platform.sessions.logic.spoken import Place, Step
 
 Writer = Callable[[Due], int | None]
 """Says how many tokens a summary has; None: the summariser fails."""

@@ -12,8 +12,8 @@ import httpx
 import psycopg
 from psycopg import sql
 
-from app.postgres.home import FOLDER, SOCKETS
-from app.postgres.server import url_of
+from app.adapters.postgres.home import FOLDER, SOCKETS
+from app.adapters.postgres.server import url_of
 from tests.support.bank import Json, ok
 from tests.support.live import KEY, LiveServer, live_server
 from tests.support.model_server import ModelServer, Seen

@@ -3,9 +3,9 @@
 import httpx
 from sqlalchemy import text
 
-from app.db.session import Database
-from app.llm.embed_hash import HashEmbedder
-from app.llm.embed_minilm import MiniLmEmbedder
+from app.adapters.db.session import Database
+from app.adapters.llm.providers.embed_hash import HashEmbedder
+from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder
 from tests.support.bank import Json, ok
 from tests.support.embedding import NewEmbedder
 from tests.support.tasks import MEMORY, NAMESPACE

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 from sqlalchemy import text
 
-from app.db.session import Database
+from app.adapters.db.session import Database
 from tests.support.bank import Json, ok
 
 Sweep = Callable[[], Awaitable[None]]

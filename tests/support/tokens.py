@@ -18,9 +18,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from fastapi import FastAPI
 from typing_extensions import override
 
-from app.main import create_app
-from app.resources import Resources
-from app.settings import Settings
+from app.adapters.resources import Resources
+from app.process.main import create_app
+from app.settings.settings import Settings
 
 ISSUER = "https://issuer.example"
 AUDIENCE = "open-memory-bank"

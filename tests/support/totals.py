@@ -2,10 +2,10 @@
 
 from sqlalchemy import text
 
-from app.core.limits import Counted
-from app.db.session import Database
-from app.memories.roles import counted_columns
-from app.memories.tables import MemoryRow, RevisionRow
+from app.adapters.db.session import Database
+from app.kernel.limits import Counted
+from app.memory.memories.store.roles import counted_columns
+from app.memory.memories.store.tables import MemoryRow, RevisionRow
 
 Totals = dict[int, dict[str, int]]
 

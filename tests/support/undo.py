@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 
-from app.operations.runner import Runner
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, id_of, ok
 from tests.support.operations import path_of
 

@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from app.db.session import Database
-from app.llm.ports import Meter, Usage
-from app.settings import Settings
-from app.usage import repository
+from app.adapters.db.session import Database
+from app.adapters.llm.ports import Meter, Usage
+from app.platform.usage.store import repository
+from app.settings.settings import Settings
 
 MINI, LOCAL = "openai:gpt-5-mini", "ollama:llama3"
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
-from app.db import migrate
-from app.postgres.embedded import EmbeddedPostgres
-from app.settings import Settings
+from app.adapters.db import migrate
+from app.adapters.postgres.embedded import EmbeddedPostgres
+from app.settings.settings import Settings
 
 
 @contextmanager
@@ -27,7 +27,7 @@ def own_database(folder: Path) -> Iterator[str]:
 def worker(
     url: str,
     *,
-    command: Sequence[str] = ("app.cli", "worker"),
+    command: Sequence[str] = ("app.process.cli", "worker"),
     output: IO[bytes] | None = None,
     **settings: object,
 ) -> Iterator[subprocess.Popen[bytes]]:

@@ -8,10 +8,10 @@ from xml.etree import ElementTree as ET
 import pytest
 from typer.testing import CliRunner, Result
 
-from app.cli import app
-from app.costs.charts import Line, as_svg, in_characters, ticks
-from app.costs.schemas import EstimateContextCostsRequest
-from app.costs.service import estimate
+from app.conversation.costs.logic.charts import Line, as_svg, in_characters, ticks
+from app.conversation.costs.schemas import EstimateContextCostsRequest
+from app.conversation.costs.services.costs import estimate
+from app.process.cli import app
 
 _SVG = "{http://www.w3.org/2000/svg}"
 

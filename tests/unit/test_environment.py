@@ -4,9 +4,9 @@ import pytest
 import typer
 from structlog.testing import capture_logs
 
-from app.environment import PREFIX, misspelt, unknown
-from app.settings import Settings
-from app.terminal import MISUSED, read_settings
+from app.adapters.terminal import MISUSED, read_settings
+from app.settings.environment import PREFIX, misspelt, unknown
+from app.settings.settings import Settings
 
 NAMES = list(Settings.model_fields)
 OF_OTHERS = [
@@ -76,7 +76,7 @@ def test_a_misspelt_name_stops_the_start_and_is_told_its_setting(
 def test_unknown_names_are_one_warning_without_their_values(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("app.terminal.configure_logs", _leave_logs)
+    monkeypatch.setattr("app.adapters.terminal.configure_logs", _leave_logs)
     for name in ("FAVOURITE_COLOUR", "COLOUR_OF_THE_DAY"):
         monkeypatch.setenv(PREFIX + name, "red-as-roses")
     with capture_logs() as logs:
@@ -90,7 +90,7 @@ def test_unknown_names_are_one_warning_without_their_values(
 def test_the_port_of_a_container_platform_s_link_is_ignored_with_a_warning(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("app.terminal.configure_logs", _leave_logs)
+    monkeypatch.setattr("app.adapters.terminal.configure_logs", _leave_logs)
     monkeypatch.setenv("MEMORY_BANK_PORT", "tcp://10.43.12.7:8000")
     with capture_logs() as logs:
         assert read_settings().port == 8_000

@@ -7,7 +7,7 @@ import pytest
 from prometheus_client import generate_latest
 from structlog.testing import capture_logs
 
-from app.lag import LagWatch, watched
+from app.adapters.lag import LagWatch, watched
 
 _LAG = "memory_bank_event_loop_lag_seconds"
 _STALL = "memory_bank_event_loop_stall_seconds"

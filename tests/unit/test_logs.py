@@ -6,7 +6,7 @@ import sys
 import pytest
 from structlog.testing import capture_logs
 
-from app.logs import _Libraries
+from app.adapters.logs import _Libraries
 
 
 class _Clock:

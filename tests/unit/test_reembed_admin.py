@@ -1,7 +1,7 @@
 """What the command `memory-bank reembed` says of an operation."""
 
-from app.operations.schemas import Operation
-from app.reembed_admin import _Said
+from app.platform.operations.schemas import Operation
+from app.process.reembed_admin import _Said
 
 ENGINE = "projects/default/locations/local/reasoningEngines/1"
 

@@ -3,7 +3,7 @@
 import pytest
 import typer
 
-from app.terminal import MISUSED, read_settings
+from app.adapters.terminal import MISUSED, read_settings
 
 
 def test_what_is_no_json_is_named_without_its_value(

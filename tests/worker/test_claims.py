@@ -7,10 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from sqlalchemy import func
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.operations import claims
-from app.operations.claims import Claim
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.platform.operations.store import claims
+from app.platform.operations.store.claims import Claim
 from tests.support.queue import KEEP, all_stored, enqueue, finish, overwrite, stored
 
 LEASE = timedelta(seconds=30)

@@ -6,8 +6,9 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from structlog.testing import capture_logs
 
-from app.core.clock import FixedClock
-from app.core.errors import (
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.kernel.errors import (
     Aborted,
     DeadlineExceeded,
     InvalidArgument,
@@ -16,11 +17,10 @@ from app.core.errors import (
     ServiceError,
     Unavailable,
 )
-from app.db.session import Database
-from app.operations import repository
-from app.operations.runner import Job, Postponed
-from app.operations.schemas import type_url
-from app.settings import Settings
+from app.platform.operations.schemas import type_url
+from app.platform.operations.services.runner import Job, Postponed
+from app.platform.operations.store import repository
+from app.settings.settings import Settings
 from tests.support.queue import KIND, all_stored, cancel, enqueue, overwrite, runner_of, stored
 
 SECRET = "My password is hunter2."

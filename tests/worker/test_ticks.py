@@ -4,12 +4,12 @@ import asyncio
 import time
 from datetime import timedelta
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.operations import ticks
-from app.resources import Resources
-from app.retention.service import RetentionService
-from app.worker import SWEEP, sweep_once
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.memory.retention.service import RetentionService
+from app.platform.operations.store import ticks
+from app.process.worker import SWEEP, sweep_once
 from tests.support.queue import all_stored, enqueue, overwrite
 
 # Slots of a year: no test crosses from one to the next.

@@ -8,12 +8,12 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import func, text
 
-from app.core.clock import FixedClock
-from app.db.listen import listen
-from app.db.session import Database
-from app.operations import claims, repository
-from app.operations.runner import Job, Runner
-from app.settings import Settings
+from app.adapters.db.listen import listen
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Job, Runner
+from app.platform.operations.store import claims, repository
+from app.settings.settings import Settings
 from tests.support.queue import all_stored, enqueue, overwrite, runner_of, stored
 
 SLOW_POLL = {"worker_poll_seconds": 60.0}

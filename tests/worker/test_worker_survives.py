@@ -10,16 +10,16 @@ import pytest
 from sqlalchemy import Select, func, select
 from typing_extensions import override
 
-from app.core.clock import FixedClock
-from app.core.errors import InvalidArgument
-from app.db.session import Database, Session
-from app.engines.tables import EngineRow
-from app.memories.tables import MemoryRow
-from app.operations.runner import Job, Runner
-from app.operations.tables import OperationRow
-from app.resources import Resources
-from app.retention.service import RetentionService
-from app.settings import Settings
+from app.adapters.db.session import Database, Session
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.errors import InvalidArgument
+from app.memory.memories.store.tables import MemoryRow
+from app.memory.retention.service import RetentionService
+from app.platform.engines.store.tables import EngineRow
+from app.platform.operations.services.runner import Job, Runner
+from app.platform.operations.store.tables import OperationRow
+from app.settings.settings import Settings
 from tests.support.engines import FIRST
 from tests.support.operations import create_memory, path_of
 from tests.support.queue import all_stored, enqueue, overwrite, runner_of, stored

@@ -6,8 +6,8 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.core.clock import FixedClock
-from app.db.session import Database
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
 from tests.support.bound import KINDS, Bound, bound_client, fill
 
 

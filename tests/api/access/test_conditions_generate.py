@@ -9,8 +9,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.operations.runner import Runner
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import ENGINE, GONE, Json, id_of, listed, ok, refusal, retrieved
 from tests.support.bound import SCOPES, Bound, assert_alike, facts
 from tests.support.generation import given, run, said

@@ -5,10 +5,10 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.errors import Reason, Unavailable
-from app.llm.scripted import ScriptedEmbedder
-from app.reembedding.work import Backlog
-from app.resources import Resources
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.resources import Resources
+from app.kernel.errors import Reason, Unavailable
+from app.memory.reembedding.services.work import Backlog
 from tests.support.bank import GONE, Json, history, id_of, listed, ok, refusal, roll_back
 from tests.support.bound import SCOPES, Bound, assert_alike, facts
 from tests.support.operations import create_memory

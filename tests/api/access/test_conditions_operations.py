@@ -6,8 +6,8 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.core.clock import FixedClock
-from app.db.session import Database
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
 from tests.support.bank import ENGINE_URL, GONE, Json, id_of, ok, refusal
 from tests.support.bound import SCOPES, Bound, assert_alike, bound_client
 from tests.support.engines import update_engine

@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.operations.runner import Runner
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import GONE, Json, ok, refusal
 from tests.support.bound import SCOPES, Bound, facts
 from tests.support.ingestion import IDLE, TEA, ingest, read, runs_after

@@ -6,10 +6,10 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from app.llm.factory import open_readers
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.settings import Settings
+from app.adapters.llm.factory import open_readers
+from app.adapters.resources import Resources
+from app.platform.operations.services.runner import Runner
+from app.settings.settings import Settings
 from tests.support.bank import ENGINE_URL, GONE, Json, ok, refusal
 from tests.support.bound import USERS, Bound, assert_alike
 from tests.support.model_server import ModelServer, model_server

@@ -8,7 +8,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.errors import Reason
+from app.kernel.errors import Reason
 from tests.support.bank import GONE, Json, id_of, ok, refusal
 from tests.support.bound import USERS, Bound, assert_alike
 from tests.support.errors import refusal as denial

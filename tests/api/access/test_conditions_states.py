@@ -5,11 +5,11 @@ from datetime import timedelta
 import httpx
 from sqlalchemy import select, update
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.ingestion.tables import StreamEventRow, StreamRow
-from app.operations import claims
-from app.operations.repository import Owned
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
+from app.platform.operations.store import claims
+from app.platform.operations.store.repository import Owned
 from tests.support.bank import GONE, Json, ok, refusal
 from tests.support.bound import SCOPES
 from tests.support.generation import said

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from app.operations.runner import Runner
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import GONE, Json, ok, refusal
 from tests.support.bound import USERS, Bound, assert_alike
 from tests.support.operations import path_of

@@ -5,10 +5,10 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.operations.runner import Runner
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
+from app.settings.settings import Settings
 from tests.support.bank import BAD, GONE, Json, ok, refusal
 from tests.support.bound import USERS, Bound, assert_alike
 from tests.support.tasks import MEMORY, process, store, stored, text_output, upload

@@ -22,16 +22,21 @@ from sqlalchemy import (
 )
 from sqlalchemy.orm import aliased
 
-from app.core.auth import Caller, Conditions, Reach
-from app.core.clock import FixedClock
-from app.core.errors import NotFound
-from app.core.names import EngineName, MemoryName
-from app.db.conditions import check_scope, scopes_of
-from app.db.session import Database, Session
-from app.memories import repository
-from app.memories.tables import MemoryRow, MemoryVectorRow, RevisionLabelRow, RevisionRow
-from app.operations.tables import OperationRow
-from app.sessions.tables import SessionEventRow, SessionRow
+from app.adapters.db.conditions import check_scope, scopes_of
+from app.adapters.db.session import Database, Session
+from app.kernel.auth import Caller, Conditions, Reach
+from app.kernel.clock import FixedClock
+from app.kernel.errors import NotFound
+from app.kernel.names import EngineName, MemoryName
+from app.memory.memories.store import repository
+from app.memory.memories.store.tables import (
+    MemoryRow,
+    MemoryVectorRow,
+    RevisionLabelRow,
+    RevisionRow,
+)
+from app.platform.operations.store.tables import OperationRow
+from app.platform.sessions.store.tables import SessionEventRow, SessionRow
 from tests.support.bank import count
 from tests.support.bound import KINDS, SCOPES
 

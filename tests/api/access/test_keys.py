@@ -8,10 +8,10 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import text
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason
-from app.core.permissions import Permission, Role
-from app.db.session import Database
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
+from app.kernel.permissions import Permission, Role
 from tests.support.bank import id_of, ok
 from tests.support.engines import NOW
 from tests.support.errors import BAD_FIELD, NO_PATH, NOT_FOUND, refusal, violations

@@ -7,10 +7,10 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason
-from app.main import create_app
-from app.resources import Resources
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
+from app.process.main import create_app
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import id_of, ok
 from tests.support.engines import FIRST, NOW

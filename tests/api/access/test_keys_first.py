@@ -9,16 +9,16 @@ from pydantic import SecretStr
 from sqlalchemy import select
 from structlog.testing import capture_logs
 
-from app.access.credentials import check_sum, mint
-from app.access.schemas import CreateKeyRequest
-from app.access.service import AccessService, KeyService
-from app.audit.tables import AuditEventRow
-from app.core.clock import FixedClock
-from app.core.errors import Unauthenticated
-from app.core.paging import PageRequest
-from app.db.session import Database
-from app.serving import ServeError, opened
-from app.settings import EmbedderChoice, Settings
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Unauthenticated
+from app.kernel.paging import PageRequest
+from app.platform.access.logic.credentials import check_sum, mint
+from app.platform.access.schemas import CreateKeyRequest
+from app.platform.access.services.access import AccessService, KeyService
+from app.platform.audit.store.tables import AuditEventRow
+from app.process.serving import ServeError, opened
+from app.settings.settings import EmbedderChoice, Settings
 
 _DAY = timedelta(days=1)
 

@@ -11,14 +11,14 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import event, text
 
-from app.access.credentials import check_sum, mint
-from app.access.lookups import KeyLookups
-from app.access.service import AccessService
-from app.core.clock import FixedClock
-from app.core.errors import Unauthenticated, Unavailable
-from app.db.engine import open_engine
-from app.db.session import Database
-from app.settings import Settings
+from app.adapters.db.engine import open_engine
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Unauthenticated, Unavailable
+from app.platform.access.logic.credentials import check_sum, mint
+from app.platform.access.services.access import AccessService
+from app.platform.access.services.lookups import KeyLookups
+from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.engines import FIRST
 from tests.support.errors import refusal
@@ -239,7 +239,7 @@ async def test_a_request_that_is_broken_off_takes_nothing_from_those_beside_it(
 async def test_what_is_known_is_bounded(
     lookups: KeyLookups, database: Database, clock: FixedClock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.access.lookups._MAX_KNOWN", 3)
+    monkeypatch.setattr("app.platform.access.services.lookups._MAX_KNOWN", 3)
     good = [await make_key(database, clock.now(), "viewer") for _ in range(5)]
     for secret in (*good, *(mint() for _ in range(5))):
         await lookups.find(secret)

@@ -3,10 +3,10 @@
 import httpx
 import pytest
 
-from app.access.service import KeyService
-from app.core.errors import InvalidArgument, NotFound
-from app.key_admin import find_id
-from app.resources import Resources
+from app.adapters.resources import Resources
+from app.kernel.errors import InvalidArgument, NotFound
+from app.platform.access.services.access import KeyService
+from app.process.key_admin import find_id
 from tests.support.bank import id_of, ok
 
 _KEYS = "http://test/v1/keys"

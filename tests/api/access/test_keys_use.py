@@ -11,14 +11,14 @@ from fastapi import FastAPI
 from sqlalchemy import make_url
 from structlog.testing import capture_logs
 
-from app.access import repository
-from app.access.service import AccessService
-from app.core.clock import FixedClock
-from app.db.engine import open_engine
-from app.db.session import Database
-from app.main import create_app
-from app.resources import Resources
-from app.settings import Settings
+from app.adapters.db.engine import open_engine
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.platform.access.services.access import AccessService
+from app.platform.access.store import repository
+from app.process.main import create_app
+from app.settings.settings import Settings
 from tests.conftest import START
 from tests.support.bank import ok, wire
 from tests.support.engines import FIRST

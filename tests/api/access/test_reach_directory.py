@@ -5,13 +5,13 @@ from collections.abc import Iterator
 import pytest
 from sqlalchemy import event
 
-from app.core.auth import Reach
-from app.core.clock import FixedClock
-from app.core.names import LocationName
-from app.db.session import Database
-from app.engines.directory import Directory
-from app.engines.service import FIRST_ENGINE
-from app.resources import Resources
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.auth import Reach
+from app.kernel.clock import FixedClock
+from app.kernel.names import LocationName
+from app.platform.engines.services.directory import Directory
+from app.platform.engines.services.engines import FIRST_ENGINE
 
 HERE = LocationName(FIRST_ENGINE.project, FIRST_ENGINE.location)
 ALL = Reach()

@@ -10,9 +10,9 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.operations.runner import Runner
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import GONE, Json, id_of, ok, refusal
 from tests.support.bound import assert_alike
 from tests.support.engines import API, COLLECTION, create_engine, names

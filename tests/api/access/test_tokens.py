@@ -8,13 +8,13 @@ import httpx
 import pytest
 from typer.testing import CliRunner, Result
 
-from app.access.tokens import TokenService
-from app.cli import app as cli
-from app.core.auth import Authenticator
-from app.core.clock import FixedClock
-from app.core.errors import Reason
-from app.resources import Resources
-from app.settings import Settings
+from app.adapters.resources import Resources
+from app.kernel.auth import Authenticator
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
+from app.platform.access.services.tokens import TokenService
+from app.process.cli import app as cli
+from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY, START
 from tests.support.errors import refusal
 from tests.support.keys import client_with

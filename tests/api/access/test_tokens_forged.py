@@ -14,9 +14,9 @@ import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from structlog.testing import capture_logs
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason
-from app.resources import Resources
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
 from tests.support.errors import refusal
 from tests.support.keys import client_with
 from tests.support.tokens import (

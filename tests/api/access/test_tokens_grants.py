@@ -7,8 +7,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.errors import Reason
-from app.resources import Resources
+from app.adapters.resources import Resources
+from app.kernel.errors import Reason
 from tests.support.bank import GONE, ok, refusal, retrieved
 from tests.support.engines import API, COLLECTION, create_engine
 from tests.support.errors import refusal as full_refusal

@@ -10,9 +10,9 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason
-from app.resources import Resources
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
 from tests.support.errors import refusal
 from tests.support.keys import client_with
 from tests.support.tokens import (

@@ -3,9 +3,9 @@
 import pytest
 from sqlalchemy import delete, text
 
-from app.audit.tables import AuditEventRow
-from app.db.session import Database
-from app.resources import Resources
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.platform.audit.store.tables import AuditEventRow
 
 
 @pytest.fixture

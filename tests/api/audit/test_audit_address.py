@@ -9,9 +9,9 @@ import httpx
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from app import serving
-from app.resources import Resources
-from app.settings import Settings
+from app.adapters.resources import Resources
+from app.process import serving
+from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.audit import stored
 from tests.support.operations import USER

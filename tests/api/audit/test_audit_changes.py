@@ -8,11 +8,11 @@ import pytest
 from fastapi import FastAPI
 from structlog.testing import capture_logs
 
-from app.access.tables import ApiKeyRow
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.memories.tables import MemoryRow
-from app.operations.runner import Runner
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.memory.memories.store.tables import MemoryRow
+from app.platform.access.store.tables import ApiKeyRow
+from app.platform.operations.services.runner import Runner
 from app.web.demands import DEMANDS
 from app.web.routing import AdmittedRoute
 from tests.support.audit import all_events, events, results, stored

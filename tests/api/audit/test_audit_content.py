@@ -3,10 +3,10 @@
 import httpx
 import pytest
 
-from app.audit.tables import AuditEventRow
-from app.db.session import Database
-from app.operations.runner import Runner
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.platform.audit.store.tables import AuditEventRow
+from app.platform.operations.services.runner import Runner
+from app.settings.settings import Settings
 from tests.support.audit import results, stored
 from tests.support.bank import ENGINE_URL, Json
 from tests.support.engines import COLLECTION

@@ -12,13 +12,13 @@ from pydantic import SecretStr
 from sqlalchemy import event, text
 from structlog.testing import capture_logs
 
-from app import serving
-from app.audit.service import AuditService
-from app.core.clock import FixedClock
-from app.core.guard import refuse_inside_transaction
-from app.db.session import Database
-from app.resources import Resources
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.guard import refuse_inside_transaction
+from app.platform.audit.service import AuditService
+from app.process import serving
+from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.audit import ALL_URL, exported, listed
 from tests.support.bank import ENGINE, ENGINE_URL

@@ -7,11 +7,11 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import ProgrammingError
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.resources import Resources
-from app.retention.service import RetentionService
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.memory.retention.service import RetentionService
+from app.settings.settings import Settings
 from tests.support.audit import all_events, events, stored
 from tests.support.operations import create_memory
 

@@ -7,10 +7,10 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.operations.runner import Runner
-from app.resources import Resources
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
 from tests.support.audit import ALL_URL, all_events, events, exported, listed
 from tests.support.bank import ENGINE, ENGINE_URL, Json, after, field_of, id_of, ok, refusal
 from tests.support.engines import COLLECTION, create_engine

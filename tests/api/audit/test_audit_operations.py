@@ -5,11 +5,11 @@ from datetime import timedelta
 import httpx
 from fastapi import FastAPI
 
-from app.core.clock import FixedClock
-from app.core.errors import Aborted, NotFound, Reason
-from app.db.session import Database
-from app.operations.runner import Job, Runner
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Aborted, NotFound, Reason
+from app.platform.operations.services.runner import Job, Runner
+from app.settings.settings import Settings
 from tests.support.audit import all_events, events, results, stored
 from tests.support.bank import ENGINE, id_of, ok
 from tests.support.engines import COLLECTION, create_engine

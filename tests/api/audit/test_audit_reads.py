@@ -3,8 +3,8 @@
 import httpx
 import pytest
 
-from app.db.session import Database
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.settings.settings import Settings
 from tests.support.audit import exported, results, stored
 from tests.support.bank import ENGINE, ENGINE_URL, ok
 from tests.support.operations import USER, create_memory, path_of

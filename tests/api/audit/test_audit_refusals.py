@@ -5,11 +5,11 @@ import pytest
 from fastapi import FastAPI
 from structlog.testing import capture_logs
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.main import create_app
-from app.resources import Resources
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.process.main import create_app
+from app.settings.settings import Settings
 from tests.support.audit import all_events, events, stored
 from tests.support.bank import ENGINE, ENGINE_URL, id_of, ok, refusal
 from tests.support.engines import create_engine

@@ -6,12 +6,12 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.llm.scripted import ScriptedEmbedder
-from app.memories.tables import MemoryRow, MemoryVectorRow, RevisionRow
-from app.operations.runner import Runner
-from app.operations.tables import OperationRow
+from app.adapters.db.session import Database
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.kernel.clock import FixedClock
+from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow, RevisionRow
+from app.platform.operations.services.runner import Runner
+from app.platform.operations.store.tables import OperationRow
 from tests.support.audit import events
 from tests.support.bank import (
     BAD,

@@ -10,14 +10,14 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import Message
 
-from app.bulk.chunks import CHUNK_LINES
-from app.core.errors import Reason
-from app.db.session import Database
-from app.llm.scripted import ScriptedEmbedder
-from app.memories.tables import MemoryRow
-from app.operations.runner import Runner
-from app.operations.tables import OperationRow
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.kernel.errors import Reason
+from app.memory.bulk.logic.chunks import CHUNK_LINES
+from app.memory.memories.store.tables import MemoryRow
+from app.platform.operations.services.runner import Runner
+from app.platform.operations.store.tables import OperationRow
+from app.settings.settings import Settings
 from tests.support.asgi import ADMIN
 from tests.support.audit import events
 from tests.support.bank import BAD, ENGINE, ENGINE_URL, Json, count, listed, ok, refusal

@@ -9,12 +9,12 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from app.bulk.chunks import CHUNK_LINES
-from app.bulk.service import BulkService
-from app.bulk.work import Import
-from app.core.names import EngineName
-from app.db.session import Database
-from app.resources import Resources
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.names import EngineName
+from app.memory.bulk.logic.chunks import CHUNK_LINES
+from app.memory.bulk.services.bulk import BulkService
+from app.memory.bulk.services.work import Import
 from tests.support.bank import listed
 from tests.support.locks import until_waiting
 from tests.support.operations import USER

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from sqlalchemy import event
 
-from app.db.session import Database
+from app.adapters.db.session import Database
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.settings import ModelPrice, Settings
+from app.settings.settings import ModelPrice, Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ok
 from tests.support.contexts import SYSTEM, context, of_exchanges, said, talk

@@ -6,10 +6,10 @@ import httpx
 import psycopg
 import pytest
 
-from app.core.names import EngineName, SessionName
-from app.db.session import Database
-from app.sessions import repository
-from app.summaries import material
+from app.adapters.db.session import Database
+from app.conversation.summaries.services import material
+from app.kernel.names import EngineName, SessionName
+from app.platform.sessions.store import repository
 from tests.support.bank import ENGINE, Json
 from tests.support.contexts import context, ranges, said, talk
 from tests.support.sessions import create_session, new_path

@@ -4,7 +4,7 @@ from typing import Any
 
 import httpx
 
-from app.llm.scripted import ScriptedEmbedder
+from app.adapters.llm.scripted import ScriptedEmbedder
 from tests.support.bank import Json, field_of, ok
 from tests.support.contexts import context, exchange, said, talk
 from tests.support.operations import create_memory

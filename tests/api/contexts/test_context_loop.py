@@ -6,11 +6,11 @@ from typing import Any
 import httpx
 import pytest
 
-from app.contexts.answers import Prompt
-from app.core.errors import Reason
-from app.db.session import Database
-from app.strategies.rendering import render
-from app.strategies.scales import Scale
+from app.adapters.db.session import Database
+from app.conversation.contexts.services.answers import Prompt
+from app.conversation.strategies.logic.rendering import render
+from app.conversation.strategies.services.scales import Scale
+from app.kernel.errors import Reason
 from tests.support.contexts import context, detail, of_events
 from tests.support.sessions import new_path
 
@@ -24,7 +24,7 @@ async def test_many_short_events_are_rendered_aside(
         threads.append(threading.current_thread())
         return render(*arguments)
 
-    monkeypatch.setattr("app.contexts.answers.render", noted)
+    monkeypatch.setattr("app.conversation.contexts.services.answers.render", noted)
     path = await of_events(client, 1_000, tokens=1)
     await context(client, path)
     await context(client, path, policy={"strategy": "window", "window": 2})

@@ -5,10 +5,10 @@ from typing import Any
 import httpx
 from fastapi import FastAPI
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.llm.scripted import ScriptedEmbedder
-from app.rules.sentences import CONTEXT_BEGIN, CONTEXT_END
+from app.adapters.db.session import Database
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.kernel.clock import FixedClock
+from app.language.sentences import CONTEXT_BEGIN, CONTEXT_END
 from tests.support.bank import Json, refusal
 from tests.support.contexts import HALF, context, exchange, of_exchanges, said, talk
 from tests.support.keys import client_with, make_key

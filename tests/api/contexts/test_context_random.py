@@ -7,7 +7,7 @@ import httpx
 import pytest
 from hypothesis import settings
 
-from app.operations.runner import Runner
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, ok
 from tests.support.contexts import context, ranges, said, talk
 from tests.support.sessions import new_path

@@ -6,9 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
-from app.llm.scripted import Asked, Reply, ScriptedTextModel
-from app.operations.runner import Runner
-from app.resources import Resources
+from app.adapters.llm.scripted import Asked, Reply, ScriptedTextModel
+from app.adapters.resources import Resources
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import ENGINE, Json, ok
 from tests.support.contexts import context, ranges, said, shown, talk
 from tests.support.operations import USER

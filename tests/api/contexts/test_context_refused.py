@@ -5,8 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.llm.scripted import ScriptedEmbedder
-from app.summaries import material
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.conversation.summaries.services import material
 from tests.support.bank import BAD, ENGINE_URL, field_of, ok, refusal
 from tests.support.contexts import (
     HALF,

@@ -6,9 +6,9 @@ from typing import Any
 
 import httpx
 
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.worker import make_runner
+from app.adapters.resources import Resources
+from app.platform.operations.services.runner import Runner
+from app.process.worker import make_runner
 from tests.support.bank import ok
 from tests.support.contexts import (
     SYSTEM,

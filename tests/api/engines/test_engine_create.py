@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.errors import Reason
-from app.wire.base import camel_name
+from app.kernel.errors import Reason
+from app.kernel.wire.base import camel_name
 from tests.support.engines import (
     API,
     COLLECTION,

@@ -9,16 +9,21 @@ import httpx
 import pytest
 from sqlalchemy import event, func, select
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason
-from app.db.base import Base
-from app.db.session import Database
-from app.engines.tables import EngineRow
-from app.memories import ledger
-from app.memories.tables import MemoryRow, MemoryVectorRow, RevisionLabelRow, RevisionRow
-from app.operations import claims
-from app.operations.runner import Runner
-from app.settings import Settings
+from app.adapters.db.base import Base
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
+from app.memory.memories.store import ledger
+from app.memory.memories.store.tables import (
+    MemoryRow,
+    MemoryVectorRow,
+    RevisionLabelRow,
+    RevisionRow,
+)
+from app.platform.engines.store.tables import EngineRow
+from app.platform.operations.services.runner import Runner
+from app.platform.operations.store import claims
+from app.settings.settings import Settings
 from tests.support.engines import API, COLLECTION, FIRST, NOW, create_engine, names
 from tests.support.errors import BAD_FIELD, NOT_FOUND, refusal, violations
 from tests.support.operations import create_memory

@@ -5,8 +5,8 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
 from tests.support.engines import API, COLLECTION, FIRST, create_engine, get_engine, names
 from tests.support.errors import BAD_FIELD, refusal, violations
 

@@ -8,8 +8,8 @@ import httpx
 import psycopg
 import pytest
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
 from tests.support.engines import API, FIRST, create_engine, get_engine, update_engine
 from tests.support.errors import BAD_FIELD, NOT_FOUND, refusal, violations
 

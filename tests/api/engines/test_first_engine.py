@@ -4,12 +4,12 @@ import httpx
 import pytest
 from pydantic import SecretStr
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.main import create_app
-from app.serving import opened
-from app.settings import EmbedderChoice, Settings
-from app.worker import make_runner
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.process.main import create_app
+from app.process.serving import opened
+from app.process.worker import make_runner
+from app.settings.settings import EmbedderChoice, Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.engines import FIRST, names
 from tests.support.errors import NOT_FOUND, refusal

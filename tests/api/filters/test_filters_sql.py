@@ -9,9 +9,7 @@ from sqlalchemy import DateTime, Text, column, literal, select, values
 from sqlalchemy.dialects.postgresql import JSONB
 from sqlalchemy.ext.asyncio import AsyncSession
 
-from app.core.filtering.metadata import MetadataFilter, MetadataOperator
-from app.core.filtering.parser import parse_filter
-from app.db.filter_fields import (
+from app.adapters.db.filter_fields import (
     EnumField,
     MapField,
     MemberField,
@@ -19,10 +17,12 @@ from app.db.filter_fields import (
     TextField,
     TimestampField,
 )
-from app.db.filters import Fields, to_clause
-from app.db.metadata_filters import metadata_clause
-from app.db.regex import PatternRefusedError, to_postgres
-from app.db.session import Database
+from app.adapters.db.filters import Fields, to_clause
+from app.adapters.db.metadata_filters import metadata_clause
+from app.adapters.db.regex import PatternRefusedError, to_postgres
+from app.adapters.db.session import Database
+from app.kernel.filtering.metadata import MetadataFilter, MetadataOperator
+from app.kernel.filtering.parser import parse_filter
 
 EQUAL, GREATER, LESS = (
     MetadataOperator.EQUAL,

@@ -4,8 +4,8 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.core.clock import FixedClock
-from app.db.session import Database
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
 from tests.support.bank import BAD, Json, field_of, listed, ok, refusal, retrieved
 from tests.support.bound import bound_client
 from tests.support.operations import create_memory

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.llm.scripted import Reply, ScriptedTextModel
+from app.adapters.llm.scripted import Reply, ScriptedTextModel
 
 
 @pytest.fixture

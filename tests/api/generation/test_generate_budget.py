@@ -5,13 +5,13 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.llm.ports import Usage
-from app.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.adapters.llm.ports import Usage
+from app.adapters.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
+from app.settings.settings import Settings
 from tests.support.bank import listed, ok, refusal
 from tests.support.engines import API, create_engine
 from tests.support.generation import given, run, said, start

@@ -5,9 +5,9 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.operations.runner import Runner
-from app.settings import Settings
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
+from app.settings.settings import Settings
 from tests.support.bank import GONE, configure, history, id_of, listed, ok, refusal, roll_back
 from tests.support.generation import actions, changes, given, run, said
 from tests.support.operations import create_memory, path_of

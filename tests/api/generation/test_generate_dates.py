@@ -3,10 +3,10 @@
 import httpx
 import pytest
 
-from app.llm.scripted import Reply, ScriptedTextModel
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.worker import make_runner
+from app.adapters.llm.scripted import Reply, ScriptedTextModel
+from app.adapters.resources import Resources
+from app.platform.operations.services.runner import Runner
+from app.process.worker import make_runner
 from tests.support.bank import Json, listed
 from tests.support.generation import run
 from tests.support.scripted import facts, written_by

@@ -7,17 +7,17 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from app.core.errors import Internal, Reason, Unavailable
-from app.db.session import Database
-from app.llm.factory import open_models
-from app.llm.ports import Usage
-from app.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
-from app.memories.tables import MemoryRow, RevisionRow
-from app.operations.runner import Runner
-from app.operations.tables import OperationRow
-from app.resources import Resources
-from app.usage.tables import ModelUsageRow
-from app.worker import make_runner
+from app.adapters.db.session import Database
+from app.adapters.llm.factory import open_models
+from app.adapters.llm.ports import Usage
+from app.adapters.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
+from app.adapters.resources import Resources
+from app.kernel.errors import Internal, Reason, Unavailable
+from app.memory.memories.store.tables import MemoryRow, RevisionRow
+from app.platform.operations.services.runner import Runner
+from app.platform.operations.store.tables import OperationRow
+from app.platform.usage.store.tables import ModelUsageRow
+from app.process.worker import make_runner
 from tests.support.bank import Json, count, listed, ok
 from tests.support.generation import given, run, said, start
 from tests.support.model_server import (

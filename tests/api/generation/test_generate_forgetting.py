@@ -5,9 +5,9 @@ from dataclasses import replace
 import httpx
 import pytest
 
-from app.llm.scripted import ScriptedEmbedder
-from app.operations.runner import Runner
-from app.resources import Resources
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.resources import Resources
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import listed
 from tests.support.embedding import NewEmbedder, changed
 from tests.support.generation import actions, run, said

@@ -5,10 +5,10 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.llm.scripted import Reply, ScriptedTextModel
-from app.operations.runner import Runner
-from app.resources import Resources
+from app.adapters.llm.scripted import Reply, ScriptedTextModel
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, configure, history, listed, ok
 from tests.support.generation import events, given, run, said
 from tests.support.operations import path_of

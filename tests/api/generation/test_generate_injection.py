@@ -14,13 +14,13 @@ import pytest
 from sqlalchemy import select
 from typing_extensions import override
 
-from app.db.session import Database
-from app.generation.replies import FactVerdicts
-from app.llm.ports import Vectors
-from app.llm.scripted import Asked, Reply, ScriptedEmbedder, ScriptedTextModel
-from app.memories.tables import MemoryRow
-from app.operations.runner import Runner
-from app.resources import Resources
+from app.adapters.db.session import Database
+from app.adapters.llm.ports import Vectors
+from app.adapters.llm.scripted import Asked, Reply, ScriptedEmbedder, ScriptedTextModel
+from app.adapters.resources import Resources
+from app.memory.generation.logic.replies import FactVerdicts
+from app.memory.memories.store.tables import MemoryRow
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, id_of, ok
 from tests.support.engines import API, create_engine
 from tests.support.generation import events, run, said

@@ -5,13 +5,13 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.llm.scripted import ScriptedEmbedder
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.retrieval.jobs import IndexSweep
-from app.retrieval.lookups import ScopeIndexes
-from app.settings import Settings
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.memory.retrieval.jobs import IndexSweep
+from app.memory.retrieval.services.lookups import ScopeIndexes
+from app.platform.operations.services.runner import Runner
+from app.settings.settings import Settings
 from tests.support.operations import generate
 from tests.support.scopes import MANY, fill
 from tests.support.statements import statements_on

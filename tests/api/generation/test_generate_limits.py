@@ -6,10 +6,10 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from app.db.session import Database
-from app.operations.runner import Runner
-from app.operations.tables import OperationRow
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.platform.operations.services.runner import Runner
+from app.platform.operations.store.tables import OperationRow
+from app.settings.settings import Settings
 from tests.support.bank import Json, field_of, listed, ok
 from tests.support.generation import events, given, run, said, start
 from tests.support.operations import USER, create_memory

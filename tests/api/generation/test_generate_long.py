@@ -6,13 +6,13 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from app.db.session import Database
-from app.llm.ports import Attachment
-from app.llm.scripted import Reply, ScriptedTextModel
-from app.operations.runner import Runner
-from app.operations.tables import OperationRow
-from app.resources import Resources
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.adapters.llm.ports import Attachment
+from app.adapters.llm.scripted import Reply, ScriptedTextModel
+from app.adapters.resources import Resources
+from app.platform.operations.services.runner import Runner
+from app.platform.operations.store.tables import OperationRow
+from app.settings.settings import Settings
 from tests.support.bank import Json, listed, ok
 from tests.support.generation import events, run, said, start
 from tests.support.scripted import confirmed, facts, written_by

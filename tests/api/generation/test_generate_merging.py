@@ -3,10 +3,10 @@
 import httpx
 import pytest
 
-from app.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.settings import Settings
+from app.adapters.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
+from app.adapters.resources import Resources
+from app.platform.operations.services.runner import Runner
+from app.settings.settings import Settings
 from tests.support.bank import Json, configure, history, id_of, listed, ok
 from tests.support.generation import actions, given, run, said
 from tests.support.operations import create_memory, path_of

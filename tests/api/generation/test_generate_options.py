@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.operations.runner import Runner
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, after, configure, history, listed, ok
 from tests.support.generation import actions, changes, given, run, said
 from tests.support.operations import create_memory, path_of

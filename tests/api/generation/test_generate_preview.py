@@ -6,16 +6,16 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
-from app.memories.tables import MemoryRow, MemoryVectorRow, RevisionRow
-from app.operations.runner import Runner
-from app.operations.tables import OperationRow
-from app.resources import Resources
-from app.retention.service import RetentionService
-from app.settings import ModelPrice, Settings
-from app.worker import make_runner
+from app.adapters.db.session import Database
+from app.adapters.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow, RevisionRow
+from app.memory.retention.service import RetentionService
+from app.platform.operations.services.runner import Runner
+from app.platform.operations.store.tables import OperationRow
+from app.process.worker import make_runner
+from app.settings.settings import ModelPrice, Settings
 from tests.support.bank import ENGINE_URL, GONE, Json, configure, count, listed, ok, refusal
 from tests.support.generation import given, run, said, start
 from tests.support.operations import USER, create_memory, path_of

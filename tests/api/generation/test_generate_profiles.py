@@ -3,11 +3,11 @@
 import httpx
 import pytest
 
-from app.llm.scripted import Reply, ScriptedTextModel
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.settings import Settings
-from app.worker import make_runner
+from app.adapters.llm.scripted import Reply, ScriptedTextModel
+from app.adapters.resources import Resources
+from app.platform.operations.services.runner import Runner
+from app.process.worker import make_runner
+from app.settings.settings import Settings
 from tests.support.bank import Json, configure, history, ok
 from tests.support.generation import changes, run, said
 from tests.support.operations import USER, path_of

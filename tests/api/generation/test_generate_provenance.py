@@ -7,12 +7,12 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.llm.scripted import Reply, ScriptedTextModel
-from app.memories.tables import MemoryRow, RevisionRow
-from app.operations.runner import Runner
-from app.resources import Resources
+from app.adapters.db.session import Database
+from app.adapters.llm.scripted import Reply, ScriptedTextModel
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.memory.memories.store.tables import MemoryRow, RevisionRow
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import ENGINE, Json, field_of, history, id_of, ok, retrieve, roll_back, wire
 from tests.support.generation import given, run, said
 from tests.support.ingestion import ended, event, ingest, rule

@@ -6,9 +6,9 @@ import httpx
 import pytest
 from typing_extensions import override
 
-from app.llm.ports import Vectors
-from app.llm.scripted import ScriptedEmbedder
-from app.operations.runner import Runner
+from app.adapters.llm.ports import Vectors
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import GONE, Json, history, listed, ok, refusal, roll_back
 from tests.support.generation import given, said, start
 from tests.support.operations import create_memory, path_of

@@ -2,7 +2,7 @@
 
 import httpx
 
-from app.operations.runner import Runner
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import GONE, Json, field_of, ok, refusal
 from tests.support.generation import given, said
 from tests.support.operations import USER

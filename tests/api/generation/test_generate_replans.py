@@ -7,12 +7,12 @@ import httpx
 import pytest
 from typing_extensions import override
 
-from app.core.clock import FixedClock
-from app.generation.replies import FactVerdicts
-from app.llm.ports import Meter, OutputT, Prompt
-from app.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
-from app.operations.runner import Runner
-from app.resources import Resources
+from app.adapters.llm.ports import Meter, OutputT, Prompt
+from app.adapters.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.memory.generation.logic.replies import FactVerdicts
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, history, listed, ok
 from tests.support.generation import said, start
 from tests.support.operations import create_memory, path_of

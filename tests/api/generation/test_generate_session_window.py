@@ -6,10 +6,10 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.generation.material import MAX_SESSION_EVENTS
-from app.operations.runner import Runner
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.memory.generation.services.material import MAX_SESSION_EVENTS
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import ENGINE, listed
 from tests.support.generation import run
 from tests.support.sessions import append, new_path

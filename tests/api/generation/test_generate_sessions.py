@@ -5,11 +5,11 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.llm.scripted import Reply, ScriptedTextModel
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.worker import make_runner
+from app.adapters.llm.scripted import Reply, ScriptedTextModel
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
+from app.process.worker import make_runner
 from tests.support.bank import BAD, ENGINE, GONE, Json, field_of, listed, ok, refusal
 from tests.support.engines import API, create_engine
 from tests.support.errors import violations

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.operations.runner import Runner
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import ENGINE, Json, configure, listed, ok
 from tests.support.generation import actions, changes, events, given, run, said, start
 from tests.support.operations import USER, path_of

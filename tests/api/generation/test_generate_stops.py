@@ -11,14 +11,14 @@ import pytest
 from structlog.testing import capture_logs
 from typing_extensions import override
 
-from app.core.clock import FixedClock
-from app.core.errors import BadGateway, Reason, Unavailable
-from app.llm.ports import Meter, OutputT, Prompt, Usage
-from app.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.settings import ModelPrice, Settings
-from app.worker import make_runner
+from app.adapters.llm.ports import Meter, OutputT, Prompt, Usage
+from app.adapters.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.errors import BadGateway, Reason, Unavailable
+from app.platform.operations.services.runner import Runner
+from app.process.worker import make_runner
+from app.settings.settings import ModelPrice, Settings
 from tests.support.bank import Json, listed, ok
 from tests.support.engines import FIRST
 from tests.support.generation import said, start

@@ -5,13 +5,13 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.llm.scripted import Reply, ScriptedTextModel
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.retention.service import RetentionService
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.adapters.llm.scripted import Reply, ScriptedTextModel
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.memory.retention.service import RetentionService
+from app.platform.operations.services.runner import Runner
+from app.settings.settings import Settings
 from tests.support.bank import ENGINE_URL, Json, id_of, listed, ok, rows_with
 from tests.support.generation import run, said
 from tests.support.ingestion import ended, ingest

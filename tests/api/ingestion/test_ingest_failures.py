@@ -5,12 +5,12 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.core.errors import FailedPrecondition, Reason, Unavailable
-from app.llm.scripted import Asked, Reply, ScriptedTextModel
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.worker import sweep_once
+from app.adapters.llm.scripted import Asked, Reply, ScriptedTextModel
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.errors import FailedPrecondition, Reason, Unavailable
+from app.platform.operations.services.runner import Runner
+from app.process.worker import sweep_once
 from tests.support.bank import Json, listed
 from tests.support.ingestion import ended, event, hears, ingest, read, rule, runs_after
 from tests.support.scripted import written_by
@@ -71,7 +71,7 @@ def swept(monkeypatch: pytest.MonkeyPatch) -> None:
     async def take(*_: object) -> bool:
         return True
 
-    monkeypatch.setattr("app.retention.service.RetentionService.take_tick", take)
+    monkeypatch.setattr("app.memory.retention.service.RetentionService.take_tick", take)
 
 
 @pytest.mark.usefixtures("swept")

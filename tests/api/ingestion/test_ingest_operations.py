@@ -9,19 +9,19 @@ import httpx
 import pytest
 from typing_extensions import override
 
-from app.core.clock import FixedClock
-from app.core.errors import Aborted, InvalidArgument, Reason, Unavailable
-from app.db.session import Database
-from app.ingestion.service import IngestionService
-from app.ingestion.tables import StreamEventRow
-from app.llm.models import TextModels
-from app.llm.ports import Usage, Vectors
-from app.llm.scripted import ScriptedEmbedder, ScriptedTextModel
-from app.operations.runner import Runner
-from app.operations.tables import OperationRow
-from app.resources import Resources
-from app.settings import Settings
-from app.worker import make_runner, sweep_once
+from app.adapters.db.session import Database
+from app.adapters.llm.models import TextModels
+from app.adapters.llm.ports import Usage, Vectors
+from app.adapters.llm.scripted import ScriptedEmbedder, ScriptedTextModel
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Aborted, InvalidArgument, Reason, Unavailable
+from app.memory.ingestion.services.ingestion import IngestionService
+from app.memory.ingestion.store.tables import StreamEventRow
+from app.platform.operations.services.runner import Runner
+from app.platform.operations.store.tables import OperationRow
+from app.process.worker import make_runner, sweep_once
+from app.settings.settings import Settings
 from tests.support.bank import Json, count, listed, ok
 from tests.support.ingestion import (
     DOG,

@@ -6,12 +6,12 @@ import json
 import httpx
 import pytest
 
-from app.db.session import Database
-from app.generation import extraction
-from app.ingestion import plan
-from app.llm.scripted import ScriptedTextModel
-from app.operations.runner import Runner
-from app.resources import Resources
+from app.adapters.db.session import Database
+from app.adapters.llm.scripted import ScriptedTextModel
+from app.adapters.resources import Resources
+from app.memory.generation.services import extraction
+from app.memory.ingestion.logic import plan
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, listed
 from tests.support.ingestion import (
     IDLE,

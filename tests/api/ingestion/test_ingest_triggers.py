@@ -3,8 +3,8 @@
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.operations.runner import Runner
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, configure, listed
 from tests.support.ingestion import (
     DOG,

@@ -12,12 +12,12 @@ from fastapi import FastAPI
 from prometheus_client import REGISTRY
 from starlette.types import Message, Receive, Scope, Send
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason, Unavailable
-from app.db.session import Database
-from app.limits.bodies import Bodies
-from app.main import create_app
-from app.resources import Resources
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason, Unavailable
+from app.platform.limits.services.bodies import Bodies
+from app.process.main import create_app
 from app.web.body import JsonBody
 from app.web.incoming import Pace
 from tests.conftest import ADMIN_KEY
@@ -192,7 +192,7 @@ async def test_a_long_body_counts_no_more_once_its_route_has_it(
         await go_on.wait()
         raise ZeroDivisionError
 
-    monkeypatch.setattr("app.memories.service.MemoryService.create", wait)
+    monkeypatch.setattr("app.memory.memories.services.memories.MemoryService.create", wait)
     body = json.dumps({"fact": "I like tea.", "scope": USER}).encode() + b" " * _LONG
     sender = Sender(piece(body, is_last=True))
     task = asyncio.ensure_future(narrow(_scope(_MEMORIES, len(body)), sender.receive, sender.send))
@@ -327,8 +327,8 @@ async def test_a_failure_of_the_service_frees_the_body(
     async def fail(*_: object, **__: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("app.memories.service.MemoryService.create", fail)
-    monkeypatch.setattr("app.bulk.routes.Import.run", fail)
+    monkeypatch.setattr("app.memory.memories.services.memories.MemoryService.create", fail)
+    monkeypatch.setattr("app.memory.bulk.routes.Import.run", fail)
     sender = await _sent(narrow, _scope(path, len(_WHOLE)), piece(_WHOLE, is_last=True))
     assert sender.status == 500
     assert _nothing_is_held(narrow)

@@ -8,9 +8,9 @@ from typing import Any
 import httpx
 import pytest
 
-from app.bulk.chunks import CHUNK_LINES
-from app.core.clock import FixedClock
-from app.settings import Settings
+from app.kernel.clock import FixedClock
+from app.memory.bulk.logic.chunks import CHUNK_LINES
+from app.settings.settings import Settings
 from tests.support.bank import Json, field_of, listed, ok
 from tests.support.operations import USER
 

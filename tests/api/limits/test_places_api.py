@@ -12,11 +12,11 @@ from fastapi import FastAPI
 from prometheus_client import REGISTRY
 from starlette.types import Message
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason
-from app.db.session import Database
-from app.main import create_app
-from app.resources import Resources
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
+from app.process.main import create_app
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ok
 from tests.support.errors import refusal
@@ -123,7 +123,7 @@ async def test_a_failure_of_the_service_frees_the_place(
     async def fail(*_: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("app.retrieval.service.RetrievalService.retrieve", fail)
+    monkeypatch.setattr("app.memory.retrieval.services.retrieval.RetrievalService.retrieve", fail)
     async with client_with(narrow, ADMIN_KEY) as client:
         for _ in range(3):
             answer = await client.post("/memories:retrieve", json=SEARCH)

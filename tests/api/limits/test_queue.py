@@ -9,10 +9,10 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import event
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.operations.runner import Runner
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
+from app.settings.settings import Settings
 from tests.conftest import START
 from tests.support.bank import GONE, ok, refusal
 from tests.support.engines import API, FIRST, create_engine

@@ -7,14 +7,14 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.core.limits import Counted
-from app.db.session import Database
-from app.limits.quotas import Quotas
-from app.main import create_app
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.limits import Counted
+from app.platform.limits.services.quotas import Quotas
+from app.platform.operations.services.runner import Runner
+from app.process.main import create_app
+from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import Json, history, id_of, listed, ok, roll_back
 from tests.support.engines import API, FIRST, create_engine

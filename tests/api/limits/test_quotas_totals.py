@@ -10,12 +10,12 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.limits import repository as totals
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.retention.service import RetentionService
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.memory.retention.service import RetentionService
+from app.platform.limits.store import repository as totals
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, ok
 from tests.support.engines import API, COLLECTION, FIRST, create_engine
 from tests.support.generation import run, said

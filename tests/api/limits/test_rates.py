@@ -9,15 +9,15 @@ from fastapi import FastAPI
 from prometheus_client import REGISTRY
 from sqlalchemy import select
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason
-from app.core.limits import MAX_COST
-from app.db.session import Database
-from app.limits.claims import FULL_AFTER
-from app.limits.tables import RateBucketRow
-from app.main import create_app
-from app.resources import Resources
-from app.retention.service import RetentionService
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
+from app.kernel.limits import MAX_COST
+from app.memory.retention.service import RetentionService
+from app.platform.limits.store.claims import FULL_AFTER
+from app.platform.limits.store.tables import RateBucketRow
+from app.process.main import create_app
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ENGINE_URL, count, ok
 from tests.support.engines import API, COLLECTION, create_engine

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from app.settings import Settings
+from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.asgi import ADMIN, JSON, Sent, call
 from tests.support.bank import ENGINE

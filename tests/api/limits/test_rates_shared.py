@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
-from app.core.clock import FixedClock, SystemClock
-from app.core.errors import Reason, ResourceExhausted
-from app.db.engine import open_engine
-from app.db.session import Database
-from app.limits import claims, rates
-from app.limits.tables import RateBucketRow
-from app.settings import Settings
+from app.adapters.db.engine import open_engine
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock, SystemClock
+from app.kernel.errors import Reason, ResourceExhausted
+from app.platform.limits.services import rates
+from app.platform.limits.store import claims
+from app.platform.limits.store.tables import RateBucketRow
+from app.settings.settings import Settings
 from tests.support.bank import count
 from tests.support.limits import (
     bucket_statements,

@@ -8,11 +8,11 @@ import httpx
 import pytest
 from pydantic import ValidationError
 
-from app.db.session import Database
-from app.main import create_app
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.platform.operations.services.runner import Runner
+from app.process.main import create_app
+from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import Json, field_of, listed, ok, retrieved
 from tests.support.generation import given, run

@@ -1,6 +1,6 @@
 """How the statements that go past the session are planned."""
 
-from app.db.session import Database
+from app.adapters.db.session import Database
 
 _PLANNED = b"select current_setting('plan_cache_mode'), current_setting('enable_seqscan')"
 

@@ -7,18 +7,23 @@ import numpy as np
 import pytest
 from sqlalchemy import insert, select
 
-from app.core.clock import FixedClock
-from app.core.errors import Aborted, AlreadyExists, Reason
-from app.core.ids import new_id
-from app.core.names import EngineName
-from app.db.session import Database
-from app.memories import ledger
-from app.memories.changes import Change, Creation, Deletion, Writing, Written
-from app.memories.columns import no_content
-from app.memories.schemas import DEFAULT_MEMORY_TYPE, PROFILE_TYPE, scope_hash
-from app.memories.tables import MemoryRow, MemoryVectorRow, RevisionLabelRow, RevisionRow
-from app.memories.vectors import Vector
-from app.resources import Resources
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Aborted, AlreadyExists, Reason
+from app.kernel.ids import new_id
+from app.kernel.names import EngineName
+from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, PROFILE_TYPE, scope_hash
+from app.memory.memories.store import ledger
+from app.memory.memories.store.changes import Change, Creation, Deletion, Writing, Written
+from app.memory.memories.store.columns import no_content
+from app.memory.memories.store.tables import (
+    MemoryRow,
+    MemoryVectorRow,
+    RevisionLabelRow,
+    RevisionRow,
+)
+from app.memory.memories.store.vectors import Vector
 from tests.support.bank import count
 
 SCOPE = {"user_id": "batch"}

@@ -6,11 +6,11 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.core.names import EngineName
-from app.db.session import Database
-from app.memories.schemas import Memory
-from app.memories.tables import MemoryRow
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.kernel.names import EngineName
+from app.memory.memories.schemas.memories import Memory
+from app.memory.memories.store.tables import MemoryRow
 from tests.support.bank import after, configure, ok
 
 FULL: dict[str, Any] = {

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
+from app.kernel.clock import FixedClock
 from tests.support.bank import (
     BAD,
     ENGINE,

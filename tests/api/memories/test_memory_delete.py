@@ -6,12 +6,17 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.memories.tables import MemoryRow, MemoryVectorRow, RevisionLabelRow, RevisionRow
-from app.operations.runner import Runner
-from app.operations.tables import OperationRow
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.memory.memories.store.tables import (
+    MemoryRow,
+    MemoryVectorRow,
+    RevisionLabelRow,
+    RevisionRow,
+)
+from app.platform.operations.services.runner import Runner
+from app.platform.operations.store.tables import OperationRow
+from app.settings.settings import Settings
 from tests.support.bank import (
     ENGINE,
     GONE,

@@ -4,11 +4,16 @@ from datetime import timedelta
 
 import httpx
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.memories.tables import MemoryRow, MemoryVectorRow, RevisionLabelRow, RevisionRow
-from app.resources import Resources
-from app.retention.service import RetentionService
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.memory.memories.store.tables import (
+    MemoryRow,
+    MemoryVectorRow,
+    RevisionLabelRow,
+    RevisionRow,
+)
+from app.memory.retention.service import RetentionService
 from tests.support.bank import (
     GONE,
     count,

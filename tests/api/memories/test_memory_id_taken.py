@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import httpx
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
 from tests.support.operations import USER
 
 

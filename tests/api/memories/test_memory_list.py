@@ -4,8 +4,8 @@ from datetime import timedelta
 
 import httpx
 
-from app.core.clock import FixedClock
-from app.settings import Settings
+from app.kernel.clock import FixedClock
+from app.settings.settings import Settings
 from tests.support.bank import GONE, Json, field_of, listed, ok, refusal
 from tests.support.operations import USER, create_memory, path_of
 

@@ -7,11 +7,11 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.memories.tables import MemoryRow, RevisionRow
-from app.operations.runner import Runner
-from app.operations.tables import OperationRow
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.memory.memories.store.tables import MemoryRow, RevisionRow
+from app.platform.operations.services.runner import Runner
+from app.platform.operations.store.tables import OperationRow
 from app.web.routing import REPLAYED
 from tests.support.bank import TAKEN, Json, count, field_of, history, id_of, ok, refusal
 from tests.support.operations import USER, create_memory, path_of

@@ -4,8 +4,8 @@ import asyncio
 
 import httpx
 
-from app.db.session import Database
-from app.memories.tables import MemoryRow, MemoryVectorRow, RevisionRow
+from app.adapters.db.session import Database
+from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow, RevisionRow
 from tests.support.bank import count, history, id_of, listed, ok
 from tests.support.operations import create_memory, path_of
 

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
+from app.kernel.clock import FixedClock
 from tests.support.bank import Json, after, configure, field_of, ok
 from tests.support.operations import USER, create_memory, path_of
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
+from app.kernel.clock import FixedClock
 from tests.support.bank import GONE, Json, field_of, history, ok, refusal
 from tests.support.operations import USER, create_memory, path_of
 

@@ -9,14 +9,14 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.memories.columns import wire_names
-from app.memories.roles import Role
-from app.memories.schemas import Memory
-from app.memories.tables import MemoryRow
-from app.resources import Resources
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.memory.memories.schemas.memories import Memory
+from app.memory.memories.store.columns import wire_names
+from app.memory.memories.store.roles import Role
+from app.memory.memories.store.tables import MemoryRow
+from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ENGINE_URL, Json, configure, history, id_of, ok, roll_back
 from tests.support.keys import make_key

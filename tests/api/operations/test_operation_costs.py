@@ -6,12 +6,12 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.core.errors import Reason, Unavailable
-from app.llm.models import TextModels
-from app.llm.scripted import Reply, ScriptedTextModel
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.settings import ModelPrice, Settings
+from app.adapters.llm.models import TextModels
+from app.adapters.llm.scripted import Reply, ScriptedTextModel
+from app.adapters.resources import Resources
+from app.kernel.errors import Reason, Unavailable
+from app.platform.operations.services.runner import Runner
+from app.settings.settings import ModelPrice, Settings
 from tests.support.bank import Json, listed, ok
 from tests.support.engines import FIRST
 from tests.support.errors import refusal

@@ -7,12 +7,12 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason
-from app.db.session import Database
-from app.operations import claims
-from app.operations.runner import Runner
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
+from app.platform.operations.services.runner import Runner
+from app.platform.operations.store import claims
+from app.settings.settings import Settings
 from tests.support.engines import API, FIRST, LOCATION, NOW
 from tests.support.errors import BAD_FIELD, NOT_FOUND, refusal, violations
 from tests.support.operations import USER, create_memory, path_of

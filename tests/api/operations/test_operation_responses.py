@@ -10,11 +10,11 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.retention.service import RetentionService
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.memory.retention.service import RetentionService
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import rows_with
 from tests.support.engines import API
 from tests.support.errors import NOT_FOUND, refusal

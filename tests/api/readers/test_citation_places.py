@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from app.readers.schemas import Citation
+from app.artifacts.readers.schemas import Citation
 from tests.support.bank import ok
 from tests.support.readers import FACT, query
 from tests.support.tasks import upload

@@ -2,12 +2,12 @@
 
 import httpx
 
-from app.core.clock import FixedClock
-from app.core.task_names import NamespaceName
-from app.db.session import Database, Session
-from app.readers import lookups
-from app.readers.lookups import Texts
-from app.rules.terms import MAX_TERMS
+from app.adapters.db.session import Database, Session
+from app.artifacts.readers.store import lookups
+from app.artifacts.readers.store.lookups import Texts
+from app.kernel.clock import FixedClock
+from app.kernel.task_names import NamespaceName
+from app.language.terms import MAX_TERMS
 from tests.support.bank import ENGINE, ok
 from tests.support.tasks import NAMESPACE, store, text_output, upload
 

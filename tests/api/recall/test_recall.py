@@ -8,15 +8,15 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.core.clock import FixedClock
-from app.core.names import EngineName, SessionName
-from app.db.session import Database
-from app.llm import encodings
-from app.recall import service as recall
-from app.recall.schemas import RecallRequest
-from app.resources import Resources
-from app.sessions.spoken import text_of
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.adapters.llm import encodings
+from app.adapters.resources import Resources
+from app.conversation.recall.schemas import RecallRequest
+from app.conversation.recall.services import recall
+from app.kernel.clock import FixedClock
+from app.kernel.names import EngineName, SessionName
+from app.platform.sessions.logic.spoken import text_of
+from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ENGINE, GONE, Json, ok, refusal
 from tests.support.bound import assert_alike, bound_client

@@ -8,16 +8,16 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason, Unavailable
-from app.db.session import Database
-from app.llm.factory import open_models
-from app.llm.ports import Usage
-from app.llm.scripted import Reply, ScriptedTextModel
-from app.main import create_app
-from app.resources import Resources
-from app.settings import Settings
-from app.usage.tables import ModelUsageRow
+from app.adapters.db.session import Database
+from app.adapters.llm.factory import open_models
+from app.adapters.llm.ports import Usage
+from app.adapters.llm.scripted import Reply, ScriptedTextModel
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason, Unavailable
+from app.platform.usage.store.tables import ModelUsageRow
+from app.process.main import create_app
+from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ENGINE_URL, Json, ok
 from tests.support.contexts import said, talk

@@ -9,14 +9,14 @@ import httpx
 import pytest
 from structlog.testing import capture_logs
 
-from app.core.errors import Reason, ServiceError
-from app.main import create_app
-from app.memories.tables import UnembeddedRow
-from app.reembedding.work import Backlog
-from app.resources import Resources
-from app.serving import opened
-from app.settings import Settings
-from app.worker import make_runner
+from app.adapters.resources import Resources
+from app.kernel.errors import Reason, ServiceError
+from app.memory.memories.store.tables import UnembeddedRow
+from app.memory.reembedding.services.work import Backlog
+from app.process.main import create_app
+from app.process.serving import opened
+from app.process.worker import make_runner
+from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ENGINE_URL, Json, count, ok, refusal
 from tests.support.keys import client_with

@@ -8,8 +8,11 @@ import httpx
 import pytest
 from typing_extensions import override
 
-from app.core.clock import FixedClock
-from app.core.errors import (
+from app.adapters.llm.ports import Vectors
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.errors import (
     DeadlineExceeded,
     FailedPrecondition,
     Reason,
@@ -17,12 +20,9 @@ from app.core.errors import (
     ServiceError,
     Unavailable,
 )
-from app.llm.ports import Vectors
-from app.llm.scripted import ScriptedEmbedder
-from app.memories.tables import MemoryVectorRow, UnembeddedRow
-from app.operations.runner import Runner
-from app.reembedding.work import Backlog
-from app.resources import Resources
+from app.memory.memories.store.tables import MemoryVectorRow, UnembeddedRow
+from app.memory.reembedding.services.work import Backlog
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import (
     ENGINE_URL,
     Json,

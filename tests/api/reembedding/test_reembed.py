@@ -6,15 +6,15 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason, Unavailable
-from app.engines import repository as engines
-from app.llm.scripted import ScriptedEmbedder
-from app.reembedding import jobs
-from app.reembedding.service import ReembeddingService
-from app.reembedding.work import Backlog
-from app.resources import Resources
-from app.wire.scalars import format_timestamp
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason, Unavailable
+from app.kernel.wire.scalars import format_timestamp
+from app.memory.reembedding import jobs
+from app.memory.reembedding.services.reembedding import ReembeddingService
+from app.memory.reembedding.services.work import Backlog
+from app.platform.engines.store import repository as engines
 from tests.support.bank import ENGINE_URL, Json, configure, ok, retrieved, roll_back
 from tests.support.embedding import (
     NEW,

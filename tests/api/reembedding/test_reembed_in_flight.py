@@ -6,19 +6,19 @@ from contextvars import Context
 import httpx
 import pytest
 
-from app.core.names import EngineName
-from app.engines import repository as engines
-from app.engines.repository import Lock
-from app.llm.scripted import ScriptedEmbedder
-from app.memories import ledger
-from app.memories.changes import Creation
-from app.memories.schemas import DEFAULT_MEMORY_TYPE, RevisionFields
-from app.memories.service import MemoryService
-from app.memories.vectors import Vector
-from app.reembedding import jobs
-from app.reembedding.service import ReembeddingService
-from app.reembedding.work import Backlog
-from app.resources import Resources
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.resources import Resources
+from app.kernel.names import EngineName
+from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, RevisionFields
+from app.memory.memories.services.memories import MemoryService
+from app.memory.memories.store import ledger
+from app.memory.memories.store.changes import Creation
+from app.memory.memories.store.vectors import Vector
+from app.memory.reembedding import jobs
+from app.memory.reembedding.services.reembedding import ReembeddingService
+from app.memory.reembedding.services.work import Backlog
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
 from tests.support.embedding import NEW, OLD, Changed, NewEmbedder, changed, stored_vectors
 from tests.support.operations import USER, create_memory
 

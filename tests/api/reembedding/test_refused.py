@@ -6,14 +6,15 @@ import httpx
 import pytest
 from typing_extensions import override
 
-from app.core.errors import BadGateway, FailedPrecondition, Reason, Unavailable
-from app.llm.ports import Vectors
-from app.llm.scripted import ScriptedEmbedder
-from app.memories.tables import UnembeddedRow
-from app.reembedding import embedding, jobs
-from app.reembedding.repository import Span
-from app.reembedding.work import Backlog
-from app.resources import Resources
+from app.adapters.llm.ports import Vectors
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.resources import Resources
+from app.kernel.errors import BadGateway, FailedPrecondition, Reason, Unavailable
+from app.memory.memories.store.tables import UnembeddedRow
+from app.memory.reembedding import jobs
+from app.memory.reembedding.services import embedding
+from app.memory.reembedding.services.work import Backlog
+from app.memory.reembedding.store.repository import Span
 from tests.support.bank import Json, count, ok, retrieve
 from tests.support.embedding import NEW, OLD, Changed, NewEmbedder, changed, stored_vectors
 from tests.support.operations import create_memory, path_of

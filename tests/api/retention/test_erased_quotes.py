@@ -5,7 +5,7 @@ import asyncio
 import httpx
 import pytest
 
-from app.operations.runner import Runner
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, history, id_of, ok
 from tests.support.generation import given, run, said
 from tests.support.operations import create_memory, path_of

@@ -6,11 +6,11 @@ from datetime import timedelta
 import httpx
 from sqlalchemy import Select, delete, select
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.memories.tables import MemoryRow, RevisionLabelRow, RevisionRow
-from app.operations.runner import Runner
-from app.retention.repository import remove_expired_revisions
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.memory.memories.store.tables import MemoryRow, RevisionLabelRow, RevisionRow
+from app.memory.retention.store.repository import remove_expired_revisions
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import count, id_of, ok
 from tests.support.generation import given, start
 from tests.support.locks import until_waiting

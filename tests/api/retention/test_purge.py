@@ -8,10 +8,15 @@ import httpx
 import pytest
 from sqlalchemy import event, select, update
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.memories.tables import MemoryRow, MemoryVectorRow, RevisionLabelRow, RevisionRow
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.memory.memories.store.tables import (
+    MemoryRow,
+    MemoryVectorRow,
+    RevisionLabelRow,
+    RevisionRow,
+)
+from app.settings.settings import Settings
 from tests.support.bank import (
     ENGINE,
     GONE,

@@ -4,14 +4,14 @@ import httpx
 import pytest
 from typing_extensions import override
 
-from app.core.errors import Reason
-from app.db.session import Database
-from app.ingestion.tables import StreamEventRow, StreamRow
-from app.llm.ports import Meter, OutputT, Prompt
-from app.llm.scripted import ScriptedTextModel
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.worker import make_runner
+from app.adapters.db.session import Database
+from app.adapters.llm.ports import Meter, OutputT, Prompt
+from app.adapters.llm.scripted import ScriptedTextModel
+from app.adapters.resources import Resources
+from app.kernel.errors import Reason
+from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
+from app.platform.operations.services.runner import Runner
+from app.process.worker import make_runner
 from tests.support.bank import ENGINE_URL, Json, count, listed, ok, refusal
 from tests.support.ingestion import IDLE, OSLO, TEA, ended, event, hears, ingest, read, rule
 from tests.support.scripted import written_by

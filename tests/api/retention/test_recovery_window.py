@@ -6,14 +6,19 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.memories.tables import MemoryRow, MemoryVectorRow, RevisionLabelRow, RevisionRow
-from app.operations.runner import Runner
-from app.operations.tables import OperationRow, RequestIdRow
-from app.resources import Resources
-from app.retention.service import RetentionService
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.memory.memories.store.tables import (
+    MemoryRow,
+    MemoryVectorRow,
+    RevisionLabelRow,
+    RevisionRow,
+)
+from app.memory.retention.service import RetentionService
+from app.platform.operations.services.runner import Runner
+from app.platform.operations.store.tables import OperationRow, RequestIdRow
+from app.settings.settings import Settings
 from tests.support.bank import (
     GONE,
     configure,

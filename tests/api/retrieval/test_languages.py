@@ -8,10 +8,10 @@ import pytest
 from structlog.testing import capture_logs
 from structlog.typing import EventDict
 
-from app.core.clock import FixedClock
-from app.llm.ports import Prefixes
-from app.llm.scripted import ScriptedEmbedder
-from app.operations.runner import Runner
+from app.adapters.llm.ports import Prefixes
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, ok, retrieve
 from tests.support.operations import USER, create_memory
 

@@ -7,17 +7,17 @@ import httpx
 import pytest
 from sqlalchemy import true
 
-from app.core.auth import Caller, Reach
-from app.core.clock import FixedClock
-from app.db.session import Database, Session
-from app.llm.ports import Vectors
-from app.llm.scripted import ScriptedEmbedder
-from app.memories.schemas import DEFAULT_MEMORY_TYPE, scope_hash
-from app.memories.tables import MemoryRow
-from app.resources import Resources
-from app.retrieval.candidates import Wanted, find_candidates
-from app.retrieval.nearest import ScopeIndex, ScopeQuery
-from app.retrieval.ranking import Candidate, Statistics
+from app.adapters.db.session import Database, Session
+from app.adapters.llm.ports import Vectors
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.resources import Resources
+from app.kernel.auth import Caller, Reach
+from app.kernel.clock import FixedClock
+from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, scope_hash
+from app.memory.memories.store.tables import MemoryRow
+from app.memory.retrieval.logic.ranking import Candidate, Statistics
+from app.memory.retrieval.store.candidates import Wanted, find_candidates
+from app.memory.retrieval.store.nearest import ScopeIndex, ScopeQuery
 from tests.support.operations import USER, create_memory
 
 INDEX = ScopeIndex(384)

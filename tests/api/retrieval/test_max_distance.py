@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from app.llm.scripted import ScriptedEmbedder
+from app.adapters.llm.scripted import ScriptedEmbedder
 from tests.support.bank import ENGINE_URL, Json, field_of, ok
 from tests.support.operations import USER, create_memory
 

@@ -5,17 +5,17 @@ from datetime import timedelta
 import pytest
 from sqlalchemy import text, true
 
-from app.core.clock import FixedClock
-from app.core.names import EngineName
-from app.db.session import Database
-from app.llm.scripted import ScriptedEmbedder
-from app.memories import ledger
-from app.memories.changes import Creation, Writing
-from app.memories.schemas import DEFAULT_MEMORY_TYPE, scope_hash
-from app.memories.vectors import Vector
-from app.resources import Resources
-from app.retrieval import nearest
-from app.retrieval.nearest import ScopeQuery
+from app.adapters.db.session import Database
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.names import EngineName
+from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, scope_hash
+from app.memory.memories.store import ledger
+from app.memory.memories.store.changes import Creation, Writing
+from app.memory.memories.store.vectors import Vector
+from app.memory.retrieval.store import nearest
+from app.memory.retrieval.store.nearest import ScopeQuery
 
 SCOPE = {"user_id": "many"}
 MANY = 400

@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.db.session import Database
+from app.adapters.db.session import Database
 from tests.support.bank import configure, ok
 from tests.support.statements import statements_on
 

@@ -5,7 +5,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.errors import (
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.kernel.errors import (
     DeadlineExceeded,
     FailedPrecondition,
     Reason,
@@ -13,8 +14,7 @@ from app.core.errors import (
     ServiceError,
     Unavailable,
 )
-from app.llm.scripted import ScriptedEmbedder
-from app.settings import Ranking, Settings
+from app.settings.settings import Ranking, Settings
 from tests.support.bank import ENGINE_URL, Json, field_of, ok, retrieve, retrieved
 from tests.support.operations import USER, create_memory
 

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import httpx
 
-from app.core.clock import FixedClock
+from app.kernel.clock import FixedClock
 from tests.support.bank import Json, field_of, retrieved
 from tests.support.operations import USER, create_memory
 

@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.llm.scripted import ScriptedEmbedder
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.kernel.clock import FixedClock
 from tests.support.bank import ENGINE_URL, Json, ok, retrieve, retrieved
 from tests.support.operations import USER, create_memory, path_of
 

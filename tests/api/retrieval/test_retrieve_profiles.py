@@ -6,8 +6,8 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.operations.runner import Runner
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import BAD, ENGINE_URL, GONE, Json, after, configure, field_of, ok, refusal
 from tests.support.operations import USER, create_memory, generate, path_of
 

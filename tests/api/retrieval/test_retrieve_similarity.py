@@ -3,8 +3,8 @@
 import httpx
 import pytest
 
-from app.llm.scripted import ScriptedEmbedder
-from app.settings import Ranking, Settings
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.settings.settings import Ranking, Settings
 from tests.support.bank import Json, history, id_of, ok, retrieve, roll_back
 from tests.support.operations import USER, create_memory, path_of
 

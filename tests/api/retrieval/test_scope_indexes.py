@@ -7,16 +7,21 @@ import psycopg
 import pytest
 from sqlalchemy import text, true
 
-from app.core.clock import FixedClock
-from app.llm.scripted import ScriptedEmbedder
-from app.memories.schemas import DEFAULT_MEMORY_TYPE, scope_hash
-from app.resources import Resources
-from app.retrieval import indexes
-from app.retrieval.indexes import Key
-from app.retrieval.jobs import IndexSweep
-from app.retrieval.lookups import ScopeIndexes
-from app.retrieval.nearest import ScopeIndex, ScopeQuery, find_nearest, find_nearest_to_each
-from app.settings import Settings
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, scope_hash
+from app.memory.retrieval.jobs import IndexSweep
+from app.memory.retrieval.services.lookups import ScopeIndexes
+from app.memory.retrieval.store import indexes
+from app.memory.retrieval.store.indexes import Key
+from app.memory.retrieval.store.nearest import (
+    ScopeIndex,
+    ScopeQuery,
+    find_nearest,
+    find_nearest_to_each,
+)
+from app.settings.settings import Settings
 from tests.support.scopes import MANY, Filled, fill
 
 COUNT = 120

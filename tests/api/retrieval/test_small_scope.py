@@ -11,16 +11,16 @@ import pytest
 from psycopg.types.json import Jsonb
 from sqlalchemy import true
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.memories.schemas import scope_hash
-from app.resources import Resources
-from app.retrieval import hot
-from app.retrieval.candidates import Wanted
-from app.retrieval.lookups import LargerScopes
-from app.retrieval.nearest import ScopeQuery
-from app.retrieval.ranking import Candidate, Statistics
-from app.retrieval.small import MOST
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.memory.memories.schemas.memories import scope_hash
+from app.memory.retrieval.logic.ranking import Candidate, Statistics
+from app.memory.retrieval.services.lookups import LargerScopes
+from app.memory.retrieval.store import hot
+from app.memory.retrieval.store.candidates import Wanted
+from app.memory.retrieval.store.nearest import ScopeQuery
+from app.memory.retrieval.store.small import MOST
 from tests.support.bank import ok
 
 SCOPE = {"user_id": "random"}

@@ -13,15 +13,15 @@ import numpy as np
 import pytest
 from sqlalchemy import event
 
-from app.core.clock import FixedClock
-from app.db.engine import open_engine
-from app.db.session import Database
-from app.llm.scripted import ScriptedEmbedder
-from app.main import create_app
-from app.resources import Resources
-from app.retrieval.jobs import IndexSweep
-from app.retrieval.lookups import ScopeIndexes
-from app.settings import Ranking, Settings
+from app.adapters.db.engine import open_engine
+from app.adapters.db.session import Database
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.memory.retrieval.jobs import IndexSweep
+from app.memory.retrieval.services.lookups import ScopeIndexes
+from app.process.main import create_app
+from app.settings.settings import Ranking, Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ok
 from tests.support.scopes import MANY, Filled, delete, fill

@@ -4,12 +4,12 @@ import httpx
 import pytest
 from sqlalchemy import Text, cast, select, update
 
-from app.db.session import Database
-from app.llm.scripted import ScriptedEmbedder
-from app.memories.tables import MemoryRow
-from app.resources import Resources
-from app.retention.service import RetentionService
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.resources import Resources
+from app.memory.memories.store.tables import MemoryRow
+from app.memory.retention.service import RetentionService
+from app.settings.settings import Settings
 from tests.support.bank import ENGINE_URL, history, ok, retrieved
 from tests.support.operations import create_memory, path_of
 

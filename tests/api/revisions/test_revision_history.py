@@ -6,10 +6,10 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.memories.tables import RevisionLabelRow
-from app.operations.runner import Runner
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.memory.memories.store.tables import RevisionLabelRow
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import (
     ENGINE,
     GONE,

@@ -8,14 +8,14 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from app.core.clock import FixedClock
-from app.db.session import Database, Session
-from app.resources import Resources
-from app.sessions.changes import Appended
-from app.sessions.events import MAX_BATCH
-from app.sessions.schemas import MAX_STATE_BYTES
-from app.sessions.tables import SessionEventRow, SessionRow
-from app.settings import Settings
+from app.adapters.db.session import Database, Session
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.platform.sessions.schemas.events import MAX_BATCH
+from app.platform.sessions.schemas.sessions import MAX_STATE_BYTES
+from app.platform.sessions.services.changes import Appended
+from app.platform.sessions.store.tables import SessionEventRow, SessionRow
+from app.settings.settings import Settings
 from tests.support.bank import GONE, TAKEN, Json, after, count, field_of, ok, refusal
 from tests.support.sessions import append, create_session, event, events, new_path, state, texts
 

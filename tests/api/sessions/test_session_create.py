@@ -6,9 +6,9 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.sessions.schemas import MAX_STATE_BYTES
-from app.settings import Settings
+from app.kernel.clock import FixedClock
+from app.platform.sessions.schemas.sessions import MAX_STATE_BYTES
+from app.settings.settings import Settings
 from tests.support.bank import ENGINE, ENGINE_URL, GONE, TAKEN, after, field_of, id_of, ok, refusal
 from tests.support.operations import path_of
 from tests.support.sessions import create_session, event, ids

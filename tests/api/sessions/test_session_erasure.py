@@ -6,15 +6,15 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from app.core.clock import FixedClock
-from app.core.limits import Counted
-from app.core.names import EngineName, SessionName
-from app.db.session import Database, Session
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.sessions import repository
-from app.sessions.changes import Erased
-from app.sessions.tables import SessionEventRow, SessionRow
+from app.adapters.db.session import Database, Session
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.limits import Counted
+from app.kernel.names import EngineName, SessionName
+from app.platform.operations.services.runner import Runner
+from app.platform.sessions.services.changes import Erased
+from app.platform.sessions.store import repository
+from app.platform.sessions.store.tables import SessionEventRow, SessionRow
 from tests.support.bank import ENGINE, GONE, Json, after, count, listed, ok, refusal
 from tests.support.generation import run
 from tests.support.operations import path_of

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.sessions.schemas import MAX_PAGE_BYTES, MAX_STATE_BYTES
+from app.platform.sessions.schemas.sessions import MAX_PAGE_BYTES, MAX_STATE_BYTES
 from tests.support.bank import GONE, field_of, ok, refusal
 from tests.support.sessions import append, create_session, event, events, new_path, state, texts
 

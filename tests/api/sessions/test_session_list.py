@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import httpx
 
-from app.core.clock import FixedClock
+from app.kernel.clock import FixedClock
 from tests.support.bank import field_of, ok
 from tests.support.sessions import append, create_session, ids
 

@@ -8,10 +8,10 @@ import httpx
 import pytest
 from sqlalchemy import select, update
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.operations.tables import OperationRow, RequestIdRow
-from app.sessions.tables import SessionEventRow, SessionRow
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.platform.operations.store.tables import OperationRow, RequestIdRow
+from app.platform.sessions.store.tables import SessionEventRow, SessionRow
 from tests.support.bank import GONE, TAKEN, count, ok, refusal
 from tests.support.sessions import create_session, event, ids, state, texts
 

@@ -6,8 +6,8 @@ import httpx
 import pytest
 from sqlalchemy import select
 
-from app.db.session import Database
-from app.sessions.tables import SessionRow
+from app.adapters.db.session import Database
+from app.platform.sessions.store.tables import SessionRow
 from tests.support.bank import ENGINE_URL, Json, configure, field_of, ok
 from tests.support.sessions import create_session
 

@@ -6,10 +6,10 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.operations.runner import Runner
-from app.wire.artifact_reference import MAX_LISTED
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.kernel.wire.artifact_reference import MAX_LISTED
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, ok
 from tests.support.bound import bound_client
 from tests.support.contexts import shown

@@ -5,15 +5,15 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason
-from app.db.session import Database
-from app.engines.tables import EngineRow
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.retention.service import RetentionService
-from app.sessions.tables import SessionEventRow, SessionRow
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
+from app.memory.retention.service import RetentionService
+from app.platform.engines.store.tables import EngineRow
+from app.platform.operations.services.runner import Runner
+from app.platform.sessions.store.tables import SessionEventRow, SessionRow
+from app.settings.settings import Settings
 from tests.support.bank import ENGINE_URL, count, ok
 from tests.support.errors import refusal
 from tests.support.sessions import append, create_session, ids, texts

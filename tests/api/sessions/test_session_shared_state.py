@@ -10,12 +10,12 @@ import httpx
 import pytest
 from sqlalchemy import func, select
 
-from app.db.base import Base
-from app.db.session import Database
-from app.operations.runner import Runner
-from app.sessions.schemas import MAX_PAGE_BYTES, MAX_STATE_BYTES
-from app.sessions.tables import AppStateRow, SessionRow, UserStateRow
-from app.settings import Settings
+from app.adapters.db.base import Base
+from app.adapters.db.session import Database
+from app.platform.operations.services.runner import Runner
+from app.platform.sessions.schemas.sessions import MAX_PAGE_BYTES, MAX_STATE_BYTES
+from app.platform.sessions.store.tables import AppStateRow, SessionRow, UserStateRow
+from app.settings.settings import Settings
 from tests.support.bank import Json, field_of, ok
 from tests.support.engines import API, FIRST, create_engine
 from tests.support.operations import path_of

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 
 import httpx
 
-from app.core.clock import FixedClock
+from app.kernel.clock import FixedClock
 from tests.support.bank import Json, ok, wire
 from tests.support.sessions import append, create_session, event, ids, new_path
 

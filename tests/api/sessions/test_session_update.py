@@ -6,10 +6,10 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.sessions.tables import SessionEventRow, SessionRow
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.platform.sessions.store.tables import SessionEventRow, SessionRow
+from app.settings.settings import Settings
 from tests.support.bank import GONE, STALE, after, count, field_of, ok, refusal
 from tests.support.sessions import append, create_session, new_path
 

@@ -8,12 +8,12 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from app.core.clock import FixedClock
-from app.core.limits import Counted
-from app.db.session import Database
-from app.operations.runner import Runner
-from app.settings import Settings
-from app.summaries.queue import SUMMARIZE
+from app.adapters.db.session import Database
+from app.conversation.summaries.services.queue import SUMMARIZE
+from app.kernel.clock import FixedClock
+from app.kernel.limits import Counted
+from app.platform.operations.services.runner import Runner
+from app.settings.settings import Settings
 from tests.support.bank import Json, ok, refusal
 from tests.support.operations import path_of
 from tests.support.queue import all_stored

@@ -3,8 +3,8 @@
 import httpx
 import pytest
 
-from app.operations.runner import Runner
-from app.resources import Resources
+from app.adapters.resources import Resources
+from app.platform.operations.services.runner import Runner
 from tests.support.audit import all_events
 from tests.support.bank import configure, ok
 from tests.support.scripted import written_by

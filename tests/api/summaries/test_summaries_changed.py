@@ -5,8 +5,8 @@ import asyncio
 import httpx
 import pytest
 
-from app.operations.runner import Runner
-from app.resources import Resources
+from app.adapters.resources import Resources
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import GONE, field_of, ok, refusal
 from tests.support.operations import path_of
 from tests.support.scripted import written_by

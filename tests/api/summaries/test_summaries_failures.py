@@ -7,13 +7,13 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.settings import ModelPrice, Settings
-from app.summaries.queue import SUMMARIZE
-from app.worker import make_runner
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.conversation.summaries.services.queue import SUMMARIZE
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
+from app.process.worker import make_runner
+from app.settings.settings import ModelPrice, Settings
 from tests.support.bank import ok, refusal
 from tests.support.generation import given
 from tests.support.operations import USER

@@ -5,9 +5,9 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.operations.runner import Runner
-from app.resources import Resources
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import configure, ok
 from tests.support.operations import path_of
 from tests.support.scripted import written_by

@@ -8,14 +8,14 @@ import httpx
 from sqlalchemy import event
 from typing_extensions import override
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.llm.ports import Meter, OutputT, Prompt
-from app.operations.runner import Runner
-from app.operations.tables import OperationRow
-from app.resources import Resources
-from app.summaries.queue import SUMMARIZE
-from app.worker import make_runner
+from app.adapters.db.session import Database
+from app.adapters.llm.ports import Meter, OutputT, Prompt
+from app.adapters.resources import Resources
+from app.conversation.summaries.services.queue import SUMMARIZE
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
+from app.platform.operations.store.tables import OperationRow
+from app.process.worker import make_runner
 from tests.support.bank import ok
 from tests.support.queue import all_stored, overwrite
 from tests.support.scripted import written_by

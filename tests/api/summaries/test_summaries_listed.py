@@ -4,17 +4,17 @@ import httpx
 import pytest
 from sqlalchemy import update
 
-from app.core.names import SessionName
-from app.db.session import Database
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.sessions import repository as sessions
-from app.strategies.counters import loaded
-from app.strategies.policies import rules_of
-from app.summaries import lookups
-from app.summaries.material import load_due
-from app.summaries.tables import SessionSummaryRow
-from app.wire.memory_policy import MemoryPolicy
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.conversation.strategies.logic.policies import rules_of
+from app.conversation.strategies.services.counters import loaded
+from app.conversation.summaries.services.material import load_due
+from app.conversation.summaries.store import lookups
+from app.conversation.summaries.store.tables import SessionSummaryRow
+from app.kernel.names import SessionName
+from app.kernel.wire.memory_policy import MemoryPolicy
+from app.platform.operations.services.runner import Runner
+from app.platform.sessions.store import repository as sessions
 from tests.support.bank import ok
 from tests.support.scripted import written_by
 from tests.support.summaries import Summariser, events_of, session_with, summaries, talk

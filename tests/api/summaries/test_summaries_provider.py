@@ -7,11 +7,11 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.llm.factory import open_models
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.settings import Settings
+from app.adapters.llm.factory import open_models
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
+from app.settings.settings import Settings
 from tests.support.bank import ok
 from tests.support.model_server import ModelServer, model_server, status
 from tests.support.summaries import (

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.resources import Resources
-from app.retention.service import RetentionService
+from app.adapters.resources import Resources
+from app.memory.retention.service import RetentionService
 from tests.support.tasks import Sweep
 
 

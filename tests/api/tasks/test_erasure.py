@@ -6,10 +6,10 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.operations.runner import Runner
-from app.tasks import erasure
+from app.adapters.db.session import Database
+from app.artifacts.tasks.store import erasure
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import ENGINE_URL, Json, ok, refusal
 from tests.support.tasks import (
     ARTIFACT,

@@ -8,9 +8,9 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.settings.settings import Settings
 from tests.support.audit import events
 from tests.support.bank import BAD, GONE, Json, ok, refusal
 from tests.support.keys import client_with, make_key

@@ -6,13 +6,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.core.names import EngineName
-from app.core.task_names import NamespaceName, TaskMemoryName
-from app.resources import Resources
-from app.settings import Settings
-from app.tasks.exports import ExportService
-from app.tasks.schemas import ExportNamespaceRequest
-from app.tasks.service import TaskService
+from app.adapters.resources import Resources
+from app.artifacts.tasks.schemas import ExportNamespaceRequest
+from app.artifacts.tasks.services.exports import ExportService
+from app.artifacts.tasks.services.tasks import TaskService
+from app.kernel.names import EngineName
+from app.kernel.task_names import NamespaceName, TaskMemoryName
+from app.settings.settings import Settings
 from tests.support.bank import ok
 from tests.support.tasks import store, text_output
 

@@ -4,9 +4,9 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from app.db.session import Database
-from app.operations.runner import Runner
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.platform.operations.services.runner import Runner
+from app.settings.settings import Settings
 from tests.support.bank import ok
 from tests.support.tasks import ARTIFACT, NAMESPACE, NOTHING, store, stored, text_output, upload
 

@@ -12,14 +12,14 @@ from fastapi import FastAPI
 from sqlalchemy import text
 from typing_extensions import override
 
-from app.core.clock import FixedClock
-from app.core.errors import Cancelled
-from app.db.session import Database
-from app.operations import claims, repository
-from app.operations.runner import Job, Runner
-from app.resources import Resources
-from app.settings import Settings
-from app.tasks import jobs
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.artifacts.tasks import jobs
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Cancelled
+from app.platform.operations.services.runner import Job, Runner
+from app.platform.operations.store import claims, repository
+from app.settings.settings import Settings
 from tests.support.bank import ok
 from tests.support.keys import client_with, make_key
 from tests.support.operations import path_of

@@ -5,7 +5,7 @@ from typing import Any
 
 import httpx
 
-from app.core.clock import FixedClock
+from app.kernel.clock import FixedClock
 from tests.support.bank import Json, ok
 from tests.support.tasks import MEMORY, NAMESPACE, store, text_output
 

@@ -12,9 +12,9 @@ import pytest
 from fastapi import FastAPI
 from structlog.testing import capture_logs
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.settings.settings import Settings
 from tests.support.bank import BAD, GONE, TAKEN, Json, ok, refusal
 from tests.support.keys import client_with, make_key
 from tests.support.tasks import MEMORY, NAMESPACE, NOTHING, process, store, stored, text_output

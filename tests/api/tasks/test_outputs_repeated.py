@@ -7,9 +7,9 @@ import httpx
 import pytest
 from sqlalchemy import text
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason
-from app.db.session import Database
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
 from tests.support.bank import Json, ok
 from tests.support.errors import refusal
 from tests.support.tasks import MEMORY, NOTHING, stored, text_output

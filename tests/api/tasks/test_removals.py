@@ -9,8 +9,8 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import text
 
-from app.core.clock import FixedClock
-from app.db.session import Database
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
 from tests.support.bank import GONE, Json, ok, refusal
 from tests.support.keys import client_with, make_key
 from tests.support.statements import statements_on

@@ -7,12 +7,12 @@ import psycopg
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason
-from app.db.engine import open_engine
-from app.db.session import Database
-from app.settings import Settings
-from app.tasks import sweeps
+from app.adapters.db.engine import open_engine
+from app.adapters.db.session import Database
+from app.artifacts.tasks.services import sweeps
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
+from app.settings.settings import Settings
 from tests.support.bank import ok
 from tests.support.tasks import MEMORY, store, text_output
 

@@ -8,9 +8,9 @@ from collections.abc import AsyncIterator
 import httpx
 import pytest
 
-from app.db.session import Database
-from app.settings import Settings
-from app.tasks.contents import PAGE_BYTES
+from app.adapters.db.session import Database
+from app.artifacts.tasks.store.contents import PAGE_BYTES
+from app.settings.settings import Settings
 from tests.support.bank import BAD, GONE, STALE, field_of, ok, refusal
 from tests.support.tasks import ARTIFACT, NAMESPACE, NOTHING, hexadecimal, stored, upload
 

@@ -13,10 +13,10 @@ from fastapi import FastAPI
 from sqlalchemy import event, text
 from sqlalchemy.orm import Session as SyncSession
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.settings import Settings
-from app.tasks.contents import PAGE_BYTES
+from app.adapters.db.session import Database
+from app.artifacts.tasks.store.contents import PAGE_BYTES
+from app.kernel.clock import FixedClock
+from app.settings.settings import Settings
 from tests.support.bank import BAD, STALE, ok, refusal
 from tests.support.keys import client_with, make_key
 from tests.support.tasks import (

@@ -5,9 +5,9 @@ from typing import Any
 
 import httpx
 
-from app.core.clock import FixedClock
-from app.llm.scripted import ScriptedEmbedder
-from app.operations.runner import Runner
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.kernel.clock import FixedClock
+from app.platform.operations.services.runner import Runner
 from tests.support import generation
 from tests.support.bank import (
     ENGINE,

@@ -6,16 +6,16 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.core.names import EngineName
-from app.db.session import Database
-from app.llm.scripted import ScriptedEmbedder
-from app.memories import ledger
-from app.memories.changes import Creation, Writing
-from app.memories.schemas import DEFAULT_MEMORY_TYPE
-from app.memories.vectors import Vector
-from app.operations.runner import Runner
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.kernel.clock import FixedClock
+from app.kernel.names import EngineName
+from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
+from app.memory.memories.store import ledger
+from app.memory.memories.store.changes import Creation, Writing
+from app.memory.memories.store.vectors import Vector
+from app.platform.operations.services.runner import Runner
+from app.settings.settings import Settings
 from tests.support.bank import ENGINE, Json, listed, ok, retrieved, roll_back
 from tests.support.operations import USER, create_memory, path_of
 from tests.support.undo import skipped, undo, undone

@@ -9,13 +9,13 @@ import pytest
 from sqlalchemy import update
 from typing_extensions import override
 
-from app.core.clock import FixedClock
-from app.core.errors import Aborted, FailedPrecondition, Reason
-from app.db.session import Database
-from app.llm.ports import Vectors
-from app.llm.scripted import ScriptedEmbedder
-from app.memories.tables import MemoryRow
-from app.operations.runner import Runner
+from app.adapters.db.session import Database
+from app.adapters.llm.ports import Vectors
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Aborted, FailedPrecondition, Reason
+from app.memory.memories.store.tables import MemoryRow
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import Json, history, listed, ok, retrieved
 from tests.support.locks import until_waiting
 from tests.support.operations import create_memory, path_of

@@ -4,13 +4,13 @@ from datetime import timedelta
 
 import httpx
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason
-from app.db.session import Database
-from app.llm.scripted import ScriptedEmbedder
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.retention.service import RetentionService
+from app.adapters.db.session import Database
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
+from app.memory.retention.service import RetentionService
+from app.platform.operations.services.runner import Runner
 from tests.support import generation
 from tests.support.bank import (
     ENGINE,

@@ -6,10 +6,10 @@ from typing import Any
 import httpx
 from sqlalchemy import update
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.memories.tables import RevisionRow
-from app.operations.runner import Runner
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.memory.memories.store.tables import RevisionRow
+from app.platform.operations.services.runner import Runner
 from tests.support import generation
 from tests.support.bank import (
     after,

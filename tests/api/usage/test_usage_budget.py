@@ -6,13 +6,13 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason, ResourceExhausted
-from app.db.session import Database
-from app.llm.ports import Usage
-from app.resources import Resources
-from app.settings import Settings
-from app.usage.service import UsageService
+from app.adapters.db.session import Database
+from app.adapters.llm.ports import Usage
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason, ResourceExhausted
+from app.platform.usage.services.usage import UsageService
+from app.settings.settings import Settings
 from app.web.errors import render
 from tests.support.engines import FIRST
 from tests.support.usage import record

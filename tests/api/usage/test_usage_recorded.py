@@ -7,12 +7,12 @@ import pytest
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
-from app.core.errors import NotFound
-from app.core.names import EngineName
-from app.llm.ports import Meter, Usage
-from app.resources import Resources
-from app.usage import recording
-from app.usage.recording import recorded
+from app.adapters.llm.ports import Meter, Usage
+from app.adapters.resources import Resources
+from app.kernel.errors import NotFound
+from app.kernel.names import EngineName
+from app.platform.usage.services import recording
+from app.platform.usage.services.recording import recorded
 from tests.support.bank import ENGINE, ENGINE_URL, ok
 
 _ENGINE = EngineName.parse(ENGINE)

@@ -7,13 +7,13 @@ import httpx
 import pytest
 from sqlalchemy import func, select
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.engines.tables import EngineRow
-from app.llm.ports import Usage
-from app.operations.runner import Runner
-from app.settings import Settings
-from app.usage.tables import ModelUsageRow
+from app.adapters.db.session import Database
+from app.adapters.llm.ports import Usage
+from app.kernel.clock import FixedClock
+from app.platform.engines.store.tables import EngineRow
+from app.platform.operations.services.runner import Runner
+from app.platform.usage.store.tables import ModelUsageRow
+from app.settings.settings import Settings
 from tests.support.bank import count
 from tests.support.engines import FIRST
 from tests.support.usage import record

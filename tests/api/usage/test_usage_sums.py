@@ -10,11 +10,11 @@ import httpx
 import pytest
 from sqlalchemy import event
 
-from app.core.clock import FixedClock
-from app.db.session import Database
-from app.llm.ports import Meter, Usage
-from app.settings import ModelPrice, Settings
-from app.usage import repository
+from app.adapters.db.session import Database
+from app.adapters.llm.ports import Meter, Usage
+from app.kernel.clock import FixedClock
+from app.platform.usage.store import repository
+from app.settings.settings import ModelPrice, Settings
 from tests.support.engines import API, FIRST, create_engine
 from tests.support.errors import BAD_FIELD, NOT_FOUND, refusal, violations
 from tests.support.usage import LOCAL, MINI, record

@@ -13,12 +13,12 @@ from prometheus_client import REGISTRY
 from sqlalchemy import select, text
 from starlette.routing import Mount
 
-from app.access.service import AccessService
-from app.access.tables import ApiKeyRow, ApiKeySecretRow
-from app.core.auth import Caller
-from app.core.clock import FixedClock
-from app.core.errors import Reason, Unauthenticated
-from app.db.session import Database
+from app.adapters.db.session import Database
+from app.kernel.auth import Caller
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason, Unauthenticated
+from app.platform.access.services.access import AccessService
+from app.platform.access.store.tables import ApiKeyRow, ApiKeySecretRow
 from app.web.auth import PUBLIC_PATHS
 from tests.conftest import ADMIN_KEY
 from tests.support.engines import FIRST

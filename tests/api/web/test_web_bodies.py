@@ -8,8 +8,8 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import Receive, Scope, Send
 
-from app.core.errors import Reason
-from app.settings import Settings
+from app.kernel.errors import Reason
+from app.settings.settings import Settings
 from app.web.body import read_json
 from tests.support.asgi import ADMIN, Answer, Sent, call
 from tests.support.bank import Json

@@ -8,7 +8,7 @@ import pytest
 from fastapi import FastAPI
 from starlette.types import Message, Receive, Scope, Send
 
-from app.core.errors import Reason
+from app.kernel.errors import Reason
 from app.web.body import JsonBody
 from app.web.incoming import Pace
 from tests.support.bank import ok

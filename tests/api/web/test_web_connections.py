@@ -13,7 +13,7 @@ import pytest
 import uvicorn
 from starlette.types import Message, Receive, Scope, Send
 
-from app.core.errors import Reason
+from app.kernel.errors import Reason
 from app.web.connections import CLOSED, Bounds, connections
 from app.web.room import is_reserved
 from tests.support.sockets import SOON_SECONDS, Answer, Peer, connected, request

@@ -10,20 +10,20 @@ from typing import Any
 import httpx
 import pytest
 
-from app.access.service import AccessService, KeyService
-from app.core.clock import FixedClock
-from app.core.errors import Reason
-from app.db import migrate
-from app.db.engine import open_engine
-from app.db.session import Database
-from app.engines.service import EngineService
-from app.llm.scripted import ScriptedEmbedder
-from app.main import create_app
-from app.operations.runner import Runner
-from app.postgres.embedded import EmbeddedPostgres
-from app.resources import Resources
-from app.settings import Settings
-from app.worker import make_runner
+from app.adapters.db import migrate
+from app.adapters.db.engine import open_engine
+from app.adapters.db.session import Database
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.postgres.embedded import EmbeddedPostgres
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
+from app.platform.access.services.access import AccessService, KeyService
+from app.platform.engines.services.engines import EngineService
+from app.platform.operations.services.runner import Runner
+from app.process.main import create_app
+from app.process.worker import make_runner
+from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.engines import API, COLLECTION, FIRST
 from tests.support.errors import refusal

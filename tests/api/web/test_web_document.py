@@ -7,7 +7,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.operations.runner import Runner
+from app.platform.operations.services.runner import Runner
 from tests.support.operations import create_memory, path_of
 
 _PREFIX = "/v1beta1/projects/{project}/locations/{location}/reasoningEngines"

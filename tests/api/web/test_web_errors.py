@@ -11,9 +11,9 @@ import structlog
 from fastapi import FastAPI
 from structlog.typing import EventDict, Processor
 
-from app.core.errors import Reason
-from app.llm.scripted import ScriptedEmbedder
-from app.operations.runner import Runner
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.kernel.errors import Reason
+from app.platform.operations.services.runner import Runner
 from tests.conftest import ADMIN_KEY
 from tests.support.asgi import ADMIN, Sent, call
 from tests.support.engines import COLLECTION, FIRST

@@ -6,7 +6,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.core.errors import Reason
+from app.kernel.errors import Reason
 from tests.support.asgi import Sent, call
 from tests.support.engines import FIRST
 from tests.support.errors import BAD_FIELD, refusal, violations

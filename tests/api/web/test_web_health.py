@@ -9,14 +9,14 @@ from fastapi import FastAPI
 from sqlalchemy import text
 from typing_extensions import override
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason
-from app.db.engine import open_engine
-from app.db.session import Database
-from app.llm.scripted import ScriptedEmbedder
-from app.main import create_app
-from app.resources import Resources
-from app.settings import Settings
+from app.adapters.db.engine import open_engine
+from app.adapters.db.session import Database
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.resources import Resources
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
+from app.process.main import create_app
+from app.settings.settings import Settings
 from tests.support.engines import FIRST
 from tests.support.errors import refusal
 from tests.support.operations import create_memory, path_of

@@ -9,10 +9,10 @@ from fastapi import FastAPI
 from pydantic import ValidationError
 from starlette.types import Message, Receive, Scope, Send
 
-from app.core.errors import Reason
-from app.main import create_app
-from app.resources import Resources
-from app.settings import Settings
+from app.adapters.resources import Resources
+from app.kernel.errors import Reason
+from app.process.main import create_app
+from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.asgi import ADMIN, JSON, Sent, call
 from tests.support.bank import ok

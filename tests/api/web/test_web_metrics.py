@@ -12,13 +12,13 @@ from fastapi import FastAPI
 from sqlalchemy import text
 from structlog.testing import capture_logs
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason, Unavailable
-from app.db.session import Database
-from app.llm.ports import Meter, Usage
-from app.operations.runner import Runner
-from app.settings import Settings
-from app.usage import repository
+from app.adapters.db.session import Database
+from app.adapters.llm.ports import Meter, Usage
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason, Unavailable
+from app.platform.operations.services.runner import Runner
+from app.platform.usage.store import repository
+from app.settings.settings import Settings
 from app.web.metrics import GaugeRefresh
 from tests.conftest import START
 from tests.support.keys import client_with, id_of, make_key

@@ -10,11 +10,11 @@ import pytest
 from fastapi import FastAPI
 from pydantic import ValidationError
 
-from app.core.errors import Reason
-from app.llm.scripted import ScriptedEmbedder
-from app.main import create_app
-from app.resources import Resources
-from app.settings import Settings
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.adapters.resources import Resources
+from app.kernel.errors import Reason
+from app.process.main import create_app
+from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.asgi import ADMIN, JSON, Sent, call
 from tests.support.bank import ok

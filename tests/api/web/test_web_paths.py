@@ -6,7 +6,7 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.core.errors import Reason
+from app.kernel.errors import Reason
 from tests.support.asgi import Sent, call
 from tests.support.engines import API, FIRST, LOCATION
 from tests.support.errors import NO_PATH, NOT_FOUND, refusal

@@ -3,9 +3,9 @@
 import pytest
 from fastapi import FastAPI
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason
-from app.db.session import Database
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
 from app.web.room import RESERVED
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ENGINE

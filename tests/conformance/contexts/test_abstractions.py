@@ -8,10 +8,10 @@ from typing import Any
 import httpx
 import pytest
 
-from app.costs.accounting import Sizes
-from app.costs.cases import summary_part
-from app.summaries.prompts import INSTRUCTIONS
-from app.wire.memory_policy import MemoryPolicy
+from app.conversation.costs.logic.accounting import Sizes
+from app.conversation.costs.services.cases import summary_part
+from app.conversation.summaries.logic.prompts import INSTRUCTIONS
+from app.kernel.wire.memory_policy import MemoryPolicy
 from tests.conformance.contexts.conftest import Begin
 from tests.support.bank import Json, ok
 from tests.support.contexts import SYSTEM, detail, ranges

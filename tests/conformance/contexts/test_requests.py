@@ -313,7 +313,7 @@ def test_an_erased_event_leaves_prompts_and_summaries(
 
 def test_the_command_draws_costs_against_messages(tmp_path: Path) -> None:
     plot = tmp_path / "costs.svg"
-    command = [sys.executable, "-m", "app.cli", "costs", "--plot", str(plot)]
+    command = [sys.executable, "-m", "app.process.cli", "costs", "--plot", str(plot)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     for figure in ("58,500", "39,840", "37,840", "0.11700", "0.07968", "0.07568"):
         plain = figure.replace(",", "")

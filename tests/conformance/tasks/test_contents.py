@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from app.core.errors import Reason
+from app.kernel.errors import Reason
 from tests.support.bank import ok
 from tests.support.errors import NOT_FOUND, refusal
 from tests.support.live import KEY

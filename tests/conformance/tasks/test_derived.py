@@ -1,6 +1,6 @@
 """T6, T13: results that are kept off the prompt as well. Source: design of task memory, 1.4."""
 
-from app.core.errors import Reason
+from app.kernel.errors import Reason
 from tests.support.bank import ok
 from tests.support.errors import BAD_FIELD, refusal
 from tests.support.task_desk import (

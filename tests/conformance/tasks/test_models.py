@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.core.errors import Reason
+from app.kernel.errors import Reason
 from tests.support.bank import Json, ok
 from tests.support.errors import refusal
 from tests.support.task_desk import (

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.core.errors import Reason
+from app.kernel.errors import Reason
 from tests.support.bank import Json, ok
 from tests.support.errors import BAD_FIELD, refusal
 from tests.support.task_desk import AGENT, Desk, Models, Service, serving, shown

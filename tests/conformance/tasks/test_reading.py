@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from app.core.errors import Reason
+from app.kernel.errors import Reason
 from tests.support.bank import Json, ok
 from tests.support.errors import NOT_FOUND, refusal
 from tests.support.model_server import status

@@ -3,7 +3,7 @@
 import httpx
 import pytest
 
-from app.core.errors import Reason
+from app.kernel.errors import Reason
 from tests.support.bank import Json, ok
 from tests.support.errors import BAD_FIELD, refusal
 from tests.support.task_desk import READER, Desk, Models

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from app.access.grants import ClaimRefused, Grants
-from app.core.auth import Caller
-from app.core.permissions import Permission, Role, permissions_of
-from app.settings import Settings
+from app.kernel.auth import Caller
+from app.kernel.permissions import Permission, Role, permissions_of
+from app.platform.access.services.grants import ClaimRefused, Grants
+from app.settings.settings import Settings
 
 _NO_VALUES: list[Any] = [
     *(None, [], "", True, 1.5, {}, [None], ["1", None], "*", "a*", "a\x00", "\ud800", "a" * 1025)

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.access.jwks import Key, KeySet, KeysUnread, read_key_set
+from app.platform.access.services.jwks import Key, KeySet, KeysUnread, read_key_set
 from tests.support.tokens import jwk, jwks
 
 _ALL = ["RS256", "RS512", "PS256", "ES256", "ES384", "EdDSA"]

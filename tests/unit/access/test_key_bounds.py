@@ -1,8 +1,8 @@
 """A key can be bound to every scope that a memory can have."""
 
-from app.access import schemas as keys
-from app.engines import config as engines
-from app.memories import schemas as memories
+from app.memory.memories.schemas import memories
+from app.platform.access import schemas as keys
+from app.platform.engines.logic import config as engines
 
 
 def test_conditions_are_bounded_as_scopes_are() -> None:

@@ -15,12 +15,12 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
 from typing_extensions import override
 
-from app.access.credentials import hash_of, mint
-from app.access.lookups import KeyLookups, KnownKey
-from app.access.repository import Found
-from app.access.tables import ApiKeyRow
-from app.core.clock import FixedClock
-from app.core.errors import Reason, Unavailable
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason, Unavailable
+from app.platform.access.logic.credentials import hash_of, mint
+from app.platform.access.services.lookups import KeyLookups, KnownKey
+from app.platform.access.store.repository import Found
+from app.platform.access.store.tables import ApiKeyRow
 from tests.support.spinning import no_spinning
 
 _KEY, _UNKNOWN, _GARBAGE = mint(), mint(), "garbage"
@@ -108,8 +108,8 @@ class _Scene:
 def _opened() -> Iterator[_Scene]:
     scene = _Scene()
     with pytest.MonkeyPatch.context() as patched, no_spinning():
-        patched.setattr("app.access.lookups.repository", scene.database)
-        patched.setattr("app.access.lookups._PAUSE_SECONDS", 0)
+        patched.setattr("app.platform.access.services.lookups.repository", scene.database)
+        patched.setattr("app.platform.access.services.lookups._PAUSE_SECONDS", 0)
         yield scene
         scene.close()
 

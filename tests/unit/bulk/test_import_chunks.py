@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.bulk.chunks import CHUNK_BYTES, CHUNK_LINES, Line, Lines, chunked
-from app.core.errors import InvalidArgument, Reason
+from app.kernel.errors import InvalidArgument, Reason
+from app.memory.bulk.logic.chunks import CHUNK_BYTES, CHUNK_LINES, Line, Lines, chunked
 
 
 def read(pieces: list[bytes], max_bytes: int = 100) -> list[Line]:

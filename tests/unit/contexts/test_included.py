@@ -5,10 +5,10 @@ from dataclasses import dataclass, field
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.contexts import included
-from app.strategies.policies import rules_of
-from app.strategies.scales import Scale
-from app.wire.memory_policy import MemoryPolicy, Strategy
+from app.conversation.contexts.services import included
+from app.conversation.strategies.logic.policies import rules_of
+from app.conversation.strategies.services.scales import Scale
+from app.kernel.wire.memory_policy import MemoryPolicy, Strategy
 
 _RULES = rules_of(MemoryPolicy(strategy=Strategy.WINDOW, per_message_overhead=3))
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.core.errors import InvalidArgument
-from app.core.ordering import Order, read_order
+from app.kernel.errors import InvalidArgument
+from app.kernel.ordering import Order, read_order
 
 _FIELDS = ("create_time", "name")
 

@@ -6,8 +6,8 @@ from datetime import UTC, datetime, timedelta, timezone
 
 import pytest
 
-from app.core.errors import InvalidArgument, Reason
-from app.core.paging import clamp_page_size, decode_token, encode_token, rows_within, typed_key
+from app.kernel.errors import InvalidArgument, Reason
+from app.kernel.paging import clamp_page_size, decode_token, encode_token, rows_within, typed_key
 
 QUERY: dict[str, object] = {"parent": "1", "filter": None, "order": "create_time desc"}
 GARBAGE = (b"[" * 3000, b"9" * 3000, b"{}", b"[]", b"[NaN,1]", b"[null]", b"\xff\xfe")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.core.errors import InvalidArgument, NotFound
-from app.core.names import (
+from app.kernel.errors import InvalidArgument, NotFound
+from app.kernel.names import (
     EngineName,
     EventName,
     LocationName,
@@ -18,7 +18,7 @@ from app.core.names import (
     parse_session_id,
     parse_text_id,
 )
-from app.core.task_names import (
+from app.kernel.task_names import (
     ArtifactName,
     NamespaceName,
     TaskMemoryName,

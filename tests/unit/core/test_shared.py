@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from app.core.shared import Shared
+from app.adapters.shared import Shared
 
 
 class _Work:

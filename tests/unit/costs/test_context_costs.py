@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from app.costs.accounting import Blocks, Course, Sizes, SummaryPart, Tail, Totals
-from app.costs.cases import summary_part
-from app.costs.schemas import ContextCost, EstimateContextCostsRequest
-from app.costs.service import estimate
-from app.wire.memory_policy import MemoryPolicy
+from app.conversation.costs.logic.accounting import Blocks, Course, Sizes, SummaryPart, Tail, Totals
+from app.conversation.costs.schemas import ContextCost, EstimateContextCostsRequest
+from app.conversation.costs.services.cases import summary_part
+from app.conversation.costs.services.costs import estimate
+from app.kernel.wire.memory_policy import MemoryPolicy
 
 _ISM, _LIST, _CELL = "inclusive", "abstraction_inclusive", "fully_abstracted"
 _SIZES = Sizes(system=400, user=60, assistant=40, summary=250, overhead=30)

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from app.core.errors import InvalidArgument
-from app.costs.schemas import ContextCost, EstimateContextCostsRequest
-from app.costs.service import estimate
-from app.wire.violations import invalid_fields
+from app.conversation.costs.schemas import ContextCost, EstimateContextCostsRequest
+from app.conversation.costs.services.costs import estimate
+from app.kernel.errors import InvalidArgument
+from app.kernel.wire.violations import invalid_fields
 
 _CELL: dict[str, Any] = {"strategy": "fully_abstracted", "cap": 10}
 _AGENT: dict[str, Any] = {"strategy": "agent_summary", "tokenLimit": 4_032}

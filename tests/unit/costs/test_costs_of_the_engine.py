@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from app.costs.accounting import SummaryPart
-from app.costs.cases import Case, cases_of
-from app.costs.schemas import EstimateContextCostsRequest
-from app.costs.simulated import Shared
-from app.strategies.composing import (
+from app.conversation.costs.logic.accounting import SummaryPart
+from app.conversation.costs.logic.simulated import Shared
+from app.conversation.costs.schemas import EstimateContextCostsRequest
+from app.conversation.costs.services.cases import Case, cases_of
+from app.conversation.strategies.logic.composing import (
     Due,
     Fixed,
     History,
@@ -19,7 +19,7 @@ from app.strategies.composing import (
     next_due,
     shares_of,
 )
-from app.strategies.policies import Rules
+from app.conversation.strategies.logic.policies import Rules
 
 _SYSTEM, _OVERHEAD = 400, 30
 _USER, _ASSISTANT = 60, 40

@@ -4,11 +4,11 @@ from typing import Any
 
 import pytest
 
-from app.core.errors import InvalidArgument
-from app.costs.accounting import Sizes
-from app.costs.published import Published, PublishedCourse
-from app.costs.schemas import ContextCost, EstimateContextCostsRequest
-from app.costs.service import estimate
+from app.conversation.costs.logic.accounting import Sizes
+from app.conversation.costs.logic.published import Published, PublishedCourse
+from app.conversation.costs.schemas import ContextCost, EstimateContextCostsRequest
+from app.conversation.costs.services.costs import estimate
+from app.kernel.errors import InvalidArgument
 
 _ISM, _LIST, _CELL = "inclusive", "abstraction_inclusive", "fully_abstracted"
 _SIZES = Sizes(system=400, user=100, assistant=0, summary=250, overhead=30)

@@ -5,12 +5,12 @@ from datetime import timedelta
 import pytest
 from structlog.testing import capture_logs
 
-from app.core.clock import FixedClock
-from app.db import clock as measured
-from app.db.clock import DatabaseClock, Skew
-from app.db.engine import open_engine
-from app.db.session import Database
-from app.settings import Settings
+from app.adapters.db import clock as measured
+from app.adapters.db.clock import DatabaseClock, Skew
+from app.adapters.db.engine import open_engine
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.settings.settings import Settings
 from tests.conftest import START
 
 _MOST = timedelta(seconds=30)

@@ -4,9 +4,7 @@ import pytest
 from sqlalchemy import BigInteger, Column, DateTime, MetaData, Table, Text, create_engine, true
 from sqlalchemy.dialects.postgresql import JSONB
 
-from app.core.errors import InvalidArgument, Reason
-from app.core.filtering.parser import parse_filter
-from app.db.filter_fields import (
+from app.adapters.db.filter_fields import (
     EnumField,
     IntegerField,
     MapField,
@@ -15,7 +13,9 @@ from app.db.filter_fields import (
     TextField,
     TimestampField,
 )
-from app.db.filters import Clause, Fields, to_clause
+from app.adapters.db.filters import Clause, Fields, to_clause
+from app.kernel.errors import InvalidArgument, Reason
+from app.kernel.filtering.parser import parse_filter
 
 DIALECT = create_engine("postgresql+psycopg://").dialect
 ROWS = Table(

@@ -4,7 +4,7 @@ import pytest
 from sqlalchemy import text
 from sqlalchemy.exc import DBAPIError
 
-from app.db.session import Database
+from app.adapters.db.session import Database
 
 
 async def test_an_error_of_the_database_quotes_no_parameter(database: Database) -> None:

@@ -5,9 +5,9 @@ from sqlalchemy import column, true
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.dialects.postgresql import JSONB
 
-from app.core.errors import InvalidArgument
-from app.core.filtering.metadata import MetadataFilter, MetadataOperator
-from app.db.metadata_filters import metadata_clause
+from app.adapters.db.metadata_filters import metadata_clause
+from app.kernel.errors import InvalidArgument
+from app.kernel.filtering.metadata import MetadataFilter, MetadataOperator
 
 METADATA = column("metadata", JSONB())
 EQUAL, GREATER, LESS = (

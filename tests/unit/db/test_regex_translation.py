@@ -11,7 +11,7 @@ import re2  # type: ignore[import-untyped]  # google-re2 ships no types
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.db.regex import PatternRefusedError, to_postgres
+from app.adapters.db.regex import PatternRefusedError, to_postgres
 
 MAX_CHARS = 256
 CONSTRUCTS = r"""

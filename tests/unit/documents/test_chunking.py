@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.documents.chunking import Chunk, Cutting, chunks, text_of, tokens_of
+from app.language.chunking import Chunk, Cutting, chunks, text_of, tokens_of
 from tests.support.task_texts import TOKENS, long_text
 
 SMALL = Cutting(max_tokens=10, overlap_tokens=2)

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.documents.extracting import extracted, format_read, is_readable, sniffed
-from app.documents.media_types import Format, MediaType, format_of
+from app.adapters.documents.extracting import extracted, format_read, is_readable, sniffed
+from app.kernel.media_types import Format, MediaType, format_of
 
 PNG = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR" + bytes(17)
 ALL_BYTES = bytes(range(256))

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.documents import page_text
-from app.documents.page_text import text_of_html
-from app.documents.record_text import text_of_csv
+from app.adapters.documents import page_text
+from app.adapters.documents.page_text import text_of_html
+from app.adapters.documents.record_text import text_of_csv
 
 MIB = 1024**2
 PAGE = 256 * 1024

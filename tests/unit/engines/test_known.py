@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.core.names import WILDCARD, EngineName
-from app.engines import known
-from app.engines.known import KnownEngines
-from app.engines.tables import EngineRow
+from app.kernel.names import WILDCARD, EngineName
+from app.platform.engines.services import known
+from app.platform.engines.services.known import KnownEngines
+from app.platform.engines.store.tables import EngineRow
 
 LARGE = known._LARGEST - 1_000
 

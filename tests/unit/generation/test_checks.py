@@ -5,12 +5,12 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.generation.checks import Checked, checked
-from app.generation.chunks import Line
-from app.generation.prompts import Guide
-from app.generation.replies import ExtractedFact
-from app.generation.sources import Sources
-from app.rules.facts import MANAGED_TOPICS, PREFERENCES, Topic
+from app.language.facts import MANAGED_TOPICS, PREFERENCES, Topic
+from app.memory.generation.logic.checks import Checked, checked
+from app.memory.generation.logic.chunks import Line
+from app.memory.generation.logic.prompts import Guide
+from app.memory.generation.logic.replies import ExtractedFact
+from app.memory.generation.logic.sources import Sources
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)
 DRINKS = Topic("drinks", managed=False, description="tea coffee juice")

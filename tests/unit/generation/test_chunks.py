@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.generation.chunks import Line, cut, estimated_tokens
+from app.memory.generation.logic.chunks import Line, cut, estimated_tokens
 
 # Words, sentences without a blank, four-byte signs, signs that join: whatever people write.
 _TEXT = st.text(

@@ -4,14 +4,14 @@ from datetime import date
 
 import pytest
 
-from app.generation.chunks import estimated_tokens
-from app.generation.consolidation import Consolidation, compared
-from app.generation.decisions import Caps
-from app.generation.neighbours import NearMemories
-from app.generation.prompts import MERGE
-from app.llm.ports import Meter
-from app.llm.scripted import ScriptedTextModel
-from app.rules.facts import Candidate, Neighbour
+from app.adapters.llm.ports import Meter
+from app.adapters.llm.scripted import ScriptedTextModel
+from app.language.facts import Candidate, Neighbour
+from app.memory.generation.logic.chunks import estimated_tokens
+from app.memory.generation.logic.decisions import Caps
+from app.memory.generation.logic.prompts import MERGE
+from app.memory.generation.services.consolidation import Consolidation, compared
+from app.memory.generation.services.neighbours import NearMemories
 from tests.support.scripted import verdict, verdicts
 
 NEAREST = Neighbour("a", 1, "I like green tea.", 0.3, changed_on=date(2026, 1, 9))

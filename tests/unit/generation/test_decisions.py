@@ -5,9 +5,9 @@ from datetime import date
 
 import pytest
 
-from app.generation.decisions import Caps, Decided, NewFact, decided
-from app.generation.replies import DecisionAction, FactVerdict
-from app.rules.facts import Candidate, Neighbour, Verdict
+from app.language.facts import Candidate, Neighbour, Verdict
+from app.memory.generation.logic.decisions import Caps, Decided, NewFact, decided
+from app.memory.generation.logic.replies import DecisionAction, FactVerdict
 
 DAY = date(2026, 3, 2)
 TEA = Neighbour("a", 1, "I like tea.", 0.6)

@@ -1,7 +1,7 @@
 """Verdicts to changes."""
 
-from app.generation.plan import PlannedChange, considered, plan
-from app.rules.facts import PERSONAL, PREFERENCES, Candidate, Neighbour, Verdict
+from app.language.facts import PERSONAL, PREFERENCES, Candidate, Neighbour, Verdict
+from app.memory.generation.logic.plan import PlannedChange, considered, plan
 
 TEA = Candidate("I like tea.", (PREFERENCES,))
 ROME = Candidate("I live in Rome.")

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from app.engines.config import STORED, MemoryBankConfig
-from app.generation.fields import plan_fields
-from app.generation.profiles import (
+from app.language.facts import Turn
+from app.memory.generation.logic.fields import plan_fields
+from app.memory.generation.logic.profiles import (
     FieldChange,
     FieldValue,
     ProfileSchema,
@@ -17,7 +17,7 @@ from app.generation.profiles import (
     stored_fields,
     validated,
 )
-from app.rules.facts import Turn
+from app.platform.engines.logic.config import STORED, MemoryBankConfig
 
 PROPERTIES: dict[str, Any] = {
     "name": {"type": "STRING", "description": "What to call\nthem"},

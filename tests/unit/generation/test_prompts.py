@@ -6,8 +6,10 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.generation.chunks import Line
-from app.generation.prompts import (
+from app.adapters.llm.schema import small_schema
+from app.language.facts import MANAGED_TOPICS, Topic
+from app.memory.generation.logic.chunks import Line
+from app.memory.generation.logic.prompts import (
     MERGE,
     Example,
     Guide,
@@ -17,9 +19,7 @@ from app.generation.prompts import (
     extraction,
     merging,
 )
-from app.generation.replies import Facts, FactVerdicts
-from app.llm.schema import small_schema
-from app.rules.facts import MANAGED_TOPICS, Topic
+from app.memory.generation.logic.replies import Facts, FactVerdicts
 from tests.support.model_server import count_tokens
 
 NOW = datetime(2026, 1, 15, 23, 30, tzinfo=UTC)

@@ -4,8 +4,8 @@ from datetime import date
 
 import pytest
 
-from app.generation.specifics import Origin, foreign, may_be_a_noun
-from app.rules.text import names
+from app.language.text import names
+from app.memory.generation.logic.specifics import Origin, foreign, may_be_a_noun
 
 MONDAY = date(2026, 3, 2)
 

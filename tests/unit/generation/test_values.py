@@ -6,14 +6,14 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.engines.config import MemoryBankConfig
-from app.generation.chunks import Line
-from app.generation.fields import plan_fields
-from app.generation.profiles import FieldValue, schemas_for, stored_fields
-from app.generation.prompts import Guide
-from app.generation.replies import ExtractedField
-from app.generation.sources import Sources
-from app.generation.values import grounded_values
+from app.memory.generation.logic.chunks import Line
+from app.memory.generation.logic.fields import plan_fields
+from app.memory.generation.logic.profiles import FieldValue, schemas_for, stored_fields
+from app.memory.generation.logic.prompts import Guide
+from app.memory.generation.logic.replies import ExtractedField
+from app.memory.generation.logic.sources import Sources
+from app.memory.generation.logic.values import grounded_values
+from app.platform.engines.logic.config import MemoryBankConfig
 
 NOW = datetime(2026, 1, 15, 12, tzinfo=UTC)  # a Thursday
 GUIDE = Guide((), third_person=False, examples=(), now=NOW, time_zone=ZoneInfo("UTC"))

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.ingestion.plan import MAX_BATCH_BYTES, Listed, first_batch, last
+from app.memory.ingestion.logic.plan import MAX_BATCH_BYTES, Listed, first_batch, last
 
 NOW = datetime(2026, 1, 15, tzinfo=UTC)
 HALF = MAX_BATCH_BYTES // 2

@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from app.core.limits import MAX_COST
-from app.limits.blocks import Block, Pace, Wait
-from app.limits.claims import FULL_AFTER
-from app.settings import Settings
+from app.kernel.limits import MAX_COST
+from app.platform.limits.logic.blocks import Block, Pace, Wait
+from app.platform.limits.store.claims import FULL_AFTER
+from app.settings.settings import Settings
 from app.web.demands import DEMANDS
 
 NOW = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.core.errors import Reason, ResourceExhausted
-from app.limits.bodies import Bodies, BodyBounds
+from app.kernel.errors import Reason, ResourceExhausted
+from app.platform.limits.services.bodies import Bodies, BodyBounds
 
 _FEW = 8
 

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from app.core.errors import Reason, ResourceExhausted
-from app.limits.places import Places
+from app.kernel.errors import Reason, ResourceExhausted
+from app.platform.limits.services.places import Places
 
 
 async def test_a_key_has_so_many_places_and_others_have_theirs() -> None:

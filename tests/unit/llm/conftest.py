@@ -5,11 +5,11 @@ from collections.abc import AsyncIterator, Callable, Iterator
 import pytest
 from pydantic import BaseModel, ConfigDict
 
-from app.core.errors import ServiceError
-from app.llm.factory import open_models
-from app.llm.models import TextModels
-from app.llm.ports import Meter, Prompt, TextModel
-from app.settings import Settings
+from app.adapters.llm.factory import open_models
+from app.adapters.llm.models import TextModels
+from app.adapters.llm.ports import Meter, Prompt, TextModel
+from app.kernel.errors import ServiceError
+from app.settings.settings import Settings
 from tests.support.model_server import ModelServer, model_server
 
 PROMPT = Prompt("Say what the user likes.", "user: I like tea.")

@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from app.core.guard import transaction_open
-from app.llm.cache import CachedEmbedder
-from app.llm.scripted import ScriptedEmbedder
+from app.adapters.llm.cache import CachedEmbedder
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.kernel.guard import transaction_open
 
 
 @pytest.fixture

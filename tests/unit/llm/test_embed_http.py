@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator, Sequence
 import numpy as np
 import pytest
 
-from app.core.errors import BadGateway, FailedPrecondition, Reason, ServiceError, Unavailable
-from app.core.guard import transaction_open
-from app.llm.factory import open_embedder
-from app.llm.managed import ManagedEmbedder
-from app.llm.names import ModelSetupError
-from app.settings import Settings
+from app.adapters.llm.factory import open_embedder
+from app.adapters.llm.managed import ManagedEmbedder
+from app.adapters.llm.names import ModelSetupError
+from app.kernel.errors import BadGateway, FailedPrecondition, Reason, ServiceError, Unavailable
+from app.kernel.guard import transaction_open
+from app.settings.settings import Settings
 from tests.support.model_server import Behaviour, ModelServer, cut_off, slow, status
 
 

@@ -11,11 +11,11 @@ from onnx import ModelProto, TensorProto, helper
 from tokenizers import Tokenizer
 from tokenizers.models import WordLevel
 
-from app.llm.embed_minilm import MiniLmEmbedder
-from app.llm.factory import open_embedder
-from app.llm.managed import ManagedEmbedder
-from app.llm.names import ModelSetupError
-from app.settings import Settings
+from app.adapters.llm.factory import open_embedder
+from app.adapters.llm.managed import ManagedEmbedder
+from app.adapters.llm.names import ModelSetupError
+from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder
+from app.settings.settings import Settings
 from tests.support.own_model import bundled, exported, make_folder
 
 TEXTS = [

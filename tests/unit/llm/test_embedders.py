@@ -7,12 +7,12 @@ import numpy as np
 import pytest
 from typing_extensions import override
 
-from app.core.guard import transaction_open
-from app.llm.embed_hash import HashEmbedder
-from app.llm.embed_minilm import MiniLmEmbedder
-from app.llm.managed import ManagedEmbedder
-from app.llm.ports import Vectors
-from app.llm.scripted import ScriptedEmbedder
+from app.adapters.llm.managed import ManagedEmbedder
+from app.adapters.llm.ports import Vectors
+from app.adapters.llm.providers.embed_hash import HashEmbedder
+from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.kernel.guard import transaction_open
 
 TEXTS = [
     "I prefer green tea over coffee.",

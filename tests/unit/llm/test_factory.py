@@ -3,9 +3,9 @@
 import pytest
 from structlog.testing import capture_logs
 
-from app.llm import factory
-from app.llm.factory import open_embedder
-from app.settings import EmbedderChoice, Settings
+from app.adapters.llm import factory
+from app.adapters.llm.factory import open_embedder
+from app.settings.settings import EmbedderChoice, Settings
 
 
 def _settings(choice: str) -> Settings:

@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from safetensors.numpy import load_file
 from tokenizers import Tokenizer
 
-from app.llm import embed_minilm
-from app.llm.embed_minilm import MiniLmEmbedder, weights_folder
-from app.llm.minilm_graph import GraphBuilder
-from app.llm.minilm_model import MAX_TOKENS, MiniLmModel
-from app.llm.onnx_encoder import passes as passes_of
+from app.adapters.llm.minilm_graph import GraphBuilder
+from app.adapters.llm.minilm_model import MAX_TOKENS, MiniLmModel
+from app.adapters.llm.onnx_encoder import passes as passes_of
+from app.adapters.llm.providers import embed_minilm
+from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder, weights_folder
 
 Array = NDArray[np.float64]
 

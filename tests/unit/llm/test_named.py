@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from app.core.errors import InvalidArgument
-from app.llm.models import TextModels
-from app.llm.named import check_policy
-from app.llm.scripted import ScriptedTextModel
-from app.settings import Settings
-from app.wire.memory_policy import MemoryPolicy
+from app.adapters.llm.models import TextModels
+from app.adapters.llm.named import check_policy
+from app.adapters.llm.scripted import ScriptedTextModel
+from app.kernel.errors import InvalidArgument
+from app.kernel.wire.memory_policy import MemoryPolicy
+from app.settings.settings import Settings
 from tests.support.encodings import write_encoding
 
 _MODEL = ScriptedTextModel([])

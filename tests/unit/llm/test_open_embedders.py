@@ -2,12 +2,12 @@
 
 import pytest
 
-from app.llm.embedders import Embedders
-from app.llm.factory import embedders_with, open_embedders
-from app.llm.names import ModelSetupError
-from app.llm.ports import Prefixes
-from app.llm.scripted import ScriptedEmbedder
-from app.settings import Settings
+from app.adapters.llm.embedders import Embedders
+from app.adapters.llm.factory import embedders_with, open_embedders
+from app.adapters.llm.names import ModelSetupError
+from app.adapters.llm.ports import Prefixes
+from app.adapters.llm.scripted import ScriptedEmbedder
+from app.settings.settings import Settings
 from tests.support.model_server import ModelServer
 
 _MINILM, _HASH = "all-MiniLM-L6-v2/fp32", "hash-384/1"
@@ -122,7 +122,7 @@ def test_what_serves_an_engine_is_remembered_as_it_was_last_read() -> None:
 
 
 def test_no_more_engines_are_remembered_than_may(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.llm.embedders._MAX_ENGINES", 2)
+    monkeypatch.setattr("app.adapters.llm.embedders._MAX_ENGINES", 2)
     found = Embedders(ScriptedEmbedder())
     for engine_id in (1, 2, 1, 3):
         found.serving(engine_id, "a")

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 from pydantic import BaseModel, SecretStr, ValidationError
 
-from app.core.errors import ServiceError
-from app.llm.factory import open_readers
-from app.llm.names import ModelSetupError
-from app.llm.ports import Meter, Prompt
-from app.settings import Settings
-from app.task_settings import ReaderModel
+from app.adapters.llm.factory import open_readers
+from app.adapters.llm.names import ModelSetupError
+from app.adapters.llm.ports import Meter, Prompt
+from app.kernel.errors import ServiceError
+from app.settings.settings import Settings
+from app.settings.task_settings import ReaderModel
 from tests.support.model_server import ModelServer, model_server
 
 

@@ -6,16 +6,16 @@ from typing import Any
 import pytest
 from structlog.testing import capture_logs
 
-from app.core.errors import FailedPrecondition, Reason, Unavailable
-from app.llm.factory import open_embedder
-from app.llm.http import open_client
-from app.llm.names import ModelName
-from app.llm.ports import Meter, Prompt
-from app.llm.provider import RequestFailed
-from app.llm.remote import Question
-from app.llm.text import open_channel
-from app.llm.words import MAX_CHARS, Request, read
-from app.settings import OutputMode, Settings
+from app.adapters.llm.factory import open_embedder
+from app.adapters.llm.http import open_client
+from app.adapters.llm.names import ModelName
+from app.adapters.llm.ports import Meter, Prompt
+from app.adapters.llm.provider import RequestFailed
+from app.adapters.llm.providers.remote import Question
+from app.adapters.llm.providers.text import open_channel
+from app.adapters.llm.words import MAX_CHARS, Request, read
+from app.kernel.errors import FailedPrecondition, Reason, Unavailable
+from app.settings.settings import OutputMode, Settings
 from tests.support.model_server import Behaviour, ModelServer
 from tests.unit.llm.conftest import PROMPT, Likes, Open, failure
 

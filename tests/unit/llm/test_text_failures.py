@@ -9,7 +9,9 @@ from email.utils import format_datetime
 import pytest
 from structlog.testing import capture_logs
 
-from app.core.errors import (
+from app.adapters.llm.ports import Meter, Usage
+from app.adapters.llm.usage import believed_tokens
+from app.kernel.errors import (
     BadGateway,
     DeadlineExceeded,
     FailedPrecondition,
@@ -18,8 +20,6 @@ from app.core.errors import (
     ServiceError,
     Unavailable,
 )
-from app.llm.ports import Meter, Usage
-from app.llm.usage import believed_tokens
 from tests.conftest import START
 from tests.support.model_server import (
     Behaviour,
@@ -38,7 +38,7 @@ PACKED = {"Content-Encoding": "gzip"}
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Try again soon; what is looked at is that it is tried, and how often."""
-    monkeypatch.setattr("app.llm.provider._FIRST_DELAY_SECONDS", 0.02)
+    monkeypatch.setattr("app.adapters.llm.provider._FIRST_DELAY_SECONDS", 0.02)
 
 
 @pytest.mark.usefixtures("quick")

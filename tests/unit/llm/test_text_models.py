@@ -2,12 +2,12 @@
 
 import pytest
 
-from app.llm.factory import open_models
-from app.llm.models import TextModels
-from app.llm.names import ModelSetupError
-from app.llm.ports import Attachment, Meter, Prompt
-from app.llm.scripted import ScriptedTextModel
-from app.settings import Settings
+from app.adapters.llm.factory import open_models
+from app.adapters.llm.models import TextModels
+from app.adapters.llm.names import ModelSetupError
+from app.adapters.llm.ports import Attachment, Meter, Prompt
+from app.adapters.llm.scripted import ScriptedTextModel
+from app.settings.settings import Settings
 from tests.support.model_server import ModelServer
 from tests.unit.llm.conftest import PROMPT, Likes, Open
 

@@ -9,10 +9,10 @@ from prometheus_client import REGISTRY
 from pydantic import BaseModel, Field
 from structlog.testing import capture_logs
 
-from app.core.errors import FailedPrecondition, Reason
-from app.llm.ports import Meter, Prompt
-from app.llm.schema import small_schema
-from app.settings import OutputMode
+from app.adapters.llm.ports import Meter, Prompt
+from app.adapters.llm.schema import small_schema
+from app.kernel.errors import FailedPrecondition, Reason
+from app.settings.settings import OutputMode
 from tests.support.model_server import Behaviour, ModelServer, slow, status
 from tests.unit.llm.conftest import PROMPT, TEA, Likes, Open
 

@@ -10,11 +10,11 @@ import pytest
 from pydantic import BaseModel, ConfigDict, PrivateAttr
 from typing_extensions import override
 
-from app.core.errors import BadGateway, Reason
-from app.core.guard import transaction_open
-from app.llm.ports import Meter, Prompt, TextModel
-from app.llm.scripted import ScriptedTextModel
-from app.wire.model_text import ModelText, Told
+from app.adapters.llm.ports import Meter, Prompt, TextModel
+from app.adapters.llm.scripted import ScriptedTextModel
+from app.kernel.errors import BadGateway, Reason
+from app.kernel.guard import transaction_open
+from app.kernel.wire.model_text import ModelText, Told
 from tests.support.model_server import ModelServer
 from tests.unit.llm.conftest import PROMPT, TEA, Likes, Open
 

@@ -6,10 +6,10 @@ import time
 import httpx2
 import pytest
 
-from app.core.errors import DeadlineExceeded, Reason, Unavailable
-from app.llm.ports import Meter, TextModel
-from app.llm.provider import Provider, RequestFailed, Target
-from app.settings import Settings
+from app.adapters.llm.ports import Meter, TextModel
+from app.adapters.llm.provider import Provider, RequestFailed, Target
+from app.kernel.errors import DeadlineExceeded, Reason, Unavailable
+from app.settings.settings import Settings
 from tests.support.model_server import ModelServer, slow, status
 from tests.unit.llm.conftest import PROMPT, TEA, Likes, Open, failure
 

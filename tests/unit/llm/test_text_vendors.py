@@ -6,12 +6,12 @@ from collections.abc import AsyncIterator
 import httpx2
 import pytest
 
-from app.llm.names import ModelName
-from app.llm.ports import Attachment, Prompt
-from app.llm.provider import RequestFailed
-from app.llm.remote import Question
-from app.llm.text import open_channel
-from app.settings import OutputMode, Settings
+from app.adapters.llm.names import ModelName
+from app.adapters.llm.ports import Attachment, Prompt
+from app.adapters.llm.provider import RequestFailed
+from app.adapters.llm.providers.remote import Question
+from app.adapters.llm.providers.text import open_channel
+from app.settings.settings import OutputMode, Settings
 from tests.unit.llm.conftest import Likes
 
 URI = "https://images.example.com/cat.png"

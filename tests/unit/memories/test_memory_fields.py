@@ -7,13 +7,13 @@ import pytest
 from sqlalchemy import Column, MetaData, Text
 from sqlalchemy.orm import DeclarativeBase
 
-from app.memories import columns, hot
-from app.memories.repository import FILTER_FIELDS
-from app.memories.roles import Role, check_equal, columns_of, counted_columns
-from app.memories.schemas import MemoryFields, check_fields
-from app.memories.service import _COLUMNS
-from app.memories.stored import StoredMemory
-from app.memories.tables import MemoryContent, MemoryRow, RevisionRow
+from app.memory.memories.schemas.memories import MemoryFields, check_fields
+from app.memory.memories.services.memories import _COLUMNS
+from app.memory.memories.store import columns, hot
+from app.memory.memories.store.repository import FILTER_FIELDS
+from app.memory.memories.store.roles import Role, check_equal, columns_of, counted_columns
+from app.memory.memories.store.stored import StoredMemory
+from app.memory.memories.store.tables import MemoryContent, MemoryRow, RevisionRow
 
 ROWS = [MemoryRow, RevisionRow]
 _FORGETFUL = """

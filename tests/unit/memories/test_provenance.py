@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from app.memories.provenance import named_in
+from app.memory.memories.logic.provenance import named_in
 
 
 @pytest.mark.parametrize(

@@ -1,7 +1,7 @@
 """Rankings of pieces become one."""
 
-from app.documents.chunking import Chunk, Piece
-from app.readers.ranking import fused
+from app.artifacts.readers.logic.ranking import fused
+from app.language.chunking import Chunk, Piece
 
 
 def piece(ordinal: int, n: int = 0) -> Piece:

@@ -3,10 +3,10 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.documents.chunking import Cutting, Piece, chunks, tokens_of
-from app.readers.citations import cited
-from app.readers.packing import Shown, pack, room_of
-from app.readers.prompts import passage_tokens, question
+from app.artifacts.readers.logic.packing import Shown, pack, room_of
+from app.artifacts.readers.logic.prompts import passage_tokens, question
+from app.artifacts.readers.services.citations import cited
+from app.language.chunking import Cutting, Piece, chunks, tokens_of
 from tests.support.task_texts import long_text
 
 CUTTING = Cutting(max_tokens=50, overlap_tokens=10)

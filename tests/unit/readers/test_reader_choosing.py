@@ -5,11 +5,11 @@ from itertools import product
 
 import pytest
 
-from app.core.errors import PermissionDenied, Reason
-from app.llm.readers import Reader
-from app.llm.scripted import ScriptedTextModel
-from app.readers.choosing import choose
-from app.tasks.allowing import Allowed
+from app.adapters.llm.readers import Reader
+from app.adapters.llm.scripted import ScriptedTextModel
+from app.artifacts.readers.services.choosing import choose
+from app.artifacts.tasks.logic.allowing import Allowed
+from app.kernel.errors import PermissionDenied, Reason
 
 READERS = {
     name: Reader(name, ScriptedTextModel([]), is_local=is_local)

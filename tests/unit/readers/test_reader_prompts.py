@@ -1,7 +1,13 @@
 """What models are asked that read for others."""
 
-from app.readers.packing import Shown
-from app.readers.prompts import Summarising, passage_tokens, question, summary, within
+from app.artifacts.readers.logic.packing import Shown
+from app.artifacts.readers.logic.prompts import (
+    Summarising,
+    passage_tokens,
+    question,
+    summary,
+    within,
+)
 
 
 def shown(text: str, artifact: str = "page") -> Shown:

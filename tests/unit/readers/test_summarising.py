@@ -4,9 +4,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.documents.chunking import Piece, chunks, tokens_of
-from app.readers.prompts import Summarising, summary
-from app.readers.summarising import Parts, Room, calls_of, room_for
+from app.artifacts.readers.logic.prompts import Summarising, summary
+from app.artifacts.readers.logic.summarising import Parts, Room, calls_of, room_for
+from app.language.chunking import Piece, chunks, tokens_of
 from tests.support.reading_models import unlined
 from tests.support.task_texts import TOKENS, long_text
 

@@ -4,9 +4,9 @@ import tracemalloc
 
 import pytest
 
-from app.documents.chunking import Piece, chunks, tokens_of
-from app.readers.extractive import MODEL_ID, answer, spaced, summary
-from app.readers.packing import Shown, pack
+from app.artifacts.readers.logic.packing import Shown, pack
+from app.artifacts.readers.services.extractive import MODEL_ID, answer, spaced, summary
+from app.language.chunking import Piece, chunks, tokens_of
 from tests.support.task_texts import TOKENS, long_text
 
 FACT = "The warranty of the Nordwind pump ends on 14 March 2031."

@@ -1,9 +1,9 @@
 """Pieces in the order of what they have to do with a question."""
 
-from app.documents.chunking import Piece, chunks
-from app.readers.packing import pack
-from app.readers.prompts import passage_tokens
-from app.readers.ranking import best_first
+from app.artifacts.readers.logic.packing import pack
+from app.artifacts.readers.logic.prompts import passage_tokens
+from app.artifacts.readers.logic.ranking import best_first
+from app.language.chunking import Piece, chunks
 from tests.support.task_texts import TOKENS, long_text
 
 FACT = "The warranty of the Nordwind pump ends on 14 March 2031."

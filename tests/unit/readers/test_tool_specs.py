@@ -4,7 +4,7 @@ import json
 
 from jsonschema import Draft202012Validator
 
-from app.readers.tool_specs import tool_specs
+from app.artifacts.readers.services.tool_specs import tool_specs
 
 
 def test_the_tools_ask_for_memory_and_namespace() -> None:

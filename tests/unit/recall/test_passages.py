@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.recall.passages import MAX_CHARS, MAX_FOUND, Found, Reader
-from app.recall.spans import Span, choose
-from app.rules.terms import MAX_TERMS, Terms
-from app.sessions.spoken import Said, speaker_of, text_of
-from app.strategies.budgets import by_length
+from app.conversation.recall.logic.passages import MAX_CHARS, MAX_FOUND, Found, Reader
+from app.conversation.recall.logic.spans import Span, choose
+from app.conversation.strategies.logic.budgets import by_length
+from app.language.terms import MAX_TERMS, Terms
+from app.platform.sessions.logic.spoken import Said, speaker_of, text_of
 
 TALK = (
     ("user", "Can you book a hotel in Lisbon for May?"),

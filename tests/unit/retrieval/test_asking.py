@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memories.traits import traits_of
-from app.retrieval.asking import read
+from app.memory.memories.logic.traits import traits_of
+from app.memory.retrieval.logic.asking import read
 
 TODAY = date(2026, 3, 4)
 

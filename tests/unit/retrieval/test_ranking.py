@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memories.traits import traits_of
-from app.retrieval.asking import Asked, read
-from app.retrieval.ranking import (
+from app.memory.memories.logic.traits import traits_of
+from app.memory.retrieval.logic.asking import Asked, read
+from app.memory.retrieval.logic.ranking import (
     SIGNALS,
     WEIGHTS,
     Candidate,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.rules.bm25 import Bm25
+from app.language.bm25 import Bm25
 
 RARE, COMMON, BOTH = 0b01, 0b10, 0b11
 

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from app.rules.extraction import extract
-from app.rules.facts import Candidate, Turn
+from app.language.extraction import extract
+from app.language.facts import Candidate, Turn
 
 FOLDER = Path(__file__).parents[2] / "data" / "conversations"
 NOW = datetime(2026, 4, 1, tzinfo=UTC)

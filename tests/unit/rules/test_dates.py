@@ -5,7 +5,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.rules.dates import day_in, resolve
+from app.language.dates import day_in, resolve
 
 WEDNESDAY = date(2026, 3, 4)
 

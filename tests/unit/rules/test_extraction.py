@@ -5,17 +5,9 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.rules.extraction import direct, extract
-from app.rules.facts import (
-    DETAILS,
-    INSTRUCTIONS,
-    PERSONAL,
-    PREFERENCES,
-    Candidate,
-    Topic,
-    Turn,
-)
-from app.rules.sentences import CONTEXT_BEGIN, CONTEXT_END
+from app.language.extraction import direct, extract
+from app.language.facts import DETAILS, INSTRUCTIONS, PERSONAL, PREFERENCES, Candidate, Topic, Turn
+from app.language.sentences import CONTEXT_BEGIN, CONTEXT_END
 
 NOW = datetime(2026, 3, 4, 10, tzinfo=UTC)  # a Wednesday
 

@@ -7,11 +7,11 @@ from datetime import UTC, datetime
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.generation.plan import plan
-from app.rules.extraction import direct, extract
-from app.rules.facts import Neighbour, Turn
-from app.rules.merging import consolidate
-from app.rules.scoring import score
+from app.language.extraction import direct, extract
+from app.language.facts import Neighbour, Turn
+from app.language.merging import consolidate
+from app.language.scoring import score
+from app.memory.generation.logic.plan import plan
 
 NOW = datetime(2026, 3, 4, 10, tzinfo=UTC)
 PIECES = re.split(

@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.generation.plan import plan
-from app.rules.extraction import extract
-from app.rules.facts import Neighbour, Turn
-from app.rules.merging import consolidate
+from app.language.extraction import extract
+from app.language.facts import Neighbour, Turn
+from app.language.merging import consolidate
+from app.memory.generation.logic.plan import plan
 
 NOW = datetime(2026, 3, 4, 10, tzinfo=UTC)
 STORED = [

@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.rules.extraction import extract
-from app.rules.facts import Candidate, Neighbour, Turn
-from app.rules.merging import consolidate
-from app.rules.text import undated
+from app.language.extraction import extract
+from app.language.facts import Candidate, Neighbour, Turn
+from app.language.merging import consolidate
+from app.language.text import undated
 
 NOW = datetime(2026, 3, 5, 18, tzinfo=UTC)
 """A Thursday."""

@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.generation.plan import plan
-from app.rules.extraction import direct, extract
-from app.rules.facts import Candidate, Neighbour, Turn
-from app.rules.merging import consolidate
-from app.rules.text import key
+from app.language.extraction import direct, extract
+from app.language.facts import Candidate, Neighbour, Turn
+from app.language.merging import consolidate
+from app.language.text import key
+from app.memory.generation.logic.plan import plan
 
 NOW = datetime(2026, 3, 4, 10, tzinfo=UTC)
 

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.rules.relations import read
-from app.rules.slots import slots
+from app.language.relations import read
+from app.language.slots import slots
 
 TEXTS = (
     "I live in Rome and work at Acme as a baker.",

@@ -5,11 +5,11 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.rules.extraction import extract
-from app.rules.facts import Turn
-from app.rules.profiles import Wanted, fill
-from app.rules.reported import own_voice, without_reports
-from app.rules.slots import slots
+from app.language.extraction import extract
+from app.language.facts import Turn
+from app.language.profiles import Wanted, fill
+from app.language.reported import own_voice, without_reports
+from app.language.slots import slots
 
 NOW = datetime(2026, 3, 4, 10, tzinfo=UTC)
 CITY = Wanted("p", "city", type="string")

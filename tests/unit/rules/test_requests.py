@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.rules.extraction import extract
-from app.rules.facts import Turn
-from app.rules.reminders import main_clause
+from app.language.extraction import extract
+from app.language.facts import Turn
+from app.language.reminders import main_clause
 
 NOW = datetime(2026, 3, 5, 18, tzinfo=UTC)
 

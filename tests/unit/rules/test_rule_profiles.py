@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.rules.facts import Turn
-from app.rules.profiles import Wanted, fill
+from app.language.facts import Turn
+from app.language.profiles import Wanted, fill
 from tests.unit.rules.test_injections import INJECTIONS
 
 LISTS = ("allergies", "hobbies", "languages", "favorite_movies")

@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.rules.sentences import own_words, sentences
+from app.language.sentences import own_words, sentences
 
 
 @pytest.mark.parametrize(

@@ -4,8 +4,8 @@ import time
 
 import pytest
 
-from app.rules.profiles import Wanted
-from app.rules.taking_back import takes_back
+from app.language.profiles import Wanted
+from app.language.taking_back import takes_back
 from tests.unit.rules.test_injections import INJECTIONS
 
 TYPES = {"hobbies": "array", "pets": "array", "allergies": "array"}

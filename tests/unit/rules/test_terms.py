@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.rules.beginnings import cut_off
-from app.rules.terms import MAX_TERMS, Terms, together
+from app.language.beginnings import cut_off
+from app.language.terms import MAX_TERMS, Terms, together
 
 
 def shared(query: str, text: str) -> int:

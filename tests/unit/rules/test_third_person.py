@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.rules.third_person import third_person
+from app.language.third_person import third_person
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from app.sessions.spoken import Place, Speaker, Step, speaker_of, step_of, text_of
+from app.platform.sessions.logic.spoken import Place, Speaker, Step, speaker_of, step_of, text_of
 
 _CALL = {"functionCall": {"name": "seat", "args": {"row": 12}}}
 _RESULT = {"functionResponse": {"name": "seat", "response": {"free": True}}}

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from app.core.errors import InvalidArgument
-from app.llm import encodings
-from app.sessions.spoken import Said, Speaker
-from app.settings import Settings
-from app.strategies.counters import Counter, counted, counter_of
+from app.adapters.llm import encodings
+from app.conversation.strategies.services.counters import Counter, counted, counter_of
+from app.kernel.errors import InvalidArgument
+from app.platform.sessions.logic.spoken import Said, Speaker
+from app.settings.settings import Settings
 from tests.support.encodings import write_encoding
 
 

@@ -7,14 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.rules.sentences import CONTEXT_BEGIN
-from app.sessions.spoken import Said, speaker_of, text_of
-from app.strategies.forms import Format, Source
-from app.strategies.lines import lines_of
-from app.strategies.marks import SUMMARY_BEGIN, SUMMARY_END, SUMMARY_NOTE
-from app.strategies.policies import Rules, rules_of
-from app.strategies.rendering import Shown, memory_block, piece, piece_of, render
-from app.wire.memory_policy import MemoryPolicy, Strategy, SummaryRole
+from app.conversation.strategies.logic.forms import Format, Source
+from app.conversation.strategies.logic.lines import lines_of
+from app.conversation.strategies.logic.marks import SUMMARY_BEGIN, SUMMARY_END, SUMMARY_NOTE
+from app.conversation.strategies.logic.policies import Rules, rules_of
+from app.conversation.strategies.logic.rendering import Shown, memory_block, piece, piece_of, render
+from app.kernel.wire.memory_policy import MemoryPolicy, Strategy, SummaryRole
+from app.language.sentences import CONTEXT_BEGIN
+from app.platform.sessions.logic.spoken import Said, speaker_of, text_of
 
 RULES = rules_of(MemoryPolicy(strategy=Strategy.INCLUSIVE))
 UNNAMED = replace(RULES, human_label="", ai_label="")

@@ -2,8 +2,8 @@
 
 import pytest
 
-from app.strategies.policies import Combine, Rules
-from app.wire.memory_policy import Strategy, SummaryRole
+from app.conversation.strategies.logic.policies import Combine, Rules
+from app.kernel.wire.memory_policy import Strategy, SummaryRole
 from tests.support.talks import rules
 
 

@@ -9,13 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.rules.sentences import CONTEXT_BEGIN, CONTEXT_END
-from app.sessions.spoken import Said, speaker_of, text_of
-from app.strategies.budgets import by_length
-from app.strategies.forms import Format, Source
-from app.strategies.marks import SUMMARY_BEGIN, SUMMARY_END, SUMMARY_NOTE
-from app.strategies.policies import Rules, rules_of
-from app.strategies.rendering import (
+from app.conversation.strategies.logic.budgets import by_length
+from app.conversation.strategies.logic.forms import Format, Source
+from app.conversation.strategies.logic.marks import SUMMARY_BEGIN, SUMMARY_END, SUMMARY_NOTE
+from app.conversation.strategies.logic.policies import Rules, rules_of
+from app.conversation.strategies.logic.rendering import (
     CUT,
     Shown,
     memory_block,
@@ -23,7 +21,9 @@ from app.strategies.rendering import (
     piece_of,
     render,
 )
-from app.wire.memory_policy import MemoryPolicy, Strategy, SummaryRole
+from app.kernel.wire.memory_policy import MemoryPolicy, Strategy, SummaryRole
+from app.language.sentences import CONTEXT_BEGIN, CONTEXT_END
+from app.platform.sessions.logic.spoken import Said, speaker_of, text_of
 
 Json = dict[str, Any]
 

@@ -6,12 +6,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from typing_extensions import override
 
-from app.sessions.spoken import Said, Speaker, speaker_of, text_of
-from app.strategies.forms import Format
-from app.strategies.policies import rules_of
-from app.strategies.rendering import Shown, render
-from app.strategies.shapes import Item, as_openai
-from app.wire.memory_policy import MemoryPolicy, Strategy, SummaryRole
+from app.conversation.strategies.logic.forms import Format
+from app.conversation.strategies.logic.policies import rules_of
+from app.conversation.strategies.logic.rendering import Shown, render
+from app.conversation.strategies.logic.shapes import Item, as_openai
+from app.kernel.wire.memory_policy import MemoryPolicy, Strategy, SummaryRole
+from app.platform.sessions.logic.spoken import Said, Speaker, speaker_of, text_of
 
 Json = dict[str, Any]
 

@@ -5,8 +5,17 @@ The names are those of the checks that the design lists (A1 to A12).
 
 import pytest
 
-from app.strategies.composing import Due, Fixed, History, Kind, Summary, Turn, next_due, shares_of
-from app.strategies.policies import Rules
+from app.conversation.strategies.logic.composing import (
+    Due,
+    Fixed,
+    History,
+    Kind,
+    Summary,
+    Turn,
+    next_due,
+    shares_of,
+)
+from app.conversation.strategies.logic.policies import Rules
 from tests.support.talks import Talk, covers, failing, kinds, rules, shown_seqs, tokens_of
 
 FIXED = Fixed(system=232)

@@ -6,9 +6,16 @@ has 100 tokens, the system prompt 400 and a summary 250.
 
 import pytest
 
-from app.sessions.spoken import Step
-from app.strategies.composing import Fixed, History, Kind, Turn, next_due, shares_of
-from app.strategies.policies import Rules
+from app.conversation.strategies.logic.composing import (
+    Fixed,
+    History,
+    Kind,
+    Turn,
+    next_due,
+    shares_of,
+)
+from app.conversation.strategies.logic.policies import Rules
+from app.platform.sessions.logic.spoken import Step
 from tests.support.talks import Talk, covers, failing, kinds, rules, shown_seqs, stub, tokens_of
 
 FIXED = Fixed(system=400)

@@ -2,10 +2,10 @@
 
 import pytest
 
-from app.core.errors import Reason
-from app.sessions.spoken import Step
-from app.strategies.composing import BudgetTooSmall, Fixed, shares_of
-from app.strategies.policies import Rules
+from app.conversation.strategies.logic.composing import BudgetTooSmall, Fixed, shares_of
+from app.conversation.strategies.logic.policies import Rules
+from app.kernel.errors import Reason
+from app.platform.sessions.logic.spoken import Step
 from tests.support.talks import Talk, covers, kinds, rules, shown_seqs, stub
 
 A_ISM = "abstraction_inclusive"

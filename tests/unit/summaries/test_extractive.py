@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.rules.beginnings import cut_off
-from app.summaries.extractive import Piece, extract
+from app.conversation.summaries.logic.extractive import Piece, extract
+from app.language.beginnings import cut_off
 
 TALK = [
     Piece("Human", "Hello there! I moved to Lisbon on 3 May 2025. How are you?"),

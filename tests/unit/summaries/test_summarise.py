@@ -5,16 +5,16 @@ from typing import Any
 
 import pytest
 
-from app.core.errors import BadGateway, Reason, Unavailable
-from app.llm.ports import Meter
-from app.llm.scripted import Asked, Reply, ScriptedTextModel
-from app.sessions.spoken import Said, Speaker
-from app.strategies.composing import Due, Kind
-from app.strategies.lines import lines_of
-from app.strategies.policies import rules_of
-from app.summaries import prompts
-from app.summaries.writing import Summarised, Task, summarise
-from app.wire.memory_policy import MemoryPolicy
+from app.adapters.llm.ports import Meter
+from app.adapters.llm.scripted import Asked, Reply, ScriptedTextModel
+from app.conversation.strategies.logic.composing import Due, Kind
+from app.conversation.strategies.logic.lines import lines_of
+from app.conversation.strategies.logic.policies import rules_of
+from app.conversation.summaries.logic import prompts
+from app.conversation.summaries.services.writing import Summarised, Task, summarise
+from app.kernel.errors import BadGateway, Reason, Unavailable
+from app.kernel.wire.memory_policy import MemoryPolicy
+from app.platform.sessions.logic.spoken import Said, Speaker
 
 
 def said(*texts: str, speaker: Speaker = Speaker.USER) -> list[Said]:

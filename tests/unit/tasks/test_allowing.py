@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 import pytest
 
-from app.task_settings import ReaderModel
-from app.tasks.allowing import Allowed
+from app.artifacts.tasks.logic.allowing import Allowed
+from app.settings.task_settings import ReaderModel
 
 CLOUD = {"cloud": ReaderModel(model="openai:any", locality="remote")}
 DESK = {"desk": ReaderModel(model="ollama:any", locality="local")}

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from app.tasks.schemas import MAX_ELEMENTS, Output, StoreArtifactsRequest
-from app.wire.base import WireModel
+from app.artifacts.tasks.schemas import MAX_ELEMENTS, Output, StoreArtifactsRequest
+from app.kernel.wire.base import WireModel
 
 WRONG = {"kind": "text", "text": "x", "data": ""}
 RIGHT = {"kind": "text", "text": "x"}

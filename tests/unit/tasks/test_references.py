@@ -6,10 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.core.task_names import is_task_id
-from app.tasks.kinds import Kind, Reader, Warned
-from app.tasks.references import MAX_PROMPT_CHARS, prompt_text, readable_with, warned
-from app.tasks.schemas import ArtifactReference, Reference
+from app.artifacts.tasks.logic.kinds import Kind, Reader, Warned
+from app.artifacts.tasks.schemas import ArtifactReference, Reference
+from app.artifacts.tasks.services.references import (
+    MAX_PROMPT_CHARS,
+    prompt_text,
+    readable_with,
+    warned,
+)
+from app.kernel.task_names import is_task_id
 
 NAMES = st.text("abcXYZ019._-", min_size=1, max_size=128).filter(is_task_id)
 TYPES = st.sampled_from(["text/plain", "image/png", "x" * 63 + "/" + "y" * 63])

@@ -2,10 +2,10 @@
 
 from datetime import UTC, datetime
 
-from app.sessions.mentions import mention_of
-from app.tasks.kinds import STORABLE, Reader
-from app.tasks.schemas import MAX_LISTED, ArtifactReference, Reference, Source
-from app.wire.artifact_reference import ArtifactRef, ReferredArtifact, ReferredSource
+from app.artifacts.tasks.logic.kinds import STORABLE, Reader
+from app.artifacts.tasks.schemas import MAX_LISTED, ArtifactReference, Reference, Source
+from app.kernel.wire.artifact_reference import ArtifactRef, ReferredArtifact, ReferredSource
+from app.platform.sessions.logic.mentions import mention_of
 
 MOMENT = datetime(2026, 11, 24, tzinfo=UTC)
 

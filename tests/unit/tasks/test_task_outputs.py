@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.core.errors import InvalidArgument, Reason
-from app.tasks.kinds import Disposition, Kind, OffPrompt
-from app.tasks.outputs import (
+from app.artifacts.tasks.logic.kinds import Disposition, Kind, OffPrompt
+from app.artifacts.tasks.schemas import Output
+from app.artifacts.tasks.services.outputs import (
     EMPTY_TEXT,
     Decided,
     Handling,
@@ -18,7 +18,7 @@ from app.tasks.outputs import (
     handling,
     items_of,
 )
-from app.tasks.schemas import Output
+from app.kernel.errors import InvalidArgument, Reason
 
 CANARY = "canary-91b2"
 OFF, ON, AUTO = OffPrompt.NEVER, OffPrompt.ALWAYS, OffPrompt.AUTO

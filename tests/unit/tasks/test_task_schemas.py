@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from app.readers.schemas import QueryNamespaceRequest, SummarizeNamespaceRequest
-from app.tasks.kinds import OffPrompt
-from app.tasks.schemas import (
+from app.artifacts.readers.schemas import QueryNamespaceRequest, SummarizeNamespaceRequest
+from app.artifacts.tasks.logic.kinds import OffPrompt
+from app.artifacts.tasks.schemas import (
     ExportNamespaceRequest,
     Output,
     ProcessOutputRequest,
@@ -15,8 +15,8 @@ from app.tasks.schemas import (
     ToolPolicy,
     UpdateToolPolicyRequest,
 )
-from app.wire.base import WireModel
-from app.wire.violations import invalid_fields
+from app.kernel.wire.base import WireModel
+from app.kernel.wire.violations import invalid_fields
 
 CANARY = "canary-6f1d"
 TEXT = {"kind": "text", "text": CANARY}

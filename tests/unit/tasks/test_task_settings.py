@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from app.settings import Settings
+from app.settings.settings import Settings
 
 MIB = 1024**2
 

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.engines.config import GranularTtlConfig, MemoryBankConfig, TtlConfig
-from app.undo.plan import Before, Present, Skipped, Trace, Undone, expiry, verdict
+from app.memory.undo.logic.plan import Before, Present, Skipped, Trace, Undone, expiry, verdict
+from app.platform.engines.logic.config import GranularTtlConfig, MemoryBankConfig, TtlConfig
 from tests.conftest import START
 
 HOUR = timedelta(hours=1)

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from app.llm.ports import Meter, Usage
-from app.settings import ModelPrice, Settings
-from app.usage.costs import Sums, cost_of, details, is_used_up, money, with_earlier
+from app.adapters.llm.ports import Meter, Usage
+from app.platform.usage.logic.costs import Sums, cost_of, details, is_used_up, money, with_earlier
+from app.settings.settings import ModelPrice, Settings
 
 _MINI, _LOCAL = "openai:gpt-5-mini", "ollama:llama3"
 _PRICES = {_MINI: ModelPrice(input=0.25, output=2)}

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
-from app.wire.json_schema import MAX_SCHEMAS, read_schema
-from app.wire.json_values import conforms
+from app.kernel.wire.json_schema import MAX_SCHEMAS, read_schema
+from app.kernel.wire.json_values import conforms
 
 
 def obj(**properties: Any) -> dict[str, Any]:

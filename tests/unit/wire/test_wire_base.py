@@ -5,9 +5,9 @@ from typing import ClassVar
 import pytest
 from pydantic import ValidationError
 
-from app.wire.base import WireModel, camel_name
-from app.wire.content import Part
-from app.wire.objects import AnyMessage
+from app.kernel.wire.base import WireModel, camel_name
+from app.kernel.wire.content import Part
+from app.kernel.wire.objects import AnyMessage
 
 
 class Inner(WireModel):

@@ -7,9 +7,9 @@ from typing import Annotated
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from app.core.errors import InvalidArgument
-from app.wire.base import WireModel
-from app.wire.scalars import (
+from app.kernel.errors import InvalidArgument
+from app.kernel.wire.base import WireModel
+from app.kernel.wire.scalars import (
     MAX_INT64,
     MIN_INT64,
     Base64Bytes,

@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from app.llm.factory import open_readers
-from app.resources import Resources
-from app.settings import Settings
+from app.adapters.llm.factory import open_readers
+from app.adapters.resources import Resources
+from app.settings.settings import Settings
 from tests.support.model_server import ModelServer, model_server
 from tests.support.readers import readers
 

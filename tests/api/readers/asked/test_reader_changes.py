@@ -11,9 +11,9 @@ import pytest
 from fastapi import FastAPI
 from sqlalchemy import text
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason
-from app.db.session import Database
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
 from tests.support.bank import Json, ok
 from tests.support.errors import refusal
 from tests.support.keys import client_with, make_key

@@ -5,7 +5,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.errors import Reason
+from app.kernel.errors import Reason
 from tests.support.bank import ok
 from tests.support.errors import NOT_FOUND, refusal
 from tests.support.model_server import ModelServer

@@ -7,8 +7,8 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.core.errors import Reason
-from app.settings import Settings
+from app.kernel.errors import Reason
+from app.settings.settings import Settings
 from tests.support.asgi import Answer, Sent, call
 from tests.support.bank import ENGINE, ENGINE_URL, Json, ok
 from tests.support.model_server import ModelServer

@@ -6,11 +6,11 @@ import httpx
 import pytest
 from sqlalchemy import event, text
 
-from app.core.errors import Reason
-from app.db.session import Database
-from app.operations.runner import Runner
-from app.readers import opening
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.artifacts.readers.services import opening
+from app.kernel.errors import Reason
+from app.platform.operations.services.runner import Runner
+from app.settings.settings import Settings
 from tests.support.bank import ok
 from tests.support.errors import refusal
 from tests.support.model_server import ModelServer

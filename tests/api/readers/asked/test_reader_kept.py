@@ -7,10 +7,10 @@ from typing import Any
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason
-from app.db.session import Database
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason
+from app.settings.settings import Settings
 from tests.support.audit import events
 from tests.support.bank import ENGINE, GONE, Json, ok
 from tests.support.bank import refusal as status_of

@@ -3,9 +3,9 @@
 import httpx
 import pytest
 
-from app.core.errors import Reason
-from app.db.session import Database
-from app.settings import Settings
+from app.adapters.db.session import Database
+from app.kernel.errors import Reason
+from app.settings.settings import Settings
 from tests.support.bank import ENGINE_URL, ok
 from tests.support.errors import BAD_FIELD, refusal, violations
 from tests.support.model_server import Behaviour, ModelServer, prose, slow, status

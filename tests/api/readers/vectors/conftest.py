@@ -5,14 +5,14 @@ from dataclasses import replace
 
 import pytest
 
-from app.llm.embed_hash import HashEmbedder
-from app.llm.embed_minilm import MiniLmEmbedder
-from app.llm.embedders import Embedders
-from app.llm.factory import open_embedder
-from app.llm.readers import Reader, Readers
-from app.llm.scripted import ScriptedTextModel
-from app.resources import Resources
-from app.settings import EmbedderChoice
+from app.adapters.llm.embedders import Embedders
+from app.adapters.llm.factory import open_embedder
+from app.adapters.llm.providers.embed_hash import HashEmbedder
+from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder
+from app.adapters.llm.readers import Reader, Readers
+from app.adapters.llm.scripted import ScriptedTextModel
+from app.adapters.resources import Resources
+from app.settings.settings import EmbedderChoice
 from tests.support.embedding import NewEmbedder
 from tests.support.model_server import ModelServer, model_server
 

@@ -9,11 +9,11 @@ import httpx
 import pytest
 from fastapi import FastAPI
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason, Unavailable
-from app.db.session import Database
-from app.llm.scripted import ScriptedTextModel
-from app.operations.runner import Runner
+from app.adapters.db.session import Database
+from app.adapters.llm.scripted import ScriptedTextModel
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason, Unavailable
+from app.platform.operations.services.runner import Runner
 from tests.support.bank import BAD, field_of, ok, refusal
 from tests.support.embedding import NewEmbedder
 from tests.support.keys import client_with, make_key

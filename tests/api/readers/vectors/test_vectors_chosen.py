@@ -3,8 +3,8 @@
 import httpx
 from fastapi import FastAPI
 
-from app.core.clock import FixedClock
-from app.db.session import Database
+from app.adapters.db.session import Database
+from app.kernel.clock import FixedClock
 from tests.support.bank import ok, refusal
 from tests.support.keys import client_with, make_key
 from tests.support.task_vectors import OTHER, OWN, REMOTE

@@ -6,17 +6,18 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from app.core.clock import FixedClock
-from app.core.errors import Reason, Unavailable
-from app.db.session import Database
-from app.llm.embedders import Embedders
-from app.main import create_app
-from app.operations.runner import Runner
-from app.resources import Resources
-from app.retention.service import RetentionService
-from app.settings import Settings
-from app.tasks import erasure, jobs
-from app.worker import make_runner
+from app.adapters.db.session import Database
+from app.adapters.llm.embedders import Embedders
+from app.adapters.resources import Resources
+from app.artifacts.tasks import jobs
+from app.artifacts.tasks.store import erasure
+from app.kernel.clock import FixedClock
+from app.kernel.errors import Reason, Unavailable
+from app.memory.retention.service import RetentionService
+from app.platform.operations.services.runner import Runner
+from app.process.main import create_app
+from app.process.worker import make_runner
+from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ENGINE_URL, ok
 from tests.support.embedding import NewEmbedder

@@ -2,9 +2,9 @@
 
 import pytest
 
-from app.core.errors import InvalidArgument, Reason
-from app.core.filtering.parser import parse_filter
-from app.core.filtering.syntax import And, Comparison, Not, Operator, Or
+from app.kernel.errors import InvalidArgument, Reason
+from app.kernel.filtering.parser import parse_filter
+from app.kernel.filtering.syntax import And, Comparison, Not, Operator, Or
 
 
 def a(value: str, operator: Operator = Operator.EQUAL) -> Comparison:

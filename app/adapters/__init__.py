@@ -1,0 +1,1 @@
+"""Everything outside the process: database, models, documents, logs."""

@@ -1,0 +1,241 @@
+"""Errors of the database: what they are called, what callers are told, and what the log has."""
+
+import re
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from dataclasses import dataclass
+from types import FrameType, TracebackType
+
+import psycopg
+import structlog
+from prometheus_client import Counter
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from app.kernel.errors import (
+    Aborted,
+    DeadlineExceeded,
+    Internal,
+    InvalidArgument,
+    Reason,
+    ServiceError,
+    Unavailable,
+)
+
+log = structlog.get_logger()
+
+_ERRORS = Counter(
+    "memory_bank_database_errors_total",
+    "Errors of the database by SQLSTATE; `pool`: no connection was free in time.",
+    ["sqlstate"],
+)
+_POOL = "pool"
+_LOST = "08000"
+_NO_ROOM = "53100"
+_TOO_MANY_CONNECTIONS = "53300"
+_UNKNOWN_USER = "28000"
+_WRONG_PASSWORD = "28P01"  # noqa: S105 - a state, not a secret
+_UNKNOWN_DATABASE = "3D000"
+_READ_ONLY = "25006"
+_STARTING = "57P03"
+_PROTOCOL = "08P01"
+_TOO_SLOW = "57014"
+_BAD_REGEX = "2201B"
+_NOT_SUPPORTED = "0A000"
+# A unique violation that no statement foresaw is two processes that made the same id at once.
+_CONFLICTS = frozenset({"40001", "40P01", "55P03", "23505"})
+# Connection trouble, shutdown, no room, failing disks, idle time-outs, and a failover's read-only
+# hours: all pass. So does what only an operator can mend, once that is done.
+_AWAY_PREFIXES = ("08", "28", "3D", "57P", "53", "58", "25P03", _READ_ONLY)
+_TELLING = ("08", "0A", "25", "28", "3D", "53", "57", "58", "F0", "XX")
+"""Classes of errors whose messages are about the server, and quote no values."""
+
+# A connection that is refused has no state: the driver has the server's words alone. Those of a
+# server that speaks another language than English say that it cannot be reached.
+_REFUSALS = (
+    (
+        re.compile(r"too many (clients|connections)|connection slots are reserved"),
+        _TOO_MANY_CONNECTIONS,
+    ),
+    (re.compile(r"password authentication failed|no password supplied"), _WRONG_PASSWORD),
+    (re.compile(r'role ".*" does not exist|no such user|not permitted to log in'), _UNKNOWN_USER),
+    (re.compile(r"no pg_hba\.conf entry|[Aa]uthentication failed"), _UNKNOWN_USER),
+    (re.compile(r'database ".*" does not exist|no such database'), _UNKNOWN_DATABASE),
+    (re.compile(r"the database system is"), _STARTING),
+    (re.compile(r"unsupported startup parameter"), _PROTOCOL),
+)
+_WORDS = {
+    _NO_ROOM: "The database has no room for writes at the moment.",
+    _TOO_MANY_CONNECTIONS: "The database takes no more connections at the moment.",
+    _UNKNOWN_USER: "The database does not let the user of this service in.",
+    _WRONG_PASSWORD: "The database does not take the password of this service.",
+    _UNKNOWN_DATABASE: "The database of this service does not exist on its server.",
+    _READ_ONLY: "The database is read-only at the moment.",
+    _NOT_SUPPORTED: "The database is read-only at the moment.",
+    _STARTING: "The database is starting or stopping at the moment.",
+    _POOL: "All connections to the database are in use at the moment.",
+}
+_AWAY = "The database cannot be reached at the moment."
+_RETRY_SECONDS = 1.0
+_SAID_SECONDS = 60.0
+"""Between two lines of the log about the same state."""
+
+
+def state_of(error: BaseException | None) -> str | None:
+    """Return the SQLSTATE of a driver's error, also of a connection that could not be opened."""
+    state: str | None = getattr(error, "sqlstate", None)
+    if state is not None or not isinstance(
+        error, psycopg.OperationalError | psycopg.InterfaceError
+    ):
+        return state
+    said = str(error)
+    return next((state for words, state in _REFUSALS if words.search(said)), _LOST)
+
+
+def first_line(error: BaseException | None) -> str:
+    """Return what a server or the driver says first; it names a host, a user or a file."""
+    return next(iter(str(error).splitlines()), "").strip()
+
+
+@dataclass
+class _Said:
+    """The last line of the log about a state of a statement, and how often it has come since."""
+
+    at: float
+    left_out: int = 0
+
+
+class DatabaseErrors:
+    """The errors of one database, as one process meets them.
+
+    Args:
+        is_standby: asks whether the server takes no writes since it follows another.
+        monotonic: a clock that nobody sets back.
+    """
+
+    def __init__(
+        self,
+        is_standby: Callable[[], Awaitable[bool]],
+        monotonic: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._is_standby = is_standby
+        self._monotonic = monotonic
+        self._said: dict[tuple[str, str | None], _Said] = {}
+
+    async def told(self, error: Exception) -> Exception:
+        """Return what to raise in place of an error, which is counted, and logged if it is ours.
+
+        What is not of the database, and what callers are answered already, comes back as it is.
+        """
+        if isinstance(error, PoolTimeoutError):
+            state: str | None = _POOL
+            cause: BaseException | None = error
+        elif isinstance(error, DBAPIError):
+            cause = error.orig
+            state = state_of(cause) or (_LOST if error.connection_invalidated else None)
+        elif isinstance(error, psycopg.Error):
+            cause, state = error, state_of(error)
+        else:
+            return error
+        _ERRORS.labels(state or "none").inc()
+        found = await self._answer(state)
+        if found is None or found.http_status >= 500:
+            is_refused = found is None or isinstance(found, Internal)
+            self._say(state or "none", cause, error, is_refused=is_refused)
+        return error if found is None else found
+
+    async def _answer(self, state: str | None) -> ServiceError | None:
+        """Return what callers are told; None: no more than that the service fails."""
+        answer = _ANSWERS.get(state or "")
+        if answer is not None:
+            return answer()
+        if state == _NOT_SUPPORTED and not await self._is_standby():
+            message = "The service failed; its log says which statement the database refuses."
+            return Internal(message, Reason.INTERNAL)
+        if state in {_POOL, _NOT_SUPPORTED} or (state or "").startswith(_AWAY_PREFIXES):
+            return _unavailable(state or _LOST)
+        return None
+
+    def _say(
+        self, state: str, cause: BaseException | None, error: Exception, *, is_refused: bool
+    ) -> None:
+        """Log an error, of each state and statement one a minute, with how many were left out."""
+        now, statement = self._monotonic(), _sender(error.__traceback__)
+        said = self._said.get((state, statement))
+        if said is not None and now - said.at < _SAID_SECONDS:
+            said.left_out += 1
+            return
+        self._said[state, statement] = _Said(now)
+        diagnosis = cause.diag if isinstance(cause, psycopg.Error) else None
+        has_words = state == _POOL or state.startswith(_TELLING)
+        write, event = (
+            (log.error, "database.statement_refused")
+            if is_refused
+            else (log.warning, "database.failed")
+        )
+        write(
+            event,
+            sqlstate=state,
+            error=type(cause).__name__,
+            # Of other errors, the words may quote the text of a memory.
+            message=first_line(cause) if has_words else None,
+            routine=None if diagnosis is None else diagnosis.source_function,
+            statement=statement,
+            left_out=0 if said is None else said.left_out,
+        )
+
+
+def _lost_to_another() -> ServiceError:
+    return Aborted("A concurrent change won; retry.", Reason.CONCURRENT_CHANGE)
+
+
+def _bad_regex() -> ServiceError:
+    return InvalidArgument.of_field("filter", "the regular expression cannot be used.")
+
+
+def _too_slow() -> ServiceError:
+    message = "The database took too long to answer."
+    return DeadlineExceeded(message, Reason.DATABASE_UNAVAILABLE, metadata={"sqlstate": _TOO_SLOW})
+
+
+_ANSWERS: dict[str, Callable[[], ServiceError]] = {
+    **dict.fromkeys(_CONFLICTS, _lost_to_another),
+    _BAD_REGEX: _bad_regex,
+    _TOO_SLOW: _too_slow,
+}
+
+
+def _unavailable(state: str) -> Unavailable:
+    return Unavailable(
+        _WORDS.get(state, _AWAY),
+        Reason.DATABASE_UNAVAILABLE,
+        metadata={"sqlstate": state},
+        retry_after_seconds=_RETRY_SECONDS,
+    )
+
+
+def _sender(traceback: TracebackType | None) -> str | None:
+    """Return the name of the function whose statement has failed.
+
+    It is the innermost one that the error has come through; a hot statement is awaited by it.
+    """
+    passed = [name for frame in _frames(traceback) if (name := _name(frame))]
+    if passed:
+        return passed[-1]
+    frame: FrameType | None = sys._getframe(1)  # noqa: SLF001 - there is no other way to it
+    while frame is not None and _name(frame) is None:
+        frame = frame.f_back
+    return None if frame is None else _name(frame)
+
+
+def _frames(traceback: TracebackType | None) -> Iterator[FrameType]:
+    while traceback is not None:
+        yield traceback.tb_frame
+        traceback = traceback.tb_next
+
+
+def _name(frame: FrameType) -> str | None:
+    module = str(frame.f_globals.get("__name__"))
+    is_ours = module.startswith("app.") and not module.startswith("app.adapters.db.")
+    return f"{module}.{frame.f_code.co_qualname}" if is_ours else None

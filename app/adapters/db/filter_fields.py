@@ -1,0 +1,324 @@
+r"""The kinds of fields that filters compare: what each accepts, and its condition in SQL.
+
+| Kind | Operators |
+| --- | --- |
+| text | `=` `!=`; `:` the text holds the value; `:*` is not empty; `=~` `!~` all the text |
+| moment | `=` `!=` `<` `<=` `>` `>=` with ISO 8601 (default UTC) or microseconds since 1970 |
+| enum | `=` `:` `!=` with a known name |
+| integer | `=` `:` `!=` with a whole number of at most 64 bits, not negative |
+| map entry (`labels.k`) | `=` `:` `!=`, `=~` `!~`; `:*` the key is there |
+| map (`labels`) | `:` has this key |
+| scope | as a map, and `=` `!=` with a JSON object as text: `scope="{\"user_id\": \"1\"}"` |
+| metadata entry (`metadata.k`) | see `metadata_filters` |
+| member (`topics.x`) | `=` `:` a list holds an object with this value; `!=` |
+
+`!=` and `!~` match where the value is missing. Comparisons of text heed case; a star in a value is
+a star.
+
+Source: AIP-160; the product's documentation of memory filters.
+"""
+
+import operator
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection
+from datetime import UTC, datetime, timedelta
+from typing import Any, ClassVar
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    DateTime,
+    SQLColumnExpression,
+    Text,
+    func,
+    literal,
+    true,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+from typing_extensions import override
+
+from app.kernel.errors import InvalidArgument
+from app.kernel.filtering.syntax import Comparison, Operator, invalid_filter
+from app.kernel.names import MAX_INT64
+from app.kernel.wire.reading import read_object
+from app.kernel.wire.scalars import parse_timestamp
+
+Column = SQLColumnExpression[Any]
+Condition = ColumnElement[bool]
+
+_EQUALITY = frozenset({Operator.EQUAL, Operator.NOT_EQUAL})
+_EQUALITY_OR_HAS = _EQUALITY | {Operator.HAS}
+REGEX_OPERATORS = frozenset({Operator.MATCHES, Operator.MATCHES_NOT})
+
+_COMPARISONS: dict[Operator, Callable[[Column, ColumnElement[Any]], Condition]] = {
+    Operator.EQUAL: operator.eq,
+    Operator.LESS: operator.lt,
+    Operator.LESS_OR_EQUAL: operator.le,
+    Operator.GREATER: operator.gt,
+    Operator.GREATER_OR_EQUAL: operator.ge,
+}
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_INTEGER = re.compile(r"[0-9]{1,19}")
+
+_MICROSECONDS = re.compile(r"-?[0-9]{1,18}")
+_NO_OFFSET = re.compile(
+    r"[0-9]{4}-[0-9]{2}-[0-9]{2}(T[0-9]{2}:[0-9]{2}(:[0-9]{2}(\.[0-9]{1,6})?)?)?"
+)
+
+
+class Field(ABC):
+    """A field that a filter may name."""
+
+    operators: ClassVar[frozenset[Operator]]
+    takes_presence: ClassVar[bool] = False
+    """Whether `field:*` asks for presence."""
+
+    @abstractmethod
+    def condition(self, comparison: Comparison) -> Condition:
+        """Return the condition of a comparison whose operator is one of `operators`.
+
+        The value of a regular expression is in the syntax of Postgres already.
+
+        Raises:
+            InvalidArgument: the value does not fit the field.
+        """
+
+
+class KeyedField(Field):
+    """A field of which the entries are fields, too."""
+
+    @abstractmethod
+    def at(self, key: str) -> Field:
+        """Return the entry under a key."""
+
+
+class TextField(Field):
+    """A text column."""
+
+    operators = _EQUALITY_OR_HAS | REGEX_OPERATORS
+    takes_presence = True
+
+    def __init__(self, column: Column) -> None:
+        self._column = column
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        value = comparison.value
+        if comparison.operator is Operator.HAS:
+            if comparison.asks_for_presence:
+                return self._column != literal("", Text())
+            return func.strpos(self._column, value) > 0
+        return _text_condition(self._column, comparison.operator, value)
+
+
+class TimestampField(Field):
+    """A column of moments."""
+
+    operators = frozenset(Operator) - REGEX_OPERATORS - {Operator.HAS}
+
+    def __init__(self, column: Column) -> None:
+        self._column = column
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        moment = literal(_moment(comparison), DateTime(timezone=True))
+        if comparison.operator is Operator.NOT_EQUAL:
+            return self._column.is_distinct_from(moment)
+        compare = _COMPARISONS[comparison.operator]
+        return compare(self._column, moment)
+
+
+class EnumField(Field):
+    """A text column that holds one of some names."""
+
+    operators = _EQUALITY_OR_HAS
+
+    def __init__(self, column: Column, names: Collection[str]) -> None:
+        self._column = column
+        self._names = names
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        _check_name(comparison, self._names)
+        return _text_condition(self._column, comparison.operator, comparison.value)
+
+
+class IntegerField(Field):
+    """A column of whole numbers that name something; they have no order."""
+
+    operators = _EQUALITY_OR_HAS
+
+    def __init__(self, column: Column) -> None:
+        self._column = column
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        text = comparison.value
+        if _INTEGER.fullmatch(text) is None or int(text) > MAX_INT64:
+            raise invalid_value(comparison, f"must be a whole number of 0 to {MAX_INT64}.")
+        number = literal(int(text), BigInteger())
+        if comparison.operator is Operator.NOT_EQUAL:
+            return self._column.is_distinct_from(number)
+        return self._column == number
+
+
+class MemberField(Field):
+    """A jsonb list of objects, one of which has to hold the value under a key.
+
+    Args of the constructor: the column; the key as stored; the known values, where they are few.
+    """
+
+    operators = _EQUALITY_OR_HAS
+
+    def __init__(self, column: Column, key: str, names: Collection[str] = ()) -> None:
+        self._column = column
+        self._key = key
+        self._names = names
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        if self._names:
+            _check_name(comparison, self._names)
+        member = literal([{self._key: comparison.value}], JSONB())
+        held: Condition = self._column.bool_op("@>")(member)
+        return held if comparison.operator is not Operator.NOT_EQUAL else is_not_true(held)
+
+
+class MapField(KeyedField):
+    """A jsonb object of texts.
+
+    `indexed` makes the condition "has this value under this key" from something faster than the
+    column, such as rows of an indexed table; it must match exactly the same rows.
+    """
+
+    operators = frozenset({Operator.HAS})
+
+    def __init__(
+        self, column: Column, indexed: Callable[[str, str], Condition] | None = None
+    ) -> None:
+        self._column = column
+        self._indexed = indexed
+
+    @override
+    def at(self, key: str) -> Field:
+        return _EntryField(self._column, key, self._indexed)
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        return self._column.bool_op("?")(literal(comparison.value, Text()))
+
+
+class ScopeField(MapField):
+    """The scope: a map that can also be compared as a whole.
+
+    `indexed` makes a condition that every row with this scope meets, such as one on its hash.
+    """
+
+    operators = _EQUALITY_OR_HAS
+
+    def __init__(
+        self, column: Column, indexed: Callable[[dict[str, str]], Condition] | None = None
+    ) -> None:
+        super().__init__(column)
+        self._indexed_scope = indexed
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        if comparison.operator is Operator.HAS:
+            return super().condition(comparison)
+        scope = _scope(comparison)
+        equal: Condition = self._column == literal(scope, JSONB())
+        if comparison.operator is Operator.NOT_EQUAL:
+            return is_not_true(equal)
+        return equal if self._indexed_scope is None else self._indexed_scope(scope) & equal
+
+
+class _EntryField(Field):
+    """One entry of a map."""
+
+    operators = _EQUALITY_OR_HAS | REGEX_OPERATORS
+    takes_presence = True
+
+    def __init__(
+        self, column: Column, key: str, indexed: Callable[[str, str], Condition] | None
+    ) -> None:
+        self._column = column
+        self._key = key
+        self._indexed = indexed
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        key = literal(self._key, Text())
+        if comparison.asks_for_presence:
+            return self._column.bool_op("?")(key)
+        is_equality = comparison.operator in {Operator.EQUAL, Operator.HAS}
+        if is_equality and self._indexed is not None:
+            return self._indexed(self._key, comparison.value)
+        entry = self._column.op("->>", return_type=Text())(key)
+        return _text_condition(entry, comparison.operator, comparison.value)
+
+
+def is_not_true(condition: Condition) -> Condition:
+    """Negate a condition so that the result is never unknown: a missing value matches."""
+    return condition.is_not(true())
+
+
+def _text_condition(column: Column, asked: Operator, value: str) -> Condition:
+    bound = literal(value, Text())
+    match asked:
+        case Operator.NOT_EQUAL:
+            return column.is_distinct_from(bound)
+        case Operator.MATCHES:
+            return column.regexp_match(bound)
+        case Operator.MATCHES_NOT:
+            return is_not_true(column.regexp_match(bound))
+        case _:
+            return column == bound
+
+
+def _check_name(comparison: Comparison, names: Collection[str]) -> None:
+    if comparison.value not in names:
+        raise invalid_value(comparison, f"must be one of {', '.join(names)}.")
+
+
+def read_moment(text: str) -> datetime:
+    """Read a moment of ISO 8601; without an offset it is of UTC.
+
+    Raises:
+        ValueError: it is none.
+    """
+    if _NO_OFFSET.fullmatch(text):
+        return datetime.fromisoformat(text).replace(tzinfo=UTC)
+    return parse_timestamp(text)
+
+
+def _moment(comparison: Comparison) -> datetime:
+    text = comparison.value
+    try:
+        if _MICROSECONDS.fullmatch(text):
+            return _EPOCH + timedelta(microseconds=int(text))
+        return read_moment(text)
+    except (ValueError, OverflowError):
+        raise invalid_value(
+            comparison,
+            'must be an ISO 8601 moment, like "2030-01-02T03:04:05Z" or "2030-01-02", or whole '
+            "microseconds since 1970, in the years 1 to 9999.",
+        ) from None
+
+
+def _scope(comparison: Comparison) -> dict[str, str]:
+    try:
+        scope = read_object(comparison.value.encode("utf-8", "surrogatepass"), "value")
+    except InvalidArgument:
+        scope = None
+    if scope is None or not all(isinstance(value, str) for value in scope.values()):
+        raise invalid_value(
+            comparison, r'must be a JSON object of texts, like "{\"user_id\": \"1\"}".'
+        )
+    return scope
+
+
+def invalid_value(comparison: Comparison, description: str) -> InvalidArgument:
+    """Make the error for the value of a comparison. The value must not be repeated in it."""
+    return invalid_filter(comparison.value_column, f"the value {description}")

@@ -1,0 +1,125 @@
+"""A filter's tree to a WHERE clause, over the fields that a resource allows.
+
+Everything a caller wrote is bound as a parameter; nothing of it becomes SQL. All that can be wrong
+with a filter is found here, before the database is asked.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import assert_never
+
+from pydantic.alias_generators import to_camel
+from sqlalchemy import and_, or_, true
+
+from app.adapters.db.filter_fields import REGEX_OPERATORS, Condition, Field, KeyedField, is_not_true
+from app.adapters.db.regex import PatternRefusedError, to_postgres
+from app.kernel.filtering.parser import parse_filter
+from app.kernel.filtering.syntax import And, Comparison, Node, Not, Or, invalid_filter
+from app.settings.settings import Settings
+
+Fields = Mapping[str, Field]
+"""What a filter may name: snake_case paths, such as `create_time` or `topics.x`, to their kinds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """What a filter becomes."""
+
+    condition: Condition
+    uses_regex: bool
+    """Whether the statement needs a limit on its time."""
+    seconds: float | None = None
+    """That limit, from the settings; for `snapshot` and `limited`."""
+
+
+def to_clause(tree: Node | None, fields: Fields, *, regex_max_chars: int) -> Clause:
+    """Return the clause of a filter; without one, everything matches.
+
+    Raises:
+        InvalidArgument: a field, operator or value is not accepted; the column is given.
+    """
+    if tree is None:
+        return Clause(true(), uses_regex=False)
+    return _Compiler(fields, regex_max_chars).compile(tree)
+
+
+class _Compiler:
+    """Walks one tree."""
+
+    def __init__(self, fields: Fields, regex_max_chars: int) -> None:
+        self._names = list(fields)
+        camel = {".".join(map(to_camel, name.split("."))): fields[name] for name in fields}
+        self._fields = {**camel, **fields}
+        self._regex_max_chars = regex_max_chars
+        self._uses_regex = False
+
+    def compile(self, tree: Node) -> Clause:
+        condition = self._condition(tree)
+        return Clause(condition, self._uses_regex)
+
+    def _condition(self, node: Node) -> Condition:
+        match node:
+            case And(terms):
+                return and_(*map(self._condition, terms))
+            case Or(terms):
+                return or_(*map(self._condition, terms))
+            case Not(term):
+                return is_not_true(self._condition(term))
+            case Comparison():
+                return self._comparison(node)
+            case _:
+                assert_never(node)
+
+    def _comparison(self, comparison: Comparison) -> Condition:
+        field = self._field(comparison)
+        name = self._name(comparison)
+        if not field.operators:
+            raise invalid_filter(comparison.column, f'must name a key: {name}."key".')
+        if comparison.operator not in field.operators:
+            accepted = " ".join(sorted(field.operators))
+            raise invalid_filter(comparison.column, f"{name} takes the operators {accepted}")
+        if comparison.asks_for_presence and not field.takes_presence:
+            raise invalid_filter(comparison.value_column, "this field does not take a bare *.")
+        if comparison.operator in REGEX_OPERATORS:
+            comparison = self._with_pattern(comparison)
+        return field.condition(comparison)
+
+    def _field(self, comparison: Comparison) -> Field:
+        *parents, last = comparison.path
+        found = self._fields.get(".".join(comparison.path))
+        parent = self._fields.get(".".join(parents))
+        if found is None and isinstance(parent, KeyedField):
+            return parent.at(last)
+        if found is None:
+            accepted = ", ".join(map(self._described, self._names))
+            raise invalid_filter(comparison.column, f"accepts these fields: {accepted}.")
+        return found
+
+    def _name(self, comparison: Comparison) -> str:
+        """Return the name of a field that there is, without the caller's key."""
+        path = ".".join(comparison.path)
+        return path if path in self._fields else f'{".".join(comparison.path[:-1])}."key"'
+
+    def _described(self, name: str) -> str:
+        field = self._fields[name]
+        if not isinstance(field, KeyedField):
+            return name
+        return f'{name}, {name}."key"' if field.operators else f'{name}."key"'
+
+    def _with_pattern(self, comparison: Comparison) -> Comparison:
+        self._uses_regex = True
+        try:
+            pattern = to_postgres(comparison.value, self._regex_max_chars)
+        except PatternRefusedError as refused:
+            raise invalid_filter(comparison.value_column, f"{refused}.") from None
+        return replace(comparison, value=pattern)
+
+
+def read_filter(text: str | None, fields: Fields, settings: Settings) -> Clause:
+    """Return the clause of a filter's text, with the limit on its statement.
+
+    Raises:
+        InvalidArgument: the text is not a filter over these fields; the column is given.
+    """
+    clause = to_clause(parse_filter(text), fields, regex_max_chars=settings.filter_regex_max_chars)
+    return replace(clause, seconds=settings.filter_timeout_seconds) if clause.uses_regex else clause

@@ -1,0 +1,77 @@
+"""Insertions of single rows as parts of one text: what a hot write is put together from.
+
+Their columns and types are those of the tables, so that a text cannot differ from them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from pgvector.sqlalchemy import HALFVEC
+from psycopg.types.json import Jsonb
+from sqlalchemy import ColumnElement, inspect
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql.psycopg import dialect
+
+from app.adapters.db.base import Base
+from app.adapters.db.bindings import table_of
+from app.adapters.db.vectors import HalfVector
+
+_DIALECT = dialect()  # type: ignore[no-untyped-call]  # its authors give it no types
+
+
+@dataclass(frozen=True)
+class Insertion:
+    """The insertion of a row for each row of `source`, which has one or none.
+
+    Attributes:
+        name: of the common table expression; begins the names of its values.
+        row: whose table it is.
+        attributes: of the row, which get values, with blanks between; the others have defaults.
+        source: the expression, or the table, that says whether there is a row.
+        ends: what becomes of a conflict, and what is returned.
+    """
+
+    name: str
+    row: type[Base]
+    attributes: str
+    source: str = ""
+    ends: str = ""
+
+    def after(self, source: str) -> "Insertion":
+        """Return it for another source."""
+        return replace(self, source=source)
+
+    @cached_property
+    def text(self) -> str:
+        """The common table expression."""
+        targets = ", ".join(str(column.key) for column in self._columns.values())
+        given = ", ".join(
+            f"%({self.name}_{attribute})s::{column.type.compile(_DIALECT)}"
+            for attribute, column in self._columns.items()
+        )
+        insertion = f"insert into {table_of(self.row).name} ({targets}) select {given}"
+        return f"{self.name} as ({insertion} from {self.source} {self.ends})"
+
+    def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the values of a row for the text."""
+        return {name: send(given[attribute]) for attribute, name, send in self._senders}
+
+    @cached_property
+    def _columns(self) -> dict[str, ColumnElement[Any]]:
+        attributes = inspect(self.row).column_attrs
+        return {name: attributes[name].columns[0] for name in self.attributes.split()}
+
+    @cached_property
+    def _senders(self) -> list[tuple[str, str, Callable[[Any], Any]]]:
+        return [
+            (attribute, f"{self.name}_{attribute}", _sender(column))
+            for attribute, column in self._columns.items()
+        ]
+
+
+def _sender(column: ColumnElement[Any]) -> Callable[[Any], Any]:
+    if isinstance(column.type, JSONB):
+        return lambda value: None if value is None else Jsonb(value)
+    return HalfVector if isinstance(column.type, HALFVEC) else lambda value: value

@@ -1,0 +1,207 @@
+"""Metadata filter groups to a WHERE clause over a jsonb column.
+
+The column holds, for each key, an object with one typed value, as the API writes it:
+`{"source": {"stringValue": "mail"}, "seen": {"timestampValue": "2030-01-02T03:04:05Z"}}`. Moments
+are stored in UTC in this very form, so their first 19 characters are their whole seconds, in order.
+
+A value of another type than the filter's never matches; the negation of a filter matches whenever
+the filter does not, so also where the key is missing.
+
+As text, in a `filter`, a condition is `metadata.key` or `metadata."any key"`, an operator and a
+value:
+
+| Value | Is compared with | Operators |
+| --- | --- | --- |
+| a number without quotes | numbers | `=` `!=` `<` `<=` `>` `>=` |
+| `true`, `false` without quotes | truth values | `=` `!=` |
+| an ISO 8601 moment | moments; by `=` and `!=` also texts | `=` `!=` `<` `<=` `>` `>=` |
+| any other | texts | `=` `!=` |
+
+`!=` is the negation of `=`.
+"""
+
+import math
+import operator
+import re
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, Text, and_, collate, func, literal, or_, true
+from sqlalchemy.dialects.postgresql import JSONB
+from typing_extensions import override
+
+from app.adapters.db.filter_fields import (
+    Column,
+    Condition,
+    Field,
+    KeyedField,
+    invalid_value,
+    is_not_true,
+    read_moment,
+)
+from app.kernel.errors import InvalidArgument
+from app.kernel.filtering.metadata import MetadataFilter, MetadataOperator, MetadataValue
+from app.kernel.filtering.syntax import Comparison, Operator
+
+FIELD = "filterGroups"
+
+_SECONDS_CHARS = len("2030-01-02T03:04:05")
+# Byte order, whatever the database's own collation is.
+_BYTE_ORDER = "C"
+_Compare = Callable[[Column, ColumnElement[Any]], Condition]
+_ORDERINGS: dict[MetadataOperator, _Compare] = {
+    MetadataOperator.GREATER_THAN: operator.gt,
+    MetadataOperator.LESS_THAN: operator.lt,
+}
+
+_WRITTEN: dict[Operator, tuple[MetadataOperator, ...]] = {
+    Operator.EQUAL: (MetadataOperator.EQUAL,),
+    Operator.NOT_EQUAL: (MetadataOperator.EQUAL,),
+    Operator.LESS: (MetadataOperator.LESS_THAN,),
+    Operator.LESS_OR_EQUAL: (MetadataOperator.LESS_THAN, MetadataOperator.EQUAL),
+    Operator.GREATER: (MetadataOperator.GREATER_THAN,),
+    Operator.GREATER_OR_EQUAL: (MetadataOperator.GREATER_THAN, MetadataOperator.EQUAL),
+}
+_NUMBER = re.compile(r"-?[0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?")
+_TRUTHS = {"true": True, "false": False}
+
+
+class MetadataField(KeyedField):
+    """A column of metadata; it is compared key by key."""
+
+    operators = frozenset()
+
+    def __init__(self, column: Column) -> None:
+        self._column = column
+
+    @override
+    def at(self, key: str) -> Field:
+        return _MetadataEntry(self._column, key)
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        raise AssertionError("Metadata have no operators.")
+
+
+class _MetadataEntry(Field):
+    """One key of the metadata."""
+
+    operators = frozenset(_WRITTEN)
+
+    def __init__(self, column: Column, key: str) -> None:
+        self._column = column
+        self._key = key
+
+    @override
+    def condition(self, comparison: Comparison) -> Condition:
+        condition = or_(
+            *(
+                _condition(self._column, MetadataFilter(self._key, asked, value), "")
+                for value in _values(comparison)
+                for asked in _WRITTEN[comparison.operator]
+            )
+        )
+        return is_not_true(condition) if comparison.operator is Operator.NOT_EQUAL else condition
+
+
+def _values(comparison: Comparison) -> Sequence[MetadataValue]:
+    """Return the values that the text of one may stand for.
+
+    Raises:
+        InvalidArgument: the operator orders, and the value is neither a number nor a moment.
+    """
+    text, is_bare = comparison.value, not comparison.is_quoted
+    if is_bare and _NUMBER.fullmatch(text) and math.isfinite(float(text)):
+        return [float(text)]
+    is_equality = comparison.operator in {Operator.EQUAL, Operator.NOT_EQUAL}
+    if is_bare and is_equality and text in _TRUTHS:
+        return [_TRUTHS[text]]
+    texts = [text] if is_equality else []
+    try:
+        return [read_moment(text), *texts]
+    except (ValueError, OverflowError):
+        if is_equality:
+            return texts
+    raise invalid_value(
+        comparison,
+        "must be a number without quotes or an ISO 8601 moment; texts and truth values take = and"
+        " != alone.",
+    )
+
+
+def metadata_clause(column: Column, groups: Sequence[Sequence[MetadataFilter]]) -> Condition:
+    """Return the clause of filter groups: filters are joined by AND, groups by OR.
+
+    Without a group everything matches.
+
+    Raises:
+        InvalidArgument: a group is empty, or an operator does not fit its value.
+    """
+    if not groups:
+        return true()
+    return or_(*(_group(column, group, index) for index, group in enumerate(groups)))
+
+
+def _group(column: Column, group: Sequence[MetadataFilter], index: int) -> Condition:
+    path = f"{FIELD}[{index}].filters"
+    if not group:
+        raise InvalidArgument.of_field(path, "must hold at least one filter.")
+    return and_(*(_filter(column, one, f"{path}[{at}]") for at, one in enumerate(group)))
+
+
+def _filter(column: Column, asked: MetadataFilter, path: str) -> Condition:
+    condition = _condition(column, asked, path)
+    return is_not_true(condition) if asked.negate else condition
+
+
+def _condition(column: Column, asked: MetadataFilter, path: str) -> Condition:
+    is_equality = asked.operator not in _ORDERINGS
+    match asked.value:
+        case bool() if not is_equality:
+            raise InvalidArgument.of_field(f"{path}.op", "must be EQUAL for a boolValue.")
+        case bool():
+            return _contains(column, asked.key, {"boolValue": asked.value})
+        case str() if is_equality:
+            return _contains(column, asked.key, {"stringValue": asked.value})
+        case str():
+            text = _text(column, asked.key, "stringValue")
+            return _compared(collate(text, _BYTE_ORDER), asked.operator, asked.value)
+        case datetime():
+            text = _text(column, asked.key, "timestampValue")
+            stored = collate(func.left(text, _SECONDS_CHARS), _BYTE_ORDER)
+            return _compared(stored, asked.operator, _whole_seconds(asked.value))
+        case _:
+            return _number_condition(column, asked.key, asked.operator, asked.value)
+
+
+def _number_condition(
+    column: Column, key: str, asked: MetadataOperator, number: float
+) -> Condition:
+    stored = _entry(column, key).op("->", return_type=JSONB())(literal("doubleValue", Text()))
+    # Among numbers, jsonb compares by value: 1 equals 1.0. Between types it has an order, too,
+    # which nobody asked for.
+    is_number = func.jsonb_typeof(stored) == literal("number", Text())
+    compare: _Compare = _ORDERINGS.get(asked, operator.eq)
+    return and_(is_number, compare(stored, literal(number, JSONB())))
+
+
+def _compared(stored: Column, asked: MetadataOperator, text: str) -> Condition:
+    compare: _Compare = _ORDERINGS.get(asked, operator.eq)
+    return compare(stored, literal(text, Text()))
+
+
+def _contains(column: Column, key: str, value: dict[str, bool | str]) -> Condition:
+    return column.bool_op("@>")(literal({key: value}, JSONB()))
+
+
+def _entry(column: Column, key: str) -> Column:
+    return column.op("->", return_type=JSONB())(literal(key, Text()))
+
+
+def _text(column: Column, key: str, kind: str) -> ColumnElement[str]:
+    return _entry(column, key).op("->>", return_type=Text())(literal(kind, Text()))
+
+
+def _whole_seconds(moment: datetime) -> str:
+    return moment.astimezone(UTC).replace(tzinfo=None).isoformat(timespec="seconds")

@@ -1,0 +1,330 @@
+"""Brings the schema to the state that this release needs, and says when it is not there."""
+
+import functools
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from alembic import command
+from alembic.config import Config
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from alembic.util import CommandError
+from sqlalchemy import Connection, text
+from sqlalchemy.exc import DBAPIError, OperationalError
+
+import migrations
+from app.adapters.db import schema
+from app.adapters.db.engine import open_blocking_engine
+from app.adapters.db.errors import first_line, state_of
+from app.adapters.db.urls import AddressError, plain_url
+
+# Any constant does; it only has to be the same in every release.
+_LOCK = 7_260_110_421
+_LOCK_WAIT = "15min"
+"""How long a run waits for another's. Rather long: the other may have to rewrite large tables."""
+_CONNECT_SECONDS = 5
+_HEAD = "head"
+_NO_PRIVILEGE = "42501"
+_FILE_TEMPLATE = "%(year)d%(month).2d%(day).2d_%(hour).2d%(minute).2d_%(slug)s"
+
+
+class SchemaError(RuntimeError):
+    """The database cannot be used as it is; the message says what to do."""
+
+
+def _config() -> Config:
+    config = Config()
+    folder = str(Path(migrations.__file__).parent)
+    config.set_main_option("script_location", folder.replace("%", "%%"))
+    config.set_main_option("file_template", _FILE_TEMPLATE.replace("%", "%%"))
+    return config
+
+
+def upgrade(
+    url: str,
+    connect_seconds: int = _CONNECT_SECONDS,
+    *,
+    revision: str = _HEAD,
+    recreates_vectors: bool = False,
+) -> list[str]:
+    """Migrate the database. Blocks; safe to run from several processes at once.
+
+    Args:
+        url: of the database.
+        connect_seconds: how long opening a connection may take.
+        revision: the one to migrate to.
+        recreates_vectors: whether tables of vectors that are not there, or not whole, are made
+            anew, and what they had is queued for the worker to embed.
+
+    Returns:
+        The tables that were made anew.
+
+    Raises:
+        SchemaError: it cannot be done; nothing has changed.
+    """
+    with _migrating(url, connect_seconds) as (connection, config):
+        _known_heads(connection)
+        _create_extension(connection)
+        command.upgrade(config, revision)
+        if revision != _HEAD:
+            return []
+        made = _recreate(connection) if recreates_vectors else []
+        _check_whole(connection)
+        return made
+
+
+def _recreate(connection: Connection) -> list[str]:
+    """Make tables of vectors anew that lack something; return their names."""
+    # Its tables import this package.
+    from migrations.recreated import recreate  # noqa: PLC0415 - as above
+
+    lacking = {one.table for one in schema.missing(connection.execute(schema.look()))}
+    made = [table for table in _vector_tables() if table in lacking]
+    recreate(connection, made)
+    return made
+
+
+def downgrade(url: str, revision: str) -> None:
+    """Take migrations back to `revision`. Blocks.
+
+    Raises:
+        SchemaError: it cannot be done; nothing has changed.
+    """
+    with _migrating(url, _CONNECT_SECONDS) as (_, config):
+        command.downgrade(config, revision)
+
+
+@contextmanager
+def _migrating(url: str, connect_seconds: int) -> Iterator[tuple[Connection, Config]]:
+    """Open the one transaction of a run, and wait until no other run is under way."""
+    config = _config()
+    with (
+        _connected(url, connect_timeout=connect_seconds) as connection,
+        _told(),
+        connection.begin(),
+    ):
+        _take_lock(connection)
+        config.attributes["connection"] = connection
+        yield connection, config
+
+
+def _take_lock(connection: Connection) -> None:
+    wait = text("select set_config(:name, :limit, true)")
+    connection.execute(wait, {"name": "statement_timeout", "limit": "0"})
+    connection.execute(wait, {"name": "lock_timeout", "limit": _LOCK_WAIT})
+    connection.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+
+
+@contextmanager
+def _told() -> Iterator[None]:
+    """Turn what an operator can mend into a sentence."""
+    try:
+        yield
+    except CommandError as error:
+        raise SchemaError(f"The database cannot be migrated: {error}") from error
+    except DBAPIError as error:
+        told = _SENTENCES.get(state_of(error.orig) or "")
+        if told is None and not isinstance(error, OperationalError):
+            raise
+        said = _said(error)
+        raise SchemaError((told or _FAILED).format(said)) from error
+
+
+def _said(error: DBAPIError) -> str:
+    return first_line(error.orig).removeprefix("connection failed: ")
+
+
+_FAILED = "The database failed ({}); run the command again."
+_POOLER = (
+    "The database is behind a pooler in transaction mode; set MEMORY_BANK_DATABASE_BEHIND_POOLER to"
+    " true, and MEMORY_BANK_LISTEN_URL to an address of Postgres itself."
+)
+_LACKS_WHAT_IS_OLD = (
+    "The database lacks what its schema should have ({}); restore its backup again, into a database"
+    " that has the extension vector."
+)
+_SENTENCES = {
+    "08P01": _POOLER,
+    "26000": _POOLER,
+    "42501": "The database user lacks a privilege; migrate as the owner of the database.",
+    "42704": _LACKS_WHAT_IS_OLD,
+    "42P01": _LACKS_WHAT_IS_OLD,
+    "42P05": _POOLER,
+    "53100": "The database has no room ({}); make some, and run the command again.",
+    "55P03": "The database is in use, maybe by another migration; run `memory-bank migrate` again.",
+    "57014": "The migration took too long; run `memory-bank migrate` again.",
+}
+"""By SQLSTATE."""
+
+
+def make_revision(url: str, message: str) -> None:
+    """Write a new migration from the difference between the tables and the database."""
+    config = _config()
+    with _connected(url, connect_timeout=_CONNECT_SECONDS) as connection:
+        config.attributes["connection"] = connection
+        command.revision(config, message, autogenerate=True)
+
+
+def check(url: str, connect_seconds: int = _CONNECT_SECONDS) -> None:
+    """Make sure that the database is ready for this release. Blocks.
+
+    Raises:
+        SchemaError: the extension is missing, the schema is not at this release's revision, or
+            something of it is not there.
+    """
+    with _connected(url, connect_timeout=connect_seconds) as connection, _told():
+        if not _has_extension(connection):
+            raise SchemaError(
+                "The database lacks the `vector` extension (pgvector); install it and run"
+                " `memory-bank migrate`."
+            )
+        heads = _known_heads(connection)
+        if heads != {wanted_revision()}:
+            raise SchemaError(
+                "The database schema is not that of this release; run `memory-bank migrate`."
+            )
+        _check_whole(connection)
+
+
+def check_direct(url: str, arguments: Mapping[str, Any]) -> None:
+    """Make sure that connections opened with such arguments keep what is set on them. Blocks.
+
+    Behind a pooler that gives a connection to each transaction they do not: two that are open at
+    once may have the same server process.
+
+    Raises:
+        SchemaError: there is such a pooler; or the database cannot be reached.
+    """
+    with _connected(url, **arguments) as one, _connected(url, **arguments) as other, _told():
+        if _process(one) == _process(other):
+            raise SchemaError(_POOLER)
+
+
+def _process(connection: Connection) -> tuple[Any, ...]:
+    asked = text("select pg_backend_pid(), inet_server_addr(), inet_server_port()")
+    with connection.begin():
+        return tuple(connection.execute(asked).one())
+
+
+def check_address(url: str, setting: str) -> str:
+    """Return the address that a setting names, as libpq reads it.
+
+    Raises:
+        SchemaError: it cannot be read.
+    """
+    try:
+        return plain_url(url)
+    except AddressError as error:
+        raise SchemaError(f"{setting} is no address of Postgres: {error}.") from None
+
+
+@functools.cache
+def wanted_revision() -> str:
+    """Return the revision of the schema that this release needs. Reads files."""
+    head = ScriptDirectory.from_config(_config()).get_current_head()
+    assert head is not None
+    return head
+
+
+def _known_heads(connection: Connection) -> set[str]:
+    """Return the revisions that the database is at.
+
+    Raises:
+        SchemaError: this release does not know one.
+    """
+    heads = set(MigrationContext.configure(connection).get_current_heads())
+    known = {one.revision for one in ScriptDirectory.from_config(_config()).walk_revisions()}
+    if heads - known:
+        raise SchemaError(
+            f"The database has the schema {', '.join(sorted(heads))}, likely of a later release;"
+            f" this one knows schemas up to {wanted_revision()}. Run that release, or restore a"
+            " backup from before it migrated."
+        )
+    return heads
+
+
+def _connected(url: str, **arguments: Any) -> Connection:  # noqa: ANN401 - the driver's
+    plain = check_address(url, "MEMORY_BANK_DATABASE_URL")
+    try:
+        return open_blocking_engine(plain, **arguments).connect()
+    except OperationalError as error:
+        told = _UNREACHED.get(state_of(error.orig) or "", _AWAY)
+        raise SchemaError(told.format(_said(error))) from error
+
+
+_AWAY = (
+    "The database cannot be reached ({}); check MEMORY_BANK_DATABASE_URL and that the server runs."
+)
+_NOT_LET_IN = (
+    "The database does not let the user in ({}); check the user and the password in"
+    " MEMORY_BANK_DATABASE_URL."
+)
+_UNREACHED = {
+    "08P01": _POOLER,
+    "28000": _NOT_LET_IN,
+    "28P01": _NOT_LET_IN,
+    "3D000": "The database is not there ({}); create it, or name another in"
+    " MEMORY_BANK_DATABASE_URL.",
+    "53300": "The database takes no more connections ({}); raise its max_connections, or lower"
+    " MEMORY_BANK_DATABASE_POOL_SIZE.",
+    "57P03": "The database is starting or stopping ({}); try again in a moment.",
+}
+"""By SQLSTATE, why no connection can be opened."""
+
+
+def _check_whole(connection: Connection) -> None:
+    """Make sure that all is there that the schema should have.
+
+    Raises:
+        SchemaError: something is not.
+    """
+    lacking = schema.missing(connection.execute(schema.look()))
+    if not lacking:
+        return
+    of_vectors = {one.table for one in lacking} <= {"", *_vector_tables()}
+    raise SchemaError(
+        f"The database is incomplete: it lacks {schema.listed(lacking)}. "
+        + (_RECREATE if of_vectors else _RESTORE)
+    )
+
+
+_RECREATE = (
+    "Run `memory-bank migrate --recreate-vectors`: it makes the tables of vectors anew, empty, and"
+    " has the worker embed everything again. Or restore the backup again, into a database that has"
+    " the extension vector."
+)
+_RESTORE = "Restore its backup again, into an empty database that has the extension vector."
+
+
+def _vector_tables() -> Sequence[str]:
+    # Their tables import this package.
+    from migrations.needed import VECTOR_TABLES  # noqa: PLC0415 - as above
+
+    return VECTOR_TABLES
+
+
+def _has_extension(connection: Connection) -> bool:
+    found = connection.execute(text("select 1 from pg_extension where extname = 'vector'"))
+    return found.first() is not None
+
+
+def _create_extension(connection: Connection) -> None:
+    if _has_extension(connection):
+        return
+    offered = connection.execute(
+        text("select 1 from pg_available_extensions where name = 'vector'")
+    ).first()
+    if offered is None:
+        raise SchemaError("This Postgres has no `vector` extension; install pgvector >= 0.7 there.")
+    try:
+        connection.execute(text("create extension vector"))
+    except DBAPIError as error:
+        if state_of(error.orig) != _NO_PRIVILEGE:
+            raise
+        raise SchemaError(
+            "The database lacks the extension vector, and this user may not create it; run"
+            " `create extension vector` in this database as a superuser, then `memory-bank"
+            " migrate` again."
+        ) from error

@@ -1,0 +1,73 @@
+"""Many vectors in one parameter: their numbers, one after another.
+
+As text they would cost Postgres more than all else about a new memory.
+"""
+
+import struct
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import psycopg
+from numpy.typing import NDArray
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
+from sqlalchemy import BindParameter, Cast, ColumnElement, bindparam, cast
+from sqlalchemy.sql import operators
+from sqlalchemy.sql.elements import BinaryExpression, Slice
+from sqlalchemy.types import UserDefinedType
+from typing_extensions import override
+
+from app.adapters.db.columns import EMBEDDING
+
+_REAL_OID = 700
+_REALS_OID = 1021
+_REAL_BYTES = 4
+_ELEMENT = np.dtype([("size", ">i4"), ("value", ">f4")])
+
+
+class Numbers:
+    """An array of `real`, from vectors of any lengths."""
+
+    def __init__(self, vectors: Sequence[NDArray[np.float32]]) -> None:
+        self.values = np.concatenate(vectors)
+
+
+class _Dumper(Dumper):
+    """Source: array_recv in Postgres: dimensions, nulls, type; length and first index; elements."""
+
+    format = Format.BINARY
+    oid = _REALS_OID
+
+    @override
+    def dump(self, obj: Numbers) -> bytes:
+        elements = np.empty(obj.values.size, _ELEMENT)
+        elements["size"] = _REAL_BYTES
+        elements["value"] = obj.values
+        return struct.pack(">iiiii", 1, 0, _REAL_OID, obj.values.size, 1) + elements.tobytes()
+
+
+psycopg.adapters.register_dumper(Numbers, _Dumper)
+
+
+_Slice: Callable[..., ColumnElement[Any]] = Slice  # its authors give it no types
+
+
+class _Reals(UserDefinedType[Numbers]):
+    """Handed to the driver as it is; a cast would stand between it and its parts."""
+
+    cache_ok = True
+
+    @override
+    def get_col_spec(self, **_: Any) -> str:
+        """Return the name of the type."""
+        return "real[]"
+
+
+def part(parameter: str, first: ColumnElement[int], last: ColumnElement[int]) -> Cast[Any]:
+    """Return the vector from one number of a parameter (`Numbers`) to another; from 1."""
+    numbers: BindParameter[Numbers] = bindparam(parameter, type_=_Reals())
+    found: BinaryExpression[Any] = BinaryExpression(
+        numbers, _Slice(first, last, None), operators.getitem, type_=_Reals()
+    )
+    return cast(found, EMBEDDING)

@@ -1,0 +1,78 @@
+"""Keeps the embeddings of recent texts, by a hash of their content."""
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from hashlib import blake2b
+
+import numpy as np
+from typing_extensions import override
+
+from app.adapters.llm.managed import ManagedEmbedder
+from app.adapters.llm.ports import Vectors
+from app.kernel.guard import refuse_inside_transaction
+
+
+class CachedEmbedder(ManagedEmbedder):
+    """Asks the embedder beneath only for texts it has not seen lately; each once per call.
+
+    Holds at most `entries` vectors and no text; the least recently used goes first.
+    """
+
+    def __init__(self, inner: ManagedEmbedder, entries: int) -> None:
+        self.model_id = inner.model_id
+        self.dimensions = inner.dimensions
+        self.lexical_only = inner.lexical_only
+        self.is_local = inner.is_local
+        self.covers = inner.covers
+        self.prefixes = inner.prefixes
+        self._inner = inner
+        self._entries = entries
+        self._kept: OrderedDict[bytes, Vectors] = OrderedDict()
+
+    @property
+    @override
+    def languages(self) -> str:
+        return self._inner.languages
+
+    @property
+    @override
+    def ready(self) -> bool:
+        return self._inner.ready
+
+    @override
+    async def warm(self) -> None:
+        await self._inner.warm()
+        # Only its first answer says how long the vectors of some embedders are.
+        self.dimensions = self._inner.dimensions
+
+    @override
+    async def close(self) -> None:
+        await self._inner.close()
+
+    @override
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        # Here as well, so that a mistake shows whether or not the text happens to be kept.
+        refuse_inside_transaction("Embedding")
+        keys = [_key(text) for text in texts]
+        # Taken before the pause below, in which other calls may push these out.
+        known = {key: self._kept[key] for key in keys if key in self._kept}
+        fresh = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
+        if fresh:
+            vectors = await self._inner.embed(list(fresh.values()))
+            self.dimensions = self._inner.dimensions
+            # Copies: a view would keep the whole batch alive for one row of it.
+            known |= {key: row.copy() for key, row in zip(fresh, vectors, strict=True)}
+        self._keep(known)
+        found = [known[key] for key in keys]
+        return np.stack(found) if found else np.empty((0, self.dimensions), np.float32)
+
+    def _keep(self, vectors: dict[bytes, Vectors]) -> None:
+        self._kept |= vectors
+        for key in vectors:
+            self._kept.move_to_end(key)
+        while len(self._kept) > self._entries:
+            self._kept.popitem(last=False)
+
+
+def _key(text: str) -> bytes:
+    return blake2b(text.encode(), digest_size=16).digest()

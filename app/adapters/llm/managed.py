@@ -1,0 +1,56 @@
+"""What the service knows of an embedder that it opens, warms and closes."""
+
+from collections.abc import Iterable
+from typing import Protocol
+
+from app.adapters.llm.ports import Embedder
+from app.kernel.languages import CODES, NAMES
+from app.language.search_languages import foreign_language
+
+
+class ManagedEmbedder(Embedder, Protocol):
+    """An embedder with a life. Features see only `Embedder`; whoever opens it sees this."""
+
+    is_local: bool = False
+    """Whether what it is given stays in this process; false for whatever does not say so."""
+    covers: tuple[str, ...] | None = None
+    """The languages that it understands, as ISO 639-1 codes; None: it is not known to lack one."""
+
+    @property
+    def languages(self) -> str:
+        """What searches by its vectors understand, for people."""
+        if self.lexical_only:
+            return f"words alone, in every language ({self.model_id})"
+        if self.covers is not None:
+            return understood(self.covers, self.model_id)
+        return f"what its model does ({self.model_id})"
+
+    def foreign_language(self, text: str) -> str | None:
+        """Return the code of a text's language if the model is known not to understand it."""
+        if self.covers is None:
+            return None
+        name = foreign_language(text, {NAMES.get(code, code) for code in self.covers})
+        return None if name is None else CODES[name]
+
+    @property
+    def ready(self) -> bool:
+        """Whether the next `embed` answers without loading anything first."""
+        ...
+
+    async def warm(self) -> None:
+        """Load what is needed, off the event loop. Harmless when done already.
+
+        Raises:
+            RuntimeError: the package of the model is not installed.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Wait for what is being computed, and release the threads."""
+        ...
+
+
+def understood(codes: Iterable[str], name: str) -> str:
+    """Return what searches understand by a model that knows some languages, for people."""
+    languages = ", ".join(NAMES.get(code, code).capitalize() for code in codes)
+    return f"{languages} ({name}); in other languages they find mainly by words"

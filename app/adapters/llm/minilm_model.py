@@ -1,0 +1,31 @@
+"""all-MiniLM-L6-v2, loaded: tokenizer and inference session. Importing this module is expensive."""
+
+from pathlib import Path
+
+from tokenizers import Tokenizer
+from typing_extensions import override
+
+from app.adapters.llm.minilm_graph import HIDDEN, GraphBuilder
+from app.adapters.llm.onnx_encoder import OnnxEncoder, Tokens
+from app.adapters.llm.onnx_session import open_session
+from app.adapters.llm.ports import Vectors
+
+MAX_TOKENS = 256
+"""Source: the weights' sentence_bert_config.json. Overrules the 128 of tokenizer.json."""
+
+
+class MiniLmModel(OnnxEncoder):
+    """The model with the weights of a folder; its network pools and normalises by itself."""
+
+    def __init__(self, folder: Path) -> None:
+        tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        super().__init__(tokenizer, MAX_TOKENS, HIDDEN)
+        # Where it is a link, the session looks for it where it leads.
+        weights = (folder / "model.safetensors").resolve()
+        graph = GraphBuilder(weights).build()
+        self._session = open_session(graph.SerializeToString(), weights.parent)
+
+    @override
+    def _run(self, ids: Tokens, mask: Tokens) -> Vectors:
+        vectors: Vectors = self._session.run(["vectors"], {"ids": ids, "mask": mask})[0]
+        return vectors

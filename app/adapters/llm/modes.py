@@ -1,0 +1,81 @@
+"""By which way a model is asked for a structure: the best that its server takes at present."""
+
+from collections import Counter
+from collections.abc import Sequence
+
+import structlog
+from prometheus_client import Gauge
+
+from app.adapters.llm.provider import RequestFailed
+from app.settings.settings import OutputMode
+
+_log = structlog.get_logger(__name__)
+
+_MOST_REFUSALS = 3
+"""In a row, each with a next way that worked: one alone may have had a reason of its own."""
+_IN_USE = Gauge(
+    "memory_bank_model_mode",
+    "Whether a model is asked for structures in this way at present.",
+    ["model", "mode"],
+)
+
+Refusals = Sequence[tuple[OutputMode, RequestFailed]]
+"""The ways that a server refused for one question, and how."""
+
+
+class Ways:
+    """The ways of asking one model, the most reliable first.
+
+    One that is refused three times in a row, while the next works, rests for a while. Then one
+    question tries it again.
+    """
+
+    def __init__(self, model_id: str, modes: Sequence[OutputMode], rest_seconds: float) -> None:
+        self._model_id = model_id
+        self._modes = tuple(modes)
+        self._rest_seconds = rest_seconds
+        self._refused: Counter[OutputMode] = Counter()
+        self._until: dict[OutputMode, float] = {}
+        self._show()
+
+    @property
+    def in_use(self) -> OutputMode:
+        """The best way that does not rest."""
+        return next(mode for mode in self._modes if mode not in self._until)
+
+    def order(self, now: float) -> Sequence[OutputMode]:
+        """Return the ways for one question; a way whose rest is over is in it for this one alone.
+
+        `now` is a time of the event loop.
+        """
+        found = [mode for mode in self._modes if self._until.get(mode, now) <= now]
+        for mode in self._until.keys() & set(found):
+            self._until[mode] = now + self._rest_seconds
+        return found
+
+    def worked(self, mode: OutputMode, refusals: Refusals, now: float) -> None:
+        """Note the way that brought an answer, and those before it that were refused."""
+        before = self.in_use
+        self._refused[mode] = 0
+        self._until.pop(mode, None)
+        for refused, _ in refusals:
+            self._refused[refused] += 1
+            if self._refused[refused] >= _MOST_REFUSALS:
+                self._until[refused] = now + self._rest_seconds
+        if self.in_use is not before:
+            self._tell(before, refusals)
+
+    def _tell(self, before: OutputMode, refusals: Refusals) -> None:
+        self._show()
+        told = refusals[-1][1].told if refusals else {}
+        _log.warning(
+            "model.mode_changed",
+            model=self._model_id,
+            before=before.value,
+            mode=self.in_use.value,
+            **told,
+        )
+
+    def _show(self) -> None:
+        for mode in self._modes:
+            _IN_USE.labels(self._model_id, mode.value).set(mode is self.in_use)

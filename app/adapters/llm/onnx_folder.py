@@ -1,0 +1,142 @@
+"""The model in an operator's folder, loaded. Importing this module is expensive."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from tokenizers import Tokenizer
+from typing_extensions import override
+
+from app.adapters.llm.names import ModelSetupError
+from app.adapters.llm.onnx_encoder import OnnxEncoder, Tokens
+from app.adapters.llm.onnx_session import open_session
+from app.adapters.llm.ports import Vectors
+from app.kernel.errors import BadGateway, Reason
+from app.settings.embedding_settings import Pooling
+
+_IDS = ("input_ids", "ids")
+_MASKS = ("attention_mask", "mask")
+_KINDS = ("token_type_ids",)
+_STATES, _POOLED = 3, 2
+"""Axes of the states of all tokens, and of one vector a text."""
+_SHOWN_CHARS = 200
+
+_Floats = NDArray[np.floating[Any]]
+
+
+class FolderModel(OnnxEncoder):
+    """A network whose states are pooled here, or that has pooled them itself.
+
+    Raises:
+        ModelSetupError: the files are no such model; the message names the file.
+    """
+
+    def __init__(self, graph: Path, tokenizer: Path, pooling: Pooling, max_tokens: int) -> None:
+        read = _tokenizer(tokenizer)
+        super().__init__(read, max_tokens)
+        self._pooling = pooling
+        self._session = _session(graph)
+        self._types = {one.name: _NUMBERS.get(one.type) for one in self._session.get_inputs()}
+        _check_inputs(graph, self._types)
+        self._output = self._find_output(graph)
+        self._check_reach(graph, read.get_vocab_size() - 1, max_tokens)
+
+    @override
+    def _run(self, ids: Tokens, mask: Tokens) -> Vectors:
+        found: _Floats = self._session.run([self._output], self._feeds(ids, mask))[0]
+        states = found.astype(np.float32)
+        pooled = states if states.ndim == _POOLED else self._pooled(states, mask)
+        lengths = np.linalg.norm(pooled, axis=1, keepdims=True)
+        if not np.isfinite(lengths).all() or not lengths.all():
+            raise BadGateway(
+                "The embedder onnx computed a vector without direction.",
+                Reason.MODEL_OUTPUT_INVALID,
+            )
+        vectors: Vectors = pooled / lengths
+        return vectors
+
+    def _pooled(self, states: Vectors, mask: Tokens) -> Vectors:
+        if self._pooling is Pooling.CLS:
+            return states[:, 0]
+        # A mean and a sum point the same way.
+        summed: Vectors = (states * mask[:, :, None].astype(np.float32)).sum(axis=1)
+        return summed
+
+    def _feeds(self, ids: Tokens, mask: Tokens) -> Mapping[str, NDArray[Any]]:
+        named = {
+            **dict.fromkeys(_IDS, ids),
+            **dict.fromkeys(_MASKS, mask),
+            **dict.fromkeys(_KINDS, np.zeros_like(ids)),
+        }
+        return {name: named[name].astype(kind) for name, kind in self._types.items()}
+
+    def _find_output(self, graph: Path) -> str:
+        """Return the name of the output with the states of all tokens, or else with the vectors."""
+        ids = np.array([self._tokenizer.encode("warm").ids or [self._pad_id]], np.int64)
+        try:
+            found = self._session.run(None, self._feeds(ids, np.ones_like(ids)))
+        except Exception as error:
+            raise _unread(graph, "an ONNX graph that takes a text's tokens", error) from error
+        names: list[str] = [one.name for one in self._session.get_outputs()]
+        for axes, rows in ((_STATES, ids.shape), (_POOLED, ids.shape[:1])):
+            for name, values in zip(names, found, strict=True):
+                is_float = getattr(values, "dtype", None) in (np.float16, np.float32, np.float64)
+                if is_float and values.ndim == axes and values.shape[:-1] == rows:
+                    self.dimensions = int(values.shape[-1])
+                    return name
+        raise ModelSetupError(
+            f"{graph} must have an output of floats of the form (texts, tokens, dimensions) or"
+            f" (texts, dimensions); got {_listed(names)}."
+        )
+
+    def _check_reach(self, graph: Path, last_id: int, max_tokens: int) -> None:
+        """Make sure that the network knows the last token, and takes as many as a text may have."""
+        ids = np.full((1, max_tokens), last_id, np.int64)
+        try:
+            self._session.run([self._output], self._feeds(ids, np.ones_like(ids)))
+        except Exception as error:
+            raise ModelSetupError(
+                f"{graph} must take {max_tokens} tokens of a text"
+                f" (MEMORY_BANK_EMBEDDER_MAX_TOKENS), and know the {last_id + 1} of the"
+                f" tokenizer.json beside it: {_shown(error)}"
+            ) from error
+
+
+_NUMBERS = {"tensor(int64)": np.int64, "tensor(int32)": np.int32}
+
+
+def _tokenizer(path: Path) -> Tokenizer:
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception as error:
+        raise _unread(path, "a tokenizer in the form of the library tokenizers", error) from error
+
+
+def _session(path: Path) -> Any:  # noqa: ANN401 - onnxruntime ships no types
+    try:
+        return open_session(path, path.parent)
+    except Exception as error:
+        raise _unread(path, "an ONNX graph", error) from error
+
+
+def _check_inputs(path: Path, types: Mapping[str, Any]) -> None:
+    is_whole = all(set(names) & types.keys() for names in (_IDS, _MASKS))
+    if not is_whole or not types.keys() <= {*_IDS, *_MASKS, *_KINDS} or None in types.values():
+        raise ModelSetupError(
+            f"{path} must have the inputs input_ids and attention_mask of whole numbers, may have"
+            f" token_type_ids, and no other; got {_listed(types)}."
+        )
+
+
+def _unread(path: Path, expected: str, error: Exception) -> ModelSetupError:
+    return ModelSetupError(f"{path} must be {expected}, and is none: {_shown(error)}")
+
+
+def _shown(error: Exception) -> str:
+    return " ".join(str(error).split())[:_SHOWN_CHARS]
+
+
+def _listed(names: Any) -> str:  # noqa: ANN401 - of any names
+    return ", ".join(names) or "none"

@@ -1,0 +1,1 @@
+"""Providers of models; the factory alone opens them."""

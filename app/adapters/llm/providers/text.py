@@ -1,0 +1,279 @@
+"""Text models of any vendor, through pydantic-ai. Importing this module is expensive.
+
+The only importer of pydantic-ai, of which it takes the translation between vendors: no agent, no
+retries, no downloads. An answer is asked for by native schema, by tool or in the prompt.
+"""
+
+import json
+from collections.abc import Callable, Sequence
+
+import httpx2
+import structlog
+from google.genai.types import HttpRetryOptions
+from pydantic_ai import ToolDefinition
+from pydantic_ai.direct import model_request
+from pydantic_ai.exceptions import ModelAPIError, ModelHTTPError, UserError
+from pydantic_ai.messages import (
+    BinaryContent,
+    ImageUrl,
+    InstructionPart,
+    ModelRequest,
+    ModelResponse,
+    TextPart,
+    ToolCallPart,
+    UploadedFile,
+    UserContent,
+    UserPromptPart,
+)
+from pydantic_ai.models import Model, ModelRequestParameters
+from pydantic_ai.models.anthropic import AnthropicModel
+from pydantic_ai.models.google import GoogleModel
+from pydantic_ai.models.openai import OpenAIChatModel
+from pydantic_ai.output import OutputObjectDefinition
+from pydantic_ai.profiles.openai import OpenAIModelProfile
+from pydantic_ai.providers.anthropic import AnthropicProvider
+from pydantic_ai.providers.google import GoogleProvider
+from pydantic_ai.providers.ollama import OllamaProvider
+from pydantic_ai.providers.openai import OpenAIProvider
+from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
+from pydantic_ai.settings import ModelSettings
+from typing_extensions import override
+
+from app.adapters.llm import aside, words
+from app.adapters.llm.http import Glimpse, ReplyUnread, glimpsed, retry_after_seconds
+from app.adapters.llm.media import VENDOR_MEDIA_TYPES
+from app.adapters.llm.names import ADDRESSES, NO_KEY, ModelName, ModelSetupError
+from app.adapters.llm.ports import Attachment
+from app.adapters.llm.provider import RequestFailed, Unread
+from app.adapters.llm.providers.remote import Channel, Question, Said
+from app.adapters.llm.schema import small_schema
+from app.adapters.llm.usage import believed_tokens, estimated_tokens
+from app.adapters.llm.words import Request, Words
+from app.kernel.failures import describe
+from app.settings.settings import OutputMode, Settings
+
+_log = structlog.get_logger(__name__)
+
+_NAME = "answer"
+_NO_TAGS = ("\0", "\0/")
+"""In place of `<think>`: a thought that never ends would pass for an answer; `parse` reads both."""
+_MODES = (OutputMode.NATIVE, OutputMode.TOOL, OutputMode.PROMPT)
+"""From the most reliable way of asking to the one that every model can."""
+
+
+def open_channel(
+    name: ModelName,
+    base_url: str | None,
+    key: str | None,
+    client: httpx2.AsyncClient,
+    settings: Settings,
+) -> Channel:
+    """Open the way to a model. Makes no request.
+
+    Without an address or a key the variables of the provider's own client apply. The address of the
+    vendor itself may be given as well, so that they do not.
+
+    Raises:
+        ModelSetupError: the provider needs a key, and there is none.
+    """
+    try:
+        model = _OPENERS[name.provider](name.model, base_url, key, client)
+    except UserError:
+        raise ModelSetupError(
+            f"The model {name} needs an API key: set it beside the model's name, such as by"
+            " MEMORY_BANK_MODEL_KEY, or set the variable of its provider."
+        ) from None
+    is_vendor = name.provider != "ollama" and base_url in {None, ADDRESSES[name.provider]}
+    return _VendorChannel(model, settings, is_vendor=is_vendor)
+
+
+def _open_openai(
+    model: str, base_url: str | None, key: str | None, client: httpx2.AsyncClient
+) -> Model:
+    if base_url in {None, ADDRESSES["openai"]}:
+        vendor = OpenAIProvider(api_key=key, http_client=client)
+        vendor.client.base_url = base_url or vendor.client.base_url
+        vendor.client.max_retries = 0
+        return OpenAIChatModel(model, provider=vendor)
+    own = OpenAICompatibleProvider(
+        "openai-compatible", base_url=base_url, api_key=key or NO_KEY, http_client=client
+    )
+    own.client.max_retries = 0
+    return OpenAIChatModel(model, provider=own, profile=_own_profile(own, model))
+
+
+def _open_ollama(
+    model: str, base_url: str | None, key: str | None, client: httpx2.AsyncClient
+) -> Model:
+    try:
+        own = OllamaProvider(base_url, key, http_client=client)
+    except UserError:
+        own = OllamaProvider(ADDRESSES["ollama"], key, http_client=client)
+    own.client.max_retries = 0
+    return OpenAIChatModel(model, provider=own, profile=_own_profile(own, model))
+
+
+def _open_anthropic(
+    model: str, base_url: str | None, key: str | None, client: httpx2.AsyncClient
+) -> Model:
+    vendor = AnthropicProvider(api_key=key, base_url=base_url, http_client=client)
+    vendor.client.max_retries = 0
+    return AnthropicModel(model, provider=vendor)
+
+
+def _open_google(
+    model: str, base_url: str | None, key: str | None, client: httpx2.AsyncClient
+) -> Model:
+    once = HttpRetryOptions(attempts=1)
+    vendor = GoogleProvider(api_key=key, base_url=base_url, http_client=client, retry_options=once)
+    return GoogleModel(model, provider=vendor)
+
+
+_Open = Callable[[str, str | None, str | None, httpx2.AsyncClient], Model]
+_OPENERS: dict[str, _Open] = {
+    "openai": _open_openai,
+    "ollama": _open_ollama,
+    "anthropic": _open_anthropic,
+    "google": _open_google,
+}
+
+
+def _own_profile(
+    provider: OpenAICompatibleProvider | OllamaProvider, model: str
+) -> OpenAIModelProfile:
+    """Return what differs at servers other than OpenAI's own.
+
+    They know the older `max_tokens`, except for OpenAI's reasoning models, which a proxy serves.
+    """
+    known = provider.model_profile(model) or {}
+    return OpenAIModelProfile(
+        openai_chat_supports_max_completion_tokens=bool(known.get("openai_supports_reasoning")),
+        openai_supports_strict_tool_definition=False,
+        thinking_tags=_NO_TAGS,
+    )
+
+
+class _VendorChannel(Channel):
+    """The way to a model of pydantic-ai."""
+
+    def __init__(self, model: Model, settings: Settings, *, is_vendor: bool) -> None:
+        self._model = model
+        self._settings = ModelSettings(max_tokens=settings.model_max_output_tokens)
+        # OpenAI keeps to a schema only where it is strict; elsewhere that would make it longer.
+        self._is_strict = True if is_vendor and model.system == "openai" else None
+        default = VENDOR_MEDIA_TYPES if is_vendor else ()
+        chosen = settings.model_media_types
+        self.media_types: Sequence[str] = default if chosen is None else chosen
+        # A server of one's own would fetch from one's own network.
+        self.schemes = _schemes(model) if is_vendor else ()
+        self.modes = _modes(model, settings.model_output)
+
+    @override
+    async def send(self, question: Question, mode: OutputMode) -> Said:
+        parameters = self._parameters(question, mode)
+        request = ModelRequest([UserPromptPart(self._content(question))])
+        with glimpsed() as glimpse:
+            try:
+                response = await model_request(
+                    self._model,
+                    [request],
+                    model_settings=self._settings,
+                    model_request_parameters=parameters,
+                )
+            except ModelAPIError as error:
+                failed = _failure(error)
+            except Exception as error:  # noqa: BLE001 - a reply that is none ends in errors of any kind
+                _log.warning("model.reply_unreadable", error=describe(error))
+                failed = RequestFailed()
+            else:
+                return _said(response, question)
+        if isinstance(failed, RequestFailed) and glimpse.head:
+            failed.words = await self._words(question, glimpse)
+        raise failed
+
+    async def _words(self, question: Question, glimpse: Glimpse) -> Words:
+        """Return what the provider says, without what it repeats of the request."""
+        prompt = question.prompt
+        uris = [one.uri for one in prompt.attachments if one.uri]
+        texts = [prompt.instructions, question.text, *uris]
+        request = Request(texts, glimpse.secrets, self._model.model_name)
+        return await aside.done(sum(map(len, texts)), words.read, glimpse.head, request)
+
+    def _parameters(self, question: Question, mode: OutputMode) -> ModelRequestParameters:
+        """Return the instructions, and how the structure is asked for."""
+        schema = small_schema(question.output)
+        instructions = question.prompt.instructions
+        if mode is OutputMode.PROMPT:
+            shape = json.dumps(schema, separators=(",", ":"), ensure_ascii=False)
+            instructions += f"\n\nAnswer with one JSON object alone, of this JSON schema:\n{shape}"
+        found = ModelRequestParameters(
+            output_mode="text", instruction_parts=[InstructionPart(content=instructions)]
+        )
+        if mode is OutputMode.NATIVE:
+            found.output_mode = "native"
+            found.output_object = OutputObjectDefinition(schema, name=_NAME, strict=self._is_strict)
+        if mode is OutputMode.TOOL:
+            found.output_mode = "tool"
+            found.allow_text_output = False
+            found.output_tools = [
+                ToolDefinition(name=_NAME, parameters_json_schema=schema, kind="output")
+            ]
+        return found
+
+    def _content(self, question: Question) -> str | list[UserContent]:
+        files = [self._file(attachment) for attachment in question.prompt.attachments]
+        return [question.text, *files] if files else question.text
+
+    def _file(self, attachment: Attachment) -> UserContent:
+        if attachment.data is not None:
+            return BinaryContent(attachment.data, media_type=attachment.media_type)
+        uri = attachment.uri or ""
+        if self._model.system == "google":
+            # As a file that is there already: any other would be downloaded by this process.
+            return UploadedFile(uri, provider_name="google", media_type=attachment.media_type)
+        return ImageUrl(uri, media_type=attachment.media_type)
+
+
+def _modes(model: Model, chosen: OutputMode) -> tuple[OutputMode, ...]:
+    """Return the ways of asking, best first; one alone where the settings name it."""
+    if chosen is not OutputMode.AUTO:
+        return (chosen,)
+    can = {
+        OutputMode.NATIVE: model.profile.get("supports_json_schema_output", False),
+        OutputMode.TOOL: model.profile.get("supports_tools", True),
+        OutputMode.PROMPT: True,
+    }
+    return tuple(mode for mode in _MODES if can[mode])
+
+
+def _schemes(model: Model) -> tuple[str, ...]:
+    return ("https",) if model.system == "google" else ("https", "http")
+
+
+def _failure(error: ModelAPIError) -> RequestFailed | Unread:
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, ReplyUnread):
+            return Unread(str(cause))
+        cause = cause.__cause__
+    if not isinstance(error, ModelHTTPError):
+        # Of a redirection, which is not followed, only the vendor's own error knows the status.
+        return RequestFailed(getattr(error.__cause__, "status_code", None))
+    asked = retry_after_seconds(error.headers or {})
+    return RequestFailed(error.status_code, error.retry_after if asked is None else asked)
+
+
+def _said(response: ModelResponse, question: Question) -> Said:
+    """Return the arguments of the tool call, else the text; no thoughts. Many calls: a list.
+
+    Tokens are estimated from the characters where the server reports none.
+    """
+    calls = [part.args_as_json_str() for part in response.parts if isinstance(part, ToolCallPart)]
+    texts = [part.content for part in response.parts if isinstance(part, TextPart)]
+    text = f"[{','.join(calls)}]" if len(calls) > 1 else "\n".join(calls or texts)
+    read = believed_tokens(response.usage.input_tokens)
+    written = believed_tokens(response.usage.output_tokens)
+    if read or written:
+        return Said(text, read, written)
+    sent = question.prompt.instructions + question.text + json.dumps(small_schema(question.output))
+    return Said(text, estimated_tokens(sent), estimated_tokens(text))

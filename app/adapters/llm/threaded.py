@@ -1,0 +1,84 @@
+"""The frame of an embedder that computes in this process: off the event loop, in fair portions."""
+
+import asyncio
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from typing_extensions import override
+
+from app.adapters.llm.managed import ManagedEmbedder
+from app.adapters.llm.ports import Vectors
+from app.kernel.guard import refuse_inside_transaction
+
+_PORTION = 8
+"""Texts per piece of work. Small, so that a query waits briefly behind a long ingest."""
+_PORTION_CHARS = 1_000
+"""Characters after which a piece of work takes no further text, for the same reason."""
+_MAX_CHARS = 16_384
+"""Characters of a text that are read, so that no single text keeps a thread busy for long."""
+
+
+class ThreadedEmbedder(ManagedEmbedder):
+    """Computes in its own threads; a subclass says how a few texts become vectors.
+
+    A long list takes at most one portion per thread at a time, so calls made meanwhile are served
+    between its portions and not after it.
+    """
+
+    is_local = True
+
+    def __init__(self, threads: int) -> None:
+        self._threads = threads
+        self._executor = ThreadPoolExecutor(threads, thread_name_prefix="embed")
+
+    @property
+    @override
+    def ready(self) -> bool:
+        return True
+
+    @override
+    async def warm(self) -> None:
+        await asyncio.get_running_loop().run_in_executor(self._executor, self._load)
+
+    @override
+    async def close(self) -> None:
+        await asyncio.to_thread(self._executor.shutdown)
+
+    @override
+    async def embed(self, texts: Sequence[str]) -> Vectors:
+        refuse_inside_transaction("Embedding")
+        cut = [text[:_MAX_CHARS] for text in texts]
+        portions = list(_portions(cut))
+        found: list[Vectors] = [np.empty((0, self.dimensions), np.float32)]
+        for at in range(0, len(portions), self._threads):
+            found += await self._compute_side_by_side(portions[at : at + self._threads])
+        return np.concatenate(found)
+
+    async def _compute_side_by_side(self, portions: list[list[str]]) -> list[Vectors]:
+        loop = asyncio.get_running_loop()
+        return await asyncio.gather(
+            *(loop.run_in_executor(self._executor, self._compute, part) for part in portions)
+        )
+
+    def _load(self) -> None:
+        """Load what `_compute` needs. Runs in a thread of the embedder."""
+
+    @abstractmethod
+    def _compute(self, texts: Sequence[str]) -> Vectors:
+        """Return one unit vector per text. Runs in a thread, several at once."""
+
+
+def _portions(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Yield texts in pieces of work, in their order."""
+    portion: list[str] = []
+    chars = 0
+    for text in texts:
+        portion.append(text)
+        chars += len(text)
+        if len(portion) == _PORTION or chars >= _PORTION_CHARS:
+            yield portion
+            portion, chars = [], 0
+    if portion:
+        yield portion

@@ -1,0 +1,84 @@
+"""Structured logs on standard error. No line holds the text of a memory."""
+
+import json
+import logging
+import sys
+from collections.abc import Callable, Mapping
+from time import monotonic
+
+import structlog
+from typing_extensions import override
+
+from app.kernel.failures import describe
+from app.settings.settings import LogFormat, Settings
+
+log = structlog.get_logger()
+
+_SERVER = "uvicorn.error"
+_PAUSE_SECONDS = 1.0
+
+
+class _Libraries(logging.Handler):
+    """Writes what libraries log as lines of this service; of exceptions, where they came from.
+
+    What makes the server warn is up to clients: its warnings have one line a second, which tells
+    how many were left out before it.
+    """
+
+    def __init__(self, seconds: Callable[[], float] = monotonic) -> None:
+        super().__init__()
+        self._seconds = seconds
+        self._next = 0.0
+        self._left_out = 0
+
+    @override
+    def emit(self, record: logging.LogRecord) -> None:
+        details: dict[str, object] = {}
+        if record.name == _SERVER and record.levelno < logging.ERROR:
+            now = self._seconds()
+            if now < self._next:
+                self._left_out += 1
+                return
+            details["left_out"] = self._left_out
+            self._next, self._left_out = now + _PAUSE_SECONDS, 0
+        error = record.exc_info[1] if record.exc_info else None
+        if error is not None:
+            details["error"] = describe(error)
+        log.log(
+            # structlog knows no levels between those of Python.
+            min(record.levelno // 10 * 10, logging.CRITICAL),
+            "library.warned",
+            logger=record.name,
+            message=record.getMessage(),
+            **details,
+        )
+
+
+_ENCODER = json.JSONEncoder(default=repr)
+"""Made once; `json.dumps` would make one for every line."""
+
+
+def _write_json(line: Mapping[str, object], **_: object) -> str:
+    return _ENCODER.encode(line)
+
+
+def configure_logs(settings: Settings) -> None:
+    """Send the lines of this service and the warnings of its libraries to standard error."""
+    level = logging.getLevelNamesMapping()[settings.log_level]
+    renderer: structlog.typing.Processor = (
+        structlog.processors.JSONRenderer(_write_json)
+        if settings.log_format is LogFormat.JSON
+        else structlog.dev.ConsoleRenderer(colors=sys.stderr.isatty())
+    )
+    structlog.configure(
+        processors=[
+            structlog.contextvars.merge_contextvars,
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            renderer,
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(level),
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+    logging.basicConfig(level=logging.WARNING, handlers=[_Libraries()], force=True)

@@ -1,0 +1,121 @@
+"""The embedded Postgres: starts in the data folder, is started again if it dies, stops with us.
+
+Acknowledged rows survive every end of the service and of the server. After kill -9 of the service,
+Linux stops the server at once. macOS and Windows have no such signal: there the server runs on
+until the next start, which stops it first.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from threading import Lock
+from types import TracebackType
+from typing import Self
+
+from app.adapters.postgres.home import PostgresHome, open_home
+from app.adapters.postgres.process import PostgresStartError
+from app.adapters.postgres.server import url_of
+from app.adapters.postgres.supervisor import Supervisor
+from app.settings.settings import Settings
+
+__all__ = ["EmbeddedPostgres", "PostgresStartError", "embedded_postgres"]
+
+_COPIES = Path("/var/lib/open-memory-bank")
+
+
+class EmbeddedPostgres:
+    """One server on one data folder. Blocking, from any thread; started at most once.
+
+    See `embedded_postgres` for use in an event loop.
+
+    Args:
+        settings: names the data folder, the user and how long a start may take.
+        copies: where root puts binaries that the server's user could not execute in place.
+    """
+
+    def __init__(self, settings: Settings, *, copies: Path = _COPIES) -> None:
+        self._settings = settings
+        self._copies = copies
+        self._guard = Lock()
+        self._stopped = False
+        self._home: PostgresHome | None = None
+        self._supervisor: Supervisor | None = None
+
+    @property
+    def url(self) -> str:
+        """The address of the database, for psycopg; the same for every server on the folder.
+
+        Raises:
+            RuntimeError: it was not started.
+        """
+        if self._home is None:
+            raise RuntimeError("The embedded Postgres was not started.")
+        return url_of(self._home.sockets)
+
+    @property
+    def process_id(self) -> int | None:
+        """The number of the server's first process, once there was one."""
+        return self._supervisor.process_id if self._supervisor else None
+
+    def start(self) -> None:
+        """Return when the server accepts connections and the database exists.
+
+        Raises:
+            PostgresStartError: it cannot run; everything that was started has ended.
+        """
+        supervisor = self._open()
+        try:
+            supervisor.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def stop(self) -> None:
+        """Stop the server and let go of the folder. May be repeated, and while `start` runs."""
+        with self._guard:
+            self._stopped = True
+        if self._supervisor:
+            self._supervisor.stop()
+        if self._home:
+            self._home.close()
+
+    def _open(self) -> Supervisor:
+        with self._guard:
+            if self._stopped or self._home:
+                raise PostgresStartError("The embedded Postgres was started or stopped before.")
+            self._home = open_home(
+                self._settings.data_dir, user=self._settings.postgres_user, copies=self._copies
+            )
+            self._supervisor = Supervisor(self._home, self._settings.postgres_start_seconds)
+            return self._supervisor
+
+    def __enter__(self) -> Self:
+        """Start."""
+        self.start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Stop."""
+        self.stop()
+
+
+@asynccontextmanager
+async def embedded_postgres(settings: Settings) -> AsyncIterator[EmbeddedPostgres]:
+    """Serve while the block runs. The event loop is never blocked.
+
+    Raises:
+        PostgresStartError: it cannot run; everything that was started has ended.
+    """
+    server = EmbeddedPostgres(settings)
+    try:
+        await asyncio.to_thread(server.start)
+        yield server
+    finally:
+        # A cancelled start goes on in its thread; stopping ends it.
+        await asyncio.shield(asyncio.to_thread(server.stop))

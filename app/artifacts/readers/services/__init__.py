@@ -1,0 +1,1 @@
+"""Use cases of readers; the entry is `readers.py`."""

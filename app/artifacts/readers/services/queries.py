@@ -1,0 +1,83 @@
+"""Answers questions from the pieces of a namespace: by a model, or without one by sentences."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from app.adapters.resources import Resources
+from app.artifacts.readers.logic.packing import Packed, pack, room_of
+from app.artifacts.readers.logic.prompts import Answered, passage_tokens, question, within
+from app.artifacts.readers.logic.ranking import best_first, fused
+from app.artifacts.readers.schemas import Citation, QueryNamespaceRequest
+from app.artifacts.readers.services import extractive
+from app.artifacts.readers.services.calls import Asking
+from app.artifacts.readers.services.citations import cited
+from app.artifacts.readers.services.neighbours import find_near
+from app.artifacts.readers.services.opened import Opened, reading
+from app.artifacts.readers.store import lookups
+from app.kernel.errors import InvalidArgument
+from app.language.chunking import Piece
+from app.memory.retrieval.store.words import folded
+
+_CANDIDATES = 200
+"""Pieces with the rarest of the words, of which the best are chosen."""
+_BOUNDLESS = 10**9
+
+
+@dataclass(frozen=True)
+class Answer:
+    """An answer, the places that it rests on, and what was read for it."""
+
+    text: str
+    citations: Sequence[Citation]
+    packed: Packed
+
+
+async def find_pieces(resources: Resources, opened: Opened, query: str, top_k: int) -> list[Piece]:
+    """Return the pieces that may answer a question, best first: by words, and by vectors if any.
+
+    Where none has any of its words, and there are no vectors, those that come first in the
+    namespace: a question may be about the whole, or in another language.
+
+    Raises:
+        Aborted: what was opened is not any more what it was.
+    """
+    near = await find_near(resources, opened, query)
+    async with reading(resources, opened) as (session, texts):
+        found = await lookups.find_best(session, texts, folded(query), _CANDIDATES)
+        if not found and not near:
+            return await lookups.list_pieces(session, texts, None, top_k)
+    ranked = await asyncio.to_thread(best_first, query, found, opened.chunks)
+    return fused([ranked or found, near])[:top_k]
+
+
+async def by_sentences(pieces: Sequence[Piece], request: QueryNamespaceRequest) -> Answer:
+    """Answer with the sentences that share the most telling words with the question."""
+    packed = pack(pieces, _BOUNDLESS)
+    made = await asyncio.to_thread(
+        extractive.answer, request.query, packed.shown, request.answer_tokens
+    )
+    return Answer(made.text, made.citations, packed)
+
+
+async def by_model(
+    asking: Asking, pieces: Sequence[Piece], request: QueryNamespaceRequest
+) -> Answer:
+    """Have a model answer from as many of the pieces as its window has room for.
+
+    Raises:
+        InvalidArgument: it has room for none beside the question and the answer.
+        ServiceError: as `Asking.ask`.
+    """
+    tokens = request.answer_tokens
+    asked = question(request.query, [], tokens).tokens
+    room = room_of(asking.reader.model.max_input_tokens, tokens, asked)
+    packed = pack(pieces, room, passage_tokens)
+    if not packed.shown:
+        raise InvalidArgument.of_field(
+            "answerTokens",
+            f"leaves no room to read: {asking.reader.name} takes"
+            f" {asking.reader.model.max_input_tokens} tokens, the question {asked}.",
+        )
+    reply = await asking.ask(question(request.query, packed.shown, tokens), Answered)
+    return Answer(within(reply.answer, tokens), cited(reply.citations, packed.shown), packed)

@@ -1,0 +1,209 @@
+"""Use cases of readers: questions and summaries of what task memory keeps off prompts.
+
+No transaction is open while a model is asked. What a model takes is recorded call by call.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from app.adapters.llm.ports import Meter
+from app.adapters.llm.readers import Reader
+from app.adapters.resources import Resources
+from app.artifacts.readers.logic.prompts import Summarising
+from app.artifacts.readers.schemas import (
+    Coverage,
+    QueryNamespaceRequest,
+    QueryNamespaceResponse,
+    Reading,
+    SummarizeNamespaceRequest,
+    SummarizeNamespaceResponse,
+)
+from app.artifacts.readers.services import queries, summaries
+from app.artifacts.readers.services.calls import Asking, GivenUp, usage_of
+from app.artifacts.readers.services.extractive import MODEL_ID
+from app.artifacts.readers.services.keeping import Keeping, Kept, Wish
+from app.artifacts.readers.services.opened import Opened, changed, inherited, unchanged
+from app.artifacts.readers.services.opening import open_namespace
+from app.artifacts.readers.services.queries import Answer
+from app.artifacts.readers.services.summaries import Calls, Summary
+from app.artifacts.tasks.logic.kinds import Reader as Method
+from app.artifacts.tasks.services.tasks import TaskService
+from app.kernel.auth import Caller
+from app.kernel.once import Once
+from app.kernel.task_names import NamespaceName
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
+from app.platform.operations.store import repeats
+
+
+@dataclass(frozen=True)
+class Request:
+    """Who asks for what to be read, and how often; `once`: the request's id, if it has one."""
+
+    name: NamespaceName
+    caller: Caller
+    once: Once | None
+    is_given_up: GivenUp
+
+
+@dataclass(frozen=True)
+class ReaderService:
+    """Reads namespaces."""
+
+    resources: Resources
+
+    async def query(self, asked: Request, body: QueryNamespaceRequest) -> QueryNamespaceResponse:
+        """Answer a question.
+
+        Raises:
+            Aborted, InvalidArgument, NotFound, PermissionDenied: as `open_namespace`.
+            AlreadyExists: the request's id was used with another request.
+            ServiceError: as `Asking.ask`.
+        """
+        opened = await self._open(asked, body)
+        parts = {"query": body.query, "topK": body.top_k, "answerTokens": body.answer_tokens}
+        wish = _wish(opened, Method.QUERY, "answer", body.answer_tokens, parts)
+        meter = Meter()
+        if kept := await self._kept_before(opened, wish, body):
+            return QueryNamespaceResponse(**_told(opened, meter, kept), citations=[])
+        answer = await self._answer(asked, opened, body, meter)
+        new = await self._end(opened, wish, body, answer.text)
+        read = opened.coverage(answer.packed.chunks_used, truncated=answer.packed.truncated)
+        is_its_own = opened.may_show and not (new and new.is_reused)
+        return QueryNamespaceResponse(
+            **_told(opened, meter, new, read),
+            answer=None if new else answer.text,
+            citations=list(answer.citations) if is_its_own else [],
+        )
+
+    async def summarize(
+        self, asked: Request, body: SummarizeNamespaceRequest
+    ) -> SummarizeNamespaceResponse:
+        """Summarise all of a namespace.
+
+        Raises:
+            ServiceError: as `query`.
+        """
+        opened = await self._open(asked, body)
+        parts = {
+            "instructions": body.instructions,
+            "template": body.template,
+            "maxTokens": body.max_tokens,
+        }
+        wish = _wish(opened, Method.SUMMARIZE, "summary", body.max_tokens, parts)
+        meter = Meter()
+        if kept := await self._kept_before(opened, wish, body):
+            return SummarizeNamespaceResponse(**_told(opened, meter, kept))
+        made = await self._summary(asked, opened, body, meter)
+        new = await self._end(opened, wish, body, made.text)
+        read = opened.coverage(made.chunks_used, truncated=made.chunks_used < opened.chunks)
+        is_its_own = opened.may_show and not (new and new.is_reused)
+        return SummarizeNamespaceResponse(
+            **_told(opened, meter, new, read),
+            summary=None if new else made.text,
+            cut=(made.is_cut and is_its_own) or None,
+        )
+
+    @property
+    def _keeping(self) -> Keeping:
+        return Keeping(TaskService.of(self.resources))
+
+    @property
+    def _parts(self) -> Resources:
+        """What is used before the end, with which alone the audit log has the request."""
+        return replace(self.resources, db=self.resources.db.in_parts())
+
+    async def _open(self, asked: Request, body: Reading) -> Opened:
+        if body.off_prompt:
+            self._keeping.check()
+        parts = self._parts
+        opened = await open_namespace(parts, asked.name, body, asked.caller, asked.is_given_up)
+        if asked.once is not None:
+            async with parts.db.transaction() as session:
+                engine = await engines.get(session, opened.name.memory.engine, Lock.SHARED)
+                await repeats.bind(session, engine.engine_id, asked.once, parts.clock.now())
+        return opened
+
+    async def _kept_before(self, opened: Opened, wish: Wish, body: Reading) -> Kept | None:
+        """Return what was kept of the same before; else see that there is room for it."""
+        if not body.off_prompt:
+            return None
+        kept = await self._keeping.find(opened, wish)
+        if kept is None:
+            await self._keeping.check_room(opened)
+        else:
+            await self._tell(opened)
+        return kept
+
+    async def _end(self, opened: Opened, wish: Wish, body: Reading, text: str) -> Kept | None:
+        """Keep a result, if it is to be kept off the prompt."""
+        if body.off_prompt:
+            return await self._keeping.keep(opened, wish, text)
+        await self._tell(opened)
+        return None
+
+    async def _tell(self, opened: Opened) -> None:
+        """Let the audit log have a request that changes nothing, and see that it may be answered.
+
+        Raises:
+            Aborted: what was opened is not any more what it was.
+        """
+        async with self.resources.db.transaction() as session:
+            await engines.get(session, opened.name.memory.engine, Lock.SHARED)
+            await unchanged(session, opened, self.resources.clock.now())
+
+    async def _answer(
+        self, asked: Request, opened: Opened, body: QueryNamespaceRequest, meter: Meter
+    ) -> Answer:
+        pieces = await queries.find_pieces(self._parts, opened, body.query, body.top_k)
+        if not pieces:
+            raise changed(opened.name)
+        if opened.reader is None:
+            return await queries.by_sentences(pieces, body)
+        return await queries.by_model(
+            self._asking(asked, opened, opened.reader, meter), pieces, body
+        )
+
+    async def _summary(
+        self, asked: Request, opened: Opened, body: SummarizeNamespaceRequest, meter: Meter
+    ) -> Summary:
+        wanted = Summarising(body.max_tokens, body.instructions, body.template)
+        if opened.reader is None:
+            return await summaries.by_sentences(self._parts, opened, wanted)
+        asking = self._asking(asked, opened, opened.reader, meter)
+        calls = Calls(asking, self.resources.settings.task_max_summary_calls)
+        return await summaries.by_model(calls, wanted)
+
+    def _asking(self, asked: Request, opened: Opened, reader: Reader, meter: Meter) -> Asking:
+        return Asking(self._parts, opened, reader, asked.is_given_up, meter)
+
+
+def _wish(opened: Opened, method: Method, name: str, tokens: int, parts: Mapping[str, Any]) -> Wish:
+    reader = opened.reader
+    by = [MODEL_ID] if reader is None else [reader.name, reader.model.model_id]
+    contents = [one.content_id for one in opened.artifacts]
+    held = inherited(opened.row)
+    asked = Once.hash_of([method.value, by, contents, held, dict(parts)])
+    return Wish(method.value, name, tokens, asked)
+
+
+def _told(
+    opened: Opened, meter: Meter, kept: Kept | None, read: Coverage | None = None
+) -> dict[str, Any]:
+    """Return the fields that each answer of a reader has; `read`: what it was made of.
+
+    A result that is another request's was made of nothing that was read for this one, whatever
+    that has taken.
+    """
+    is_reused = kept is not None and kept.is_reused
+    if read is None or is_reused:
+        read = opened.coverage(0, truncated=False)
+    return {
+        "model": MODEL_ID if opened.reader is None else opened.reader.name,
+        "coverage": read,
+        "usage": usage_of(meter, with_tokens=opened.may_show),
+        "reference": kept and kept.reference,
+        "prompt_text": kept and kept.prompt_text,
+        "reused": is_reused or None,
+    }

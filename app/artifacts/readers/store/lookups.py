@@ -1,0 +1,350 @@
+"""Statements that find pieces of texts: the best for a question, or all in their order.
+
+All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    ARRAY,
+    CTE,
+    BigInteger,
+    ColumnElement,
+    FromClause,
+    SmallInteger,
+    Text,
+    and_,
+    case,
+    cast,
+    column,
+    false,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+    true,
+)
+from sqlalchemy.dialects.postgresql import REGCONFIG, TSQUERY, TSVECTOR, array
+
+from app.adapters.db.session import Session
+from app.artifacts.tasks.logic.kinds import State
+from app.artifacts.tasks.store.tables import ArtifactRow, ChunkRow, NamespaceRow
+from app.kernel.task_names import NamespaceName, TaskMemoryName
+from app.language.chunking import Chunk, Piece
+from app.language.terms import MAX_TERMS
+
+_NO_OFFSET: ColumnElement[int] = literal_column("0")
+"""Skips nothing, and has the planner run a query inside another as it stands."""
+_PLACE_AND_TEXT = (ChunkRow.n, ChunkRow.start_offset, ChunkRow.end_offset, ChunkRow.text)
+
+
+@dataclass(frozen=True)
+class Texts:
+    """The contents of a namespace that may be read, as of a moment: of no others are pieces found.
+
+    By the namespace's name alone, they would be found of what has come since, too.
+    """
+
+    name: NamespaceName
+    content_ids: Sequence[str]
+    now: datetime
+
+
+@dataclass(frozen=True)
+class Inside:
+    """What is in a namespace for readers.
+
+    Attributes:
+        unreadable: artifacts that have no text.
+        indexing: the contents whose texts are being cut.
+    """
+
+    artifacts: int
+    chunks: int
+    unreadable: int
+    indexing: Sequence[str] = ()
+
+
+async def measure(session: Session, name: NamespaceName, now: datetime) -> Inside:
+    """Return how much of a namespace readers can be given."""
+    row = ArtifactRow
+    is_indexing = row.state == State.INDEXING
+    has_none = and_(row.chunks == 0, row.state == State.READY)
+    statement = select(
+        func.count(),
+        func.coalesce(func.sum(row.chunks), 0),
+        func.count().filter(has_none),
+        func.array_agg(row.content_id).filter(is_indexing),
+    ).where(*_readable(name, now))
+    artifacts, chunks, unreadable, indexing = (await session.execute(statement)).one()
+    return Inside(artifacts, int(chunks), unreadable, indexing or ())
+
+
+@dataclass(frozen=True)
+class Readable:
+    """An artifact that has a text: how long that is, in tokens, and how often it was derived."""
+
+    name: str
+    ordinal: int
+    content_id: str
+    chunks: int
+    tokens: int
+    depth: int
+    expire_time: datetime
+
+
+async def list_readable(session: Session, name: NamespaceName, now: datetime) -> list[Readable]:
+    """Return the artifacts that have a text, in their order."""
+    row = ArtifactRow
+    statement = (
+        select(
+            row.name,
+            row.ordinal,
+            row.content_id,
+            row.chunks,
+            row.token_estimate,
+            row.depth,
+            row.expire_time,
+        )
+        .where(*_readable(name, now), row.state == State.READY, row.chunks > 0)
+        .order_by(row.ordinal)
+    )
+    return [Readable(*found) for found in await session.execute(statement)]
+
+
+async def count_there(session: Session, texts: Texts) -> tuple[int, datetime | None]:
+    """Return how many of some texts can still be read, and when the first of these expires."""
+    statement = select(func.count(), func.min(ArtifactRow.expire_time)).where(
+        *_its(texts), ArtifactRow.state == State.READY, ArtifactRow.chunks > 0
+    )
+    count, expire_time = (await session.execute(statement)).one()
+    return count, expire_time
+
+
+async def find_derived(
+    session: Session, name: TaskMemoryName, input_hash: bytes, now: datetime
+) -> NamespaceRow | None:
+    """Return the newest namespace with what was derived by the same, if there is one still."""
+    row = ArtifactRow
+    statement = (
+        select(NamespaceRow)
+        .join(
+            row,
+            and_(
+                row.engine_id == NamespaceRow.engine_id,
+                row.memory == NamespaceRow.memory,
+                row.namespace == NamespaceRow.namespace,
+            ),
+        )
+        .where(
+            NamespaceRow.engine_id == name.engine.engine,
+            NamespaceRow.memory == name.memory,
+            NamespaceRow.expire_time > now,
+            row.input_hash == input_hash,
+            row.state != State.UPLOADING,
+            row.expire_time > now,
+            ~row.source_deleted,
+        )
+        .order_by(row.create_time.desc())
+        .limit(1)
+    )
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def find_best(session: Session, texts: Texts, question: str, limit: int) -> list[Piece]:
+    """Return the pieces that share the rarest words with a question, best first.
+
+    Words count as the language of each text reduces them; `question` has no accents, as `folded`
+    of the searches makes it. Pieces without any of its words are not among them.
+    """
+    terms = await _terms(session, texts, question)
+    if not terms:
+        return []
+    held = _held(texts, terms)
+    weights = _weights(held, len(terms))
+    has = _each(held, len(terms))
+    score: ColumnElement[Any] = literal(0.0)
+    for one, weight in zip(has, weights.c, strict=True):
+        score += case((one, weight), else_=0.0)
+    best = (
+        select(held, score.label("score"))
+        .join(weights, true())
+        .where(or_(*has))
+        .order_by(score.desc(), held.c.ordinal, held.c.n)
+        .limit(limit)
+        .cte("best")
+        .prefix_with("MATERIALIZED")
+    )
+    its = _at(texts, best)
+    statement = (
+        select(best.c.name, best.c.ordinal, its)
+        .join(its, true())
+        .order_by(best.c.score.desc(), best.c.ordinal, best.c.n)
+    )
+    return _read(await session.execute(statement))
+
+
+async def list_pieces(
+    session: Session, read: Texts, after: tuple[int, int] | None, limit: int
+) -> list[Piece]:
+    """Return pieces in the order of the artifacts and of their texts.
+
+    `after` is the ordinal of the artifact and the number of the piece that came last.
+    """
+    ordinal, n = after or (0, -1)
+    texts = (
+        select(ArtifactRow.name, ArtifactRow.ordinal, ArtifactRow.content_id)
+        .where(*_its(read), ArtifactRow.state == State.READY, ArtifactRow.chunks > 0)
+        .where(ArtifactRow.ordinal >= ordinal)
+        .order_by(ArtifactRow.ordinal)
+        # The first may have no piece that is left, and the others have one each at least.
+        .limit(limit + 1)
+        .subquery("texts")
+    )
+    # Of each, its next pieces: of a long text, all would be read and sorted for each page.
+    its = (
+        select(*_PLACE_AND_TEXT)
+        .where(
+            ChunkRow.engine_id == read.name.memory.engine.engine,
+            ChunkRow.content_id == texts.c.content_id,
+            ChunkRow.n > case((texts.c.ordinal == ordinal, n), else_=-1),
+        )
+        .order_by(ChunkRow.n)
+        .limit(limit)
+        .lateral("its")
+    )
+    statement = (
+        select(texts.c.name, texts.c.ordinal, its)
+        .join(its, true())
+        .order_by(texts.c.ordinal, its.c.n)
+        .limit(limit)
+    )
+    return _read(await session.execute(statement))
+
+
+async def get_pieces(
+    session: Session, texts: Texts, wanted: Sequence[tuple[str, int]]
+) -> list[Piece]:
+    """Return some pieces, by content and number, in the order of the artifacts and of their texts.
+
+    Those that are gone are not among them.
+    """
+    contents = literal([content for content, _ in wanted], ARRAY(Text))
+    numbers = literal([n for _, n in wanted], ARRAY(BigInteger))
+    wanted_places = (
+        func.unnest(contents, numbers).table_valued("content_id", "n").render_derived("wanted")
+    )
+    its = _at(texts, wanted_places)
+    statement = (
+        select(ArtifactRow.name, ArtifactRow.ordinal, its)
+        .join(wanted_places, wanted_places.c.content_id == ArtifactRow.content_id)
+        .join(its, true())
+        .where(*_its(texts), ArtifactRow.state == State.READY)
+        .order_by(ArtifactRow.ordinal, its.c.n)
+    )
+    return _read(await session.execute(statement))
+
+
+async def _terms(session: Session, texts: Texts, question: str) -> Sequence[str]:
+    """Return the first words of a question, quoted, in each of the languages of the texts."""
+    languages = select(ArtifactRow.language).where(*_its(texts), ArtifactRow.chunks > 0).distinct()
+    known = [one for one in (await session.execute(languages)).scalars() if one]
+    found: dict[str, None] = {}
+    for language in known:
+        words = (
+            func.unnest(func.to_tsvector(cast(literal(language), REGCONFIG), question))
+            .table_valued("lexeme", column("positions", ARRAY(SmallInteger)), "weights")
+            .render_derived(name="words")
+        )
+        quoted = cast(func.array_to_tsvector(array([words.c.lexeme])), Text)
+        # As they stand in the question, as `Terms` counts: else by the alphabet.
+        statement = select(quoted).order_by(words.c.positions, words.c.lexeme).limit(MAX_TERMS)
+        found |= dict.fromkeys((await session.execute(statement)).scalars())
+    return list(found)
+
+
+def _held(texts: Texts, terms: Sequence[str]) -> CTE:
+    """Return, for each piece of a namespace, which of the terms it has: `has`, an array."""
+    # Lists of words are compressed, many outside of their rows: `strip` unpacks each once for all
+    # terms. An offset keeps the planner from moving it to every mention, and from reading anything
+    # but text after text, whatever it takes a namespace for that is new.
+    lists = (
+        select(ChunkRow.n, func.strip(ChunkRow.terms, type_=TSVECTOR).label("terms"))
+        .where(_is_its())
+        .offset(_NO_OFFSET)
+        .lateral("lists")
+    )
+    has = array([lists.c.terms.bool_op("@@")(cast(literal(term), TSQUERY)) for term in terms])
+    columns = (ArtifactRow.name, ArtifactRow.ordinal, ArtifactRow.content_id, lists.c.n)
+    return (
+        select(*columns, has.label("has"))
+        .select_from(ArtifactRow)
+        .join(lists, true())
+        .where(*_its(texts), ArtifactRow.state == State.READY)
+        .cte("held")
+    )
+
+
+def _each(held: CTE, terms: int) -> list[ColumnElement[bool]]:
+    return [held.c.has[number] for number in range(1, terms + 1)]
+
+
+def _weights(held: CTE, terms: int) -> CTE:
+    """Return how much it tells, of each term, that a piece has it: by how many have it."""
+    total = func.count()
+    weights = []
+    for one in _each(held, terms):
+        holding = func.count().filter(one)
+        weights.append(func.ln(1 + (total - holding + 0.5) / (holding + 0.5)))
+    named = [weight.label(f"weight_{number}") for number, weight in enumerate(weights)]
+    # Once for all pieces, however few the planner takes them for.
+    return select(*named).select_from(held).cte("weights").prefix_with("MATERIALIZED")
+
+
+def _readable(name: NamespaceName, now: datetime) -> list[ColumnElement[bool]]:
+    return [
+        ArtifactRow.engine_id == name.memory.engine.engine,
+        ArtifactRow.memory == name.memory.memory,
+        ArtifactRow.namespace == name.namespace,
+        ArtifactRow.state != State.UPLOADING,
+        ArtifactRow.expire_time > now,
+    ]
+
+
+def _its(texts: Texts) -> list[ColumnElement[bool]]:
+    ids = func.unnest(literal(list(texts.content_ids), ARRAY(Text))).column_valued("content_id")
+    # Looked up in a table of their own, text after text. Of a plain list, a plan that is made once
+    # for all compares each with each, and one that takes the namespace for small finds each by key.
+    is_one = case((ArtifactRow.content_id.in_(select(ids)), true()), else_=false())
+    return [*_readable(texts.name, texts.now), is_one]
+
+
+def _at(texts: Texts, places: FromClause) -> FromClause:
+    """Return the piece at each place, a content and a number, by its key and in no other way."""
+    return (
+        select(*_PLACE_AND_TEXT)
+        .where(
+            ChunkRow.engine_id == texts.name.memory.engine.engine,
+            ChunkRow.content_id == places.c.content_id,
+            ChunkRow.n == places.c.n,
+        )
+        .offset(_NO_OFFSET)
+        .lateral("its")
+    )
+
+
+def _is_its() -> ColumnElement[bool]:
+    # Contents are unique in their engine. Where the namespace was named, too, the planner would
+    # take that for as telling, and read all of it for each content.
+    return and_(
+        ChunkRow.engine_id == ArtifactRow.engine_id,
+        ChunkRow.content_id == ArtifactRow.content_id,
+    )
+
+
+def _read(rows: Any) -> list[Piece]:  # noqa: ANN401 - rows of these columns
+    return [Piece(row[0], row[1], Chunk(row[2], row[3], row[4], row[5])) for row in rows]

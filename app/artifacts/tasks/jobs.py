@@ -1,0 +1,230 @@
+"""What a worker runs to cut a long text into pieces, and to embed the pieces of a namespace."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import timedelta
+from itertools import islice
+from typing import Self
+
+from app.adapters.db.session import Session
+from app.adapters.documents.extracting import extracted
+from app.adapters.llm.ports import Vectors
+from app.adapters.resources import Resources
+from app.artifacts.tasks.logic.kinds import State
+from app.artifacts.tasks.services.embedding import embedder_of, parts_of
+from app.artifacts.tasks.services.indexing import QueuedEmbedding, QueuedIndexing, embed_later
+from app.artifacts.tasks.services.preparing import columns_of, cutting_of, language_of
+from app.artifacts.tasks.store import contents, repository, vectors
+from app.artifacts.tasks.store.contents import PAGE_BYTES, Place
+from app.artifacts.tasks.store.tables import ArtifactRow
+from app.artifacts.tasks.store.vectors import BEGINNING, Key, Unembedded
+from app.kernel.errors import Aborted, DeadlineExceeded, NotFound, Reason
+from app.kernel.media_types import BYTES
+from app.kernel.names import EngineName
+from app.kernel.task_names import NamespaceName, TaskMemoryName
+from app.language.chunking import Chunk, chunks, tokens_in
+from app.memory.memories.services.embedding import AWAY, EngineEmbedding
+from app.platform.engines.store import repository as engines
+from app.platform.operations.schemas import EMPTY
+from app.platform.operations.services.runner import Job, Postponed
+from app.settings.settings import Settings
+
+_AT_ONCE = 200
+_EMBEDDED_AT_ONCE = 64
+_READ_SECONDS = 60
+
+
+async def index(job: Job, resources: Resources) -> None:
+    """Cut a text into pieces, some in each transaction; the last makes the artifact ready.
+
+    Of an attempt that was broken off, what it has written goes first.
+
+    Raises:
+        NotFound: the artifact is gone.
+    """
+    request = QueuedIndexing.model_validate(job.claim.request)
+    engine_id = job.claim.owned.engine_id
+    place = Place(engine_id, request.memory, request.namespace, request.content_id)
+    async with job.db.transaction() as session:
+        row = await repository.lock_content(session, place.engine_id, place.content_id)
+        if row is None:
+            raise _gone()
+        await contents.remove_chunks(session, place)
+    with _Pages(job, place, asyncio.get_running_loop()) as pages:
+        text = extracted(pages.up_to(row.size_bytes), row.media_type, row.sniffed_type or BYTES)
+        found = chunks(text, cutting_of(resources.settings))
+        count, end, language = 0, 0, ""
+        while batch := await asyncio.to_thread(_take, found):
+            await job.step()
+            language = language or language_of(batch)
+            async with job.db.transaction() as session:
+                await contents.lock_uploading(session, place)
+                await contents.insert_chunks(session, place, language, [*map(columns_of, batch)])
+            count, end = count + len(batch), batch[-1].end
+    values = {"state": State.READY, "chunks": count, "token_estimate": tokens_in(end)}
+    await _end(job, resources.settings, place, {**values, "language": language or None})
+
+
+async def _end(job: Job, settings: Settings, place: Place, values: dict[str, object]) -> None:
+    """Make the artifact ready, with the end of the operation."""
+    name = _name_of(job, place.memory, place.namespace)
+    async with job.db.transaction() as session:
+        namespace = await repository.lock_namespace(session, name)
+        row: ArtifactRow | None = await repository.lock_content(
+            session, place.engine_id, place.content_id
+        )
+        if namespace is None or row is None:
+            raise _gone()
+        await repository.update_artifact(session, row, values)
+        engine = name.memory.engine
+        await embed_later(session, settings, engine, namespace, job.clock.now())
+        await job.finish(session, EMPTY, {})
+
+
+def _take(found: Iterator[Chunk]) -> list[Chunk]:
+    return list(islice(found, _AT_ONCE))
+
+
+class _Pages:
+    """The pages of a content, for a thread other than that of the loop, which ends with the block.
+
+    What is read may have no text for long: that somebody has cancelled is seen at each page.
+    """
+
+    def __init__(self, job: Job, place: Place, loop: asyncio.AbstractEventLoop) -> None:
+        self._job = job
+        self._place = place
+        self._loop = loop
+        self._is_over = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        # Whoever has cancelled this does not reach the thread.
+        self._is_over = True
+
+    def up_to(self, size: int) -> Iterator[bytes]:
+        """Yield the pages of so many bytes.
+
+        Raises:
+            Aborted: nobody waits for them any more.
+            Cancelled: the client has asked to cancel.
+            DeadlineExceeded: a page does not come.
+            NotFound: the content is gone.
+        """
+        for page in range(-(-size // PAGE_BYTES)):
+            if self._is_over:
+                raise Aborted("The work was broken off.", Reason.REQUEST_ABANDONED)
+            coming = asyncio.run_coroutine_threadsafe(self._read(page), self._loop)
+            try:
+                data = coming.result(_READ_SECONDS)
+            except TimeoutError:
+                coming.cancel()
+                raise DeadlineExceeded(
+                    "The database is too slow at the moment.", Reason.DATABASE_UNAVAILABLE
+                ) from None
+            yield data
+
+    async def _read(self, page: int) -> bytes:
+        await self._job.step()
+        async with self._job.db.snapshot() as session:
+            data = await contents.read_page(session, self._place, page)
+        if data is None:
+            raise _gone()
+        return data
+
+
+def _gone() -> NotFound:
+    return NotFound("The artifact was deleted before it was indexed.", Reason.RESOURCE_NOT_FOUND)
+
+
+def _name_of(job: Job, memory: str, namespace: str) -> NamespaceName:
+    engine = EngineName.parse(job.claim.engine_name)
+    return NamespaceName(TaskMemoryName(engine, memory), namespace)
+
+
+async def embed(job: Job, resources: Resources) -> None:
+    """Give the pieces of a namespace their vectors by the model that it names.
+
+    A batch at a time, outside any transaction: whoever goes on after a worker that was killed does
+    at most one batch once more. What has become of the namespace meanwhile is seen before each
+    batch is embedded, and before it is stored.
+
+    Raises:
+        Postponed: the model is away, or not open in this process.
+        ServiceError: the model refuses.
+    """
+    request = QueuedEmbedding.model_validate(job.claim.request)
+    name = _name_of(job, request.memory, request.namespace)
+    await _Embedding(job, resources, name).run()
+
+
+@dataclass(frozen=True)
+class _Embedding:
+    job: Job
+    resources: Resources
+    name: NamespaceName
+
+    async def run(self) -> None:
+        while not await self._ended():
+            after = BEGINNING
+            while pieces := await self._embed_some(after):
+                after = pieces[-1].key
+                await self.job.step()
+
+    async def _embed_some(self, after: Key) -> Sequence[Unembedded]:
+        """Embed a batch of what lacks a vector; return it."""
+        async with self.job.db.snapshot() as session:
+            model_id = await self._model(session, is_locked=False)
+            if model_id is None:
+                return []
+            pieces = await self._lacking(session, after, _EMBEDDED_AT_ONCE)
+        if not pieces:
+            return []
+        parts = {
+            (*one.key, number): text
+            for one in pieces
+            for number, text in enumerate(parts_of(one.text))
+        }
+        found = await self._embedded(model_id, list(parts.values()))
+        by_part = dict(zip(parts, found, strict=True))
+        async with self.job.db.transaction() as session:
+            if await self._model(session, is_locked=True) == model_id:
+                await engines.learn_model(session, model_id, found.shape[1])
+                await vectors.insert(session, self.name, model_id, by_part)
+        return pieces
+
+    async def _embedded(self, model_id: str, texts: Sequence[str]) -> Vectors:
+        try:
+            return await EngineEmbedding.of(self.resources).embedded(model_id, texts)
+        except AWAY as error:
+            pause = self.resources.settings.embedding_retry_seconds
+            later = timedelta(seconds=max(pause, error.retry_after_seconds or 0))
+            raise Postponed(self.job.clock.now() + later) from error
+
+    async def _ended(self) -> bool:
+        """End the operation, unless something lacks its vector."""
+        async with self.job.db.transaction() as session:
+            model_id = await self._model(session, is_locked=True)
+            if model_id is not None and await self._lacking(session, BEGINNING, 1):
+                return False
+            await self.job.finish(session, EMPTY, {})
+        return True
+
+    async def _model(self, session: Session, *, is_locked: bool) -> str | None:
+        """Return the model that is to embed, if the namespace is there and may have it."""
+        now = self.job.clock.now()
+        row = await repository.find_namespace(session, self.name, now, for_update=is_locked)
+        if row is None or row.embedding_model is None:
+            return None
+        if self.resources.embedders.find(row.embedding_model) is None:
+            # Another worker may have it.
+            return row.embedding_model
+        embedder = embedder_of(self.resources.embedders, row)
+        return None if embedder is None else embedder.model_id
+
+    async def _lacking(self, session: Session, after: Key, limit: int) -> Sequence[Unembedded]:
+        now = self.job.clock.now()
+        return await vectors.list_lacking(session, self.name, now, after, limit)

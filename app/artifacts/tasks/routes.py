@@ -1,0 +1,377 @@
+"""Routes of task memory. Source: design of task memory, section 1.3."""
+
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Annotated, Any
+
+from fastapi import Depends, Header, Query, Request
+from pydantic import TypeAdapter, ValidationError
+from starlette.responses import Response, StreamingResponse
+
+from app.artifacts.tasks.schemas import (
+    Artifact,
+    ExportNamespaceRequest,
+    ExportNamespaceResponse,
+    ListArtifactsResponse,
+    ListNamespacesResponse,
+    ListTaskMemoriesResponse,
+    ListToolPoliciesResponse,
+    Namespace,
+    ProcessOutputRequest,
+    ProcessOutputResponse,
+    StoreArtifactsRequest,
+    StoreArtifactsResponse,
+    TaskMemory,
+    ToolPolicy,
+    UpdateNamespaceRequest,
+    UpdateToolPolicyRequest,
+)
+from app.artifacts.tasks.services.exports import ExportService
+from app.artifacts.tasks.services.places import Beginning
+from app.artifacts.tasks.services.removals import RemovalService
+from app.artifacts.tasks.services.storing import StoringService
+from app.artifacts.tasks.services.tasks import TaskService
+from app.artifacts.tasks.services.tooling import PolicyService
+from app.artifacts.tasks.services.uploads import Upload, UploadService
+from app.kernel.errors import InvalidArgument
+from app.kernel.media_types import BYTES, MediaType
+from app.kernel.wire.base import Empty
+from app.kernel.wire.task_fields import TaskId
+from app.platform.engines.logic.config import Ttl
+from app.web.body import pieces
+from app.web.contents import check_whole, read_digest, read_range, write_digest
+from app.web.context import Context, Mutation
+from app.web.errors import ErrorBody, render
+from app.web.etag import IfMatch, etag_of
+from app.web.names import ArtifactPath, EnginePath, NamespacePath, TaskMemoryPath, ToolPolicyPath
+from app.web.paging import Page
+from app.web.paths import ENGINE
+from app.web.routing import Router
+
+router = Router("task memories")
+
+_MEMORIES = ENGINE + "/taskMemories"
+_MEMORY = _MEMORIES + "/{task_memory}"
+_POLICIES = _MEMORY + "/toolPolicies"
+_POLICY = _POLICIES + "/{tool}"
+_NAMESPACES = _MEMORY + "/namespaces"
+_NAMESPACE = _NAMESPACES + "/{namespace}"
+_ARTIFACTS = _NAMESPACE + "/artifacts"
+_ARTIFACT = _ARTIFACTS + "/{artifact}"
+_TTL = TypeAdapter[timedelta](Ttl)
+_ANY_BYTES: dict[str, Any] = {
+    "content": {"*/*": {"schema": {"type": "string", "format": "binary"}}}
+}
+
+_HEADERS = {
+    "Accept-Ranges": "bytes",
+    # It may be anything, and is no page of this service.
+    "Content-Disposition": "attachment",
+}
+
+
+@router.post(_MEMORY + ":processOutput", summary="Process an output", operation_id="processOutput")
+async def process_output(
+    context: Mutation, name: TaskMemoryPath, body: ProcessOutputRequest
+) -> ProcessOutputResponse:
+    """Say what to put into the prompt for what a tool returned; keep it, if it is kept off that."""
+    service = StoringService(TaskService.of(context.resources))
+    return await service.process(name, body, context.once(body.sent), context.caller)
+
+
+@router.get(_MEMORIES, summary="List task memories", operation_id="listTaskMemories")
+async def list_task_memories(
+    context: Context, engine: EnginePath, page: Page
+) -> ListTaskMemoriesResponse:
+    """List the memories that have something in them."""
+    return await TaskService.of(context.resources).list_memories(engine, page)
+
+
+@router.get(_MEMORY, summary="Get a task memory", operation_id="getTaskMemory")
+async def get_task_memory(context: Context, name: TaskMemoryPath) -> TaskMemory:
+    """Return how much a memory has; 404 while nothing is in it."""
+    return await TaskService.of(context.resources).get_memory(name)
+
+
+@router.delete(_MEMORY, summary="Delete a task memory", operation_id="deleteTaskMemory")
+async def delete_task_memory(context: Mutation, name: TaskMemoryPath) -> Empty:
+    """Erase all that is in a memory, beyond recovery; the policies of its tools stay."""
+    await RemovalService(TaskService.of(context.resources)).delete_memory(name, context.once({}))
+    return Empty()
+
+
+# Policies of tools
+
+
+@router.get(_POLICIES, summary="List policies of tools", operation_id="listToolPolicies")
+async def list_tool_policies(
+    context: Context, name: TaskMemoryPath, page: Page
+) -> ListToolPoliciesResponse:
+    """List the policies of a memory by the names of their tools."""
+    return await PolicyService(TaskService.of(context.resources)).list_page(name, page)
+
+
+@router.get(_POLICY, summary="Get the policy of a tool", operation_id="getToolPolicy")
+async def get_tool_policy(context: Context, name: ToolPolicyPath) -> ToolPolicy:
+    """Return what holds for the outputs of a tool."""
+    return await PolicyService(TaskService.of(context.resources)).get(name)
+
+
+@router.put(_POLICY, summary="Set the policy of a tool", operation_id="updateToolPolicy")
+async def update_tool_policy(
+    context: Mutation,
+    name: ToolPolicyPath,
+    body: UpdateToolPolicyRequest,
+    if_match: IfMatch = None,
+) -> ToolPolicy:
+    """Set what holds for the outputs of a tool where requests do not say, or are too loose."""
+    service = PolicyService(TaskService.of(context.resources))
+    etag = etag_of(if_match, body.etag)
+    return await service.put(name, body, etag, context.once({"body": body.sent(), "etag": etag}))
+
+
+@router.delete(_POLICY, summary="Delete the policy of a tool", operation_id="deleteToolPolicy")
+async def delete_tool_policy(
+    context: Mutation, name: ToolPolicyPath, if_match: IfMatch = None
+) -> Empty:
+    """Let nothing hold for a tool any more but what requests say."""
+    service = PolicyService(TaskService.of(context.resources))
+    await service.delete(name, if_match, context.once({"etag": if_match}))
+    return Empty()
+
+
+# Namespaces
+
+
+@router.get(_NAMESPACES, summary="List namespaces", operation_id="listNamespaces")
+async def list_namespaces(
+    context: Context, name: TaskMemoryPath, page: Page
+) -> ListNamespacesResponse:
+    """List the namespaces of a memory, newest first; at most 100 a page."""
+    return await TaskService.of(context.resources).list_namespaces(name, page)
+
+
+@router.post(_NAMESPACE + ":store", summary="Store artifacts", operation_id="storeArtifacts")
+async def store_artifacts(
+    context: Mutation, name: NamespacePath, body: StoreArtifactsRequest
+) -> StoreArtifactsResponse:
+    """Store small artifacts: all of them, or none."""
+    service = StoringService(TaskService.of(context.resources))
+    return await service.store(name, body, context.once(body.sent), context.caller)
+
+
+@router.post(_NAMESPACE + ":export", summary="Export a namespace", operation_id="exportNamespace")
+async def export_namespace(
+    context: Mutation, name: NamespacePath, body: ExportNamespaceRequest
+) -> ExportNamespaceResponse:
+    """Write artifacts into a folder of the operator's; what they hold is told to nobody."""
+    service = ExportService(TaskService.of(context.resources))
+    return await service.export(name, body, context.once(body.sent))
+
+
+@router.get(_NAMESPACE, summary="Get a namespace", operation_id="getNamespace")
+async def get_namespace(context: Context, name: NamespacePath) -> Namespace:
+    """Return what may be known of a namespace."""
+    return await TaskService.of(context.resources).get_namespace(name)
+
+
+@router.patch(_NAMESPACE, summary="Update a namespace", operation_id="updateNamespace")
+async def update_namespace(
+    context: Mutation,
+    name: NamespacePath,
+    body: UpdateNamespaceRequest,
+    if_match: IfMatch = None,
+) -> Namespace:
+    """Change what holds for a namespace. What loosens it takes `engines.update`, too."""
+    service = TaskService.of(context.resources)
+    etag = etag_of(if_match, body.etag)
+    once = context.once({"body": body.sent(), "etag": etag})
+    return await service.update_namespace(name, body, etag, once, context.caller)
+
+
+@router.delete(_NAMESPACE, summary="Delete a namespace", operation_id="deleteNamespace")
+async def delete_namespace(
+    context: Mutation, name: NamespacePath, if_match: IfMatch = None
+) -> Empty:
+    """Erase all that is in a namespace, beyond recovery."""
+    once = context.once({"etag": if_match})
+    service = RemovalService(TaskService.of(context.resources))
+    await service.delete_namespace(name, if_match, once)
+    return Empty()
+
+
+# Artifacts
+
+
+@router.get(_ARTIFACTS, summary="List artifacts", operation_id="listArtifacts")
+async def list_artifacts(
+    context: Context, name: NamespacePath, page: Page
+) -> ListArtifactsResponse:
+    """List what is in a namespace, in the order in which it came."""
+    service = TaskService.of(context.resources)
+    return await service.list_artifacts(name, page, context.caller)
+
+
+@dataclass(frozen=True)
+class _Said:
+    """What the request of an upload says beside its bytes."""
+
+    beginning: Beginning
+    sha256: bytes | None
+
+
+async def _said(
+    *,
+    user_id: Annotated[
+        str | None,
+        Query(
+            alias="userId",
+            max_length=512,
+            description="Whose the namespace is that this begins; needed of bound callers.",
+        ),
+    ] = None,
+    tool: Annotated[
+        TaskId | None,
+        Query(
+            description="What has put it out: its policy says then whether it is sensitive, and"
+            " how long it is kept.",
+        ),
+    ] = None,
+    sensitive: Annotated[
+        bool,
+        Query(description="Whether what is derived from the namespace stays off the prompt, too."),
+    ] = False,
+    local_only: Annotated[
+        bool, Query(alias="localOnly", description="Whether no remote model may read it.")
+    ] = False,
+    ttl: Annotated[str | None, Query(description='How long it is kept, such as "3600s".')] = None,
+    content_digest: Annotated[
+        str | None, Header(description="`sha-256=:...:`, of the bytes; others are 400.")
+    ] = None,
+) -> _Said:
+    try:
+        life = _TTL.validate_python(ttl) if ttl else None
+    except ValidationError:
+        description = 'must be a positive duration, such as "3600s", of a thousand years at most.'
+        raise InvalidArgument.of_field("ttl", description) from None
+    beginning = Beginning(
+        user_id=user_id or None,
+        tool=tool,
+        sensitive=sensitive,
+        local_only=local_only,
+        ttl=life,
+    )
+    return _Said(beginning, read_digest(content_digest))
+
+
+Said = Annotated[_Said, Depends(_said)]
+
+
+@router.put(
+    _ARTIFACT,
+    summary="Upload an artifact",
+    operation_id="uploadArtifact",
+    openapi_extra={"requestBody": {"required": True, **_ANY_BYTES}},
+)
+async def upload_artifact(
+    request: Request,
+    response: Response,
+    context: Mutation,
+    name: ArtifactPath,
+    said: Said,
+    if_match: IfMatch = None,
+) -> Artifact:
+    """Store a body of any media type, as it comes.
+
+    Without `If-Match`, what is under the name is not replaced: the same bytes again are 200, and
+    leave it as it is, with the time at which it expires; others are 409 ABORTED. So are the same
+    bytes where the caller may not know them: with neither `artifacts.content` nor, unless the
+    namespace is sensitive, `artifacts.derive`. Without `Content-Length`, the longest artifact is
+    counted while it comes.
+    """
+    check_whole(request.headers)
+    service = UploadService(TaskService.of(context.resources))
+    upload = Upload(
+        name=name,
+        media_type=_declared(request.headers.get("content-type")),
+        size=_length(request.headers.get("content-length")),
+        sha256=said.sha256,
+        etag=if_match,
+        beginning=said.beginning,
+    )
+    found = await service.put(upload, pieces(request), context.caller)
+    response.headers["ETag"] = f'"{found.etag}"'
+    return found
+
+
+@router.get(_ARTIFACT, summary="Get an artifact", operation_id="getArtifact")
+async def get_artifact(context: Context, name: ArtifactPath) -> Artifact:
+    """Return what may be known of an artifact."""
+    return await TaskService.of(context.resources).get_artifact(name, context.caller)
+
+
+@router.get(
+    _ARTIFACT + "/content",
+    summary="Download an artifact",
+    operation_id="downloadArtifact",
+    response_class=StreamingResponse,
+    responses={
+        200: {"description": "Its bytes.", **_ANY_BYTES},
+        206: {"description": "Those that were asked for.", **_ANY_BYTES},
+        416: {"model": ErrorBody, "description": "It has none of the bytes that were asked for."},
+    },
+)
+async def download_artifact(
+    context: Context,
+    name: ArtifactPath,
+    content_range: Annotated[
+        str | None, Header(alias="Range", description="One part, such as `bytes=0-1023`.")
+    ] = None,
+    if_range: Annotated[
+        str | None, Header(description="The etag of what the part is of; else all is sent.")
+    ] = None,
+) -> Response:
+    """Return the bytes of an artifact, or a part of them."""
+    service = TaskService.of(context.resources)
+    row = await service.find_content(name)
+    etag = f'"{row.content_id}"'
+    asked = content_range if if_range in {None, etag} else None
+    try:
+        part = read_range(asked, row.size_bytes)
+    except InvalidArgument as error:
+        answer = render(error)
+        answer.headers["Content-Range"] = f"bytes */{row.size_bytes}"
+        return answer
+    start, end = part or (0, row.size_bytes)
+    digest = write_digest(row.sha256 or b"")
+    headers = {**_HEADERS, "ETag": etag, "Content-Length": str(end - start), "Repr-Digest": digest}
+    if part is None:
+        headers["Content-Digest"] = digest
+    else:
+        headers["Content-Range"] = f"bytes {start}-{end - 1}/{row.size_bytes}"
+    return StreamingResponse(
+        service.read_content(row, start, end),
+        200 if part is None else 206,
+        headers,
+        media_type=row.media_type,
+    )
+
+
+@router.delete(_ARTIFACT, summary="Delete an artifact", operation_id="deleteArtifact")
+async def delete_artifact(context: Mutation, name: ArtifactPath, if_match: IfMatch = None) -> Empty:
+    """Erase an artifact, beyond recovery; with the last one, its namespace goes."""
+    once = context.once({"etag": if_match})
+    service = RemovalService(TaskService.of(context.resources))
+    await service.delete_artifact(name, if_match, once)
+    return Empty()
+
+
+def _declared(content_type: str | None) -> str:
+    try:
+        return str(MediaType.parse(content_type or BYTES))
+    except ValueError as error:
+        raise InvalidArgument.of_field("Content-Type", f"{error}.") from None
+
+
+def _length(content_length: str | None) -> int | None:
+    return int(content_length) if content_length and content_length.isdecimal() else None

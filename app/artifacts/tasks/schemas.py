@@ -1,0 +1,389 @@
+"""The wire form of task memory: policies, outputs, namespaces and their artifacts.
+
+The methods are this service's own. Those of readers are in `app.artifacts.readers.schemas`.
+"""
+
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import ConfigDict, FailFast, Field, JsonValue, model_validator
+
+from app.artifacts.tasks.logic.forms import Directory, ModelName, OffPromptField, UserId
+from app.artifacts.tasks.logic.kinds import (
+    Disposition,
+    Kind,
+    OffPrompt,
+    Reader,
+    State,
+    Warned,
+    shown_kind,
+)
+from app.kernel.wire.base import WireModel
+from app.kernel.wire.scalars import Base64Bytes, Int64, Timestamp
+from app.kernel.wire.task_fields import MediaTypeField, TaskId, TaskModel
+from app.platform.engines.logic.config import Ttl
+from app.settings.task_settings import MAX_NAMESPACE_ARTIFACTS
+
+MAX_MODELS = 50
+MAX_LISTED = 100
+"""Artifacts that a reference lists; its count and bytes are of all."""
+MAX_LISTED_IN_LISTS = 10
+"""The same where namespaces are listed."""
+MAX_INLINE_TOKENS = 1_000_000
+MAX_TO_EXPORT = 1_000
+MAX_ELEMENTS = MAX_NAMESPACE_ARTIFACTS
+"""Of a list, however the service is set; the first that is wrong ends the reading."""
+
+
+class PolicyFields(TaskModel):
+    """What is done with the outputs of a tool where a request does not say."""
+
+    off_prompt: OffPromptField = Field(
+        OffPrompt.NEVER, description="Whether outputs are stored: false, true, or `auto`."
+    )
+    max_inline_tokens: int | None = Field(
+        None,
+        ge=0,
+        le=MAX_INLINE_TOKENS,
+        description="With `auto`: longer texts are stored; absent: as the service is set.",
+    )
+    sensitive: bool = Field(
+        False,
+        description="All outputs but info and errors are stored; requests may not loosen this.",
+    )
+    ttl: Ttl | None = Field(None, description="How long outputs are kept.")
+
+
+class UpdateToolPolicyRequest(PolicyFields):
+    """A policy in full: what is left out is as the service is set."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"offPrompt": "auto", "maxInlineTokens": 500}]}
+    )
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time"})
+
+    etag: str | None = Field(None, max_length=64, description="The etag that was read.")
+
+
+class ToolPolicy(PolicyFields):
+    """What a task memory does with the outputs of a tool."""
+
+    name: str
+    create_time: Timestamp
+    update_time: Timestamp
+    etag: str
+
+
+class ListToolPoliciesResponse(WireModel):
+    """A page of policies."""
+
+    tool_policies: list[ToolPolicy]
+    next_page_token: str | None = None
+
+
+_CONTENT_OF = {
+    Kind.TEXT: "text",
+    Kind.JSON: "json_value",
+    Kind.BLOB: "data",
+    Kind.LIST: "elements",
+    Kind.INFO: "text",
+    Kind.ERROR: "text",
+}
+_ALSO_TAKEN: dict[Kind, frozenset[str]] = {
+    Kind.TEXT: frozenset({"name", "media_type"}),
+    Kind.JSON: frozenset({"name"}),
+    Kind.BLOB: frozenset({"name", "media_type"}),
+}
+_SHOWN = {"json_value": "json", "media_type": "mediaType"}
+
+
+class Output(TaskModel):
+    """What a tool returned: its kind, and the one field that this kind has."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"kind": "text", "text": "A long page ..."},
+                {"kind": "list", "elements": [{"kind": "json", "json": {"rows": 3}}]},
+            ]
+        }
+    )
+
+    kind: str = Field(
+        json_schema_extra={"enum": list(Kind)},
+        description="`info` and `error` are what the tool tells the agent itself.",
+    )
+    text: str | None = Field(None, description="Of `text`, `info` and `error`.")
+    json_value: JsonValue = Field(None, alias="json", description="Of `json`: any value.")
+    data: Base64Bytes | None = Field(None, description="Of `blob`.")
+    elements: Annotated[list["Output"] | None, FailFast()] = Field(
+        None, max_length=MAX_ELEMENTS, description="Of `list`; none is a list itself."
+    )
+    media_type: MediaTypeField | None = Field(
+        None, description="Of `text` (`text/plain`) and `blob` (`application/octet-stream`)."
+    )
+    name: TaskId | None = Field(
+        None, description="Of the artifact, if it is stored; else one is made."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _look_only_at_known_kinds(cls, data: Any) -> Any:  # noqa: ANN401 - pydantic hands over anything
+        # What is refused for its kind has whatever fields it has; its place is known later.
+        if isinstance(data, dict) and isinstance(data.get("kind"), str):
+            kind = data["kind"]
+            return data if kind in set(Kind) else {"kind": shown_kind(kind)}
+        return data
+
+    @model_validator(mode="after")
+    def _has_what_its_kind_has(self) -> Self:
+        if self.kind not in set(Kind):
+            return self
+        kind = Kind(self.kind)
+        needed = _CONTENT_OF[kind]
+        given = {
+            name
+            for name in self.model_fields_set - {"kind"}
+            if name == "json_value" or getattr(self, name) is not None
+        }
+        if needed not in given or not given <= {needed} | _ALSO_TAKEN.get(kind, frozenset()):
+            names = [needed, *sorted(_ALSO_TAKEN.get(kind, ()))]
+            also = [_SHOWN.get(name, name) for name in names]
+            raise ValueError(
+                f"must have {also[0]} where its kind is {kind}"
+                + (f", and may have {' and '.join(also[1:])}" if also[1:] else "")
+                + "; nothing else"
+            )
+        return self
+
+
+class NamespaceSettings(TaskModel):
+    """What holds for all that is in a namespace. Loosening any of it needs `engines.update`."""
+
+    sensitive: bool | None = Field(
+        None, description="What is derived is sensitive as well, and does not come inline."
+    )
+    local_only: bool | None = Field(None, description="Only models on this machine may read it.")
+    allowed_models: list[ModelName] | None = Field(
+        None, max_length=MAX_MODELS, description="Only these may read it; absent: all configured."
+    )
+    embedding_model: ModelName | None = Field(
+        None,
+        description="The id of the embedding model that turns it, and questions about it, into"
+        " vectors; absent: none does, and words are searched.",
+    )
+    ttl: Ttl | None = Field(None, description="Input only: expiry is now + ttl.")
+
+
+class UpdateNamespaceRequest(NamespaceSettings):
+    """The settings to change."""
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time"})
+
+    etag: str | None = Field(None, max_length=64, description="The etag that was read.")
+
+
+class BeginsNamespace(NamespaceSettings):
+    """A request that adds to a namespace, and begins one that is not there yet."""
+
+    user_id: UserId | None = Field(
+        None, description="Whose it is; needed of callers that are bound to users."
+    )
+    tool: TaskId | None = Field(None, description="What has put it out; its policy holds.")
+    activity: TaskId | None = None
+
+
+class ProcessOutputRequest(BeginsNamespace):
+    """An output of a tool, of which the prompt is to show what it may."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "tool": "web",
+                    "activity": "fetch",
+                    "offPrompt": "auto",
+                    "output": {"kind": "text", "text": "A long page ..."},
+                }
+            ]
+        }
+    )
+
+    tool: TaskId
+    activity: TaskId
+    call_id: str | None = Field(None, max_length=256, description="Of the call; not kept.")
+    namespace: TaskId | None = Field(None, description="Where to store; else a new one is made.")
+    off_prompt: OffPromptField | None = Field(
+        None, description="Absent: as the tool's policy says, and without one, false."
+    )
+    output: Output
+
+
+class StoreArtifactsRequest(BeginsNamespace):
+    """Small artifacts to store, all or none, in this order."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"artifacts": [{"kind": "text", "text": "Some notes"}]}]}
+    )
+
+    artifacts: Annotated[list[Output], FailFast()] = Field(
+        min_length=1, max_length=MAX_ELEMENTS, description="Of kind text, json or blob."
+    )
+
+
+class ArtifactReference(WireModel):
+    """What may be known of an artifact without its content."""
+
+    name: TaskId
+    kind: Kind
+    media_type: str
+    size_bytes: Int64
+    token_estimate: int = Field(description="A quarter of the characters, or of the bytes.")
+
+
+class Source(WireModel):
+    """An artifact of the same task memory that another was made from."""
+
+    namespace: TaskId
+    name: TaskId
+
+
+class Reference(WireModel):
+    """All that a prompt, and who must not see content, may know of a namespace."""
+
+    memory: TaskId
+    namespace: TaskId
+    artifacts: list[ArtifactReference] = Field(
+        description=f"The first {MAX_LISTED}; where namespaces are listed, {MAX_LISTED_IN_LISTS}."
+    )
+    count: int
+    total_bytes: Int64
+    created_time: Timestamp
+    expire_time: Timestamp
+    readable_with: list[Reader] = Field(description="Empty: nothing can read it.")
+    derived_from: list[Source] | None = Field(
+        None, description=f"Of those that are listed, the first {MAX_LISTED}."
+    )
+
+
+class Passed(WireModel):
+    """What a tool tells the agent itself."""
+
+    kind: Kind
+    index: int | None = Field(None, description="Its place in the list, from 0.")
+    text: str
+
+
+class ProcessOutputResponse(WireModel):
+    """What to put into the prompt."""
+
+    disposition: Disposition
+    prompt_text: str = Field(description="Exactly this.")
+    reference: Reference | None = Field(None, description="Of what was stored.")
+    passthrough: list[Passed] | None = Field(None, description="Beside what was stored.")
+    warnings: list[Warned] | None = None
+
+
+class StoreArtifactsResponse(WireModel):
+    """What was stored."""
+
+    reference: Reference
+    prompt_text: str
+    warnings: list[Warned] | None = None
+
+
+class Artifact(ArtifactReference):
+    """An artifact. What tells of its content needs `artifacts.content`."""
+
+    name: str
+    state: State
+    readable_with: list[Reader]
+    derived_from: list[Source] | None = None
+    source_deleted: bool | None = Field(None, description="Whether any of these is gone.")
+    depth: int | None = Field(None, description="How often it was derived; absent: it was not.")
+    sniffed_type: str | None = Field(None, description="What its bytes look like.")
+    sha256: str | None = Field(None, description="Of its bytes, in hexadecimal digits.")
+    create_time: Timestamp
+    expire_time: Timestamp
+    etag: str
+
+
+class ListArtifactsResponse(WireModel):
+    """A page of artifacts."""
+
+    artifacts: list[Artifact]
+    next_page_token: str | None = None
+
+
+class Namespace(WireModel):
+    """The artifacts of a task memory that belong together."""
+
+    name: str
+    reference: Reference
+    user_id: str | None = None
+    tool: str | None = None
+    activity: str | None = None
+    sensitive: bool
+    local_only: bool
+    allowed_models: list[str] | None = None
+    embedding_model: str | None = None
+    create_time: Timestamp
+    update_time: Timestamp
+    expire_time: Timestamp
+    etag: str
+
+
+class ListNamespacesResponse(WireModel):
+    """A page of namespaces."""
+
+    namespaces: list[Namespace]
+    next_page_token: str | None = None
+
+
+class TaskMemory(WireModel):
+    """A task memory: it is there as long as something is in it."""
+
+    name: str
+    namespace_count: int
+    artifact_count: int
+    total_bytes: Int64
+
+
+class ListTaskMemoriesResponse(WireModel):
+    """A page of task memories."""
+
+    task_memories: list[TaskMemory]
+    next_page_token: str | None = None
+
+
+class ExportNamespaceRequest(TaskModel):
+    """Where to write the artifacts of a namespace."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"sink": "reports", "directory": "2026/november"}]}
+    )
+
+    sink: TaskId = Field(description="A sink of the settings.")
+    directory: Directory | None = Field(
+        None,
+        description="Names with `/` between them, below ENGINE/MEMORY/NAMESPACE in the sink.",
+    )
+    artifacts: list[TaskId] | None = Field(
+        None, min_length=1, max_length=MAX_TO_EXPORT, description="Only these; absent: all."
+    )
+
+
+class ExportedFile(WireModel):
+    """A file that was written."""
+
+    artifact: TaskId
+    path: str = Field(description="Within the sink.")
+    size_bytes: Int64
+
+
+class ExportNamespaceResponse(WireModel):
+    """What was written."""
+
+    sink: str
+    files: list[ExportedFile]
+    total_bytes: Int64

@@ -1,0 +1,1 @@
+"""Use cases of tasks; the entry is `tasks.py`."""

@@ -1,0 +1,214 @@
+"""How artifacts get a place: namespaces begin, have room, and count what is in them.
+
+All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from app.adapters.db.clock import database_now
+from app.adapters.db.session import Session
+from app.adapters.llm.embedders import Embedders
+from app.artifacts.tasks.schemas import BeginsNamespace
+from app.artifacts.tasks.services.embedding import check_embedder
+from app.artifacts.tasks.store import erasure, lookups, repository
+from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
+from app.kernel.clock import Clock
+from app.kernel.errors import InvalidArgument
+from app.kernel.etags import check_etag
+from app.kernel.limits import Counted
+from app.kernel.task_names import NamespaceName
+from app.kernel.wire.scalars import moment_after
+from app.platform.limits.services.quotas import check_held, exhausted
+from app.settings.settings import Settings
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What a request that adds to a namespace says of it, for when it is not there yet."""
+
+    user_id: str | None = None
+    tool: str | None = None
+    activity: str | None = None
+    sensitive: bool = False
+    local_only: bool = False
+    allowed_models: Sequence[str] | None = None
+    embedding_model: str | None = None
+    ttl: timedelta | None = None
+
+    @classmethod
+    def of(cls, request: BeginsNamespace) -> "Beginning":
+        """Return what a request says."""
+        return cls(
+            request.user_id,
+            request.tool,
+            request.activity,
+            bool(request.sensitive),
+            bool(request.local_only),
+            request.allowed_models,
+            request.embedding_model,
+            request.ttl,
+        )
+
+    def columns(self, now: datetime, until: datetime) -> dict[str, Any]:
+        """Return the columns of a namespace that begins so."""
+        return {
+            "user_id": self.user_id,
+            "tool": self.tool,
+            "activity": self.activity,
+            "sensitive": self.sensitive,
+            "local_only": self.local_only,
+            "allowed_models": self.allowed_models,
+            "embedding_model": self.embedding_model,
+            "version": 1,
+            "create_time": now,
+            "update_time": now,
+            "expire_time": until,
+        }
+
+
+@dataclass(frozen=True)
+class Places:
+    """Where artifacts are put."""
+
+    clock: Clock
+    settings: Settings
+    embedders: Embedders
+
+    async def begin(
+        self,
+        session: Session,
+        name: NamespaceName,
+        beginning: Beginning,
+        now: datetime,
+        until: datetime,
+    ) -> NamespaceRow:
+        """Return a namespace, locked; one that is not there yet begins as the request says.
+
+        One that is there may become stricter by it, never looser.
+
+        Raises:
+            AlreadyExists: it is there, and not for this caller.
+            InvalidArgument: it is there, and not as the request says; or its embedder is not known.
+            NotFound: there is no such user for this caller.
+            PermissionDenied: it may not have its embedder, as it would be.
+        """
+        columns = beginning.columns(now, until)
+        await _give_way(session, name)
+        row, is_new = await repository.begin_namespace(session, name, columns)
+        if is_new:
+            check_embedder(self.embedders, row, is_chosen=True)
+            return row
+        for field, column in (("userId", "user_id"), ("embeddingModel", "embedding_model")):
+            if columns[column] not in {None, getattr(row, column)}:
+                raise InvalidArgument.of_field(field, "the namespace is there, with another one.")
+        if stricter := _stricter(row, beginning):
+            row = await repository.update_namespace(session, row, stricter)
+            check_embedder(self.embedders, row, is_chosen=False)
+        return row
+
+    async def check_room(
+        self,
+        session: Session,
+        row: NamespaceRow,
+        length: int,
+        artifacts: int,
+        but: str | None = None,
+    ) -> None:
+        """Make sure that a namespace, which is locked, may have more, beside what is coming.
+
+        `but` is the content of the upload that is to be put there: it is coming no more.
+
+        Raises:
+            ResourceExhausted: it may not; names the quota.
+        """
+        coming = await lookups.sum_coming(session, row, self.clock.now(), but)
+        artifacts, length = artifacts + coming[0], length + coming[1]
+        most = self.settings.task_max_namespace_bytes
+        if row.bytes + length > most:
+            message = f"namespaces/{row.namespace} may have {most} bytes, and has no room for these"
+            raise exhausted(f"{message}.", "namespace_bytes", limit=most)
+        most = self.settings.task_max_namespace_artifacts
+        if row.artifacts + artifacts > most:
+            message = f"namespaces/{row.namespace} may have {most} artifacts, and no more"
+            raise exhausted(f"{message}.", "namespace_artifacts", limit=most)
+
+    async def check_engine(self, session: Session, engine_id: int, going: int = 0) -> None:
+        """Make sure that what the engine holds by now, without what is going, is not too much.
+
+        Raises:
+            ResourceExhausted: it is.
+        """
+        await check_held(session, self.settings, engine_id, Counted.ARTIFACT_BYTES, going)
+
+    async def count(
+        self, session: Session, row: NamespaceRow, added: Sequence[int], until: datetime
+    ) -> NamespaceRow:
+        """Count artifacts of these lengths in, of a namespace that is locked."""
+        begins = row.artifacts == 0
+        values = {
+            "artifacts": row.artifacts + len(added),
+            "bytes": row.bytes + sum(added),
+            "last_ordinal": row.last_ordinal + len(added),
+            "expire_time": until if begins else max(until, row.expire_time),
+            "update_time": self.clock.now(),
+        }
+        return await repository.update_namespace(session, row, values)
+
+    async def uncount(self, session: Session, row: NamespaceRow, gone: ArtifactRow) -> NamespaceRow:
+        """Count an artifact out, of a namespace that is locked."""
+        values: dict[str, Any] = {
+            "artifacts": row.artifacts - 1,
+            "bytes": row.bytes - gone.size_bytes,
+            "update_time": self.clock.now(),
+        }
+        if gone.expire_time >= row.expire_time:
+            # What is left may not be there for as long.
+            latest = await lookups.latest_expiry(session, row)
+            values["expire_time"] = latest or row.expire_time
+        return await repository.update_namespace(session, row, values)
+
+    def expiry(self, ttl: timedelta | None, now: datetime) -> datetime:
+        """Return when what is stored now expires."""
+        default = timedelta(seconds=self.settings.task_ttl_seconds)
+        return moment_after(now, ttl or default, "ttl")
+
+
+def check_content_etag(row: ArtifactRow | None, etag: str | None) -> None:
+    """Refuse what is about other bytes than the caller has read; `*` is any.
+
+    Raises:
+        Aborted: the etag is stale.
+    """
+    if etag is None:
+        return
+    if row is None or etag not in {row.content_id, "*"}:
+        # As `check_etag` has it, whose etags are numbers of versions.
+        check_etag(0, "stale")
+
+
+async def _give_way(session: Session, name: NamespaceName) -> None:
+    """Remove a namespace that has expired, unless something is coming into it."""
+    row = await repository.lock_namespace(session, name)
+    if row is None or row.expire_time > (now := await database_now(session)):
+        return
+    coming, _ = await lookups.sum_coming(session, row, now)
+    if not coming:
+        await erasure.remove_namespace(session, row)
+
+
+def _stricter(row: NamespaceRow, beginning: Beginning) -> dict[str, Any]:
+    """Return what of a namespace becomes stricter by a request that adds to it."""
+    values: dict[str, Any] = {}
+    if beginning.sensitive and not row.sensitive:
+        values["sensitive"] = True
+    if beginning.local_only and not row.local_only:
+        values["local_only"] = True
+    if beginning.allowed_models is not None:
+        known = row.allowed_models
+        both = [one for one in beginning.allowed_models if known is None or one in known]
+        if both != known:
+            values["allowed_models"] = both
+    return values

@@ -1,0 +1,75 @@
+"""What a prompt is told of what is kept off it: of the content itself, nothing (pure)."""
+
+from collections.abc import Sequence
+
+from app.artifacts.tasks.logic.kinds import Reader, Warned
+from app.artifacts.tasks.schemas import Reference
+
+MAX_PROMPT_CHARS = 400
+_CUT = "\u2026"
+_LEAST = 2
+"""Characters that are left of what is named, and too long: its first, and the sign of a cut."""
+_TEXT = (
+    "{who}: stored off prompt as memory={memory} namespace={namespace}; {count} {noun} ({types}),"
+    " {total_bytes} bytes; readers: {readers}"
+)
+
+
+def readable_with(*, has_text: bool, has_reader: bool, has_sinks: bool) -> list[Reader]:
+    """Return what can be done with artifacts.
+
+    Args:
+        has_text: whether any has a text that readers are given.
+        has_reader: whether any reader may read their namespace.
+        has_sinks: whether the service has a place to export to.
+    """
+    reading = [Reader.QUERY, Reader.SUMMARIZE] if has_text and has_reader else []
+    return [*reading, Reader.EXPORT] if has_sinks else reading
+
+
+def warned(reference: Reference, *, may_derive: bool) -> list[Warned]:
+    """Return what the developer of an agent should be told of what was stored.
+
+    `may_derive`: whether the caller may query and summarise.
+    """
+    can_read = may_derive and Reader.QUERY in reference.readable_with
+    return [] if can_read else [Warned.NO_READER]
+
+
+def prompt_text(reference: Reference, tool: str, activity: str) -> str:
+    """Return what stands in the prompt for an output: at most 400 characters.
+
+    The names of memory and namespace are always whole, as tools need them; of tool, activity and
+    media types, what there is room for. Names are at most 128 characters long.
+    """
+    types = ", ".join(dict.fromkeys(one.media_type for one in reference.artifacts)) or "none"
+    room = MAX_PROMPT_CHARS - len(_filled(reference, "", "", ""))
+    return _filled(reference, *_shortened((tool, activity, types), room))
+
+
+def _filled(reference: Reference, tool: str, activity: str, types: str) -> str:
+    return _TEXT.format(
+        who=f"{tool}.{activity}",
+        memory=reference.memory,
+        namespace=reference.namespace,
+        count=reference.count,
+        noun="artifact" if reference.count == 1 else "artifacts",
+        types=types,
+        total_bytes=reference.total_bytes,
+        readers=", ".join(reference.readable_with) or "none",
+    )
+
+
+def _shortened(texts: Sequence[str], room: int) -> list[str]:
+    """Return the texts, those cut that have more than their share of the room."""
+    shares: dict[int, int] = {}
+    # The shortest first: what they leave is for the longer ones.
+    for number, place in enumerate(sorted(range(len(texts)), key=lambda n: len(texts[n]))):
+        share = max(room // (len(texts) - number), _LEAST)
+        shares[place] = min(len(texts[place]), share)
+        room -= shares[place]
+    return [_cut(text, shares[place]) for place, text in enumerate(texts)]
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 1] + _CUT

@@ -1,0 +1,118 @@
+"""Erases what is in task memory, on request: memories, namespaces and artifacts."""
+
+from dataclasses import dataclass
+from datetime import datetime
+
+from app.adapters.db.clock import database_now
+from app.adapters.db.pages import Slice
+from app.artifacts.tasks.services.places import check_content_etag
+from app.artifacts.tasks.services.tasks import TaskService
+from app.artifacts.tasks.store import erasure, repository
+from app.kernel.errors import NotFound
+from app.kernel.etags import check_etag
+from app.kernel.once import Once
+from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
+from app.platform.operations.store import repeats
+
+_NAMESPACES_AT_ONCE = 100
+
+
+@dataclass(frozen=True)
+class RemovalService:
+    """Erases what callers want gone."""
+
+    tasks: TaskService
+
+    async def delete_memory(self, name: TaskMemoryName, once: Once | None) -> None:
+        """Erase all namespaces of a memory that the caller sees; policies of tools stay.
+
+        Each is a transaction of its own, so that a large memory holds nobody up; the last one tells
+        of all.
+
+        Raises:
+            AlreadyExists: the request's id was used with another request; nothing is erased.
+            NotFound: there is nothing in it.
+        """
+        # What has come since the first time is not what a repetition is about.
+        removed = 0 if await self._is_repeated(name, once) else await self._remove(name)
+        async with self.tasks.db.transaction() as session:
+            engine = await engines.get(session, name.engine, Lock.SHARED)
+            now = await database_now(session)
+            is_repeated = await repeats.is_repeated(session, engine.engine_id, once, now)
+            if not removed and not is_repeated:
+                raise NotFound.of(name)
+
+    async def _is_repeated(self, name: TaskMemoryName, once: Once | None) -> bool:
+        async with self.tasks.db.snapshot() as session:
+            engine = await engines.get(session, name.engine)
+            now = await database_now(session)
+            return await repeats.is_known(session, engine.engine_id, once, now)
+
+    async def _remove(self, name: TaskMemoryName) -> int:
+        """Remove the namespaces of a memory; return how many there were."""
+        removed = 0
+        while batch := await self._remove_some(name):
+            removed += batch
+        return removed
+
+    async def _remove_some(self, name: TaskMemoryName) -> int:
+        """Remove the oldest namespaces of a memory; return how many there were."""
+        parts = self.tasks.db.in_parts()
+        oldest = Slice[tuple[datetime, str]](_NAMESPACES_AT_ONCE, None, is_descending=False)
+        async with parts.snapshot() as session:
+            await engines.get(session, name.engine)
+            now = await database_now(session)
+            rows = await repository.list_namespaces(session, name, now, oldest)
+        for row in rows:
+            async with parts.transaction() as session:
+                found = await repository.find_namespace(
+                    session, NamespaceName(name, row.namespace), now, for_update=True
+                )
+                if found is not None:
+                    await erasure.remove_namespace(session, found)
+        return len(rows)
+
+    async def delete_namespace(
+        self, name: NamespaceName, etag: str | None, once: Once | None
+    ) -> None:
+        """Erase a namespace with all that is in it, beyond recovery.
+
+        Raises:
+            Aborted: the etag is stale.
+            NotFound: there is none.
+        """
+        async with self.tasks.db.transaction() as session:
+            await engines.get(session, name.memory.engine, Lock.SHARED)
+            now = await database_now(session)
+            if await repeats.is_repeated(session, name.memory.engine.engine, once, now):
+                return
+            row = await repository.get_namespace(session, name, now, for_update=True)
+            check_etag(row.version, etag)
+            await erasure.remove_namespace(session, row)
+
+    async def delete_artifact(
+        self, name: ArtifactName, etag: str | None, once: Once | None
+    ) -> None:
+        """Erase an artifact, beyond recovery; with the last one, its namespace goes.
+
+        Raises:
+            Aborted: the etag is stale.
+            NotFound: there is none.
+        """
+        engine_id = name.namespace.memory.engine.engine
+        async with self.tasks.db.transaction() as session:
+            await engines.get(session, name.namespace.memory.engine, Lock.SHARED)
+            now = await database_now(session)
+            if await repeats.is_repeated(session, engine_id, once, now):
+                return
+            namespace = await repository.find_namespace(
+                session, name.namespace, now, for_update=True
+            )
+            row = await repository.get_artifact(session, name, now, for_update=True)
+            assert namespace is not None, "an artifact is in a namespace that is there"
+            check_content_etag(row, etag)
+            await erasure.remove_artifact(session, namespace, row)
+            namespace = await self.tasks.places.uncount(session, namespace, row)
+            await erasure.remove_if_empty(session, namespace)

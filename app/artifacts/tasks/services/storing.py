@@ -1,0 +1,318 @@
+"""Stores outputs of tools that come in JSON: all that a request has, or nothing."""
+
+import asyncio
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from app.adapters.db.clock import database_now
+from app.adapters.db.session import Session, note
+from app.artifacts.tasks.logic.kinds import Disposition, Kind, OffPrompt
+from app.artifacts.tasks.schemas import (
+    ProcessOutputRequest,
+    ProcessOutputResponse,
+    Reference,
+    StoreArtifactsRequest,
+    StoreArtifactsResponse,
+)
+from app.artifacts.tasks.services.embedding import check_choice
+from app.artifacts.tasks.services.indexing import embed_later, index_later
+from app.artifacts.tasks.services.outputs import (
+    Decided,
+    Item,
+    Limits,
+    Wishes,
+    decide,
+    handling,
+    items_of,
+)
+from app.artifacts.tasks.services.places import Beginning
+from app.artifacts.tasks.services.preparing import Prepared, prepare
+from app.artifacts.tasks.services.references import prompt_text, warned
+from app.artifacts.tasks.services.tasks import TaskService
+from app.artifacts.tasks.store import contents, erasure, lookups, policies, repository
+from app.artifacts.tasks.store.contents import Place
+from app.artifacts.tasks.store.tables import NamespaceRow
+from app.kernel.auth import Caller
+from app.kernel.errors import AlreadyExists, Reason, ResourceExhausted
+from app.kernel.ids import new_id
+from app.kernel.once import Once
+from app.kernel.permissions import Permission
+from app.kernel.task_names import NamespaceName, TaskMemoryName, ToolPolicyName
+from app.platform.engines.schemas import name_of
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.tables import EngineRow
+from app.platform.operations.store import repeats
+
+_STORED = "store"
+"""What stands in a prompt for the tool of a request that names none."""
+_NAME_BYTES = 16
+
+
+def new_namespace() -> str:
+    """Make the name of a namespace: of nothing that the content says, and never the same again."""
+    return secrets.token_hex(_NAME_BYTES)
+
+
+@dataclass(frozen=True)
+class Derived:
+    """What a reader has made an artifact from.
+
+    Attributes:
+        sources: names of artifacts of the namespace `origin`, of the same memory.
+        depth: how many derivations it is away from what a tool has put out.
+        input_hash: of what it was derived by: the same again is the same artifact.
+    """
+
+    origin: str
+    sources: Sequence[str]
+    depth: int
+    input_hash: bytes
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns of the artifact that say so."""
+        return {
+            "derived_from": [{"namespace": self.origin, "name": name} for name in self.sources],
+            "depth": self.depth,
+            "input_hash": self.input_hash,
+        }
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What is to be stored; `derived`: if a reader has made it."""
+
+    name: NamespaceName
+    beginning: Beginning
+    items: Sequence[Item]
+    prepared: Sequence[Prepared]
+    derived: Derived | None = None
+
+    @property
+    def lengths(self) -> list[int]:
+        """The bytes of each."""
+        return [one.size for one in self.prepared]
+
+
+@dataclass(frozen=True)
+class StoringService:
+    """Takes outputs of tools."""
+
+    tasks: TaskService
+
+    async def process(
+        self,
+        name: TaskMemoryName,
+        request: ProcessOutputRequest,
+        once: Once | None,
+        caller: Caller,
+    ) -> ProcessOutputResponse:
+        """Say what to put into the prompt for an output, and store it if it is to be kept off.
+
+        What is asked once more is answered as before, whatever holds by now.
+
+        Raises:
+            InvalidArgument: it is of a kind that is not taken.
+            NotFound: there is no such engine, or for the caller no such user.
+            PermissionDenied: the embedder that it names is remote, and not the caller's to choose.
+            ResourceExhausted: it is too long, or a quota is used up.
+        """
+        check_choice(self.tasks.embedders, request.embedding_model, caller)
+        decided, beginning = await self._decide(name, request, once)
+        if decided.disposition is not Disposition.STORED:
+            await self._remember(name, once)
+            return ProcessOutputResponse(
+                disposition=decided.disposition, prompt_text=decided.prompt_text
+            )
+        namespace = request.namespace or new_namespace()
+        place = NamespaceName(name, namespace)
+        reference = await self._store(place, beginning, decided.items, once)
+        may_derive = caller.may(Permission.ARTIFACTS_DERIVE)
+        return ProcessOutputResponse(
+            disposition=Disposition.STORED,
+            prompt_text=prompt_text(reference, request.tool, request.activity),
+            reference=reference,
+            passthrough=list(decided.passed) or None,
+            warnings=warned(reference, may_derive=may_derive) or None,
+        )
+
+    async def store(
+        self, name: NamespaceName, request: StoreArtifactsRequest, once: Once | None, caller: Caller
+    ) -> StoreArtifactsResponse:
+        """Store artifacts in a namespace: all, or none.
+
+        Raises:
+            AlreadyExists: one of the names is taken.
+            InvalidArgument, NotFound, PermissionDenied, ResourceExhausted: as for `process`.
+        """
+        check_choice(self.tasks.embedders, request.embedding_model, caller)
+        items = await asyncio.to_thread(items_of, request.artifacts, self._limits)
+        beginning = await self.tasks.under_policy(name.memory, Beginning.of(request))
+        reference = await self._store(name, beginning, items, once)
+        may_derive = caller.may(Permission.ARTIFACTS_DERIVE)
+        return StoreArtifactsResponse(
+            reference=reference,
+            prompt_text=prompt_text(
+                reference, request.tool or _STORED, request.activity or _STORED
+            ),
+            warnings=warned(reference, may_derive=may_derive) or None,
+        )
+
+    @property
+    def _limits(self) -> Limits:
+        settings = self.tasks.settings
+        return Limits(
+            storable=frozenset(map(Kind, settings.task_storable)),
+            max_inline_tokens=settings.task_max_inline_tokens,
+            max_passing_bytes=settings.task_max_passthrough_bytes,
+            max_elements=settings.task_max_namespace_artifacts,
+        )
+
+    async def _decide(
+        self, name: TaskMemoryName, request: ProcessOutputRequest, once: Once | None
+    ) -> tuple[Decided, Beginning]:
+        policy = Wishes()
+        is_sensitive = bool(request.sensitive)
+        now = self.tasks.clock.now()
+        async with self.tasks.db.snapshot() as session:
+            await engines.get(session, name.engine)
+            is_known, answer = await repeats.recalled(session, name.engine.engine, once, now)
+            row = await policies.find(session, ToolPolicyName(name, request.tool))
+            if row is not None:
+                off_prompt = OffPrompt(row.off_prompt)
+                policy = Wishes(off_prompt, row.sensitive, row.ttl, row.max_inline_tokens)
+            if request.namespace is not None:
+                place = NamespaceName(name, request.namespace)
+                known = await repository.find_namespace(session, place, now)
+                is_sensitive = is_sensitive or (known is not None and known.sensitive)
+        wishes = Wishes(request.off_prompt, is_sensitive, request.ttl)
+        held = handling(policy, wishes, self._limits)
+        if is_known:
+            before = OffPrompt.NEVER if answer is None else OffPrompt.ALWAYS
+            held = replace(held, off_prompt=before, sensitive=held.sensitive and answer is not None)
+        decided = await asyncio.to_thread(decide, request.output, held, self._limits)
+        beginning = replace(Beginning.of(request), sensitive=held.sensitive, ttl=held.ttl)
+        return decided, beginning
+
+    async def _remember(self, name: TaskMemoryName, once: Once | None) -> None:
+        """Remember the id of a request that stores nothing, so that it is for no other."""
+        if once is not None:
+            async with self.tasks.db.transaction() as session:
+                engine = await engines.get(session, name.engine, Lock.SHARED)
+                now = self.tasks.clock.now()
+                await repeats.is_repeated(session, engine.engine_id, once, now)
+
+    async def _store(
+        self,
+        name: NamespaceName,
+        beginning: Beginning,
+        items: Sequence[Item],
+        once: Once | None,
+    ) -> Reference:
+        settings = self.tasks.settings
+        if sum(len(item.data) for item in items) > settings.task_max_inline_bytes:
+            raise ResourceExhausted(
+                f"The artifacts of one request may have {settings.task_max_inline_bytes} bytes;"
+                " upload longer ones.",
+                Reason.BODY_TOO_LARGE,
+                http=413,
+            )
+        prepared = [
+            await prepare(settings, item.data, len(item.data), item.kind, item.media_type)
+            for item in items
+        ]
+        batch = Batch(name, beginning, items, prepared)
+        now = self.tasks.clock.now()
+        async with self.tasks.db.transaction() as session:
+            engine = await engines.get(session, name.memory.engine, Lock.SHARED)
+            memory = TaskMemoryName(name_of(engine), name.memory.memory)
+            note(session, resource=str(NamespaceName(memory, name.namespace)))
+            first = await repeats.answered_with(session, engine.engine_id, once, now)
+            if first is not None:
+                return Reference.model_validate(first)
+            row = await self.put(session, engine, batch, now)
+            reference = await self.tasks.reference(session, row, now)
+            await repeats.keep_answer(session, engine.engine_id, once, reference.wire())
+            return reference
+
+    async def put(
+        self, session: Session, engine: EngineRow, batch: Batch, now: datetime
+    ) -> NamespaceRow:
+        """Put what a batch has into its namespace, in a transaction that holds the engine.
+
+        Raises:
+            AlreadyExists, InvalidArgument, NotFound, ResourceExhausted: as for `store`.
+        """
+        places = self.tasks.places
+        until = places.expiry(batch.beginning.ttl, now)
+        row = await places.begin(session, batch.name, batch.beginning, now, until)
+        row = await self._make_way(session, batch, row)
+        await places.check_room(session, row, sum(batch.lengths), len(batch.items))
+        names = await _names(session, batch, row)
+        placed = [Place(row.engine_id, row.memory, row.namespace, str(new_id(now))) for _ in names]
+        common: dict[str, Any] = {"version": 1, "create_time": now, "expire_time": until}
+        if batch.derived is not None:
+            origin = replace(batch.name, namespace=batch.derived.origin)
+            is_lost = await lookups.has_lost_source(session, origin, batch.derived.sources)
+            common |= batch.derived.columns | {"source_deleted": is_lost}
+        values = [
+            {
+                **place.columns,
+                **prepared.columns,
+                **common,
+                "name": name,
+                "ordinal": number,
+                "media_type": item.media_type,
+                "state": prepared.state,
+            }
+            for number, (place, name, item, prepared) in enumerate(
+                zip(placed, names, batch.items, batch.prepared, strict=True),
+                start=row.last_ordinal + 1,
+            )
+        ]
+        await repository.insert_artifacts(session, values)
+        for place, item, prepared in zip(placed, batch.items, batch.prepared, strict=True):
+            await contents.insert_pages(session, place, 0, contents.pages_of(item.data))
+            await contents.insert_chunks(session, place, prepared.language, prepared.chunks)
+            if prepared.is_indexed_later:
+                await index_later(session, self.tasks.settings, engine, row, place, now)
+        if any(prepared.chunks for prepared in batch.prepared):
+            await embed_later(session, self.tasks.settings, name_of(engine), row, now)
+        row = await places.count(session, row, batch.lengths, until)
+        await places.check_engine(session, row.engine_id)
+        return row
+
+    async def _make_way(self, session: Session, batch: Batch, row: NamespaceRow) -> NamespaceRow:
+        """Remove expired artifacts of the names that a batch has.
+
+        Raises:
+            AlreadyExists: there is one that has not expired.
+        """
+        chosen = [item.name for item in batch.items if item.name is not None]
+        known = await repository.find_names(session, batch.name, chosen) if chosen else {}
+        if not known:
+            return row
+        now = await database_now(session)
+        for name, artifact in known.items():
+            if artifact.expire_time > now:
+                message = f"artifacts/{name} exists; choose another name."
+                raise AlreadyExists(message, Reason.ID_TAKEN)
+            await erasure.remove_artifact(session, row, artifact)
+            row = await self.tasks.places.uncount(session, row, artifact)
+        return row
+
+
+async def _names(session: Session, batch: Batch, row: NamespaceRow) -> list[str]:
+    """Return the names of artifacts; those that have none are numbered."""
+    made = [f"artifact-{row.last_ordinal + n}" for n in range(1, len(batch.items) + 1)]
+    taken = {item.name for item in batch.items if item.name is not None}
+    taken |= (await repository.find_names(session, batch.name, made)).keys()
+    return [
+        # Somebody has chosen what would be its name.
+        item.name or (f"{name}-{secrets.token_hex(4)}" if name in taken else name)
+        for item, name in zip(batch.items, made, strict=True)
+    ]

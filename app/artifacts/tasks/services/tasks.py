@@ -1,0 +1,339 @@
+"""What can be told of task memories, what holds for their namespaces, and their removal.
+
+What writes artifacts is above this: `storing.py` and `uploads.py`.
+"""
+
+from collections.abc import AsyncIterator, Collection
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from app.adapters.db.pages import Slice
+from app.adapters.db.session import Database, Session
+from app.adapters.llm.embedders import Embedders
+from app.adapters.resources import Resources
+from app.artifacts.tasks.schemas import (
+    MAX_LISTED,
+    MAX_LISTED_IN_LISTS,
+    Artifact,
+    ListArtifactsResponse,
+    ListNamespacesResponse,
+    ListTaskMemoriesResponse,
+    Namespace,
+    Reference,
+    TaskMemory,
+    UpdateNamespaceRequest,
+)
+from app.artifacts.tasks.services.embedding import check_embedder
+from app.artifacts.tasks.services.indexing import embed_later
+from app.artifacts.tasks.services.outputs import Limits, Wishes, handling
+from app.artifacts.tasks.services.places import Beginning, Places
+from app.artifacts.tasks.services.views import artifact_of, namespace_of, reference_of
+from app.artifacts.tasks.store import listing, lookups, policies, repository, vectors
+from app.artifacts.tasks.store.contents import Pages, Place
+from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
+from app.kernel.auth import Caller
+from app.kernel.clock import Clock
+from app.kernel.errors import PermissionDenied, Reason
+from app.kernel.etags import check_etag
+from app.kernel.names import EngineName
+from app.kernel.once import Once
+from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
+from app.kernel.permissions import Permission
+from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
+from app.platform.engines.schemas import name_of
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
+from app.platform.operations.store import repeats
+from app.settings.settings import Settings
+
+MAX_NAMESPACE_PAGE = 100
+
+
+@dataclass(frozen=True)
+class TaskService:
+    """Task memories, as their caller sees them."""
+
+    db: Database
+    clock: Clock
+    settings: Settings
+    embedders: Embedders
+
+    @classmethod
+    def of(cls, resources: Resources) -> "TaskService":
+        """Build the service from the process's resources."""
+        return cls(resources.db, resources.clock, resources.settings, resources.embedders)
+
+    @property
+    def places(self) -> Places:
+        """Where artifacts are put."""
+        return Places(self.clock, self.settings, self.embedders)
+
+    async def reference(self, session: Session, row: NamespaceRow, now: datetime) -> Reference:
+        """Return what may be known of a namespace."""
+        memory = TaskMemoryName(EngineName("-", "-", row.engine_id), row.memory)
+        found = await listing.read_contents(session, memory, [row.namespace], now, MAX_LISTED)
+        return reference_of(self.settings, row, found.get(row.namespace))
+
+    async def under_policy(self, memory: TaskMemoryName, said: Beginning) -> Beginning:
+        """Return what is said of a namespace as the policy of its tool has it, if one is said."""
+        if said.tool is None:
+            return said
+        async with self.db.snapshot() as session:
+            await engines.get(session, memory.engine)
+            row = await policies.find(session, ToolPolicyName(memory, said.tool))
+        if row is None:
+            return said
+        policy = Wishes(sensitive=row.sensitive, ttl=row.ttl)
+        held = handling(policy, Wishes(sensitive=said.sensitive, ttl=said.ttl), Limits())
+        return replace(said, sensitive=held.sensitive, ttl=held.ttl)
+
+    # Task memories
+
+    async def list_memories(self, name: EngineName, page: PageRequest) -> ListTaskMemoriesResponse:
+        """Return a page of the memories that have something in them, by their names."""
+        limit = clamp_page_size(page.size, maximum=self.settings.max_page_size)
+        query = {"list": "taskMemories", "engine": name.engine}
+        after = typed_key(decode_token(page.token, query), str)[0] if page.token else ""
+        now = self.clock.now()
+        async with self.db.snapshot() as session:
+            engine = name_of(await engines.get(session, name))
+            found = await repository.list_memories(session, engine, now, limit + 1, after)
+        return ListTaskMemoriesResponse(
+            task_memories=[_memory_of(engine, sums) for sums in found[:limit]],
+            next_page_token=encode_token(query, [found[limit - 1][0]])
+            if len(found) > limit
+            else None,
+        )
+
+    async def get_memory(self, name: TaskMemoryName) -> TaskMemory:
+        """Return a memory that has something in it.
+
+        Raises:
+            NotFound: there is nothing in it.
+        """
+        async with self.db.snapshot() as session:
+            engine = name_of(await engines.get(session, name.engine))
+            return _memory_of(engine, await repository.get_memory(session, name, self.clock.now()))
+
+    # Namespaces
+
+    async def list_namespaces(
+        self, name: TaskMemoryName, page: PageRequest
+    ) -> ListNamespacesResponse:
+        """Return a page of namespaces, newest first; of what is in each, little is listed."""
+        limit = clamp_page_size(page.size, maximum=MAX_NAMESPACE_PAGE)
+        query = {"list": "namespaces", "memory": f"{name.engine.engine}/{name.memory}"}
+        after = typed_key(decode_token(page.token, query), datetime, str) if page.token else None
+        now = self.clock.now()
+        async with self.db.snapshot() as session:
+            memory = TaskMemoryName(name_of(await engines.get(session, name.engine)), name.memory)
+            asked = Slice(limit + 1, after, is_descending=True)
+            rows = await repository.list_namespaces(session, name, now, asked)
+            shown = rows[:limit]
+            inside = await listing.read_contents(
+                session, name, [row.namespace for row in shown], now, MAX_LISTED_IN_LISTS
+            )
+        last = shown[-1] if len(rows) > limit else None
+        return ListNamespacesResponse(
+            namespaces=[
+                namespace_of(self.settings, memory, row, inside.get(row.namespace)) for row in shown
+            ],
+            next_page_token=last and encode_token(query, [last.create_time, last.namespace]),
+        )
+
+    async def get_namespace(self, name: NamespaceName) -> Namespace:
+        """Return a namespace.
+
+        Raises:
+            NotFound: there is none.
+        """
+        async with self.db.snapshot() as session:
+            return await self._read_namespace(session, name, self.clock.now())
+
+    async def update_namespace(
+        self,
+        name: NamespaceName,
+        request: UpdateNamespaceRequest,
+        etag: str | None,
+        once: Once | None,
+        caller: Caller,
+    ) -> Namespace:
+        """Change what holds for a namespace; what is not sent stays as it is.
+
+        Raises:
+            Aborted: the etag is stale.
+            InvalidArgument: there is no such embedder.
+            NotFound: there is none.
+            PermissionDenied: it would become looser, and the caller may not do that; or it may not
+                have its embedder, as it would be.
+        """
+        now = self.clock.now()
+        async with self.db.transaction() as session:
+            engine = await engines.get(session, name.memory.engine, Lock.SHARED)
+            if not await repeats.is_repeated(session, name.memory.engine.engine, once, now):
+                row = await repository.get_namespace(session, name, now, for_update=True)
+                # The lock may have been long in coming, and what is in it have expired.
+                now = self.clock.now()
+                check_etag(row.version, etag)
+                before = row.embedding_model
+                values = self._changed(request, now)
+                if not caller.may(Permission.ENGINES_UPDATE):
+                    await _check_no_looser(session, row, values, now)
+                if "expire_time" in values:
+                    await repository.set_expiry(session, name, values["expire_time"], now)
+                changed = {**values, "update_time": now}
+                row = await repository.update_namespace(session, row, changed)
+                is_chosen = row.embedding_model != before
+                check_embedder(self.embedders, row, is_chosen=is_chosen)
+                if is_chosen:
+                    await vectors.remove(session, name)
+                if "embedding_model" in values:
+                    await embed_later(session, self.settings, name_of(engine), row, now)
+            return await self._read_namespace(session, name, now)
+
+    def _changed(self, request: UpdateNamespaceRequest, now: datetime) -> dict[str, Any]:
+        """Return the columns that a request changes."""
+        sent = request.model_fields_set
+        columns = ("allowed_models", "embedding_model")
+        values: dict[str, Any] = {one: getattr(request, one) for one in columns if one in sent}
+        for flag in ("sensitive", "local_only"):
+            if getattr(request, flag) is not None:
+                values[flag] = getattr(request, flag)
+        if request.ttl is not None:
+            values["expire_time"] = self.places.expiry(request.ttl, now)
+        return values
+
+    async def _read_namespace(
+        self, session: Session, name: NamespaceName, now: datetime
+    ) -> Namespace:
+        engine = await engines.get(session, name.memory.engine)
+        row = await repository.get_namespace(session, name, now)
+        inside = await listing.read_contents(
+            session, name.memory, [name.namespace], now, MAX_LISTED
+        )
+        memory = TaskMemoryName(name_of(engine), name.memory.memory)
+        return namespace_of(self.settings, memory, row, inside.get(row.namespace))
+
+    # Artifacts
+
+    async def list_artifacts(
+        self, name: NamespaceName, page: PageRequest, caller: Caller
+    ) -> ListArtifactsResponse:
+        """Return a page of what is in a namespace, in the order in which it came.
+
+        Raises:
+            NotFound: there is no such namespace.
+        """
+        limit = clamp_page_size(page.size, maximum=self.settings.max_page_size)
+        where = f"{name.memory.engine.engine}/{name.memory.memory}/{name.namespace}"
+        query = {"list": "artifacts", "namespace": where}
+        after = typed_key(decode_token(page.token, query), int, str) if page.token else None
+        now = self.clock.now()
+        async with self.db.snapshot() as session:
+            engine = name_of(await engines.get(session, name.memory.engine))
+            namespace = await repository.get_namespace(session, name, now)
+            asked = Slice(limit + 1, after, is_descending=False)
+            rows = await repository.list_artifacts(session, name, now, asked)
+            silent = await listing.list_silent(session, rows)
+        last = rows[limit - 1] if len(rows) > limit else None
+        return ListArtifactsResponse(
+            artifacts=[self.shown(engine, namespace, row, caller, silent) for row in rows[:limit]],
+            next_page_token=last and encode_token(query, [last.ordinal, last.content_id]),
+        )
+
+    async def get_artifact(self, name: ArtifactName, caller: Caller) -> Artifact:
+        """Return what may be known of an artifact.
+
+        Raises:
+            NotFound: there is none.
+        """
+        now = self.clock.now()
+        async with self.db.snapshot() as session:
+            engine = name_of(await engines.get(session, name.namespace.memory.engine))
+            row = await repository.get_artifact(session, name, now)
+            namespace = await repository.get_namespace(session, name.namespace, now)
+            silent = await listing.list_silent(session, [row])
+        return self.shown(engine, namespace, row, caller, silent)
+
+    def shown(
+        self,
+        engine: EngineName,
+        namespace: NamespaceRow,
+        row: ArtifactRow,
+        caller: Caller,
+        silent: Collection[str] = (),
+    ) -> Artifact:
+        """Return what a caller may know of an artifact; `silent` are those `listing` says."""
+        return artifact_of(
+            self.settings,
+            TaskMemoryName(engine, namespace.memory),
+            namespace,
+            row,
+            may_see_content=caller.may(Permission.ARTIFACTS_CONTENT),
+            is_silent=row.content_id in silent,
+        )
+
+    async def find_content(self, name: ArtifactName) -> ArtifactRow:
+        """Return an artifact whose content can be read.
+
+        Raises:
+            NotFound: there is none.
+        """
+        async with self.db.snapshot() as session:
+            await engines.get(session, name.namespace.memory.engine)
+            return await repository.get_artifact(session, name, self.clock.now())
+
+    def read_content(self, row: ArtifactRow, start: int, end: int) -> AsyncIterator[bytes]:
+        """Yield the bytes of an artifact from `start` up to `end`, a page at a time.
+
+        Raises:
+            Aborted: it was deleted meanwhile.
+        """
+        return Pages(self.db, Place.of(row)).read(start, end)
+
+
+async def _check_no_looser(
+    session: Session, row: NamespaceRow, values: dict[str, Any], now: datetime
+) -> None:
+    """Make sure that a change by somebody without `engines.update` lets no more be done.
+
+    Raises:
+        PermissionDenied: it does.
+    """
+    earliest = await lookups.earliest_expiry(session, row, now)
+    if _loosens(row, values, earliest or row.expire_time):
+        raise PermissionDenied(
+            "What is set for a namespace can be loosened with engines.update only.",
+            Reason.PERMISSION_MISSING,
+            metadata={"permission": Permission.ENGINES_UPDATE.value},
+        )
+
+
+def _loosens(row: NamespaceRow, values: dict[str, Any], earliest: datetime) -> bool:
+    """Say whether a change lets more be done with a namespace than may be now.
+
+    `earliest` is when the first of what is in it expires.
+    """
+    flags = (flag for flag in ("sensitive", "local_only") if not values.get(flag, True))
+    if any(getattr(row, flag) for flag in flags):
+        return True
+    if row.sensitive and values.get("expire_time", earliest) > earliest:
+        # The policy of its tool may have said how long that is kept.
+        return True
+    if values.get("embedding_model", row.embedding_model) not in {None, row.embedding_model}:
+        return True
+    if "allowed_models" not in values or row.allowed_models is None:
+        return False
+    allowed = values["allowed_models"]
+    return allowed is None or not set(allowed) <= set(row.allowed_models)
+
+
+def _memory_of(engine: EngineName, sums: repository.Sums) -> TaskMemory:
+    name, namespaces, artifacts, length = sums
+    return TaskMemory(
+        name=str(TaskMemoryName(engine, name)),
+        namespace_count=namespaces,
+        artifact_count=artifacts,
+        total_bytes=length,
+    )

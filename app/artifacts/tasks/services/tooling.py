@@ -1,0 +1,112 @@
+"""The policies of tools: what holds for their outputs where requests do not say."""
+
+from dataclasses import dataclass
+
+from app.adapters.db.session import Session
+from app.artifacts.tasks.schemas import (
+    ListToolPoliciesResponse,
+    ToolPolicy,
+    UpdateToolPolicyRequest,
+)
+from app.artifacts.tasks.services.tasks import TaskService
+from app.artifacts.tasks.services.views import policy_of
+from app.artifacts.tasks.store import policies, repository
+from app.kernel.errors import NotFound
+from app.kernel.etags import check_etag
+from app.kernel.once import Once
+from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
+from app.kernel.task_names import TaskMemoryName, ToolPolicyName
+from app.platform.engines.schemas import name_of
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
+from app.platform.operations.store import repeats
+
+
+@dataclass(frozen=True)
+class PolicyService:
+    """The policies of tools."""
+
+    tasks: TaskService
+
+    async def list_page(self, name: TaskMemoryName, page: PageRequest) -> ListToolPoliciesResponse:
+        """Return a page of the policies of a memory, by the names of their tools."""
+        limit = clamp_page_size(page.size, maximum=self.tasks.settings.max_page_size)
+        query = {"list": "toolPolicies", "memory": f"{name.engine.engine}/{name.memory}"}
+        after = typed_key(decode_token(page.token, query), str)[0] if page.token else ""
+        async with self.tasks.db.snapshot() as session:
+            engine = name_of(await engines.get(session, name.engine))
+            is_seen = await self._is_seen(session, name)
+            rows = await policies.list_page(session, name, limit + 1, after) if is_seen else []
+        memory = TaskMemoryName(engine, name.memory)
+        return ListToolPoliciesResponse(
+            tool_policies=[policy_of(memory, row) for row in rows[:limit]],
+            next_page_token=encode_token(query, [rows[limit - 1].tool])
+            if len(rows) > limit
+            else None,
+        )
+
+    async def get(self, name: ToolPolicyName) -> ToolPolicy:
+        """Return the policy of a tool.
+
+        Raises:
+            NotFound: there is none.
+        """
+        async with self.tasks.db.snapshot() as session:
+            engine = name_of(await engines.get(session, name.memory.engine))
+            row = await policies.find(session, name)
+            if row is None or not await self._is_seen(session, name.memory):
+                raise NotFound.of(name)
+        return policy_of(TaskMemoryName(engine, name.memory.memory), row)
+
+    async def _is_seen(self, session: Session, name: TaskMemoryName) -> bool:
+        """Say whether the caller may know of a memory: one who is bound needs a namespace in it."""
+        tasks = self.tasks
+        return tasks.db.sees_all or await repository.has_any(session, name, tasks.clock.now())
+
+    async def put(
+        self,
+        name: ToolPolicyName,
+        request: UpdateToolPolicyRequest,
+        etag: str | None,
+        once: Once | None,
+    ) -> ToolPolicy:
+        """Set the policy of a tool in full.
+
+        Raises:
+            Aborted: the etag is stale.
+        """
+        now = self.tasks.clock.now()
+        async with self.tasks.db.transaction() as session:
+            engine = await engines.get(session, name.memory.engine, Lock.SHARED)
+            is_repeated = await repeats.is_repeated(session, engine.engine_id, once, now)
+            row = await policies.find(session, name, for_update=True)
+            if not (is_repeated and row is not None):
+                check_etag(0 if row is None else row.version, etag)
+                values = {
+                    "off_prompt": request.off_prompt,
+                    "max_inline_tokens": request.max_inline_tokens,
+                    "sensitive": request.sensitive,
+                    "ttl": request.ttl,
+                    "create_time": now,
+                    "update_time": now,
+                }
+                row = await policies.put(session, name, values)
+            return policy_of(TaskMemoryName(name_of(engine), name.memory.memory), row)
+
+    async def delete(self, name: ToolPolicyName, etag: str | None, once: Once | None) -> None:
+        """Remove the policy of a tool.
+
+        Raises:
+            Aborted: the etag is stale.
+            NotFound: there is none.
+        """
+        now = self.tasks.clock.now()
+        async with self.tasks.db.transaction() as session:
+            engine = await engines.get(session, name.memory.engine, Lock.SHARED)
+            if await repeats.is_repeated(session, engine.engine_id, once, now):
+                return
+            row = await policies.find(session, name, for_update=True)
+            if row is None:
+                raise NotFound.of(name)
+            check_etag(row.version, etag)
+            await policies.remove(session, name)

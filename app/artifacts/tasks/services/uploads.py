@@ -1,0 +1,314 @@
+"""Artifacts of any media type, taken as they come: a page of memory each, whatever their length.
+
+The pages are written one by one, in short transactions, below a row whose state is `uploading`,
+which nothing finds. Once all have come and are what they should be, one transaction puts it under
+its name. Whatever ends an upload before that takes the row and its pages away again; should the
+process die first, a sweep does.
+"""
+
+import asyncio
+import hashlib
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+
+from app.adapters.db.clock import database_now
+from app.adapters.db.session import Session
+from app.adapters.documents.charsets import HEAD_BYTES
+from app.artifacts.tasks.logic.kinds import State
+from app.artifacts.tasks.schemas import Artifact
+from app.artifacts.tasks.services.indexing import embed_later, index_later
+from app.artifacts.tasks.services.places import Beginning, check_content_etag
+from app.artifacts.tasks.services.preparing import Prepared, check_storable, kind_of, prepare
+from app.artifacts.tasks.services.tasks import TaskService
+from app.artifacts.tasks.store import contents, erasure, repository
+from app.artifacts.tasks.store.contents import PAGE_BYTES, Pages, Place
+from app.artifacts.tasks.store.listing import list_silent
+from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
+from app.kernel.auth import Caller
+from app.kernel.errors import Aborted, InvalidArgument, Reason, ResourceExhausted, ServiceError
+from app.kernel.ids import new_id
+from app.kernel.permissions import Permission
+from app.kernel.task_names import ArtifactName
+from app.platform.engines.schemas import name_of
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
+
+log = structlog.get_logger()
+
+_withdrawals: set[asyncio.Task[None]] = set()
+"""Those under way: the event loop itself would not keep them from being collected."""
+
+
+@dataclass(frozen=True)
+class Upload:
+    """What an upload says of itself before its bytes.
+
+    Attributes:
+        size: how many bytes are to come, where that is told.
+        sha256: their digest, where that is told.
+        etag: of what it is to take the place of; None: nothing may be under its name.
+    """
+
+    name: ArtifactName
+    media_type: str
+    size: int | None
+    sha256: bytes | None
+    etag: str | None
+    beginning: Beginning
+
+
+@dataclass
+class _Received:
+    """The bytes that have come: counted and hashed, and kept as far as that is needed."""
+
+    keep: int
+    size: int = 0
+    digest: Any = field(default_factory=hashlib.sha256)
+    kept: bytearray = field(default_factory=bytearray)
+    """The first bytes; all of them, unless there are more than are cut into chunks at once."""
+
+    def add(self, page: bytes) -> None:
+        self.size += len(page)
+        self.digest.update(page)
+        self.kept += page[: max(0, self.keep + 1 - len(self.kept))]
+
+
+@dataclass(frozen=True)
+class UploadService:
+    """Takes uploads."""
+
+    tasks: TaskService
+
+    async def put(self, upload: Upload, pieces: AsyncIterator[bytes], caller: Caller) -> Artifact:
+        """Store what comes under the artifact's name; the same bytes again change nothing.
+
+        Unless their text was given up: then it is cut once more.
+
+        To callers that may not know what is there, the same bytes are as any others.
+
+        Raises:
+            Aborted: other bytes are under the name, or not those with the etag.
+            InvalidArgument: the bytes are not those of the digest, or were broken off.
+            NotFound: there is no such engine, or for the caller no such user.
+            ResourceExhausted: it is too long, or a quota is used up.
+        """
+        most = self.tasks.settings.task_max_artifact_bytes
+        if upload.size is not None and upload.size > most:
+            raise _too_large(most)
+        check_storable(self.tasks.settings, kind_of(upload.media_type))
+        memory = upload.name.namespace.memory
+        beginning = await self.tasks.under_policy(memory, upload.beginning)
+        upload = replace(upload, beginning=beginning)
+        async with self._begun(upload) as place:
+            received = await self._receive(place, pieces)
+            digest: bytes = received.digest.digest()
+            if upload.sha256 not in {None, digest}:
+                message = "Content-Digest: what has come has another digest; nothing of it is kept."
+                raise InvalidArgument(message, Reason.DIGEST_MISMATCH)
+            kept, kind = bytes(received.kept), kind_of(upload.media_type)
+            prepared = await prepare(
+                self.tasks.settings, kept, received.size, kind, upload.media_type, digest
+            )
+            return await self._end(upload, place, prepared, caller)
+
+    @asynccontextmanager
+    async def _begun(self, upload: Upload) -> AsyncIterator[Place]:
+        """Make room for what comes; take back what is not put under its name in the block."""
+        now, name = self.tasks.clock.now(), upload.name.namespace
+        engine_id = name.memory.engine.engine
+        place = Place(engine_id, name.memory.memory, name.namespace, str(new_id(now)))
+        try:
+            await self._begin(upload, place, now)
+            yield place
+        except BaseException:
+            # Whoever cancels this waits for it: it is the work of a moment. Cancelled once more, it
+            # goes on by itself.
+            withdrawal = asyncio.create_task(self._withdraw(upload, place))
+            _withdrawals.add(withdrawal)
+            withdrawal.add_done_callback(_withdrawals.discard)
+            await asyncio.shield(withdrawal)
+            raise
+
+    async def _begin(self, upload: Upload, place: Place, now: datetime) -> None:
+        service, name = self.tasks, upload.name
+        most = service.settings.task_max_artifact_bytes
+        # Whoever does not say how much will come could fill what others need.
+        length = most if upload.size is None else upload.size
+        until = now + timedelta(seconds=service.settings.task_upload_seconds)
+        async with service.db.in_parts().transaction() as session:
+            engine = await engines.get(session, name.namespace.memory.engine, Lock.SHARED)
+            namespace = await service.places.begin(
+                session, name.namespace, upload.beginning, now, until
+            )
+            found = await repository.find_artifact(session, name, now)
+            check_content_etag(found, upload.etag)
+            # It takes the place of what is there, or is the same.
+            going = 0 if found is None else found.size_bytes
+            added = 1 if found is None else 0
+            await service.places.check_room(session, namespace, length - going, added)
+            await repository.insert_artifacts(
+                session,
+                [
+                    {
+                        **place.columns,
+                        "name": name.artifact,
+                        "ordinal": 0,
+                        "kind": kind_of(upload.media_type),
+                        "media_type": upload.media_type,
+                        "size_bytes": length,
+                        "state": State.UPLOADING,
+                        "version": 1,
+                        "create_time": now,
+                        "expire_time": until,
+                    }
+                ],
+            )
+            await service.places.check_engine(session, engine.engine_id, going)
+
+    async def _receive(self, place: Place, pieces: AsyncIterator[bytes]) -> _Received:
+        """Write the pages that come.
+
+        Raises:
+            ResourceExhausted: they are more than an artifact may have.
+        """
+        settings = self.tasks.settings
+        received = _Received(max(settings.task_index_at_once_bytes, HEAD_BYTES))
+        pages = Pages(self.tasks.db.in_parts(), place)
+        page, buffer = 0, bytearray()
+        async for piece in pieces:
+            buffer += piece
+            if received.size + len(buffer) > settings.task_max_artifact_bytes:
+                raise _too_large(settings.task_max_artifact_bytes)
+            while len(buffer) >= PAGE_BYTES:
+                data = bytes(buffer[:PAGE_BYTES])
+                del buffer[:PAGE_BYTES]
+                received.add(data)
+                await pages.write(page, data, self.tasks.clock.now())
+                page += 1
+        if buffer:
+            received.add(bytes(buffer))
+            await pages.write(page, bytes(buffer), self.tasks.clock.now())
+        return received
+
+    async def _end(
+        self, upload: Upload, place: Place, prepared: Prepared, caller: Caller
+    ) -> Artifact:
+        """Put what has come under its name, in one transaction.
+
+        That the same is there is not told of what is sensitive, or trying would find it out.
+        """
+        service, name = self.tasks, upload.name.namespace
+        async with service.db.transaction() as session:
+            engine = await engines.get(session, name.memory.engine, Lock.SHARED)
+            namespace = await repository.lock_for_upload(session, name)
+            now = await database_now(session)
+            row = await repository.lock_content(session, place.engine_id, place.content_id)
+            if row is None or row.expire_time <= now:
+                # A sweep may have freed some of its pages.
+                raise repository.gone_meanwhile()
+            found = await repository.find_names(session, name, [row.name])
+            known = found.get(row.name)
+            live = None if known is None or known.expire_time <= now else known
+            check_content_etag(live, upload.etag)
+            may_tell = _may_know_bytes(caller, namespace)
+            is_same = live is not None and may_tell and _is_same(live, prepared, upload.media_type)
+            if live is not None and is_same and not await _lacks_text(session, live, prepared):
+                await erasure.remove_upload(session, place.engine_id, place.content_id)
+                row = live
+            else:
+                if live is not None and upload.etag is None and not is_same:
+                    raise _taken(live)
+                if known is not None:
+                    await erasure.remove_artifact(session, namespace, known)
+                    namespace = await service.places.uncount(session, namespace, known)
+                row = await self._put(session, namespace, row, prepared, (upload, known, now))
+                if prepared.is_indexed_later:
+                    await index_later(session, service.settings, engine, namespace, place, now)
+                elif prepared.chunks:
+                    stored_in = name_of(engine)
+                    await embed_later(session, service.settings, stored_in, namespace, now)
+        return service.shown(name_of(engine), namespace, row, caller)
+
+    async def _put(
+        self,
+        session: Session,
+        namespace: NamespaceRow,
+        row: ArtifactRow,
+        prepared: Prepared,
+        asked: tuple[Upload, ArtifactRow | None, datetime],
+    ) -> ArtifactRow:
+        """Put it where nothing is any more."""
+        upload, before, now = asked
+        places = self.tasks.places
+        await places.check_room(session, namespace, prepared.size, 1, row.content_id)
+        until = places.expiry(upload.beginning.ttl, now)
+        namespace = await places.count(session, namespace, [prepared.size], until)
+        row = await repository.update_artifact(
+            session,
+            row,
+            {
+                **prepared.columns,
+                "state": prepared.state,
+                "ordinal": namespace.last_ordinal if before is None else before.ordinal,
+                "version": 1 if before is None else before.version + 1,
+                "create_time": now,
+                "expire_time": until,
+            },
+        )
+        await places.check_engine(session, row.engine_id)
+        await contents.insert_chunks(session, Place.of(row), prepared.language, prepared.chunks)
+        return row
+
+    async def _withdraw(self, upload: Upload, place: Place) -> None:
+        """Take away what has come; should that fail, a sweep does it."""
+        try:
+            async with self.tasks.db.in_parts().transaction() as session:
+                namespace = await repository.lock_for_upload(session, upload.name.namespace)
+                await erasure.remove_upload(session, place.engine_id, place.content_id)
+                await erasure.remove_if_empty(session, namespace)
+        except Aborted:
+            # It is gone already.
+            return
+        except ServiceError as error:
+            log.warning("upload.not_withdrawn", reason=error.reason)
+
+
+def _may_know_bytes(caller: Caller, namespace: NamespaceRow) -> bool:
+    """Say whether a caller may be told that bytes are those which are stored.
+
+    Everybody else could guess a short secret, and have it confirmed.
+    """
+    if caller.may(Permission.ARTIFACTS_CONTENT):
+        return True
+    return not namespace.sensitive and caller.may(Permission.ARTIFACTS_DERIVE)
+
+
+def _is_same(row: ArtifactRow, prepared: Prepared, media_type: str) -> bool:
+    return (row.sha256, row.size_bytes, row.media_type) == (
+        prepared.sha256,
+        prepared.size,
+        media_type,
+    )
+
+
+async def _lacks_text(session: Session, row: ArtifactRow, prepared: Prepared) -> bool:
+    """Say whether the text of an artifact can be cut, and nobody does: it was given up."""
+    if row.chunks or not (prepared.chunks or prepared.is_indexed_later):
+        return False
+    return row.state == State.READY or bool(await list_silent(session, [row]))
+
+
+def _taken(row: ArtifactRow) -> Aborted:
+    """Return what an upload is told that would take the place of something unasked."""
+    message = f"artifacts/{row.name} exists; to replace it, send its etag as If-Match, or *."
+    return Aborted(message, Reason.ETAG_STALE)
+
+
+def _too_large(most: int) -> ResourceExhausted:
+    message = f"An artifact may have {most} bytes."
+    return ResourceExhausted(message, Reason.ARTIFACT_TOO_LARGE, http=413)

@@ -1,0 +1,162 @@
+"""What callers are told of the rows of task memory: of content, nothing."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from app.artifacts.tasks.logic.allowing import Allowed
+from app.artifacts.tasks.logic.kinds import Kind, OffPrompt, Reader, State
+from app.artifacts.tasks.schemas import (
+    MAX_LISTED,
+    Artifact,
+    ArtifactReference,
+    Namespace,
+    Reference,
+    Source,
+    ToolPolicy,
+)
+from app.artifacts.tasks.services.references import readable_with
+from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow, ToolPolicyRow
+from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
+from app.settings.settings import Settings
+
+
+class Listed(NamedTuple):
+    """An artifact, as a reference lists it; `sources` as the column `derived_from` has them."""
+
+    name: str
+    kind: str
+    media_type: str
+    size_bytes: int
+    token_estimate: int
+    sources: list[dict[str, str]] | None
+
+
+@dataclass
+class Contents:
+    """What is in a namespace: how many artifacts and bytes, and the first artifacts.
+
+    `has_text`: whether readers can be given a text of any, now or soon.
+    """
+
+    count: int
+    bytes: int
+    has_text: bool
+    artifacts: list[Listed] = field(default_factory=list)
+
+
+_EMPTY = Contents(0, 0, has_text=False)
+
+
+def reference_of(settings: Settings, row: NamespaceRow, inside: Contents | None) -> Reference:
+    """Return all that a prompt may know of a namespace."""
+    found = inside or _EMPTY
+    sources = list(
+        dict.fromkeys(one for artifact in found.artifacts for one in _sources(artifact.sources))
+    )
+    return Reference(
+        memory=row.memory,
+        namespace=row.namespace,
+        artifacts=[_named(one) for one in found.artifacts],
+        count=found.count,
+        total_bytes=found.bytes,
+        created_time=row.create_time,
+        expire_time=row.expire_time,
+        readable_with=_readers(settings, row, has_text=found.has_text),
+        derived_from=[Source(namespace=one[0], name=one[1]) for one in sources[:MAX_LISTED]]
+        or None,
+    )
+
+
+def _named(row: Listed) -> ArtifactReference:
+    return ArtifactReference(
+        name=row.name,
+        kind=Kind(row.kind),
+        media_type=row.media_type,
+        size_bytes=row.size_bytes,
+        token_estimate=row.token_estimate,
+    )
+
+
+def _sources(found: Iterable[dict[str, str]] | None) -> list[tuple[str, str]]:
+    return [(one["namespace"], one["name"]) for one in found or ()]
+
+
+def _readers(settings: Settings, row: NamespaceRow, *, has_text: bool) -> list[Reader]:
+    allowed = Allowed(row.local_only, row.allowed_models)
+    return readable_with(
+        has_text=has_text,
+        has_reader=allowed.takes_any(settings.task_readers),
+        has_sinks=bool(settings.task_export_sinks),
+    )
+
+
+def artifact_of(
+    settings: Settings,
+    memory: TaskMemoryName,
+    namespace: NamespaceRow,
+    row: ArtifactRow,
+    *,
+    may_see_content: bool,
+    is_silent: bool,
+) -> Artifact:
+    """Return what may be known of an artifact; its look and digest by those who may read it.
+
+    `is_silent`: whether it waits for its text to be cut, which no worker does any more.
+    """
+    sources = [Source(namespace=one[0], name=one[1]) for one in _sources(row.derived_from)]
+    state = State.READY if is_silent else State(row.state)
+    return Artifact(
+        name=str(ArtifactName(NamespaceName(memory, row.namespace), row.name)),
+        kind=Kind(row.kind),
+        media_type=row.media_type,
+        size_bytes=row.size_bytes,
+        token_estimate=row.token_estimate,
+        state=state,
+        readable_with=_readers(
+            settings, namespace, has_text=row.chunks > 0 or state is State.INDEXING
+        ),
+        derived_from=sources[:MAX_LISTED] or None,
+        source_deleted=row.source_deleted or None,
+        depth=row.depth or None,
+        sniffed_type=row.sniffed_type if may_see_content else None,
+        sha256=row.sha256.hex() if may_see_content and row.sha256 else None,
+        create_time=row.create_time,
+        expire_time=row.expire_time,
+        etag=row.content_id,
+    )
+
+
+def namespace_of(
+    settings: Settings, memory: TaskMemoryName, row: NamespaceRow, inside: Contents | None
+) -> Namespace:
+    """Return what may be known of a namespace."""
+    return Namespace(
+        name=str(NamespaceName(memory, row.namespace)),
+        reference=reference_of(settings, row, inside),
+        user_id=row.user_id,
+        tool=row.tool,
+        activity=row.activity,
+        sensitive=row.sensitive,
+        local_only=row.local_only,
+        allowed_models=row.allowed_models,
+        embedding_model=row.embedding_model,
+        create_time=row.create_time,
+        update_time=row.update_time,
+        expire_time=row.expire_time,
+        etag=str(row.version),
+    )
+
+
+def policy_of(memory: TaskMemoryName, row: ToolPolicyRow) -> ToolPolicy:
+    """Return the policy of a tool."""
+    return ToolPolicy(
+        name=str(ToolPolicyName(memory, row.tool)),
+        off_prompt=OffPrompt(row.off_prompt),
+        max_inline_tokens=row.max_inline_tokens,
+        sensitive=row.sensitive,
+        ttl=row.ttl,
+        create_time=row.create_time,
+        update_time=row.update_time,
+        etag=str(row.version),
+    )

@@ -1,0 +1,159 @@
+"""The bytes of artifacts in pages, and their texts in chunks: how they are written and read.
+
+All functions with a session take part in the caller's transaction. `Pages` opens short ones, one
+for each page, so that artifacts of any length take a page of memory, and no transaction is open
+while a slow client sends or reads.
+"""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import delete, select, true
+from sqlalchemy.dialects.postgresql import insert
+
+from app.adapters.db.bulk import insert_rows
+from app.adapters.db.session import Database, Session
+from app.artifacts.tasks.store.tables import ArtifactRow, ChunkRow, PageRow
+from app.kernel.errors import Aborted, Reason
+
+PAGE_BYTES = 256 * 1024
+_CHUNKS_AT_ONCE = 500
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where the content of an artifact is."""
+
+    engine_id: int
+    memory: str
+    namespace: str
+    content_id: str
+
+    @classmethod
+    def of(cls, row: ArtifactRow) -> "Place":
+        """Return where an artifact has its content."""
+        return cls(row.engine_id, row.memory, row.namespace, row.content_id)
+
+    @property
+    def columns(self) -> dict[str, Any]:
+        """The columns that say so in the tables of pages and chunks."""
+        return {
+            "engine_id": self.engine_id,
+            "memory": self.memory,
+            "namespace": self.namespace,
+            "content_id": self.content_id,
+        }
+
+
+def pages_of(data: bytes) -> list[bytes]:
+    """Cut bytes into pages; without any, there is none."""
+    return [data[start : start + PAGE_BYTES] for start in range(0, len(data), PAGE_BYTES)]
+
+
+async def insert_pages(session: Session, place: Place, first: int, pages: Sequence[bytes]) -> None:
+    """Write pages from the number `first` on, of an artifact that the caller has locked."""
+    for number, data in enumerate(pages, start=first):
+        values = {**place.columns, "page": number, "data": data}
+        await session.execute(insert(PageRow).values(values))
+
+
+async def read_page(session: Session, place: Place, page: int) -> bytes | None:
+    """Return a page, if it is there."""
+    statement = select(PageRow.data).where(
+        PageRow.engine_id == place.engine_id,
+        PageRow.memory == place.memory,
+        PageRow.namespace == place.namespace,
+        PageRow.content_id == place.content_id,
+        PageRow.page == page,
+    )
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def insert_chunks(
+    session: Session, place: Place, language: str, chunks: Sequence[Mapping[str, Any]]
+) -> None:
+    """Write pieces of the text of an artifact that the caller has locked.
+
+    Each has `n`, `start_offset`, `end_offset`, `text` and `tokens`.
+    """
+    for start in range(0, len(chunks), _CHUNKS_AT_ONCE):
+        values = [
+            {**place.columns, "language": language, **chunk}
+            for chunk in chunks[start : start + _CHUNKS_AT_ONCE]
+        ]
+        await insert_rows(ChunkRow, session, values)
+
+
+async def remove_chunks(session: Session, place: Place) -> None:
+    """Remove what was written of an artifact's text."""
+    await session.execute(
+        delete(ChunkRow).where(
+            ChunkRow.engine_id == place.engine_id,
+            ChunkRow.memory == place.memory,
+            ChunkRow.namespace == place.namespace,
+            ChunkRow.content_id == place.content_id,
+        )
+    )
+
+
+async def lock_uploading(session: Session, place: Place, now: datetime | None = None) -> None:
+    """Make sure that what is uploaded still has its place, and keep that.
+
+    With `now`, what has expired by then has it no more: a sweep frees its pages in several
+    transactions, and another may not be written between them.
+
+    Raises:
+        Aborted: it was swept or deleted meanwhile.
+    """
+    has_time = true() if now is None else ArtifactRow.expire_time > now
+    statement = (
+        select(ArtifactRow.content_id)
+        .where(
+            ArtifactRow.engine_id == place.engine_id,
+            ArtifactRow.memory == place.memory,
+            ArtifactRow.namespace == place.namespace,
+            ArtifactRow.content_id == place.content_id,
+            has_time,
+        )
+        .with_for_update(read=True, key_share=True)
+    )
+    if (await session.execute(statement)).scalar_one_or_none() is None:
+        message = "It took too long, or the namespace was deleted meanwhile; send it again."
+        raise Aborted(message, Reason.CONCURRENT_CHANGE)
+
+
+@dataclass(frozen=True)
+class Pages:
+    """The pages of one content, each written and read in a transaction of its own."""
+
+    db: Database
+    place: Place
+
+    async def write(self, page: int, data: bytes, now: datetime) -> None:
+        """Write a page.
+
+        Raises:
+            Aborted: its artifact was swept or deleted meanwhile, or has expired.
+        """
+        async with self.db.transaction() as session:
+            await lock_uploading(session, self.place, now)
+            await insert_pages(session, self.place, page, [data])
+
+    async def read(self, start: int, end: int) -> AsyncIterator[bytes]:
+        """Yield the bytes from `start` up to `end`.
+
+        Raises:
+            Aborted: the artifact was deleted meanwhile.
+        """
+        while start < end:
+            page, offset = divmod(start, PAGE_BYTES)
+            async with self.db.snapshot() as session:
+                data = await read_page(session, self.place, page)
+            if data is None:
+                message = "The artifact was deleted while it was read."
+                raise Aborted(message, Reason.CONCURRENT_CHANGE)
+            piece = data[offset : offset + end - start]
+            start += len(piece)
+            yield piece

@@ -1,0 +1,337 @@
+"""Takes what task memory holds away for good: on request, when its time is over, with its engine.
+
+With an artifact go its pages, chunks and vectors. What was derived from it stays, and says that its
+source is gone. All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Collection, Sequence
+from datetime import timedelta
+from typing import Any
+
+from sqlalchemy import (
+    ARRAY,
+    ColumnElement,
+    Text,
+    and_,
+    any_,
+    column,
+    delete,
+    exists,
+    func,
+    literal,
+    select,
+    tuple_,
+    update,
+)
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.orm import InstrumentedAttribute
+
+from app.adapters.db.base import Base
+from app.adapters.db.clock import database_time
+from app.adapters.db.session import Session
+from app.artifacts.tasks.logic.kinds import State
+from app.artifacts.tasks.store.tables import (
+    ArtifactRow,
+    ChunkRow,
+    NamespaceRow,
+    PageRow,
+    ToolPolicyRow,
+    VectorRow,
+)
+
+_PAGES_AT_ONCE = 64
+"""16 MiB: what one transaction of a sweep frees."""
+_SLASH = "/"
+"""Stands between names and is in none."""
+_Named = tuple[str, str]
+"""The namespace of an artifact, and its name there."""
+Key = tuple[int, str, str]
+"""Engine, memory and namespace."""
+
+
+async def remove_artifact(session: Session, namespace: NamespaceRow, row: ArtifactRow) -> None:
+    """Remove an artifact; the caller has locked its namespace, and counts what is left there."""
+    await remove_content(session, row.engine_id, row.content_id)
+    await mark_derived(session, namespace, [row.name])
+
+
+async def remove_content(session: Session, engine_id: int, content_id: str) -> None:
+    """Remove an artifact by its content, whatever its state."""
+    await session.execute(delete(ArtifactRow).where(_has_content(engine_id, content_id)))
+
+
+async def remove_upload(session: Session, engine_id: int, content_id: str) -> None:
+    """Remove what has come of an upload, unless it was put under its name.
+
+    It may have been, without whoever takes it back knowing that: the answer of a commit can be
+    lost, and its caller be cancelled meanwhile.
+    """
+    await session.execute(
+        delete(ArtifactRow).where(
+            _has_content(engine_id, content_id), ArtifactRow.state == State.UPLOADING
+        )
+    )
+
+
+async def remove_namespace(session: Session, namespace: NamespaceRow) -> None:
+    """Remove a namespace that the caller has locked, with all that is in it."""
+    await session.execute(delete(NamespaceRow).where(_is_it(namespace)))
+    await mark_derived(session, namespace, None)
+
+
+async def remove_if_empty(session: Session, namespace: NamespaceRow) -> bool:
+    """Remove a namespace in which nothing is, and nothing is coming; say whether it went."""
+    inside = select(ArtifactRow.content_id).where(
+        ArtifactRow.engine_id == NamespaceRow.engine_id,
+        ArtifactRow.memory == NamespaceRow.memory,
+        ArtifactRow.namespace == NamespaceRow.namespace,
+    )
+    removed = await session.execute(
+        delete(NamespaceRow)
+        .where(_is_it(namespace), ~inside.exists())
+        .returning(NamespaceRow.namespace)
+        .execution_options(synchronize_session=False)
+    )
+    return removed.first() is not None
+
+
+async def mark_derived(session: Session, source: NamespaceRow, names: Sequence[str] | None) -> None:
+    """Note at what was derived from artifacts, or from any of the namespace, that they are gone.
+
+    And at what was derived from that, in turn. The caller has locked the artifacts, or removed
+    them: all who do so go from sources to what was made of them.
+    """
+    if names is None:
+        gone = await _mark(session, source, [source.namespace])
+    else:
+        gone = await _mark_from(session, source, [(source.namespace, name) for name in names])
+    while gone:
+        # What is marked already is not marked again, so that this ends.
+        gone = await _mark_from(session, source, gone)
+
+
+async def _mark_from(
+    session: Session, source: NamespaceRow, gone: Sequence[_Named]
+) -> Sequence[_Named]:
+    """Mark what was derived from artifacts of the memory, and return what was not marked before.
+
+    Each source of it is looked up among all that are gone, and that by its key: there may be very
+    many of both.
+    """
+    lost = literal({_SLASH.join(one): None for one in gone}, JSONB)
+    elements = func.jsonb_array_elements(ArtifactRow.derived_from)
+    each = elements.table_valued(column("value", JSONB)).render_derived(name="each")
+    key = ArtifactRow.origin + _SLASH + each.c.value["name"].astext
+    is_lost = select(1).select_from(each).where(lost.has_key(key)).exists()
+    origins = {namespace for namespace, _ in gone}
+    return await _mark(session, source, sorted(origins), is_lost)
+
+
+async def _mark(
+    session: Session, source: NamespaceRow, origins: Sequence[str], *which: ColumnElement[bool]
+) -> Sequence[_Named]:
+    """Mark what was derived from namespaces of a memory; return what was not marked before."""
+    marked = await session.execute(
+        update(ArtifactRow)
+        .where(
+            ArtifactRow.engine_id == source.engine_id,
+            ArtifactRow.memory == source.memory,
+            ArtifactRow.origin == any_(literal(origins, ARRAY(Text))),
+            ~ArtifactRow.source_deleted,
+            *which,
+        )
+        .values(source_deleted=True)
+        .returning(ArtifactRow.namespace, ArtifactRow.name)
+        .execution_options(synchronize_session=False)
+    )
+    return [(row[0], row[1]) for row in marked]
+
+
+def _has_content(engine_id: int, content_id: str) -> ColumnElement[bool]:
+    return and_(ArtifactRow.engine_id == engine_id, ArtifactRow.content_id == content_id)
+
+
+def _is_it(row: NamespaceRow) -> ColumnElement[bool]:
+    return _is_namespace((row.engine_id, row.memory, row.namespace))
+
+
+def _is_namespace(key: Key) -> ColumnElement[bool]:
+    engine_id, memory, namespace = key
+    return and_(
+        NamespaceRow.engine_id == engine_id,
+        NamespaceRow.memory == memory,
+        NamespaceRow.namespace == namespace,
+    )
+
+
+def _is_in(key: Key) -> ColumnElement[bool]:
+    engine_id, memory, namespace = key
+    return and_(
+        ArtifactRow.engine_id == engine_id,
+        ArtifactRow.memory == memory,
+        ArtifactRow.namespace == namespace,
+    )
+
+
+# With the engine
+
+
+async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
+    """Remove up to `limit` rows of an engine, or a few pages; return how many."""
+    for row, keys in _BELOW:
+        most = _PAGES_AT_ONCE if row is PageRow else limit
+        columns = [getattr(row, key) for key in keys]
+        mine: Any = row.engine_id == engine_id  # type: ignore[attr-defined]  # each of these has it
+        some = select(*columns).where(mine).limit(most).with_for_update(skip_locked=True).cte()
+        removed = await session.execute(
+            delete(row)
+            .where(mine, tuple_(*columns).in_(select(some)))
+            .returning(columns[0])
+            .execution_options(synchronize_session=False)
+        )
+        if count := len(removed.all()):
+            return count
+    return 0
+
+
+_BELOW: Sequence[tuple[type[Base], tuple[str, ...]]] = (
+    (PageRow, ("engine_id", "content_id", "page")),
+    (VectorRow, ("engine_id", "content_id", "n", "part")),
+    (ChunkRow, ("engine_id", "content_id", "n")),
+    (ArtifactRow, ("engine_id", "content_id")),
+    (NamespaceRow, ("engine_id", "memory", "namespace")),
+    (ToolPolicyRow, ("engine_id", "memory", "tool")),
+)
+
+
+# When its time is over
+
+
+async def list_expired(
+    session: Session, grace: timedelta, limit: int, but: Collection[Key]
+) -> list[Key]:
+    """Return namespaces with something to remove, without those of `but`; a sweep's.
+
+    Those of the `limit` artifacts that have expired first, `grace` or more ago.
+    """
+    theirs = (ArtifactRow.engine_id, ArtifactRow.memory, ArtifactRow.namespace)
+    first = select(*theirs).where(_is_over(session, ArtifactRow, grace))
+    if but:
+        first = first.where(tuple_(*theirs).not_in(but))
+    some = first.order_by(ArtifactRow.expire_time).limit(limit).cte("some")
+    found = await session.execute(select(some).distinct())
+    return [(row[0], row[1], row[2]) for row in found]
+
+
+async def remove_expired(session: Session, key: Key, grace: timedelta, limit: int) -> int | None:
+    """Free a part of what no longer can be read of a namespace, and of uploads that did not end.
+
+    Returns how many rows that were, 0 if nothing is left. None: somebody else holds the namespace,
+    or it is gone.
+    """
+    namespace = await _lock(session, key)
+    if namespace is None:
+        return None
+    statement = (
+        select(ArtifactRow)
+        .where(_is_in(key), _is_over(session, ArtifactRow, grace))
+        .limit(limit)
+        .with_for_update()
+    )
+    rows = (await session.execute(statement)).scalars().all()
+    contents = [row.content_id for row in rows]
+    for row, last, most in (
+        (PageRow, PageRow.page, _PAGES_AT_ONCE),
+        (VectorRow, VectorRow.n, limit),
+        (ChunkRow, ChunkRow.n, limit),
+    ):
+        if contents and (freed := await _free(session, row, last, (key[0], contents), most)):
+            return freed
+    if rows:
+        await _remove_of_namespace(session, namespace, rows)
+    return len(rows)
+
+
+def _is_over(
+    session: Session, row: type[ArtifactRow | NamespaceRow], grace: timedelta
+) -> ColumnElement[bool]:
+    """Select what has expired so long ago that nobody can be about to revive it."""
+    return row.expire_time <= database_time(session) - grace
+
+
+async def _lock(session: Session, key: Key) -> NamespaceRow | None:
+    """Lock a namespace before what is in it, as requests do; not if somebody else holds it."""
+    statement = select(NamespaceRow).where(_is_namespace(key)).with_for_update(skip_locked=True)
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def remove_expired_namespaces(session: Session, grace: timedelta, limit: int) -> int:
+    """Remove up to `limit` namespaces whose time is over and in which nothing is; a sweep's."""
+    key = (NamespaceRow.engine_id, NamespaceRow.memory, NamespaceRow.namespace)
+    inside = exists().where(
+        ArtifactRow.engine_id == NamespaceRow.engine_id,
+        ArtifactRow.memory == NamespaceRow.memory,
+        ArtifactRow.namespace == NamespaceRow.namespace,
+    )
+    old = (
+        select(*key)
+        .where(_is_over(session, NamespaceRow, grace), ~inside)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+        .cte("old")
+    )
+    removed = await session.execute(
+        delete(NamespaceRow)
+        .where(tuple_(*key).in_(select(old)))
+        .returning(NamespaceRow.namespace)
+        .execution_options(synchronize_session=False)
+    )
+    return len(removed.all())
+
+
+async def _free(
+    session: Session,
+    row: type[PageRow | ChunkRow | VectorRow],
+    last: InstrumentedAttribute[int],
+    contents: tuple[int, Sequence[str]],
+    limit: int,
+) -> int:
+    """Remove some of the pages, chunks or vectors of an engine's contents; return how many."""
+    engine_id, content_ids = contents
+    key = (row.content_id, last)
+    mine = row.engine_id == engine_id
+    some = select(*key).where(mine, row.content_id.in_(content_ids)).limit(limit).cte("some")
+    removed = await session.execute(
+        delete(row)
+        .where(mine, tuple_(*key).in_(select(some)))
+        .returning(row.content_id)
+        .execution_options(synchronize_session=False)
+    )
+    return len(removed.all())
+
+
+async def _remove_of_namespace(
+    session: Session, namespace: NamespaceRow, rows: Sequence[ArtifactRow]
+) -> None:
+    """Remove artifacts of one namespace, without pages any more, and count what is left there."""
+    counted = [row for row in rows if row.state != State.UPLOADING]
+    await session.execute(
+        update(NamespaceRow)
+        .where(_is_it(namespace))
+        .values(
+            artifacts=NamespaceRow.artifacts - len(counted),
+            bytes=NamespaceRow.bytes - sum(row.size_bytes for row in counted),
+        )
+        .execution_options(synchronize_session=False)
+    )
+    if counted:
+        await mark_derived(session, namespace, [row.name for row in counted])
+    await session.execute(
+        delete(ArtifactRow)
+        .where(
+            ArtifactRow.engine_id == namespace.engine_id,
+            ArtifactRow.content_id.in_([row.content_id for row in rows]),
+        )
+        .execution_options(synchronize_session=False)
+    )
+    await remove_if_empty(session, namespace)

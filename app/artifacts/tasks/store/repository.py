@@ -1,0 +1,308 @@
+"""Statements on namespaces and artifacts; `contents.py` has those on pages and chunks.
+
+All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, func, select, update
+from sqlalchemy.dialects.postgresql import insert
+
+from app.adapters.db.bulk import insert_rows
+from app.adapters.db.conditions import check_scope, conditions_of
+from app.adapters.db.pages import Slice, sliced
+from app.adapters.db.session import Session
+from app.artifacts.tasks.logic.kinds import State
+from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
+from app.kernel.errors import Aborted, AlreadyExists, NotFound, Reason
+from app.kernel.names import EngineName
+from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName
+
+_TRIES = 2
+"""To begin a namespace that others delete at the same moment."""
+Sums = tuple[str, int, int, int]
+"""A memory, and how many namespaces, artifacts and bytes it has."""
+
+
+# Namespaces
+
+
+async def get_namespace(
+    session: Session, name: NamespaceName, now: datetime, *, for_update: bool = False
+) -> NamespaceRow:
+    """Return a namespace with something in it.
+
+    Raises:
+        NotFound: there is none.
+    """
+    row = await find_namespace(session, name, now, for_update=for_update)
+    if row is None:
+        raise NotFound.of(name)
+    return row
+
+
+async def find_namespace(
+    session: Session, name: NamespaceName, now: datetime, *, for_update: bool = False
+) -> NamespaceRow | None:
+    """Return a namespace, if there is one with something in it."""
+    statement = select(NamespaceRow).where(_is_namespace(name), _is_there(now))
+    if for_update:
+        statement = statement.with_for_update()
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def begin_namespace(
+    session: Session, name: NamespaceName, values: Mapping[str, Any]
+) -> tuple[NamespaceRow, bool]:
+    """Return a namespace, locked, and whether it was begun here.
+
+    Raises:
+        Aborted: others begin and delete it at the same time.
+        AlreadyExists: it is there, and not for the session's caller.
+        NotFound: the session's caller does not reach the user.
+    """
+    user = values["user_id"]
+    if user is None and conditions_of(session):
+        # A caller who is bound may add to what is there without saying whose that is.
+        found = await lock_namespace(session, name)
+        if found is not None:
+            return found, False
+    check_scope(session, {} if user is None else {"user_id": user})
+    key = {"engine_id": name.memory.engine.engine, "memory": name.memory.memory}
+    given = {**key, "namespace": name.namespace, **values}
+    statement = insert(NamespaceRow).values(given).on_conflict_do_nothing()
+    for _ in range(_TRIES):
+        made = (await session.execute(statement.returning(NamespaceRow))).scalar_one_or_none()
+        if made is not None:
+            return made, True
+        row = await lock_namespace(session, name)
+        if row is not None:
+            return row, False
+        # It was deleted in between, or is another user's.
+    if conditions_of(session):
+        raise AlreadyExists(
+            f"namespaces/{name.namespace} exists; choose another name.", Reason.ID_TAKEN
+        )
+    message = f"namespaces/{name.namespace} was deleted meanwhile; send this again."
+    raise Aborted(message, Reason.CONCURRENT_CHANGE)
+
+
+async def lock_namespace(session: Session, name: NamespaceName) -> NamespaceRow | None:
+    """Return a namespace, locked, if it is there, whatever is in it."""
+    statement = select(NamespaceRow).where(_is_namespace(name)).with_for_update()
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def lock_for_upload(session: Session, name: NamespaceName) -> NamespaceRow:
+    """Return the namespace into which an upload of this caller is coming, locked.
+
+    Raises:
+        Aborted: it was deleted meanwhile.
+    """
+    row = await lock_namespace(session, name)
+    if row is None:
+        raise gone_meanwhile()
+    return row
+
+
+def gone_meanwhile() -> Aborted:
+    """Return what an upload is told whose place was taken away."""
+    message = "It took too long, or the namespace was deleted meanwhile; send it again."
+    return Aborted(message, Reason.CONCURRENT_CHANGE)
+
+
+async def update_namespace(
+    session: Session, row: NamespaceRow, values: Mapping[str, Any]
+) -> NamespaceRow:
+    """Change a namespace that the caller has locked."""
+    statement = (
+        update(NamespaceRow)
+        .where(_is_same_namespace(row))
+        .values(**values, version=NamespaceRow.version + 1)
+        .returning(NamespaceRow)
+        .execution_options(populate_existing=True, synchronize_session=False)
+    )
+    return (await session.execute(statement)).scalar_one()
+
+
+async def list_namespaces(
+    session: Session, name: TaskMemoryName, now: datetime, page: Slice[tuple[datetime, str]]
+) -> Sequence[NamespaceRow]:
+    """Return namespaces of a memory by the time of their making."""
+    statement = select(NamespaceRow).where(_is_in_memory(name), _is_there(now))
+    order = (NamespaceRow.create_time, NamespaceRow.namespace)
+    return (await session.execute(sliced(statement, order, page))).scalars().all()
+
+
+async def list_memories(
+    session: Session, engine: EngineName, now: datetime, limit: int, after: str
+) -> Sequence[Sums]:
+    """Return the memories of an engine with more than `after` as their names, and their sums."""
+    statement = (
+        _sums()
+        .where(NamespaceRow.engine_id == engine.engine, _is_there(now), NamespaceRow.memory > after)
+        .group_by(NamespaceRow.memory)
+        .order_by(NamespaceRow.memory)
+        .limit(limit)
+    )
+    return [_as_sums(row) for row in await session.execute(statement)]
+
+
+async def get_memory(session: Session, name: TaskMemoryName, now: datetime) -> Sums:
+    """Return the sums of a memory.
+
+    Raises:
+        NotFound: there is nothing in it.
+    """
+    statement = _sums().where(_is_in_memory(name), _is_there(now)).group_by(NamespaceRow.memory)
+    found = (await session.execute(statement)).first()
+    if found is None:
+        raise NotFound.of(name)
+    return _as_sums(found)
+
+
+async def has_any(session: Session, name: TaskMemoryName, now: datetime) -> bool:
+    """Say whether there is a namespace with something in it in a memory."""
+    statement = select(NamespaceRow.namespace).where(_is_in_memory(name), _is_there(now))
+    return (await session.execute(statement.limit(1))).first() is not None
+
+
+def _sums() -> Any:  # noqa: ANN401 - a select of four columns
+    row = NamespaceRow
+    return select(row.memory, func.count(), func.sum(row.artifacts), func.sum(row.bytes))
+
+
+def _as_sums(row: Any) -> Sums:  # noqa: ANN401 - as above
+    return row[0], int(row[1]), int(row[2]), int(row[3])
+
+
+async def exists_any(session: Session, engine_id: int, now: datetime) -> bool:
+    """Say whether an engine has anything in task memories."""
+    statement = select(NamespaceRow.namespace).where(
+        NamespaceRow.engine_id == engine_id, _is_there(now)
+    )
+    return (await session.execute(statement.limit(1))).first() is not None
+
+
+def _is_in_memory(name: TaskMemoryName) -> ColumnElement[bool]:
+    return and_(
+        NamespaceRow.engine_id == name.engine.engine,
+        NamespaceRow.memory == name.memory,
+    )
+
+
+def _is_namespace(name: NamespaceName) -> ColumnElement[bool]:
+    return and_(_is_in_memory(name.memory), NamespaceRow.namespace == name.namespace)
+
+
+def _is_same_namespace(row: NamespaceRow) -> ColumnElement[bool]:
+    return and_(
+        NamespaceRow.engine_id == row.engine_id,
+        NamespaceRow.memory == row.memory,
+        NamespaceRow.namespace == row.namespace,
+    )
+
+
+def _is_there(now: datetime) -> ColumnElement[bool]:
+    return and_(NamespaceRow.expire_time > now, NamespaceRow.artifacts > 0)
+
+
+# Artifacts
+
+
+async def get_artifact(
+    session: Session, name: ArtifactName, now: datetime, *, for_update: bool = False
+) -> ArtifactRow:
+    """Return an artifact that has come whole and has not expired.
+
+    Raises:
+        NotFound: there is none.
+    """
+    row = await find_artifact(session, name, now, for_update=for_update)
+    if row is None:
+        raise NotFound.of(name)
+    return row
+
+
+async def find_artifact(
+    session: Session, name: ArtifactName, now: datetime, *, for_update: bool = False
+) -> ArtifactRow | None:
+    """Return an artifact, if there is one that has come whole and has not expired."""
+    statement = select(ArtifactRow).where(
+        _is_in(name.namespace), ArtifactRow.name == name.artifact, _is_readable(now)
+    )
+    if for_update:
+        statement = statement.with_for_update(of=ArtifactRow)
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def list_artifacts(
+    session: Session, name: NamespaceName, now: datetime, page: Slice[tuple[int, str]]
+) -> Sequence[ArtifactRow]:
+    """Return artifacts of a namespace in the order in which they came."""
+    statement = select(ArtifactRow).where(_is_in(name), _is_readable(now))
+    order = (ArtifactRow.ordinal, ArtifactRow.content_id)
+    return (await session.execute(sliced(statement, order, page))).scalars().all()
+
+
+async def find_names(
+    session: Session, name: NamespaceName, names: Sequence[str]
+) -> dict[str, ArtifactRow]:
+    """Return those of the artifacts that are there, whole, by their names; expired ones, too."""
+    statement = select(ArtifactRow).where(
+        _is_in(name), ArtifactRow.name.in_(names), ArtifactRow.state != State.UPLOADING
+    )
+    return {row.name: row for row in (await session.execute(statement)).scalars()}
+
+
+async def insert_artifacts(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert artifacts into a namespace that the caller has locked."""
+    await insert_rows(ArtifactRow, session, rows)
+
+
+async def lock_content(session: Session, engine_id: int, content_id: str) -> ArtifactRow | None:
+    """Return the artifact that has a content, locked, whatever its state."""
+    statement = (
+        select(ArtifactRow)
+        .where(ArtifactRow.engine_id == engine_id, ArtifactRow.content_id == content_id)
+        .with_for_update(of=ArtifactRow)
+    )
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def set_expiry(session: Session, name: NamespaceName, until: datetime, now: datetime) -> None:
+    """Let all that is in a namespace, which the caller has locked, expire at a moment."""
+    await session.execute(
+        update(ArtifactRow)
+        .where(_is_in(name), _is_readable(now))
+        .values(expire_time=until)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def update_artifact(
+    session: Session, row: ArtifactRow, values: Mapping[str, Any]
+) -> ArtifactRow:
+    """Change an artifact that the caller has locked."""
+    statement = (
+        update(ArtifactRow)
+        .where(ArtifactRow.engine_id == row.engine_id, ArtifactRow.content_id == row.content_id)
+        .values(**values)
+        .returning(ArtifactRow)
+        .execution_options(populate_existing=True, synchronize_session=False)
+    )
+    return (await session.execute(statement)).scalar_one()
+
+
+def _is_in(name: NamespaceName) -> ColumnElement[bool]:
+    return and_(
+        ArtifactRow.engine_id == name.memory.engine.engine,
+        ArtifactRow.memory == name.memory.memory,
+        ArtifactRow.namespace == name.namespace,
+    )
+
+
+def _is_readable(now: datetime) -> ColumnElement[bool]:
+    return and_(ArtifactRow.state != State.UPLOADING, ArtifactRow.expire_time > now)

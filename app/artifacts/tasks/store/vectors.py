@@ -1,0 +1,176 @@
+"""Statements on the vectors of pieces, all by the model that their namespace names.
+
+All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, and_, delete, func, select, true, tuple_
+
+from app.adapters.db.bulk import Conflict, insert_rows
+from app.adapters.db.session import Session
+from app.adapters.llm.ports import Vectors
+from app.artifacts.tasks.logic.kinds import State
+from app.artifacts.tasks.store.tables import ArtifactRow, ChunkRow, VectorRow
+from app.kernel.task_names import NamespaceName
+
+Key = tuple[str, int]
+"""A content, and the number of the piece of its text."""
+BEGINNING: Key = ("", -1)
+
+
+@dataclass(frozen=True)
+class Unembedded:
+    """A piece that has no vectors."""
+
+    key: Key
+    text: str
+
+
+@dataclass(frozen=True)
+class Near:
+    """A piece near to a question; `ordinal` is the place of its artifact in the namespace."""
+
+    key: Key
+    ordinal: int
+
+
+async def list_lacking(
+    session: Session, name: NamespaceName, now: datetime, after: Key, limit: int
+) -> Sequence[Unembedded]:
+    """Return pieces of a namespace that have no vectors, of texts that are cut whole, by key."""
+    has_one = select(VectorRow.n).where(
+        VectorRow.engine_id == ChunkRow.engine_id,
+        VectorRow.memory == ChunkRow.memory,
+        VectorRow.namespace == ChunkRow.namespace,
+        VectorRow.content_id == ChunkRow.content_id,
+        VectorRow.n == ChunkRow.n,
+    )
+    key = (ChunkRow.content_id, ChunkRow.n)
+    statement = (
+        select(*key, ChunkRow.text)
+        .join(
+            ArtifactRow,
+            and_(
+                ArtifactRow.engine_id == ChunkRow.engine_id,
+                ArtifactRow.memory == ChunkRow.memory,
+                ArtifactRow.namespace == ChunkRow.namespace,
+                ArtifactRow.content_id == ChunkRow.content_id,
+            ),
+        )
+        .where(
+            *_readable(name, now),
+            tuple_(*key) > after,
+            ~has_one.exists(),
+        )
+        .order_by(*key)
+        .limit(limit)
+    )
+    return [Unembedded((row[0], row[1]), row[2]) for row in await session.execute(statement)]
+
+
+async def has_any(session: Session, name: NamespaceName, model_id: str, now: datetime) -> bool:
+    """Say whether any piece that can be read has a vector by a model."""
+    its = select(VectorRow.n).where(_is_its(model_id)).limit(1).lateral("its")
+    statement = select(ArtifactRow.content_id).join(its, true()).where(*_readable(name, now))
+    return (await session.execute(statement.limit(1))).first() is not None
+
+
+async def list_nearest(
+    session: Session,
+    name: NamespaceName,
+    near: tuple[str, Vectors],
+    now: datetime,
+    limit: int,
+) -> Sequence[Near]:
+    """Return the pieces nearest to a vector by its model, the nearest first; all are compared.
+
+    What counts is the nearest part of a piece.
+    """
+    model_id, vector = near
+    distance = func.min(VectorRow.embedding.l2_distance(vector)).label("distance")
+    # Text after text, by the key: what else the engine has may be many times as much.
+    its = (
+        select(VectorRow.n, distance).where(_is_its(model_id)).group_by(VectorRow.n).lateral("its")
+    )
+    statement = (
+        select(ArtifactRow.content_id, its.c.n, ArtifactRow.ordinal)
+        .join(its, true())
+        .where(*_readable(name, now))
+        .order_by(its.c.distance, ArtifactRow.ordinal, its.c.n)
+        .limit(limit)
+    )
+    return [Near((row[0], row[1]), row[2]) for row in await session.execute(statement)]
+
+
+async def insert(
+    session: Session,
+    name: NamespaceName,
+    model_id: str,
+    vectors: Mapping[tuple[str, int, int], Vectors],
+) -> None:
+    """Write the vectors of all parts of some pieces, by content, piece and part.
+
+    The caller has locked the namespace.
+    One that is there stays; of artifacts that are gone by now, none is written.
+    """
+    contents = {content_id for content_id, *_ in vectors}
+    statement = (
+        select(ArtifactRow.content_id)
+        .where(_is_in(name), ArtifactRow.content_id.in_(contents))
+        .with_for_update(read=True, key_share=True)
+    )
+    kept = set((await session.execute(statement)).scalars())
+    values = [
+        {
+            "engine_id": name.memory.engine.engine,
+            "memory": name.memory.memory,
+            "namespace": name.namespace,
+            "content_id": content_id,
+            "n": n,
+            "part": part,
+            "model_id": model_id,
+            "embedding": vector,
+        }
+        for (content_id, n, part), vector in vectors.items()
+        if content_id in kept
+    ]
+    await insert_rows(VectorRow, session, values, Conflict())
+
+
+async def remove(session: Session, name: NamespaceName) -> None:
+    """Remove the vectors of a namespace, which the caller has locked."""
+    inside = select(ArtifactRow.content_id).where(_is_in(name))
+    await session.execute(
+        delete(VectorRow)
+        .where(
+            VectorRow.engine_id == name.memory.engine.engine,
+            VectorRow.memory == name.memory.memory,
+            VectorRow.namespace == name.namespace,
+            # By this, they are found.
+            VectorRow.content_id.in_(inside),
+        )
+        .execution_options(synchronize_session=False)
+    )
+
+
+def _is_in(name: NamespaceName) -> ColumnElement[bool]:
+    return and_(
+        ArtifactRow.engine_id == name.memory.engine.engine,
+        ArtifactRow.memory == name.memory.memory,
+        ArtifactRow.namespace == name.namespace,
+    )
+
+
+def _is_its(model_id: str) -> ColumnElement[bool]:
+    return and_(
+        VectorRow.engine_id == ArtifactRow.engine_id,
+        VectorRow.content_id == ArtifactRow.content_id,
+        VectorRow.model_id == model_id,
+    )
+
+
+def _readable(name: NamespaceName, now: datetime) -> list[ColumnElement[bool]]:
+    return [_is_in(name), ArtifactRow.state == State.READY, ArtifactRow.expire_time > now]

@@ -1,0 +1,58 @@
+"""Routes of contexts; the method is this service's own."""
+
+from hashlib import sha256
+from typing import Annotated
+
+from fastapi import Header, Request, Response
+
+from app.conversation.contexts.schemas import ComposeContextRequest, ContextResponse
+from app.conversation.contexts.services.contexts import ContextService
+from app.kernel.permissions import Permission
+from app.web.context import Context
+from app.web.names import SessionPath
+from app.web.paths import ENGINE
+from app.web.routing import Router
+
+router = Router("contexts")
+
+
+@router.post(
+    ENGINE + "/sessions/{session}:context",
+    summary="Compose a context",
+    operation_id="composeContext",
+    response_model=ContextResponse,
+    responses={304: {"description": "The context is the one that `If-None-Match` names."}},
+)
+async def compose_context(
+    request: Request,
+    context: Context,
+    name: SessionPath,
+    body: ComposeContextRequest | None = None,
+    if_none_match: Annotated[
+        str | None,
+        Header(description="The `ETag` of an answer; the same again is 304. `*` has no meaning."),
+    ] = None,
+) -> Response:
+    """Compose what a prompt shows of a session, within its token limit, and account for all of it.
+
+    In this order: the system prompt, summaries (oldest first), events, memories, the pending
+    message. Where there is too little room, memories are left out first, then the oldest events,
+    then the oldest summaries. No event is changed; summaries that are due are asked for. The same
+    state gives the same bytes. It also needs the permission to update sessions, since it may have
+    summaries made; and to retrieve memories, for these.
+    """
+    asked = body or ComposeContextRequest()
+    context.require(Permission.SESSIONS_UPDATE)
+    if asked.include_memories is not None:
+        context.require(Permission.MEMORIES_RETRIEVE)
+    service = ContextService.of(context.resources)
+    content = await service.compose(name, asked, request.is_disconnected)
+    etag = f'"{sha256(content).hexdigest()[:32]}"'
+    if _is_named(etag, if_none_match):
+        return Response(status_code=304, headers={"ETag": etag})
+    return Response(content, media_type="application/json", headers={"ETag": etag})
+
+
+def _is_named(etag: str, if_none_match: str | None) -> bool:
+    named = [one.strip().removeprefix("W/") for one in (if_none_match or "").split(",")]
+    return etag in named

@@ -1,0 +1,205 @@
+"""The wire form of contexts of sessions, and of their summaries."""
+
+from enum import StrEnum
+from typing import Annotated, Any
+
+from pydantic import ConfigDict, Field
+
+from app.conversation.strategies.logic.forms import Format
+from app.kernel.wire.base import WireModel
+from app.kernel.wire.memory_policy import AGENT_RESERVE, MAX_TOKENS, MemoryPolicy
+from app.kernel.wire.scalars import Duration, one_of
+from app.memory.memories.schemas.memories import Scope
+from app.platform.engines.logic.config import MAX_FACT_CHARS
+
+# The context of a session
+
+AUTO = "auto"
+"""Asks for what the message to answer is about, or else the user's last."""
+MAX_TEXT_CHARS = 1_000_000
+MAX_SEQ = 2**63 - 1
+
+
+class Consistency(StrEnum):
+    """What a context does about summaries that are due."""
+
+    LATEST = "latest"
+    """Shows what there is, and has them made."""
+    WAIT = "wait"
+    """Waits until they are made."""
+
+
+class SummaryState(StrEnum):
+    """Whether all summaries are made that are due."""
+
+    CURRENT = "current"
+    PENDING = "pending"
+    FAILED = "failed"
+    """The last attempt failed, and another will be made."""
+
+
+class IncludeMemories(WireModel):
+    """Which facts of the memory bank belong into a context, where there is room for them."""
+
+    query: str = Field(
+        AUTO,
+        min_length=1,
+        max_length=MAX_FACT_CHARS,
+        description="What to look for; `auto`: the pending message, else what the user said last.",
+    )
+    top_k: int = Field(5, ge=1, le=100)
+    max_tokens: int | None = Field(
+        None, ge=1, le=MAX_TOKENS, description="Tokens that they may take; absent: what is left."
+    )
+    scope: Scope | None = Field(None, description="Absent: `user_id` alone, the session's.")
+
+
+class ComposeContextRequest(WireModel):
+    """What a prompt is to show of a session."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "systemPrompt": "You plan trips.",
+                    "pendingMessage": "And where did I want to sit?",
+                    "tokenLimit": 8000,
+                    "reserveOutputTokens": 800,
+                    "includeMemories": {"query": "auto"},
+                }
+            ]
+        }
+    )
+
+    system_prompt: str | None = Field(None, max_length=MAX_TEXT_CHARS)
+    pending_message: str | None = Field(
+        None, max_length=MAX_TEXT_CHARS, description="What the model is to answer, not yet sent."
+    )
+    policy: MemoryPolicy | None = Field(
+        None, description="Absent: that of the session, of its engine, or `inclusive`."
+    )
+    token_limit: int | None = Field(None, ge=1, le=MAX_TOKENS, description="As in the policy.")
+    reserve_output_tokens: int | None = Field(
+        None,
+        ge=0,
+        le=MAX_TOKENS,
+        description="As in the policy; absent there too:"
+        f" {AGENT_RESERVE} with `agent_summary`, else 0.",
+    )
+    format: Annotated[Format, one_of(Format)] = Field(
+        Format.MESSAGES,
+        description="`messages` with their sources; `openai` or `gemini`, as these take them; or"
+        " one `text`. In `gemini` files stand as they are, and only their mention is counted; in"
+        " the others it is all that is shown.",
+    )
+    consistency: Annotated[Consistency, one_of(Consistency)] = Field(
+        Consistency.LATEST,
+        description="`latest`: no model is called for the answer. `wait`: summaries that are due"
+        " are made first.",
+    )
+    wait_timeout: Duration | None = Field(
+        None, description="With `wait`, how long; absent: as long as this service waits at most."
+    )
+    include_memories: IncludeMemories | None = None
+    as_of_seq: int | None = Field(
+        None,
+        ge=0,
+        le=MAX_SEQ,
+        description="The last event of the context; what came after it is as if it had not yet."
+        " What has been cleared or erased since stays out, and memories are those of today.",
+    )
+    model: str | None = Field(
+        None,
+        min_length=1,
+        max_length=512,
+        description="The model that is asked, as the prices of the settings name it, for"
+        " `estimatedCost`.",
+    )
+
+
+class ContextMessage(WireModel):
+    """A message of the format `messages` or `openai`."""
+
+    role: str
+    content: Any = None
+    source: dict[str, Any] | None = Field(
+        None,
+        description="`kind` (`system`, `summary`, `event`, `memory` or `pending`), and the"
+        " `summary`, `event` and `seq`, or `memories` that it is made of; only in `messages`.",
+    )
+    tool_calls: list[dict[str, Any]] | None = Field(None, alias="tool_calls")
+    tool_call_id: str | None = Field(None, alias="tool_call_id")
+
+
+class SeqRange(WireModel):
+    """Events from the one number to the other, both included."""
+
+    first_seq: int
+    last_seq: int
+
+
+class SummarisedRange(SeqRange):
+    """Events that a summary of the context covers."""
+
+    summary: str = Field(description="The id of the summary.")
+
+
+class Coverage(WireModel):
+    """What became of each event up to `lastSeq`: it is in exactly one of the three."""
+
+    verbatim: list[SeqRange] = Field(description="Shown word for word.")
+    summarised: list[SummarisedRange]
+    omitted: list[SeqRange] = Field(description="Neither; also what was erased, or cleared.")
+
+
+class ContextTokens(WireModel):
+    """What a context takes of the model's window, as its counter counts."""
+
+    total: int = Field(description="Of all parts, but for the marks around summaries.")
+    system: int
+    summaries: int
+    events: int
+    memories: int
+    pending: int
+    framing_tokens: int = Field(
+        description="The marks around summaries. With `total` they are within the limit."
+    )
+    limit: int | None = None
+    reserved: int
+    stm_budget: int | None = Field(None, description="`agent_summary`: the events' share.")
+    lts_budget: int | None = Field(None, description="`agent_summary`: the summary's share.")
+    counter: str
+
+
+class TruncatedEvent(WireModel):
+    """An event of which only so many tokens are shown."""
+
+    seq: int
+    tokens: int
+
+
+class EstimatedCost(WireModel):
+    """What the tokens of a context cost as input."""
+
+    amount: float
+    currency: str
+
+
+class ContextResponse(WireModel):
+    """A context, and the account of what is in it. One of the first four, by the format."""
+
+    messages: list[ContextMessage] | None = None
+    contents: list[dict[str, Any]] | None = None
+    system_instruction: dict[str, Any] | None = None
+    text: str | None = None
+    sources: list[dict[str, Any]] | None = Field(
+        None, description="Of each message, in `openai` and `gemini`."
+    )
+    tokens: ContextTokens
+    coverage: Coverage
+    summary_state: SummaryState
+    truncated_events: list[TruncatedEvent]
+    policy: MemoryPolicy = Field(description="By which it was made.")
+    policy_key: str = Field(description="That of the summaries that belong to the policy.")
+    last_seq: int = Field(description="The last event that was there.")
+    estimated_cost: EstimatedCost | None = None

@@ -1,0 +1,1 @@
+"""Use cases of contexts; the entry is `contexts.py`."""

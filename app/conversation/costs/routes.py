@@ -1,0 +1,38 @@
+"""The route of cost estimates; the method is this service's own."""
+
+import asyncio
+
+from app.adapters.llm.named import check_counter
+from app.conversation.costs.schemas import EstimateContextCostsRequest, EstimateContextCostsResponse
+from app.conversation.costs.services.costs import estimate
+from app.platform.engines.store import repository as engines
+from app.web.context import Context
+from app.web.names import EnginePath
+from app.web.paths import ENGINE
+from app.web.routing import Router
+
+router = Router("contexts")
+
+
+@router.post(
+    ENGINE + "/contextCosts:estimate",
+    summary="Estimate what contexts cost",
+    operation_id="estimateContextCosts",
+)
+async def estimate_context_costs(
+    context: Context, name: EnginePath, body: EstimateContextCostsRequest | None = None
+) -> EstimateContextCostsResponse:
+    """Count what strategies would take in tokens and money; nothing is read or kept.
+
+    Every prompt is paid for once, with its system prompt, the summaries and the messages that the
+    strategy shows, and so is every summary. Nothing is left out to fit the window: it is told
+    which message is the first that does not fit.
+    """
+    resources, asked = context.resources, body or EstimateContextCostsRequest()
+    for place, policy in enumerate(asked.strategies):
+        if policy.counter is not None:
+            check_counter(policy.counter, resources.settings, f"strategies[{place}].counter")
+    async with resources.db.snapshot() as session:
+        await engines.get(session, name)
+    # Of long sessions it takes a while, beside the event loop.
+    return await asyncio.to_thread(estimate, asked)

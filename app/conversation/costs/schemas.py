@@ -1,0 +1,304 @@
+"""The wire form of estimates: what strategies would cost; the method is this service's own.
+
+Money and prices are decimal strings, exact and without an exponent; tokens are JSON numbers.
+"""
+
+import re
+from decimal import Decimal
+from enum import StrEnum
+from typing import Annotated, Any, ClassVar
+
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainSerializer,
+    PlainValidator,
+    WithJsonSchema,
+)
+
+from app.conversation.costs.logic.accounting import plain
+from app.kernel.wire.base import WireModel
+from app.kernel.wire.memory_policy import MemoryPolicy, Strategy
+from app.kernel.wire.scalars import one_of
+
+MAX_MESSAGES = 100_000
+MAX_PIECE_TOKENS = 100_000
+"""The longest message half, summary or instruction that is counted with."""
+MAX_PROMPT_TOKENS = 10_000_000
+_MAX_ENDS = 10
+_MAX_STRATEGIES = 10
+_MAX_MODELS = 100
+_PRICE_PATTERN = r"^[0-9]{1,9}(\.[0-9]{1,12})?$"
+_PRICE = re.compile(_PRICE_PATTERN.strip("^$"))
+_DEFAULT_MESSAGES = (30, 100, 1_000)
+_DEFAULT_STRATEGIES = (
+    Strategy.INCLUSIVE,
+    Strategy.ABSTRACTION_INCLUSIVE,
+    Strategy.FULLY_ABSTRACTED,
+)
+
+_Piece = Annotated[int, Field(ge=0, le=MAX_PIECE_TOKENS)]
+
+
+def _read_price(value: object) -> Decimal:
+    if isinstance(value, Decimal):
+        return value
+    if not isinstance(value, str) or _PRICE.fullmatch(value) is None:
+        raise ValueError('must be a decimal string such as "0.002"')
+    return Decimal(value)
+
+
+Price = Annotated[
+    Decimal,
+    PlainValidator(_read_price),
+    PlainSerializer(plain, return_type=str),
+    WithJsonSchema({"type": "string", "pattern": _PRICE_PATTERN, "examples": ["0.002"]}),
+]
+"""What a thousand tokens cost: `"0.002"`."""
+
+Amount = Annotated[
+    Decimal,
+    PlainSerializer(plain, return_type=str),
+    WithJsonSchema({"type": "string", "format": "decimal", "examples": ["0.07968"]}),
+]
+"""A sum of money, in the currency of the prices: `"0.07968"`, with all of its digits."""
+
+Share = Annotated[
+    Decimal,
+    PlainSerializer(plain, return_type=str),
+    WithJsonSchema({"type": "string", "format": "decimal", "examples": ["0.318974"]}),
+]
+"""A part of something: `"0.318974"`, to six digits."""
+
+
+class Accounting(StrEnum):
+    """How costs are counted."""
+
+    PER_PROMPT = "per_prompt"
+    """Each prompt is paid for once, and each summary."""
+    PUBLISHED_TABLES = "published_tables"
+    """As in the tables that Prompt Memory Lab has published; not what anyone is billed."""
+
+
+class MessageTokens(WireModel):
+    """A message in its two halves."""
+
+    user: _Piece
+    assistant: _Piece
+
+    is_split: ClassVar[bool] = True
+
+    @property
+    def message(self) -> int:
+        """Both halves together."""
+        return self.user + self.assistant
+
+
+class WholeMessageTokens(MessageTokens):
+    """A message of which it is not told how much is the answer: all of it counts as input."""
+
+    is_split: ClassVar[bool] = False
+
+
+def _read_message_tokens(value: object) -> object:
+    if isinstance(value, dict | MessageTokens):
+        return value
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MAX_PIECE_TOKENS:
+        raise ValueError(
+            f"must be a whole number from 1 to {MAX_PIECE_TOKENS}, or have user and assistant"
+        )
+    return WholeMessageTokens(user=value, assistant=0)
+
+
+_MESSAGE_TOKENS_SCHEMA: dict[str, Any] = {
+    "anyOf": [
+        {"type": "integer", "minimum": 1, "maximum": MAX_PIECE_TOKENS},
+        {
+            "type": "object",
+            "properties": {
+                half: {"type": "integer", "minimum": 0, "maximum": MAX_PIECE_TOKENS}
+                for half in ("user", "assistant")
+            },
+            "required": ["user", "assistant"],
+            "additionalProperties": False,
+        },
+    ],
+    "default": 100,
+}
+
+
+class PlainPrices(WireModel):
+    """Prices of a thousand tokens, whichever the models are."""
+
+    input_per_1k: Price | None = Field(
+        None, alias="inputPer1k", description="Of prompts; absent: 0.002."
+    )
+    output_per_1k: Price | None = Field(
+        None, alias="outputPer1k", description="Of answers; absent: as `inputPer1k`."
+    )
+    summary_input_per_1k: Price | None = Field(
+        None,
+        alias="summaryInputPer1k",
+        description="Of what a summariser reads; absent: as `inputPer1k`.",
+    )
+    summary_output_per_1k: Price | None = Field(
+        None,
+        alias="summaryOutputPer1k",
+        description="Of what it writes; absent: as `outputPer1k`.",
+    )
+
+
+class ModelPrices(WireModel):
+    """What a thousand tokens of one model cost."""
+
+    input_per_1k: Price = Field(alias="inputPer1k")
+    output_per_1k: Price = Field(alias="outputPer1k")
+
+
+class EstimateContextCostsRequest(WireModel):
+    """What to count: how long sessions are, what things are like in them, and the strategies."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "messages": [30, 100],
+                    "messageTokens": {"user": 60, "assistant": 40},
+                    "contextWindow": 4096,
+                    "models": {
+                        "large": {"inputPer1k": "0.002", "outputPer1k": "0.008"},
+                        "small": {"inputPer1k": "0.0001", "outputPer1k": "0.0004"},
+                    },
+                    "model": "large",
+                    "summaryModel": "small",
+                    "strategies": [
+                        {"strategy": "inclusive"},
+                        {"strategy": "fully_abstracted", "cap": 10, "keepRecent": 4},
+                    ],
+                }
+            ]
+        }
+    )
+
+    messages: list[Annotated[int, Field(ge=1, le=MAX_MESSAGES)]] = Field(
+        default=list(_DEFAULT_MESSAGES),
+        min_length=1,
+        max_length=_MAX_ENDS,
+        description="Lengths of sessions: how many prompts with their answers.",
+    )
+    message_tokens: Annotated[
+        MessageTokens,
+        BeforeValidator(_read_message_tokens),
+        WithJsonSchema(_MESSAGE_TOKENS_SCHEMA),
+    ] = Field(
+        default_factory=lambda: WholeMessageTokens(user=100, assistant=0),
+        description="Tokens of a message, prompt and answer: a number, then all of it counts as"
+        " input; or its halves, then the answer is paid for as output, once, and as input in each"
+        " later prompt that shows it.",
+    )
+    system_tokens: int = Field(
+        400, ge=0, le=MAX_PROMPT_TOKENS, description="Tokens of the system prompt."
+    )
+    summary_tokens: _Piece = Field(
+        250, description="Tokens of a summary, where a strategy does not say them itself."
+    )
+    summary_overhead_tokens: _Piece = Field(
+        30, description="Tokens that a summariser is told beside what it reads."
+    )
+    prices: PlainPrices | None = Field(None, description="Or `models`.")
+    models: dict[Annotated[str, Field(min_length=1, max_length=512)], ModelPrices] | None = Field(
+        None, max_length=_MAX_MODELS, description="Prices by model."
+    )
+    model: str | None = Field(
+        None, max_length=512, description="Which of `models` answers; required with them."
+    )
+    summary_model: str | None = Field(
+        None,
+        max_length=512,
+        description="Which of `models` summarises where a strategy names none, or `builtin`, which"
+        " costs nothing; absent: the one that answers.",
+    )
+    context_window: int | None = Field(
+        None,
+        ge=1,
+        le=MAX_PROMPT_TOKENS,
+        description="Tokens that a prompt and its answer may have; a strategy's own `tokenLimit`"
+        " comes first. `agent_summary` needs one of them.",
+    )
+    strategies: list[MemoryPolicy] = Field(
+        default=[MemoryPolicy(strategy=one) for one in _DEFAULT_STRATEGIES],
+        min_length=1,
+        max_length=_MAX_STRATEGIES,
+        description="Policies as sessions have them; absent: `inclusive`, `abstraction_inclusive`"
+        " and `fully_abstracted`.",
+    )
+    accounting: Annotated[Accounting, one_of(Accounting)] = Field(
+        Accounting.PER_PROMPT,
+        description="`per_prompt`: each prompt is paid for once; or `published_tables`: as in the"
+        " tables of Prompt Memory Lab, to compare with them.",
+    )
+    find_best_cap: bool = Field(
+        False,
+        description="Also find the cheapest `cap` (or `every`) of strategies that have one, up to"
+        " 1000.",
+    )
+
+
+class BilledTokens(WireModel):
+    """The tokens that are paid for."""
+
+    prompt_in: int = Field(description="Of all prompts; with whole messages, their answers, too.")
+    prompt_out: int = Field(description="Of answers; 0 where they are not counted apart.")
+    summary_in: int = Field(description="What summarisers read.")
+    summary_out: int = Field(description="What they write.")
+
+
+class BestCap(WireModel):
+    """The cheapest of the caps that a strategy could have."""
+
+    cap: int
+    total_tokens: int
+    cost: Amount
+
+
+class ContextCost(WireModel):
+    """What one strategy takes in a session of one length."""
+
+    strategy: Annotated[Strategy, one_of(Strategy)]
+    policy: MemoryPolicy
+    messages: int
+    last_prompt_tokens: int | None = Field(
+        None, description="Of the last prompt and its answer, which the window must hold, too."
+    )
+    largest_prompt_tokens: int | None = Field(None, description="The same of the largest.")
+    total_tokens: int | None = Field(None, description="All that are paid for.")
+    billed_tokens: BilledTokens | None = None
+    final_tokens: int | None = Field(
+        None, description="`published_tables`: the running total at the last message."
+    )
+    last_cost: Amount | None = Field(
+        None, description="`published_tables`: cost of the last message."
+    )
+    cost: Amount
+    summaries: int = Field(description="Calls of a summariser, merges included.")
+    first_overflow_message: int | None = Field(
+        None, description="The first message that does not fit the window; absent: all do."
+    )
+    saved_vs_inclusive: Share | None = Field(
+        None,
+        description="Share of the cost of `inclusive` that is saved, to six digits: `0.318974`;"
+        " below 0 where it costs more. Absent for `inclusive` itself, or where that is free.",
+    )
+    best_cap: BestCap | None = Field(
+        None, description="Absent also where every cap costs as much as no summaries, or more."
+    )
+    note: str | None = None
+
+
+class EstimateContextCostsResponse(WireModel):
+    """Estimates, one for each length and strategy, in their order."""
+
+    accounting: Annotated[Accounting, one_of(Accounting)]
+    rows: list[ContextCost]
+    note: str | None = Field(None, description="What is wrong with `published_tables`.")

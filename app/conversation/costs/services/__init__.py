@@ -1,0 +1,1 @@
+"""Use cases of costs; the entry is `costs.py`."""

@@ -1,0 +1,252 @@
+"""Reads a request for estimates into the courses and prices that are counted with (pure)."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+
+from app.conversation.costs.logic.accounting import Blocks, Course, Prices, Sizes, SummaryPart, Tail
+from app.conversation.costs.logic.simulated import Shared
+from app.conversation.costs.schemas import (
+    MAX_PIECE_TOKENS,
+    Accounting,
+    EstimateContextCostsRequest,
+    MessageTokens,
+    ModelPrices,
+    PlainPrices,
+)
+from app.conversation.strategies.logic.policies import (
+    BUILTIN,
+    Combine,
+    Rules,
+    Summarising,
+    rules_of,
+)
+from app.kernel.errors import InvalidArgument
+from app.kernel.wire.memory_policy import MemoryPolicy, Recompute, Strategy
+
+_DEFAULT_PRICE = Decimal("0.002")
+_FREE = ModelPrices(input_per_1k=Decimal(0), output_per_1k=Decimal(0))
+
+
+@dataclass(frozen=True)
+class Case:
+    """A strategy, with what its figures are counted from.
+
+    Attributes:
+        window: tokens that a prompt with its answer may have; None: any number.
+    """
+
+    policy: MemoryPolicy
+    rules: Rules
+    course: Course
+    prices: Prices
+    window: int | None
+
+
+def cases_of(request: EstimateContextCostsRequest) -> Sequence[Case]:
+    """Return the strategies of a request as they are counted.
+
+    Raises:
+        InvalidArgument: a field does not go with the others; it is named.
+    """
+    if not request.message_tokens.message:
+        raise InvalidArgument.of_field("messageTokens", "must have at least one token.")
+    cases = [_case(request, place) for place in range(len(request.strategies))]
+    if request.accounting is Accounting.PUBLISHED_TABLES:
+        _check_published(request, cases)
+    return cases
+
+
+def summary_part(policy: MemoryPolicy, sizes: Sizes, messages: int) -> SummaryPart:
+    """Return what the summaries of a session of so many messages take, of a strategy by exchange.
+
+    It takes up summaries of `sizes.summary`, whatever longest length the policy has.
+    """
+    summarising = rules_of(policy).summarising
+    if summarising is None or summarising.combine is Combine.SPLIT:
+        return SummaryPart()
+    return _blocks(summarising, sizes).summary_part(messages)
+
+
+def _case(request: EstimateContextCostsRequest, place: int) -> Case:
+    policy = request.strategies[place]
+    rules = rules_of(policy)
+    field = f"strategies[{place}]"
+    prices = _prices(request, policy, field)
+    window = policy.token_limit or request.context_window
+    sizes = _sizes(request, policy, field)
+    summarising = rules.summarising
+    course: Course
+    if summarising is None:
+        course = Tail(sizes, _kept(rules, request))
+    elif summarising.combine is Combine.SPLIT:
+        course = _shared(rules, summarising, request, field)
+    else:
+        course = _blocks(summarising, sizes)
+    _, answer = _events(request.message_tokens)
+    if window is not None:
+        # The figures hold the answer already, but what is reserved for it may be longer.
+        window -= max(0, rules.reserved - answer)
+    return Case(policy, rules, course, prices, window)
+
+
+def _sizes(request: EstimateContextCostsRequest, policy: MemoryPolicy, field: str) -> Sizes:
+    given = policy.summary_tokens
+    if given is not None and given > MAX_PIECE_TOKENS:
+        described = f"must be at most {MAX_PIECE_TOKENS} in an estimate."
+        raise InvalidArgument.of_field(f"{field}.summaryTokens", described)
+    return Sizes(
+        system=request.system_tokens,
+        user=request.message_tokens.user,
+        assistant=request.message_tokens.assistant,
+        summary=request.summary_tokens if given is None else given,
+        overhead=request.summary_overhead_tokens,
+    )
+
+
+def _kept(rules: Rules, request: EstimateContextCostsRequest) -> int | None:
+    """Return the most tokens that are shown of earlier messages; None: all."""
+    if not rules.shows:
+        return 0
+    bounds = []
+    if rules.window is not None:
+        bounds.append(rules.window * request.message_tokens.message)
+    if rules.window_tokens is not None:
+        bounds.append(_fitting(rules.window_tokens, request.message_tokens))
+    return min(bounds, default=None)
+
+
+def _fitting(most: int, tokens: MessageTokens) -> int:
+    """Return the tokens of the newest events that have so many at most."""
+    rest = most % tokens.message
+    _, assistant = _events(tokens)
+    if rest >= assistant:
+        return most - rest + assistant
+    # Of a single event that is longer, as much is shown as may be.
+    return most - rest if most > rest else most
+
+
+def _blocks(summarising: Summarising, sizes: Sizes) -> Blocks:
+    return Blocks(
+        sizes=sizes,
+        cap=summarising.cap,
+        keep=summarising.keep,
+        most=summarising.most,
+        is_replaced=summarising.combine is Combine.REPLACE,
+    )
+
+
+def _shared(
+    rules: Rules, summarising: Summarising, request: EstimateContextCostsRequest, field: str
+) -> Shared:
+    limit = rules.limit or request.context_window
+    if limit is None:
+        raise InvalidArgument.of_field("contextWindow", f"is required by {field}: it divides it.")
+    user, assistant = _events(request.message_tokens)
+    fixed = request.system_tokens + (user if rules.count_pending else 0) + rules.reserved
+    shares = summarising.stm + summarising.lts
+    unit = (limit - fixed) // shares
+    if unit < 1:
+        named = "contextWindow" if rules.limit is None else f"{field}.tokenLimit"
+        described = f"must be at least {fixed + shares}: {fixed} are taken, and the rest is shared."
+        raise InvalidArgument.of_field(named, described)
+    sizes = Sizes(
+        system=request.system_tokens,
+        user=request.message_tokens.user,
+        assistant=request.message_tokens.assistant,
+        summary=summarising.lts * unit,
+        overhead=request.summary_overhead_tokens,
+    )
+    share = summarising.stm * unit
+    return Shared(
+        sizes=sizes,
+        user=user,
+        assistant=assistant,
+        limit=limit,
+        share=share,
+        low=int(Decimal(str(summarising.low_water)) * share),
+        is_recursive=summarising.recompute is Recompute.RECURSIVE,
+    )
+
+
+def _events(tokens: MessageTokens) -> tuple[int, int]:
+    """Return the tokens of the two events of a message."""
+    if tokens.is_split:
+        return tokens.user, tokens.assistant
+    return tokens.user - tokens.user // 2, tokens.user // 2
+
+
+def _prices(request: EstimateContextCostsRequest, policy: MemoryPolicy, field: str) -> Prices:
+    if request.models is None:
+        return _plain_prices(request, policy, field)
+    if request.prices is not None:
+        raise InvalidArgument.of_field("prices", "must be absent where models are given.")
+    if request.model is None:
+        raise InvalidArgument.of_field("model", "is required where models are given.")
+    answering = _priced(request.models, request.model, "model")
+    if policy.summary_model is not None:
+        summarising = _priced(request.models, policy.summary_model, f"{field}.summaryModel")
+    else:
+        name = request.summary_model or request.model
+        summarising = _priced(request.models, name, "summaryModel")
+    return Prices(
+        answering.input_per_1k,
+        answering.output_per_1k,
+        summarising.input_per_1k,
+        summarising.output_per_1k,
+    )
+
+
+def _priced(models: Mapping[str, ModelPrices], name: str, field: str) -> ModelPrices:
+    if name in models:
+        return models[name]
+    if name == BUILTIN and field != "model":
+        return _FREE
+    raise InvalidArgument.of_field(field, "must be one of those in models.")
+
+
+def _plain_prices(request: EstimateContextCostsRequest, policy: MemoryPolicy, field: str) -> Prices:
+    summarising = {
+        "summaryModel": request.summary_model,
+        f"{field}.summaryModel": policy.summary_model,
+    }
+    for name, given in {"model": request.model, **summarising}.items():
+        if given is not None and (given != BUILTIN or name not in summarising):
+            raise InvalidArgument.of_field(name, "needs models, with the prices of each.")
+    found = request.prices or PlainPrices()
+    prompt_in = _or(found.input_per_1k, _DEFAULT_PRICE)
+    prompt_out = _or(found.output_per_1k, prompt_in)
+    if (policy.summary_model or request.summary_model) == BUILTIN:
+        return Prices(prompt_in, prompt_out, Decimal(0), Decimal(0))
+    return Prices(
+        prompt_in,
+        prompt_out,
+        _or(found.summary_input_per_1k, prompt_in),
+        _or(found.summary_output_per_1k, prompt_out),
+    )
+
+
+def _or(given: Decimal | None, default: Decimal) -> Decimal:
+    return default if given is None else given
+
+
+def _check_published(request: EstimateContextCostsRequest, cases: Sequence[Case]) -> None:
+    if request.find_best_cap:
+        described = "needs accounting per_prompt: by the published tables, a smaller cap is always"
+        raise InvalidArgument.of_field("findBestCap", f"{described} better.")
+    for place, case in enumerate(cases):
+        if not case.prices.is_one:
+            described = "must all be the same for published_tables, which know one price alone."
+            named = "prices" if request.models is None else "models"
+            raise InvalidArgument.of_field(named, described)
+        made = case.rules.summarising
+        if made is None:
+            is_there = case.policy.strategy is Strategy.INCLUSIVE
+        else:
+            is_there = made.combine is not Combine.SPLIT and not made.keep and made.most is None
+        if not is_there:
+            described = (
+                "must be inclusive, abstraction_inclusive, fully_abstracted or every_n, without"
+                " keepRecent and maxAbstractions, for published_tables."
+            )
+            raise InvalidArgument.of_field(f"strategies[{place}]", described)

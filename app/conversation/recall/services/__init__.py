@@ -1,0 +1,1 @@
+"""Use cases of recall; the entry is `recall.py`."""

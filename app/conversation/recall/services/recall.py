@@ -1,0 +1,227 @@
+"""Finds again what was said in a session: passages word for word, or an answer made of them.
+
+The events are read in pages, each in a transaction of its own, and weighed beside the event loop;
+what was erased or cleared is not among them. No transaction is open while a model is asked.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.adapters.llm.named import check_model
+from app.adapters.llm.ports import Meter, TextModel
+from app.adapters.resources import Resources
+from app.conversation.contexts.schemas import SeqRange
+from app.conversation.recall.logic.passages import MAX_SENTENCES, Found, Reader
+from app.conversation.recall.logic.spans import Span, choose
+from app.conversation.recall.schemas import RecalledSpan, RecallMode, RecallRequest, RecallResponse
+from app.conversation.recall.services.retelling import Asked, Retold, by_model, by_passages
+from app.conversation.strategies.logic.policies import BUILTIN, CHARS4
+from app.conversation.strategies.services.counters import Counter, loaded
+from app.conversation.summaries.logic.extractive import MODEL_ID
+from app.kernel.names import EventName, SessionName
+from app.language.terms import Terms
+from app.platform.engines.schemas import name_of
+from app.platform.engines.store import repository as engines
+from app.platform.sessions.logic.spoken import Said
+from app.platform.sessions.store import repository as sessions
+from app.platform.usage.logic import costs
+from app.platform.usage.services.recording import recorded
+from app.platform.usage.services.usage import UsageService
+
+MAX_EVENTS = 20_000
+"""The most events that are searched, the newest; also the bytes of all together."""
+MAX_BYTES = 4 * 1024 * 1024
+MAX_SECONDS = 2.0
+"""After so long no further events are searched."""
+GivenUp = Callable[[], Awaitable[bool]]
+"""Says whether nobody waits for the answer any more."""
+_MAX_CHARS_AT_ONCE = 100_000
+"""What is searched between two looks at the clock takes a fraction of a second."""
+_PAGE = 200
+_SCORE_DIGITS = 4
+
+
+@dataclass(frozen=True)
+class _Session:
+    """The session that is searched, and its events to search: first and last number."""
+
+    name: SessionName
+    first: int
+    last: int
+
+
+@dataclass
+class _Read:
+    """What was read of a session; `first`: the oldest event that was."""
+
+    reader: Reader
+    first: int
+    deadline: float
+    is_given_up: bool = False
+    events: int = 0
+    size_bytes: int = 0
+
+    async def add(self, page: Sequence[Said], is_given_up: GivenUp) -> None:
+        """Read a page from its end on, until enough is read, or nobody waits for it any more."""
+        for some in _in_turn(page):
+            await asyncio.to_thread(self.reader.add, some)
+            self.first = some[0].seq
+            self.events += len(some)
+            self.size_bytes += sum(one.size_bytes for one in some)
+            self.is_given_up = await is_given_up()
+            if self.is_full:
+                break
+
+    @property
+    def is_full(self) -> bool:
+        is_long = self.events >= MAX_EVENTS or self.size_bytes >= MAX_BYTES
+        is_many = self.reader.sentences >= MAX_SENTENCES
+        is_late = asyncio.get_running_loop().time() >= self.deadline
+        return self.events > 0 and (is_long or is_many or is_late or self.is_given_up)
+
+
+@dataclass(frozen=True)
+class RecallService:
+    """Searches one session by the words of a query."""
+
+    resources: Resources
+
+    async def recall(
+        self, name: SessionName, request: RecallRequest, is_given_up: GivenUp
+    ) -> RecallResponse:
+        """Return what a session has on a query; nothing, and without a model, if that is given up.
+
+        Raises:
+            InvalidArgument: there is no such model or counter.
+            NotFound: there is no such session.
+            ResourceExhausted: the engine has used up its tokens of today.
+            BadGateway: the model's answer rests on nothing that it was shown.
+        """
+        resources = self.resources
+        counter = await loaded(request.counter or CHARS4, resources.settings, "counter")
+        if request.model is not None:
+            check_model(request.model, resources.models, "model")
+        session = await self._session(name, request.exclude_recent)
+        found, searched = await self._found(session, request.query, is_given_up)
+        if request.mode is RecallMode.EXTRACTIVE:
+            return await _extracted(session, request, counter, found, searched)
+        asked = Asked(request.query, found, request.top_k, request.max_tokens, counter)
+        return await self._retold(session, request, asked, searched)
+
+    async def _session(self, name: SessionName, exclude_recent: int) -> _Session:
+        async with self.resources.db.snapshot() as session:
+            engine = await engines.get(session, name.engine)
+            row = await sessions.get(session, name, self.resources.clock.now())
+            full = SessionName(name_of(engine), row.session_id)
+            return _Session(full, row.cleared_seq + 1, row.last_seq - exclude_recent)
+
+    async def _found(
+        self, wanted: _Session, query: str, is_given_up: GivenUp
+    ) -> tuple[list[Found], SeqRange | None]:
+        """Return the sentences that may answer, best first, and the events that were searched."""
+        terms = Terms(query)
+        if not len(terms):
+            return [], None
+        deadline = asyncio.get_running_loop().time() + MAX_SECONDS
+        read = _Read(Reader(terms), wanted.last + 1, deadline)
+        while read.first > wanted.first and not read.is_full:
+            async with self.resources.db.snapshot() as session:
+                between = (wanted.first, read.first - 1)
+                page = await sessions.list_said(session, wanted.name, between, _PAGE, newest=True)
+            if not page:
+                read.first = wanted.first
+                break
+            await read.add(page, is_given_up)
+        if read.first > wanted.last or read.is_given_up:
+            return [], None
+        found = await asyncio.to_thread(read.reader.best)
+        return found, SeqRange(first_seq=read.first, last_seq=wanted.last)
+
+    async def _retold(
+        self, session: _Session, request: RecallRequest, asked: Asked, searched: SeqRange | None
+    ) -> RecallResponse:
+        told: dict[str, Any] = {}
+        retold = Retold("", ())
+        if asked.found:
+            model = (
+                None if request.model == BUILTIN else self.resources.models.choose(request.model)
+            )
+            told["model"] = MODEL_ID if model is None else model.model_id
+            if model is None:
+                retold = await asyncio.to_thread(by_passages, asked)
+            else:
+                retold, meter = await self._asked(session, model, asked)
+                told["usage"] = costs.details(meter, self.resources.settings)
+        return RecallResponse(
+            mode=request.mode,
+            spans=[],
+            text=retold.text,
+            seqs=list(retold.seqs),
+            is_cut=retold.is_cut,
+            tokens=asked.counter.count(retold.text),
+            counter=asked.counter.name,
+            searched=searched,
+            **told,
+        )
+
+    async def _asked(
+        self, session: _Session, model: TextModel, asked: Asked
+    ) -> tuple[Retold, Meter]:
+        """Ask the model, and record what that has cost, whatever becomes of it."""
+        resources, engine = self.resources, session.name.engine
+        async with resources.db.snapshot() as read:
+            await UsageService.of(resources).check_budget(read, engine.engine)
+        meter = Meter()
+        async with recorded(resources, engine, meter):
+            retold = await by_model(model, asked, meter)
+        return retold, meter
+
+
+async def _extracted(
+    session: _Session,
+    request: RecallRequest,
+    counter: Counter,
+    found: Sequence[Found],
+    searched: SeqRange | None,
+) -> RecallResponse:
+    spans = await asyncio.to_thread(_spans, session.name, request, counter, found)
+    return RecallResponse(
+        mode=request.mode,
+        spans=spans,
+        tokens=sum(one.tokens for one in spans),
+        counter=counter.name,
+        searched=searched,
+    )
+
+
+def _spans(
+    name: SessionName, request: RecallRequest, counter: Counter, found: Sequence[Found]
+) -> list[RecalledSpan]:
+    chosen = choose(found, request.top_k, request.max_tokens, counter.count)
+    return [_span(name, one, counter) for one in chosen]
+
+
+def _in_turn(page: Sequence[Said]) -> Iterator[Sequence[Said]]:
+    """Yield the events of a page in parts that are not long, or of one event, the last first."""
+    end, chars = len(page), 0
+    for place in range(len(page) - 1, -1, -1):
+        chars += len(page[place].text)
+        if chars > _MAX_CHARS_AT_ONCE and place + 1 < end:
+            yield page[place + 1 : end]
+            end, chars = place + 1, len(page[place].text)
+    yield page[:end]
+
+
+def _span(name: SessionName, span: Span, counter: Counter) -> RecalledSpan:
+    return RecalledSpan(
+        event=str(EventName(name, span.said.event_id)),
+        seq=span.said.seq,
+        speaker=span.said.speaker.value,
+        start_offset=span.start,
+        end_offset=span.end,
+        text=span.text,
+        tokens=counter.count(span.text),
+        score=round(span.score, _SCORE_DIGITS),
+    )

@@ -1,0 +1,135 @@
+"""Which events of a session are shown, summarised or left out, under a budget (pure).
+
+One engine for all seven strategies: what they differ in is in their `Rules`. In every composition
+each event of the session is in exactly one of: shown word for word, covered by one summary that is
+shown, omitted. An erased event that no summary covers counts as omitted.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+
+from app.conversation.strategies.logic.budgets import (
+    BudgetTooSmall,
+    Costly,
+    gaps,
+    newest_within,
+    total,
+)
+from app.conversation.strategies.logic.due import next_due
+from app.conversation.strategies.logic.policies import Combine, Rules
+from app.conversation.strategies.logic.turns import (
+    Composition,
+    Due,
+    Fixed,
+    History,
+    Kind,
+    Shares,
+    Summary,
+    Turn,
+)
+
+__all__ = [
+    "BudgetTooSmall",
+    "Composition",
+    "Due",
+    "Fixed",
+    "History",
+    "Kind",
+    "Shares",
+    "Summary",
+    "Turn",
+    "compose",
+    "next_due",
+    "shares_of",
+]
+
+
+def shares_of(rules: Rules, fixed: Fixed) -> Shares:
+    """Divide the window. Without a limit, `SPLIT` has no shares, and never summarises.
+
+    Raises:
+        BudgetTooSmall: what is fixed alone does not fit.
+    """
+    if rules.limit is None:
+        return Shares(None)
+    needed = fixed.system + fixed.pending
+    room = rules.limit - rules.reserved - needed
+    if room < 0:
+        what = "The system prompt and the pending message need"
+        raise BudgetTooSmall(what, rules.limit, rules.reserved, needed)
+    ways = rules.summarising
+    if ways is None or ways.combine is not Combine.SPLIT:
+        return Shares(room)
+    divided = room if rules.count_pending else room + fixed.pending
+    unit = divided // (ways.stm + ways.lts)
+    return Shares(room, ways.stm * unit, ways.lts * unit)
+
+
+def compose(
+    rules: Rules, history: History, shares: Shares, least: Callable[[Turn], int] | None = None
+) -> Composition:
+    """Choose what is shown.
+
+    Over the budget, the oldest events go first, then the oldest summaries. Of a newest event that
+    does not fit, as much is shown as there is room for: if that is `least` at least, the tokens of
+    the shortest that an event is cut to; by default the overhead and one more.
+
+    Raises:
+        BudgetTooSmall: all events are to be shown, and do not fit.
+    """
+    if not rules.shows:
+        return Composition((), (), _left_out(history, (), ()), shares.room)
+    turns = _in_window(rules, history)
+    if not rules.may_omit:
+        _check_fits(rules, turns, shares)
+    summaries = newest_within(history.summaries, shares.room)
+    left = _without(shares.room, summaries)
+    space = min((most for most in (left, rules.window_tokens) if most is not None), default=None)
+    shown = newest_within(turns, space)
+    cut = _cut(turns, shown, space, least or (lambda _: rules.overhead + 1))
+    if cut:
+        shown = turns[-1 - len(shown) :]
+        left = None if left is None or space is None else left - space
+    else:
+        left = _without(left, shown)
+    return Composition(summaries, shown, _left_out(history, summaries, shown), left, cut)
+
+
+def _check_fits(rules: Rules, turns: Sequence[Turn], shares: Shares) -> None:
+    if rules.limit is None or shares.room is None or total(turns) <= shares.room:
+        return
+    needed = rules.limit - rules.reserved - shares.room + total(turns)
+    what = "With all events of the session, the context needs at least"
+    raise BudgetTooSmall(what, rules.limit, rules.reserved, needed)
+
+
+def _cut(
+    turns: Sequence[Turn],
+    shown: Sequence[Turn],
+    space: int | None,
+    least: Callable[[Turn], int],
+) -> dict[int, int]:
+    """Return the newest event that says something and does not fit, and how much of it does."""
+    if space is None or len(shown) == len(turns) or total(shown):
+        return {}
+    turn = turns[-1 - len(shown)]
+    return {turn.seq: space} if space >= least(turn) else {}
+
+
+def _in_window(rules: Rules, history: History) -> Sequence[Turn]:
+    """Return the events of the newest complete exchanges, and of one that is not complete yet."""
+    turns = history.turns
+    if rules.window is None:
+        return turns
+    return [turn for turn in turns if turn.exchange > history.complete - rules.window]
+
+
+def _without(budget: int | None, items: Iterable[Costly]) -> int | None:
+    return None if budget is None else budget - total(items)
+
+
+def _left_out(
+    history: History, summaries: Sequence[Summary], turns: Sequence[Turn]
+) -> Sequence[tuple[int, int]]:
+    """Return the events that are in none of the summaries and not shown."""
+    told = [(summary.first_seq, summary.last_seq) for summary in summaries]
+    return gaps([*told, *((turn.seq, turn.seq) for turn in turns)], history.last_seq)

@@ -1,0 +1,188 @@
+"""What a policy comes to: its strategy with all that was left open filled in (pure)."""
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass
+from enum import StrEnum
+from typing import TypeVar
+
+from app.kernel.wire.memory_policy import (
+    AGENT_RESERVE,
+    BUILTIN,
+    CHARS4,
+    DECLARED,
+    FormerSummaryRole,
+    MemoryPolicy,
+    Overflow,
+    Recompute,
+    Refresh,
+    Split,
+    Strategy,
+    SummaryRole,
+)
+
+__all__ = [
+    "BUILTIN",
+    "CHARS4",
+    "DECLARED",
+    "DEFAULT",
+    "Combine",
+    "Rules",
+    "Summarising",
+    "rules_of",
+]
+
+_T = TypeVar("_T")
+
+DEFAULT = MemoryPolicy(strategy=Strategy.INCLUSIVE)
+"""The policy where neither session nor engine has one."""
+_EVERY, _CAP, _SUMMARY_TOKENS = 3, 10, 250
+
+
+class Combine(StrEnum):
+    """What becomes of the summaries there are when the next is made."""
+
+    APPEND = "append"
+    """They stay, and the next covers the exchanges after them."""
+    REPLACE = "replace"
+    """The next takes them up, and covers what they cover as well."""
+    SPLIT = "split"
+    """As `REPLACE`; made when the events outgrow their share of the budget, not by exchanges."""
+
+
+@dataclass(frozen=True)
+class Summarising:
+    """How summaries are made.
+
+    Attributes:
+        cap: complete exchanges that a summary covers; 0 with `SPLIT`.
+        keep: the newest complete exchanges, which stay as they are.
+        most: how many summaries there may be at once, at least 2 with `APPEND`; None: any number.
+        tokens: the longest summary; None with `SPLIT`, where the budget says.
+        template: None: the one of the strategy (`prompts.py`).
+    """
+
+    combine: Combine
+    cap: int
+    keep: int
+    most: int | None
+    tokens: int | None
+    chars_per_token: int
+    model: str | None
+    template: str | None
+    recursive_template: str | None
+    stm: int = 0
+    lts: int = 0
+    low_water: float = 1.0
+    recompute: Recompute = Recompute.FULL_UNTIL_OVERFLOW
+
+
+@dataclass(frozen=True)
+class Rules:
+    """A policy without gaps.
+
+    Attributes:
+        limit: tokens of the window, the reserved ones included; None: any number.
+        window: how many complete exchanges are shown; None: any number; also `window_tokens`.
+        shows: False: nothing of the session.
+        may_omit: whether events that do not fit are left out, or are an error.
+        summarising: None: no summaries.
+    """
+
+    strategy: Strategy
+    limit: int | None
+    reserved: int
+    counter: str
+    overhead: int
+    human_label: str
+    ai_label: str
+    joiner: str
+    role: SummaryRole
+    shows: bool = True
+    may_omit: bool = True
+    window: int | None = None
+    window_tokens: int | None = None
+    count_pending: bool = True
+    summarising: Summarising | None = None
+
+    @property
+    def key(self) -> str:
+        """What tells summaries of one policy from those of another.
+
+        Of what does not change a summary (limits of the window, but for `SPLIT`; roles), nothing
+        is in it. Equal settings under two names have one key, and what is None is left out: a
+        setting that a later release adds must not part summaries from their policy.
+        """
+        parts: dict[str, object] = {"labels": [self.human_label, self.ai_label]}
+        if self.summarising is not None:
+            made = asdict(self.summarising)
+            parts |= {name: value for name, value in made.items() if value is not None}
+            if self.summarising.combine is Combine.SPLIT:
+                parts |= {"limit": self.limit, "reserved": self.reserved, "counter": self.counter}
+        text = json.dumps(parts, sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def rules_of(policy: MemoryPolicy) -> Rules:
+    """Fill in what a policy leaves open."""
+    is_agents = policy.strategy is Strategy.AGENT_SUMMARY
+    reserve = AGENT_RESERVE if is_agents else 0
+    return Rules(
+        strategy=policy.strategy,
+        limit=policy.token_limit,
+        reserved=_or(policy.reserve_output_tokens, reserve),
+        counter=_or(policy.counter, CHARS4),
+        overhead=_or(policy.per_message_overhead, 0),
+        human_label=_or(policy.human_label, "Human"),
+        ai_label=_or(policy.ai_label, "AI"),
+        joiner=_or(policy.joiner, "\n"),
+        role=_or(policy.summary_role, _former_role(policy)),
+        shows=policy.strategy is not Strategy.NONE,
+        may_omit=policy.strategy is not Strategy.INCLUSIVE or policy.on_overflow is Overflow.OMIT,
+        window=policy.window,
+        window_tokens=policy.window_tokens,
+        count_pending=_or(policy.count_pending, True),
+        summarising=_summarising(policy),
+    )
+
+
+def _former_role(policy: MemoryPolicy) -> SummaryRole:
+    is_system = policy.lts_role is FormerSummaryRole.SYSTEM
+    return SummaryRole.SYSTEM if is_system else SummaryRole.USER
+
+
+def _summarising(policy: MemoryPolicy) -> Summarising | None:
+    found = {
+        Strategy.EVERY_N: (
+            Combine.REPLACE if policy.refresh is Refresh.WHOLE else Combine.APPEND,
+            _or(policy.every, _EVERY),
+        ),
+        Strategy.ABSTRACTION_INCLUSIVE: (Combine.APPEND, _or(policy.cap, _CAP)),
+        Strategy.FULLY_ABSTRACTED: (Combine.REPLACE, _or(policy.cap, _CAP)),
+        Strategy.AGENT_SUMMARY: (Combine.SPLIT, 0),
+    }.get(policy.strategy)
+    if found is None:
+        return None
+    combine, cap = found
+    if policy.max_abstractions == 1 and combine is Combine.APPEND:
+        combine = Combine.REPLACE  # a list of one is a cell
+    split = _or(policy.split, Split(stm=3, lts=1)) if combine is Combine.SPLIT else None
+    return Summarising(
+        combine=combine,
+        cap=cap,
+        keep=_or(policy.keep_recent, 0),
+        most=policy.max_abstractions if combine is Combine.APPEND else None,
+        tokens=None if split else _or(policy.summary_tokens, _SUMMARY_TOKENS),
+        chars_per_token=_or(policy.chars_per_token, 4),
+        model=policy.summary_model,
+        template=policy.template,
+        recursive_template=policy.recursive_template,
+        stm=split.stm if split else 0,
+        lts=split.lts if split else 0,
+        low_water=_or(policy.low_water, 1.0),
+        recompute=_or(policy.recompute, Recompute.FULL_UNTIL_OVERFLOW),
+    )
+
+
+def _or(given: _T | None, default: _T) -> _T:
+    return default if given is None else given

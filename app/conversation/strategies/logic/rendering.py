@@ -1,0 +1,248 @@
+"""What a context looks like to a model: messages, the shapes of providers, or one text (pure).
+
+`messages` has the roles system, user and assistant; what tools return is the user's there, marked
+by its own form. `openai` and `gemini` are sent to a provider as they stand: calls of tools are
+structured where their results are shown directly after them (`shapes.py`), else both are text.
+`text` is lines, `Human: ...` and `AI: ...`: each thing on lines of its own, but for summaries,
+which the policy's joiner joins. Further lines of one thing said or of a summary are indented, so
+that nobody speaks in another's name. Summaries stand between marks that say that they are data, as
+memories do, and none ends them early. What begins with a mark that is not its own has one before it
+(`marks.py`).
+
+Everything shown has a piece, the text that it is counted by. The texts of a rendering together are
+never longer than the pieces of all that it shows. Files have no more than their mention counted.
+"""
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+from unicodedata import normalize
+
+from app.conversation.strategies.logic.budgets import by_length
+from app.conversation.strategies.logic.forms import Format, Source
+from app.conversation.strategies.logic.lines import line, line_of
+from app.conversation.strategies.logic.marks import (
+    SUMMARY_BEGIN,
+    SUMMARY_END,
+    SUMMARY_NOTE,
+    SYSTEM_MARK,
+    guarded,
+)
+from app.conversation.strategies.logic.policies import Rules
+from app.conversation.strategies.logic.shapes import Item, as_gemini, as_openai
+from app.language.sentences import CONTEXT_BEGIN, CONTEXT_END
+from app.platform.sessions.logic.spoken import Said, Speaker, parts_of, text_of
+
+CUT = "[... cut]"
+"""The end of an event of which not all is shown."""
+_CUT_SHORT = "\u2026"
+_MARKER_NAMES = (CONTEXT_BEGIN.strip("<>"), SUMMARY_BEGIN.strip("<>"))
+_NOT_OF_NAME = re.compile(r"[^a-z_]")
+"""Signs that are not seen, and what stands above letters, are many."""
+_BRACKETS = str.maketrans("<>\uff1c\uff1e\ufe64\ufe65", "\u2039\u203a" * 3)
+
+Count = Callable[[str], int]
+
+
+@dataclass(frozen=True)
+class Shown:
+    """What a context shows, in its order.
+
+    Attributes:
+        session: the full name of the session, of which names of events are made.
+        summaries: id and text of each, oldest first.
+        said: oldest first; of those in `cut`, by seq, only so many tokens, overhead included.
+        memories: name and fact of each, the best first.
+        pending: the message that the model is to answer.
+    """
+
+    session: str
+    system: str | None = None
+    summaries: Sequence[tuple[str, str]] = ()
+    said: Sequence[Said] = ()
+    cut: Mapping[int, int] = field(default_factory=dict)
+    memories: Sequence[tuple[str, str]] = ()
+    pending: str | None = None
+
+
+def render(shown: Shown, rules: Rules, form: Format, count: Count = by_length) -> dict[str, Any]:
+    """Return a context in a form, ready for JSON.
+
+    `messages`: `messages[]` of role, content and source. `openai`: `messages[]` as chat completions
+    takes them, and `sources[]`, one for each. `gemini`: `contents[]`, `systemInstruction` if there
+    is one, and `sources[]`: one for each part of the instruction, then one for each of the
+    contents. `text`: `text`. A content made of several events has the first as its source, and the
+    last as its `lastSeq`.
+
+    The conversation that is left may begin with the agent, where a budget has left out the
+    question. Events are cut by `count`.
+    """
+    items = list(_items(shown, rules, form, count))
+    if form is Format.TEXT:
+        return {"text": _as_text(items, rules)}
+    if form is Format.MESSAGES:
+        return {
+            "messages": [
+                {"role": item.role, "content": item.text, "source": item.source} for item in items
+            ]
+        }
+    return as_openai(items) if form is Format.OPENAI else as_gemini(items)
+
+
+def piece(said: Said, rules: Rules, form: Format) -> str:
+    """Return the text that an event is counted by; empty: nothing of it is shown."""
+    if form is Format.GEMINI and said.speaker in {Speaker.USER, Speaker.TOOL}:
+        # Each of its parts is one of the message, too.
+        texts = (text_of({"parts": [part]}) for part in parts_of(said.content))
+        return "\n".join(guarded(text, said.speaker, form) for text in texts if text)
+    return _dressed(said, said.text, rules, form) if said.text else ""
+
+
+def least(said: Said, rules: Rules, form: Format, count: Count) -> int:
+    """Return the tokens of the shortest that an event is cut to, its message included."""
+    overhead = 0 if form is Format.TEXT else rules.overhead
+    return overhead + min(count(_dressed(said, mark, rules, form)) for mark in (CUT, _CUT_SHORT))
+
+
+def piece_of(kind: Source, text: str, rules: Rules, form: Format) -> str:
+    """Return the text that a system prompt, summary, block of memories or pending message costs."""
+    if not text:
+        return ""
+    ending = "\n" if form is Format.TEXT else ""
+    if kind is Source.SUMMARY:
+        return _joined(_framed(text, form), rules, form)
+    if kind is Source.PENDING:
+        return _asked(text, rules, form) + ending
+    return text + ending
+
+
+def bare_summary(text: str, rules: Rules, form: Format) -> str:
+    """Return what a summary would cost without its marks."""
+    return _joined(line("", text) if form is Format.TEXT else text, rules, form)
+
+
+def memory_block(facts: Sequence[str]) -> str:
+    """Return facts as one block, a line for each; empty without any. None ends the block early."""
+    if not facts:
+        return ""
+    return "\n".join((CONTEXT_BEGIN, *map(memory_line, facts), CONTEXT_END))
+
+
+def memory_line(fact: str) -> str:
+    """Return a fact as a line of the block."""
+    return f"- {_harmless(' '.join(fact.split()))}"
+
+
+def cut_text(text: str, fits: Callable[[str], bool]) -> str:
+    """Return the longest beginning of a text that fits with a mark at its end; empty: none does.
+
+    A text that fits as it is stays so.
+    """
+    if fits(text):
+        return text
+    for mark in (CUT, _CUT_SHORT):
+        if fits(mark):
+            return _beginning(text, fits, mark)
+    return ""
+
+
+def _beginning(text: str, fits: Callable[[str], bool], mark: str) -> str:
+    # What is far longer than fits is not counted as a whole.
+    low, high = 0, min(64, len(text))
+    while high < len(text) and fits(_marked(text[:high], mark)):
+        low, high = high, min(high * 2, len(text))
+    while low < high:
+        middle = (low + high + 1) // 2
+        if fits(_marked(text[:middle], mark)):
+            low = middle
+        else:
+            high = middle - 1
+    return _marked(text[:low], mark)
+
+
+def _marked(kept: str, mark: str) -> str:
+    kept = kept.rstrip()
+    return f"{kept} {mark}" if kept else mark
+
+
+def _harmless(text: str) -> str:
+    """Take the angle brackets off a text that names one of the markers, however disguised."""
+    plain = _NOT_OF_NAME.sub("", normalize("NFKD", text).lower())
+    return text.translate(_BRACKETS) if any(name in plain for name in _MARKER_NAMES) else text
+
+
+def _items(shown: Shown, rules: Rules, form: Format, count: Count) -> Iterator[Item]:
+    if shown.system:
+        yield Item("system", shown.system, {"kind": Source.SYSTEM})
+    for summary_id, text in shown.summaries:
+        if text:
+            summary = {"kind": Source.SUMMARY, "summary": summary_id}
+            yield Item(rules.role.value, _framed(text, form), summary)
+    for said in shown.said:
+        if text := _event_text(said, shown.cut.get(said.seq), rules, form, count):
+            name = f"{shown.session}/events/{said.event_id}"
+            source: dict[str, Any] = {"kind": Source.EVENT, "event": name, "seq": said.seq}
+            whole = None if said.seq in shown.cut else said
+            yield Item(_ROLES[said.speaker], text, source, whole)
+    if block := memory_block([fact for _, fact in shown.memories]):
+        names = [name for name, _ in shown.memories]
+        yield Item("system", block, {"kind": Source.MEMORY, "memories": names})
+    if shown.pending:
+        pending = _asked(shown.pending, rules, form)
+        yield Item("user", pending, {"kind": Source.PENDING})
+
+
+_ROLES = {
+    Speaker.USER: "user",
+    Speaker.AGENT: "assistant",
+    Speaker.TOOL: "user",
+    Speaker.SYSTEM: "system",
+}
+
+
+def _event_text(said: Said, tokens: int | None, rules: Rules, form: Format, count: Count) -> str:
+    """Return what is shown of an event, in the dress of the form without its line's end."""
+    text = said.text
+    if tokens is not None and text:
+        most = tokens - (0 if form is Format.TEXT else rules.overhead)
+        text = cut_text(text, lambda kept: count(_dressed(said, kept, rules, form)) <= most)
+    if not text:
+        return ""
+    dressed = _dressed(said, text, rules, form)
+    return dressed.removesuffix("\n") if form is Format.TEXT else dressed
+
+
+def _dressed(said: Said, text: str, rules: Rules, form: Format) -> str:
+    if form is Format.TEXT:
+        return line_of(said.speaker, text, rules) + "\n"
+    if form is Format.GEMINI and said.speaker is Speaker.SYSTEM:
+        return SYSTEM_MARK + text
+    return guarded(text, said.speaker, form)
+
+
+def _asked(text: str, rules: Rules, form: Format) -> str:
+    """Return the message to answer, in the dress of the form."""
+    if form is Format.TEXT:
+        return line_of(Speaker.USER, text, rules)
+    return guarded(text, Speaker.USER, form)
+
+
+def _framed(text: str, form: Format) -> str:
+    """Return a summary between its marks; in a text, all lines but the first are indented."""
+    block = "\n".join((SUMMARY_BEGIN, SUMMARY_NOTE, _harmless(text), SUMMARY_END))
+    return line("", block) if form is Format.TEXT else block
+
+
+def _joined(shown: str, rules: Rules, form: Format) -> str:
+    """Return a summary with what comes after it in a text."""
+    return shown + (rules.joiner or "\n") if form is Format.TEXT else shown
+
+
+def _as_text(items: Sequence[Item], rules: Rules) -> str:
+    summaries = [item.text for item in items if item.source["kind"] is Source.SUMMARY]
+    lines = [item.text for item in items if item.source["kind"] is not Source.SUMMARY]
+    if summaries:
+        place = 1 if items[0].source["kind"] is Source.SYSTEM else 0
+        lines.insert(place, rules.joiner.join(summaries))
+    return "\n".join(lines)

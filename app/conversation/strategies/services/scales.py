@@ -1,0 +1,76 @@
+"""What weighs what a prompt shows of a session."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from app.conversation.strategies.logic.forms import Format, Source
+from app.conversation.strategies.logic.policies import Rules
+from app.conversation.strategies.logic.rendering import (
+    bare_summary,
+    least,
+    memory_block,
+    memory_line,
+    piece,
+    piece_of,
+)
+from app.conversation.strategies.logic.shapes import messages_of
+from app.conversation.strategies.services.counters import Counter, counted
+from app.platform.sessions.logic.spoken import Said
+
+WORK_PER_TEXT = 100
+"""Characters that make as much work as a text of its own does beside its characters."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """What weighs what a prompt shows: by which rules, by which counter, and in which form."""
+
+    rules: Rules
+    counter: Counter
+    form: Format = Format.MESSAGES
+
+    @property
+    def plain(self) -> "Scale":
+        """The same for the form in which it is decided which summaries are due."""
+        return replace(self, form=Format.MESSAGES)
+
+    def of_event(self, said: Said) -> int:
+        """Return the tokens of an event; 0 if nothing of it is shown."""
+        shown = piece(said, self.rules, self.form)
+        if not shown:
+            return 0
+        messages = messages_of(said) if self.form is Format.OPENAI else 1
+        return counted(said, shown, self.counter) + messages * self._overhead
+
+    def least(self, said: Said) -> int:
+        """Return the tokens of the shortest that an event is cut to."""
+        return least(said, self.rules, self.form, self.counter.count)
+
+    def of_part(self, kind: Source, text: str) -> int:
+        """Return the tokens of anything else; 0 without a text."""
+        shown = piece_of(kind, text, self.rules, self.form)
+        return self.counter.count(shown) + self._overhead if shown else 0
+
+    def of_summary(self, text: str) -> tuple[int, int]:
+        """Return the tokens of a summary, and those of its marks; none without a text."""
+        if not text:
+            return 0, 0
+        bare = self.counter.count(bare_summary(text, self.rules, self.form)) + self._overhead
+        return bare, self.of_part(Source.SUMMARY, text) - bare
+
+    def of_facts(self, facts: Sequence[str]) -> int:
+        """Return the tokens of the block that facts make; 0 without any."""
+        return self.of_part(Source.MEMORY, memory_block(facts))
+
+    def of_fact(self, fact: str) -> int:
+        """Return the tokens that one more fact adds to a block, or one more."""
+        return self.counter.count(f"{memory_line(fact)}\n")
+
+    @property
+    def has_files(self) -> bool:
+        """Whether files are shown, and not only their mention."""
+        return self.form is Format.GEMINI
+
+    @property
+    def _overhead(self) -> int:
+        return 0 if self.form is Format.TEXT else self.rules.overhead

@@ -1,0 +1,75 @@
+"""Routes of summaries, and of what they take; the methods are this service's own."""
+
+from typing import Annotated
+
+from fastapi import Query
+
+from app.conversation.summaries.services.listing import (
+    ListSummariesResponse,
+    SessionSummary,
+    SessionUsage,
+)
+from app.conversation.summaries.services.summaries import SummaryService
+from app.conversation.summaries.store.repository import State
+from app.kernel.wire.scalars import one_of
+from app.platform.operations.schemas import Operation
+from app.platform.operations.services.operations import OperationService
+from app.platform.sessions.schemas.sessions import Session
+from app.web.context import Context, Mutation
+from app.web.names import SessionPath, SummaryPath
+from app.web.paging import Page
+from app.web.paths import ENGINE
+from app.web.routing import Router
+
+router = Router("contexts")
+
+_SESSION = ENGINE + "/sessions/{session}"
+_SUMMARIES = _SESSION + "/summaries"
+_SUMMARY = _SUMMARIES + "/{summary}"
+
+
+@router.post(_SESSION + ":clear", summary="Clear a session's contexts", operation_id="clearSession")
+async def clear_session(context: Mutation, name: SessionPath) -> Session:
+    """Let contexts begin anew after the last event: what was said so far is in none of them.
+
+    The events can still be read. Summaries give way, and exchanges are counted from here on.
+    """
+    return await SummaryService.of(context.resources).clear(name, context.once({}))
+
+
+@router.get(_SUMMARIES, summary="List summaries", operation_id="listSummaries")
+async def list_summaries(
+    context: Context,
+    name: SessionPath,
+    page: Page,
+    state: Annotated[
+        Annotated[State, one_of(State)] | None, Query(description="Only those in this state.")
+    ] = None,
+    policy_key: Annotated[
+        str | None, Query(alias="policyKey", description="Only those of this policy.")
+    ] = None,
+) -> ListSummariesResponse:
+    """List the summaries of a session, oldest first: of all policies and in all states."""
+    service = SummaryService.of(context.resources)
+    return await service.list_page(name, state, policy_key, page)
+
+
+@router.get(_SUMMARY, summary="Get a summary", operation_id="getSummary")
+async def get_summary(context: Context, name: SummaryPath) -> SessionSummary:
+    """Return a summary, with what it was made of and what it took."""
+    return await SummaryService.of(context.resources).get(name)
+
+
+@router.post(
+    _SUMMARY + ":regenerate", summary="Make a summary again", operation_id="regenerateSummary"
+)
+async def regenerate_summary(context: Mutation, name: SummaryPath) -> Operation:
+    """Have a new version of an active summary made, of the same events, which takes its place."""
+    row = await SummaryService.of(context.resources).regenerate(name, context.once({}))
+    return await OperationService.of(context.resources).render(row)
+
+
+@router.get(_SESSION + "/usage", summary="Sum up a session's usage", operation_id="getSessionUsage")
+async def get_session_usage(context: Context, name: SessionPath) -> SessionUsage:
+    """Return what the summaries of a session took, by model, failed attempts as well."""
+    return await SummaryService.of(context.resources).usage(name)

@@ -1,0 +1,1 @@
+"""Use cases of summaries; the entry is `summaries.py`."""

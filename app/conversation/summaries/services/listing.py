@@ -1,0 +1,183 @@
+"""The wire form of summaries of a session, and of what they have taken."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from pydantic import Field
+
+from app.conversation.strategies.logic.budgets import by_length
+from app.conversation.strategies.logic.policies import rules_of
+from app.conversation.strategies.services.counters import counter_of
+from app.conversation.summaries.store.repository import State
+from app.conversation.summaries.store.tables import SessionSummaryRow
+from app.conversation.summaries.store.uses import Spent
+from app.kernel.errors import InvalidArgument
+from app.kernel.names import SessionName, SummaryName
+from app.kernel.wire.base import WireModel
+from app.kernel.wire.memory_policy import MemoryPolicy
+from app.kernel.wire.scalars import Timestamp
+from app.platform.sessions.store.tables import SessionRow
+from app.platform.usage.logic.costs import Sums, money
+from app.platform.usage.schemas import UsageSums
+from app.settings.settings import Settings
+
+
+class Covered(WireModel):
+    """Events of a session, from the one to the other, with both."""
+
+    first_seq: int
+    last_seq: int
+
+
+class ModelSums(UsageSums):
+    """What calls of one model took."""
+
+    model: str = Field(examples=["openai:gpt-5-mini"])
+
+
+class SessionSummary(WireModel):
+    """A summary of a part of a session. What it says and covers never changes."""
+
+    name: str
+    policy_key: str = Field(
+        description="Of what in a policy decides about summaries: equal for policies that share"
+        " theirs."
+    )
+    kind: str = Field(
+        description="`block`, of exchanges; `full`, of all events; `recursive`, of the summary"
+        " before and the events since; `merge`, of summaries."
+    )
+    state: State = Field(
+        description="`stale`: without its text, since an event that it covers was erased, or the"
+        " session was cleared or changed while it was made."
+    )
+    version: int = Field(description="From 1: of a summary that is replaced, or made again.")
+    covers: Covered
+    text: str | None = Field(None, description="Absent where there is none: failed, or erased.")
+    tokens: int | None = Field(None, description="Of the text, by the policy's counter.")
+    char_limit: int
+    cut: bool = Field(
+        description="The model wrote too much, also when asked again: its end is off."
+    )
+    previous_summaries: list[str] = Field(description="Those it was made of, oldest first.")
+    inputs: Covered | None = Field(None, description="The events that were read for it.")
+    model: str = Field(examples=["openai:gpt-5-mini", "builtin:extractive"])
+    template: str | None = Field(None, description="What the model was told; `builtin` has none.")
+    usage: list[ModelSums] = Field(description="What its attempts took, by model.")
+    error: str | None = Field(None, description="`failed`: the reason.")
+    retry_time: Timestamp | None = Field(
+        None, description="`failed`: when it is tried again; absent: it is not."
+    )
+    create_time: Timestamp
+    update_time: Timestamp
+
+    @classmethod
+    def from_row(
+        cls, session: SessionName, row: SessionSummaryRow, settings: Settings
+    ) -> "SessionSummary":
+        """Build the answer; `session` is the name with the engine's own project and location."""
+        read = None
+        if row.read_first_seq is not None and row.read_last_seq is not None:
+            read = Covered(first_seq=row.read_first_seq, last_seq=row.read_last_seq)
+        return cls(
+            name=str(SummaryName(session, row.summary_id)),
+            policy_key=row.policy_key,
+            kind=row.kind,
+            state=State(row.state),
+            version=row.version,
+            covers=Covered(first_seq=row.first_seq, last_seq=row.last_seq),
+            text=row.text,
+            tokens=None if row.text is None else _tokens(row.text, row.policy, settings),
+            char_limit=row.char_limit,
+            cut=row.is_cut,
+            previous_summaries=[str(SummaryName(session, one)) for one in row.previous],
+            inputs=read,
+            model=row.model_id,
+            template=row.template or None,
+            usage=[_model_sums(one, settings) for one in _spent(row.usage)],
+            error=row.error_reason,
+            retry_time=row.retry_time,
+            create_time=row.create_time,
+            update_time=row.update_time,
+        )
+
+
+def _tokens(text: str, policy: Mapping[str, Any], settings: Settings) -> int:
+    """Count the tokens of a text; by its length where the policy's counter is no longer there."""
+    name = rules_of(MemoryPolicy.model_validate(policy)).counter
+    try:
+        return counter_of(name, settings).count(text)
+    except InvalidArgument:
+        return by_length(text)
+
+
+def _spent(usage: Mapping[str, Mapping[str, Any]]) -> list[Spent]:
+    return [
+        Spent(
+            model,
+            used["calls"],
+            used["inputTokens"],
+            used["outputTokens"],
+            used["milliseconds"],
+            used.get("cost"),
+        )
+        for model, used in sorted(usage.items())
+    ]
+
+
+class ListSummariesResponse(WireModel):
+    """A page of summaries, oldest first."""
+
+    summaries: list[SessionSummary]
+    next_page_token: str | None = None
+
+
+class SummaryCounts(WireModel):
+    """How many summaries a session has, of all policies."""
+
+    active: int = 0
+    superseded: int = 0
+    stale: int = 0
+    failed: int = 0
+
+
+class SessionUsage(WireModel):
+    """What the summaries of a session have taken, failed attempts as well."""
+
+    models: list[ModelSums] = Field(description="By model; the built-in one calls none.")
+    total: UsageSums
+    summaries: SummaryCounts
+    event_count: int = Field(description="With those that were erased or cleared.")
+    exchange_count: int
+
+    @classmethod
+    def of(
+        cls,
+        row: SessionRow,
+        spent: Sequence[Spent],
+        counts: Mapping[str, int],
+        settings: Settings,
+    ) -> "SessionUsage":
+        """Build the answer."""
+        return cls(
+            models=[_model_sums(one, settings) for one in spent],
+            total=UsageSums(**_sums(spent, settings)),
+            summaries=SummaryCounts.model_validate(counts),
+            event_count=row.last_seq,
+            exchange_count=row.exchanges,
+        )
+
+
+def _model_sums(one: Spent, settings: Settings) -> ModelSums:
+    return ModelSums(model=one.model_id, **_sums([one], settings))
+
+
+def _sums(spent: Sequence[Spent], settings: Settings) -> dict[str, Any]:
+    found = Sums.of(spent)
+    return {
+        "call_count": found.calls,
+        "input_token_count": found.input_tokens,
+        "output_token_count": found.output_tokens,
+        "model_milliseconds": found.milliseconds,
+        "cost": money([one.cost for one in spent], settings.price_currency),
+    }

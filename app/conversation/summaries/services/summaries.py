@@ -1,0 +1,182 @@
+"""Use cases of a session's summaries: list them, make one again, clear all, tell their costs."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from app.adapters.db.pages import Slice
+from app.adapters.db.session import Database
+from app.adapters.llm.aside import done
+from app.adapters.llm.models import TextModels
+from app.adapters.resources import Resources
+from app.conversation.strategies.logic.policies import rules_of
+from app.conversation.summaries.services import queue
+from app.conversation.summaries.services.listing import (
+    ListSummariesResponse,
+    SessionSummary,
+    SessionUsage,
+)
+from app.conversation.summaries.services.writing import model_for
+from app.conversation.summaries.store import erasure, repository, uses
+from app.conversation.summaries.store.repository import State
+from app.conversation.summaries.store.tables import SessionSummaryRow
+from app.kernel.clock import Clock
+from app.kernel.names import SessionName, SummaryName
+from app.kernel.once import Once
+from app.kernel.paging import (
+    PageRequest,
+    clamp_page_size,
+    decode_token,
+    encode_token,
+    rows_within,
+    typed_key,
+)
+from app.kernel.wire.memory_policy import CHARS4, COUNTERS, MemoryPolicy
+from app.platform.engines.schemas import name_of
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
+from app.platform.operations.store import claims, repeats
+from app.platform.operations.store import repository as operations
+from app.platform.operations.store.tables import OperationRow
+from app.platform.sessions.schemas.sessions import MAX_PAGE_BYTES, Session
+from app.platform.sessions.store import repository as sessions
+from app.platform.sessions.store import shared
+from app.platform.usage.services.usage import UsageService
+from app.settings.settings import Settings
+
+
+@dataclass(frozen=True)
+class SummaryService:
+    """The summaries of sessions, as they are kept."""
+
+    db: Database
+    clock: Clock
+    settings: Settings
+    models: TextModels
+    usages: UsageService
+
+    @classmethod
+    def of(cls, resources: Resources) -> "SummaryService":
+        """Build the service from the process's resources."""
+        return cls(
+            resources.db,
+            resources.clock,
+            resources.settings,
+            resources.models,
+            UsageService.of(resources),
+        )
+
+    async def list_page(
+        self, name: SessionName, state: State | None, policy_key: str | None, page: PageRequest
+    ) -> ListSummariesResponse:
+        """Return a page of summaries, oldest first: of all states, unless one is asked for.
+
+        Raises:
+            NotFound: no such session.
+        """
+        limit = clamp_page_size(page.size)
+        query = {"list": "summaries", "session": f"{name.engine.engine}/{name.session}"}
+        query |= {"state": state or "", "policy": policy_key or ""}
+        after = typed_key(decode_token(page.token, query), str) if page.token else None
+        asked = Slice(limit + 1, after, is_descending=False)
+        async with self.db.snapshot() as session:
+            engine = name_of(await engines.get(session, name.engine))
+            await sessions.get(session, name, self.clock.now())
+            found = (session, name, (state, policy_key))
+            sizes = await repository.list_sizes(*found, asked)
+            fits = rows_within(sizes, limit, MAX_PAGE_BYTES)
+            rows = await repository.list_page(*found, replace(asked, limit=fits))
+        more = encode_token(query, [rows[-1].summary_id]) if len(sizes) > fits else None
+        shown = await self._shown(SessionName(engine, name.session), rows, sum(sizes[:fits]))
+        return ListSummariesResponse(summaries=shown, next_page_token=more)
+
+    async def _shown(
+        self, stored: SessionName, rows: Sequence[SessionSummaryRow], size_bytes: int
+    ) -> list[SessionSummary]:
+        """Return summaries as they are told: their tokens are counted aside where that is much."""
+
+        def shown() -> list[SessionSummary]:
+            return [SessionSummary.from_row(stored, row, self.settings) for row in rows]
+
+        if all((row.policy.get("counter") or CHARS4) in COUNTERS for row in rows):
+            return await done(size_bytes, shown)
+        # The first time, the file of an encoding is read.
+        return await asyncio.to_thread(shown)
+
+    async def get(self, name: SummaryName) -> SessionSummary:
+        """Return a summary.
+
+        Raises:
+            NotFound: no such summary.
+        """
+        async with self.db.snapshot() as session:
+            engine = name_of(await engines.get(session, name.session.engine))
+            await sessions.get(session, name.session, self.clock.now())
+            row = await repository.get(session, name)
+        stored = SessionName(engine, name.session.session)
+        (shown,) = await self._shown(stored, [row], len(row.text or ""))
+        return shown
+
+    async def regenerate(self, name: SummaryName, once: Once | None) -> OperationRow:
+        """Queue the making of a new version of a summary: of the same events, which it reads again.
+
+        Raises:
+            FailedPrecondition: the summary is no longer active.
+            ResourceExhausted: the engine has used up its tokens of today, or has as many
+                operations waiting as it may.
+        """
+        now = self.clock.now()
+        async with self.db.transaction() as session:
+            engine = await engines.get(session, name.session.engine, Lock.SHARED)
+            new = queue.operation(engine, queue.REGENERATE, now, self.settings)
+            if (known := await repeats.replay(session, new, once)) is not None:
+                return known
+            most = self.settings.engine_max_queued_operations
+            await claims.check_queue(session, engine.engine_id, most)
+            owner = await sessions.get(session, name.session, now)
+            row = await repository.get(session, name)
+            if row.state != State.ACTIVE:
+                raise repository.not_active(name)
+            if self._is_by_model(row):
+                await self.usages.check_budget(session, engine.engine_id)
+            stored = SessionName(name_of(engine), owner.session_id)
+            request = {"session": str(stored), "policy": row.policy, "summary": row.summary_id}
+            key = queue.key_of(owner.session_id, row.policy_key)
+            new = new.concerning({"user_id": owner.user_id}).queued(key, request)
+            return await operations.insert(session, new)
+
+    def _is_by_model(self, row: SessionSummaryRow) -> bool:
+        made = rules_of(MemoryPolicy.model_validate(row.policy)).summarising
+        return made is not None and model_for(self.models, made) is not None
+
+    async def clear(self, name: SessionName, once: Once | None) -> Session:
+        """Let contexts begin anew after the last event: the events stay, the summaries give way.
+
+        Raises:
+            NotFound: no such session.
+        """
+        now = self.clock.now()
+        async with self.db.transaction() as session:
+            engine = await engines.get(session, name.engine, Lock.SHARED)
+            is_repeated = await repeats.is_repeated(session, engine.engine_id, once, now)
+            row = await sessions.get(session, name, now, for_update=True)
+            if not is_repeated:
+                values = {"cleared_seq": row.last_seq, "cleared_exchange": row.exchanges}
+                row = await sessions.update_session(session, row, values, now)
+                keys = await erasure.supersede_all(session, name, now)
+                await queue.hurry(session, engine.engine_id, row.session_id, keys, now)
+            held = await shared.read(session, engine.engine_id, [row.user_id])
+            return Session.from_row(name_of(engine), row, held)
+
+    async def usage(self, name: SessionName) -> SessionUsage:
+        """Return what the summaries of a session have taken.
+
+        Raises:
+            NotFound: no such session.
+        """
+        async with self.db.snapshot() as session:
+            await engines.get(session, name.engine)
+            row = await sessions.get(session, name, self.clock.now())
+            spent = await uses.list_spent(session, name)
+            counts = await uses.count_states(session, name)
+        return SessionUsage.of(row, spent, counts, self.settings)

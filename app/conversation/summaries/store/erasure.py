@@ -1,0 +1,74 @@
+"""What becomes of summaries when events are erased, or a session begins anew.
+
+Takes part in the caller's transaction, which has locked the session's row.
+"""
+
+from collections.abc import Collection
+from datetime import datetime
+
+from sqlalchemy import and_, func, select, update
+
+from app.adapters.db.session import Session
+from app.conversation.summaries.store.repository import IS_ACTIVE, State, change, is_retried, of
+from app.conversation.summaries.store.tables import SessionSummaryRow
+from app.kernel.names import SessionName
+from app.platform.sessions.store.tables import SessionEventRow
+
+_R = SessionSummaryRow
+
+
+async def mark_stale(
+    session: Session, engine_id: int, session_id: str, seq: int, now: datetime
+) -> Collection[str]:
+    """Erase the texts of all summaries that cover an event; return the keys of their policies."""
+    covering = and_(
+        _R.engine_id == engine_id,
+        _R.session_id == session_id,
+        _R.first_seq <= seq,
+        _R.last_seq >= seq,
+        _R.state != State.FAILED,
+    )
+    statement = (
+        update(_R)
+        .where(covering)
+        .values(state=State.STALE, text=None, update_time=now)
+        .returning(_R.policy_key)
+        .execution_options(synchronize_session=False)
+    )
+    return set((await session.execute(statement)).scalars())
+
+
+async def supersede_all(session: Session, name: SessionName, now: datetime) -> Collection[str]:
+    """Supersede what is active of a session, and give up what has failed.
+
+    Returns the keys of the policies of which something had failed.
+    """
+    given_up = (
+        update(_R)
+        .where(of(name), is_retried())
+        .values(retry_time=None, update_time=now)
+        .returning(_R.policy_key)
+        .execution_options(synchronize_session=False)
+    )
+    keys = set((await session.execute(given_up)).scalars())
+    is_active = and_(of(name), IS_ACTIVE)
+    await change(session, is_active, state=State.SUPERSEDED, update_time=now)
+    return keys
+
+
+async def give_up(session: Session, name: SessionName, policy_key: str, now: datetime) -> None:
+    """End what has failed by a policy, and is not due any more."""
+    failed = and_(of(name), _R.policy_key == policy_key, is_retried())
+    await change(session, failed, retry_time=None, update_time=now)
+
+
+async def count_kept(session: Session, name: SessionName, between: tuple[int, int]) -> int:
+    """Return how many of the events from the one to the other have not been erased."""
+    event = SessionEventRow
+    statement = select(func.count()).where(
+        event.engine_id == name.engine.engine,
+        event.session_id == name.session,
+        event.seq.between(*between),
+        event.delete_time.is_(None),
+    )
+    return (await session.execute(statement)).scalar_one()

@@ -1,0 +1,199 @@
+"""What is summarised of a session, as contexts and further summaries are made of it.
+
+All statements take part in the caller's transaction. They leave out what nobody is shown (the
+template, the policy), and texts where only ranges are asked for: of some thousand summaries, those
+would take longer than all else.
+"""
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, Select, and_, func, literal_column, null, or_, select
+
+from app.adapters.db.session import Session
+from app.conversation.summaries.store.repository import IS_ACTIVE, State, of
+from app.conversation.summaries.store.tables import SessionSummaryRow
+from app.kernel.names import SessionName
+from app.platform.operations.schemas import State as OperationState
+from app.platform.operations.store.claims import INGEST, SUMMARIZE
+from app.platform.operations.store.tables import OperationRow
+
+_R = SessionSummaryRow
+_PENDING: ColumnElement[str] = literal_column(f"'{OperationState.PENDING}'")
+_RUNNING: ColumnElement[str] = literal_column(f"'{OperationState.RUNNING}'")
+
+
+@dataclass(frozen=True)
+class Listed:
+    """A summary: what it covers; `text` is None where it was not asked for."""
+
+    summary_id: str
+    first_seq: int
+    last_seq: int
+    last_exchange: int
+    text: str | None
+
+
+async def list_active(
+    session: Session, name: SessionName, policy_key: str, cleared_seq: int
+) -> list[Listed]:
+    """Return what is summarised from the event after `cleared_seq` on without a gap, oldest first.
+
+    After a gap, which an erased event leaves until its summary is made again, others may stand:
+    they count again once it is closed.
+    """
+    statement = _listed(_active(name, policy_key), with_text=True).order_by(_R.last_seq)
+    return _without_gap(await _read(session, statement), cleared_seq)
+
+
+async def list_ranges(
+    session: Session, name: SessionName, policy_key: str, cleared_seq: int
+) -> list[Listed]:
+    """Return what `list_active` does, without texts."""
+    statement = _listed(_active(name, policy_key), with_text=False).order_by(_R.last_seq)
+    return _without_gap(await _read(session, statement), cleared_seq)
+
+
+async def list_last(
+    session: Session, name: SessionName, policy_key: str, cleared_seq: int
+) -> list[Listed]:
+    """Return the last one of what `list_active` does, if there is any, without its text."""
+    before = func.lag(_R.last_seq, 1, cleared_seq).over(order_by=_R.last_seq)
+    ranges = select(_R.first_seq, _R.last_seq, before.label("before")).where(
+        _active(name, policy_key)
+    )
+    each = ranges.subquery()
+    gap = select(func.min(each.c.last_seq)).where(each.c.first_seq != each.c.before + 1)
+    after = gap.scalar_subquery()
+    is_before = or_(after.is_(None), _R.last_seq < after)
+    statement = _listed(and_(_active(name, policy_key), is_before), with_text=False)
+    return await _read(session, statement.order_by(_R.last_seq.desc()).limit(1))
+
+
+async def list_newest(
+    session: Session, name: SessionName, policy_key: str, before: int, limit: int
+) -> list[Listed]:
+    """Return the last active summaries that end before an event, the newest first."""
+    which = and_(_active(name, policy_key), _R.last_seq < before)
+    statement = _listed(which, with_text=True).order_by(_R.last_seq.desc()).limit(limit)
+    return await _read(session, statement)
+
+
+async def gap_end(
+    session: Session, name: SessionName, policy_key: str, boundary: int
+) -> int | None:
+    """Return the last event before summaries that stand after a gap; None: there are none.
+
+    `boundary` is the last event that those before it cover: see `list_active`.
+    """
+    statement = (
+        select(_R.first_seq)
+        .where(_active(name, policy_key), _R.last_seq > boundary)
+        .order_by(_R.last_seq)
+        .limit(1)
+    )
+    first = (await session.execute(statement)).scalar_one_or_none()
+    return None if first is None else first - 1
+
+
+async def list_as_of(
+    session: Session, name: SessionName, policy_key: str, cleared_seq: int, as_of: int
+) -> list[Listed]:
+    """Return what was summarised when the session had got to the event `as_of`, oldest first.
+
+    Of those that overlap it is the one made last; of events erased since there is none.
+    """
+    made = (
+        select(_R.summary_id, _R.first_seq, _R.last_seq)
+        .where(
+            of(name),
+            _R.policy_key == policy_key,
+            _R.state.in_((State.ACTIVE, State.SUPERSEDED)),
+            _R.boundary_seq <= as_of,
+            _R.first_seq > cleared_seq,
+        )
+        .order_by(_R.summary_id.desc())
+    )
+    chosen: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    for summary_id, first, last in await session.execute(made):
+        place = bisect_right(starts, last)
+        if place == 0 or ends[place - 1] < first:
+            chosen.append(summary_id)
+            starts.insert(place, first)
+            ends.insert(place, last)
+    statement = _listed(and_(of(name), _R.summary_id.in_(chosen)), with_text=True)
+    return _without_gap(await _read(session, statement.order_by(_R.last_seq)), cleared_seq)
+
+
+async def count_active(session: Session, name: SessionName, policy_key: str) -> int:
+    """Return how many summaries of a policy are active."""
+    statement = select(func.count()).select_from(_R).where(_active(name, policy_key))
+    return (await session.execute(statement)).scalar_one()
+
+
+async def list_policies(session: Session, name: SessionName) -> frozenset[str]:
+    """Return the keys of the policies by which anything of a session is summarised at present."""
+    statement = select(_R.policy_key).distinct().where(of(name), IS_ACTIVE)
+    return frozenset((await session.execute(statement)).scalars())
+
+
+async def list_waiting(session: Session, engine_id: int, start: str) -> frozenset[str]:
+    """Return what stands behind `start` in the keys of operations that make summaries yet."""
+    row = OperationRow
+    statement = select(func.substr(row.key, len(start) + 1)).where(
+        row.engine_id == engine_id,
+        row.kind == SUMMARIZE,
+        # As the partial indexes have it.
+        or_(
+            and_(row.state == _PENDING, row.kind != literal_column(f"'{INGEST}'")),
+            row.state == _RUNNING,
+        ),
+        row.key.startswith(start, autoescape=True),
+    )
+    return frozenset((await session.execute(statement)).scalars())
+
+
+async def list_texts(
+    session: Session, name: SessionName, ids: Sequence[str]
+) -> list[tuple[str, str | None]]:
+    """Return the texts of summaries by their ids, in the order of what they cover."""
+    statement = (
+        select(_R.summary_id, _R.text)
+        .where(of(name), _R.summary_id.in_(ids))
+        .order_by(_R.first_seq, _R.last_seq)
+    )
+    return [(summary_id, text) for summary_id, text in await session.execute(statement)]
+
+
+def _active(name: SessionName, policy_key: str) -> ColumnElement[bool]:
+    return and_(of(name), _R.policy_key == policy_key, IS_ACTIVE)
+
+
+def _listed(
+    which: ColumnElement[bool], *, with_text: bool
+) -> Select[str, int, int, int, str | None]:
+    text = _R.text if with_text else null()
+    return select(
+        _R.summary_id, _R.first_seq, _R.last_seq, _R.last_exchange, text.label("text")
+    ).where(which)
+
+
+async def _read(
+    session: Session, statement: Select[str, int, int, int, str | None]
+) -> list[Listed]:
+    return [Listed(*row) for row in (await session.execute(statement)).all()]
+
+
+def _without_gap(rows: Sequence[Listed], cleared_seq: int) -> list[Listed]:
+    """Return rows, oldest first, up to the first that does not follow the one before it."""
+    found: list[Listed] = []
+    reached = cleared_seq
+    for row in rows:
+        if row.first_seq != reached + 1:
+            break
+        found.append(row)
+        reached = row.last_seq
+    return found

@@ -1,0 +1,302 @@
+"""What is written of summaries, and how one or a page is read; see `lookups.py` for the rest.
+
+All statements take part in the caller's transaction.
+
+Whoever writes has locked the session's row, so that of one session nothing runs beside it.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    and_,
+    func,
+    literal_column,
+    select,
+    update,
+)
+from sqlalchemy.dialects.postgresql import insert
+
+from app.adapters.db.pages import Slice, sliced
+from app.adapters.db.session import Session
+from app.conversation.strategies.logic.composing import Due
+from app.conversation.summaries.store.tables import SessionSummaryRow
+from app.kernel.errors import FailedPrecondition, NotFound, Reason
+from app.kernel.ids import new_id
+from app.kernel.names import SessionName, SummaryName
+from app.platform.sessions.store.tables import SessionRow
+
+_R = SessionSummaryRow
+
+
+class State(StrEnum):
+    """What a summary is at present."""
+
+    ACTIVE = "active"
+    SUPERSEDED = "superseded"
+    STALE = "stale"
+    """Its text is not kept: an event that it covers was erased, or it was made in vain."""
+    FAILED = "failed"
+    """The summariser failed. Without a time of the next attempt, there will be none."""
+
+
+Wanted = tuple[State | None, str | None]
+"""Of which state, and by the key of which policy; None: any."""
+IS_ACTIVE: ColumnElement[bool] = _R.state == literal_column(f"'{State.ACTIVE}'")
+"""Selects what is active. Not by a parameter: a plan for any state could not use their index."""
+
+
+@dataclass(frozen=True)
+class NewSummary:
+    """A summary about to be written.
+
+    Attributes:
+        policy: the wire form of the policy that it was made by.
+        is_cell: whether it is the next version of the one that reaches from the same event.
+        is_asked: whether somebody asked for it once more; then no failure is ended by it.
+        usage: what it took, by model, as the column has it.
+    """
+
+    policy_key: str
+    policy: dict[str, Any]
+    due: Due
+    is_cell: bool
+    now: datetime
+    model_id: str
+    template: str
+    text: str | None = None
+    is_cut: bool = False
+    is_asked: bool = False
+    usage: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+async def last_exchange(
+    session: Session, engine_id: int, session_id: str, policy_key: str
+) -> int | None:
+    """Return the last exchange that a summary of a policy covers; None: there is no summary."""
+    statement = (
+        select(_R.last_exchange)
+        .where(
+            _R.engine_id == engine_id,
+            _R.session_id == session_id,
+            _R.policy_key == policy_key,
+            IS_ACTIVE,
+        )
+        .order_by(_R.last_seq.desc())
+        .limit(1)
+    )
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def last_failure(
+    session: Session, name: SessionName, policy_key: str
+) -> SessionSummaryRow | None:
+    """Return the summary of a policy that could not be made so far and is due again, if any."""
+    statement = select(_R).where(of(name), _R.policy_key == policy_key, is_retried())
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def insert_summary(session: Session, name: SessionName, new: NewSummary) -> SessionSummaryRow:
+    """Write a summary that was made; those of its policy that it overlaps are superseded.
+
+    One that could not be made so far ends with it, and what that took counts to this one.
+    """
+    overlapping = _overlapping(name, new.policy_key, new.due)
+    await change(session, overlapping, state=State.SUPERSEDED, update_time=new.now)
+    values = {"text": new.text, "is_cut": new.is_cut, "error_reason": None, "retry_time": None}
+    return await _write(session, name, new, {**values, "state": State.ACTIVE})
+
+
+async def list_overlapping(
+    session: Session, name: SessionName, policy_key: str, due: Due
+) -> frozenset[str]:
+    """Return the active summaries of a policy that a new one would supersede."""
+    statement = select(_R.summary_id).where(_overlapping(name, policy_key, due))
+    return frozenset((await session.execute(statement)).scalars())
+
+
+def _overlapping(name: SessionName, policy_key: str, due: Due) -> ColumnElement[bool]:
+    return and_(
+        of(name),
+        _R.policy_key == policy_key,
+        IS_ACTIVE,
+        _R.last_seq >= due.first_seq,
+        _R.first_seq <= due.last_seq,
+    )
+
+
+async def insert_stale(session: Session, name: SessionName, new: NewSummary) -> None:
+    """Write that a summary was made in vain, since its session changed; its text is not kept."""
+    await _write(session, name, new, {"state": State.STALE, "text": None, "retry_time": None})
+
+
+async def fail(
+    session: Session, name: SessionName, new: NewSummary, reason: str, retry_time: datetime | None
+) -> SessionSummaryRow:
+    """Write that a summary could not be made; of a policy there is one such until it is made.
+
+    `retry_time` None: it was asked for once, and is not made again.
+    """
+    values = {"state": State.FAILED, "text": None, "error_reason": reason}
+    return await _write(session, name, new, {**values, "retry_time": retry_time})
+
+
+async def _write(
+    session: Session, name: SessionName, new: NewSummary, values: Mapping[str, Any]
+) -> SessionSummaryRow:
+    """Write a summary: anew, or where its policy has one that failed so far, in place of it."""
+    failed = None if new.is_asked else await last_failure(session, name, new.policy_key)
+    columns = {**_columns(new), **values}
+    columns["boundary_seq"] = await _last_seq(session, name)
+    if values["state"] == State.FAILED:
+        columns["attempts"] = 1 + (failed.attempts if failed is not None else 0)
+    if failed is None:
+        return await _insert(session, name, new, columns)
+    if values["state"] != State.FAILED:
+        # It counts as made now: of those that overlap, the one with the last id holds.
+        columns |= {"summary_id": str(new_id(new.now)), "create_time": new.now}
+    columns["usage"] = _added(failed.usage, new.usage)
+    columns["version"] = await _next_version(session, name, new, failed.summary_id)
+    statement = (
+        update(_R)
+        .where(of(name), _R.summary_id == failed.summary_id)
+        .values(columns)
+        .returning(_R)
+        .execution_options(populate_existing=True, synchronize_session=False)
+    )
+    return (await session.execute(statement)).scalar_one()
+
+
+async def _insert(
+    session: Session, name: SessionName, new: NewSummary, columns: Mapping[str, Any]
+) -> SessionSummaryRow:
+    key = {
+        "engine_id": name.engine.engine,
+        "session_id": name.session,
+        "summary_id": str(new_id(new.now)),
+        "version": await _next_version(session, name, new, ""),
+        "usage": dict(new.usage),
+        "create_time": new.now,
+    }
+    statement = insert(_R).values({**columns, **key}).returning(_R)
+    return (await session.execute(statement)).scalar_one()
+
+
+def _columns(new: NewSummary) -> dict[str, Any]:
+    due = new.due
+    return {
+        "policy_key": new.policy_key,
+        "policy": new.policy,
+        "kind": due.kind,
+        "first_seq": due.first_seq,
+        "last_seq": due.last_seq,
+        "last_exchange": due.last_exchange,
+        "char_limit": due.chars,
+        "previous": list(due.previous),
+        "read_first_seq": due.read[0] if due.read else None,
+        "read_last_seq": due.read[1] if due.read else None,
+        "model_id": new.model_id,
+        "template": new.template,
+        "update_time": new.now,
+    }
+
+
+async def _last_seq(session: Session, name: SessionName) -> int:
+    """Return the session's last event: from there on, contexts have the new summary."""
+    statement = select(SessionRow.last_seq).where(
+        SessionRow.engine_id == name.engine.engine, SessionRow.session_id == name.session
+    )
+    reached: int = (await session.execute(statement)).scalar_one()
+    return reached
+
+
+async def _next_version(session: Session, name: SessionName, new: NewSummary, besides: str) -> int:
+    """Return the number of a new version: of a cell, or of one range; leaving one row out."""
+    due = new.due
+    same = [of(name), _R.policy_key == new.policy_key, _R.first_seq == due.first_seq]
+    if not new.is_cell:
+        same += [_R.kind == due.kind, _R.last_seq == due.last_seq]
+    statement = select(func.max(_R.version)).where(*same, _R.summary_id != besides)
+    return 1 + ((await session.execute(statement)).scalar_one() or 0)
+
+
+def _added(
+    one: Mapping[str, Mapping[str, Any]], other: Mapping[str, Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Add up what several attempts took; a cost that is not known makes the sum unknown."""
+    return {model: _sum(one.get(model), other.get(model)) for model in one.keys() | other.keys()}
+
+
+def _sum(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> dict[str, Any]:
+    parts = [part for part in (one, other) if part is not None]
+    names = set.intersection(*(set(part) for part in parts))
+    return {name: sum(part[name] for part in parts) for name in sorted(names)}
+
+
+async def get(session: Session, name: SummaryName) -> SessionSummaryRow:
+    """Return a summary.
+
+    Raises:
+        NotFound: there is none.
+    """
+    statement = select(_R).where(of(name.session), _R.summary_id == name.summary)
+    row = (await session.execute(statement)).scalar_one_or_none()
+    if row is None:
+        raise NotFound.of(name)
+    return row
+
+
+async def list_sizes(
+    session: Session, name: SessionName, wanted: Wanted, page: Slice[tuple[str]]
+) -> Sequence[int]:
+    """Return about how many bytes each of the summaries has that `list_page` returns."""
+    text = func.coalesce(func.octet_length(_R.text), 0)
+    size = text + func.octet_length(_R.template)
+    statement = select(size).where(_is_wanted(name, wanted))
+    return (await session.execute(sliced(statement, (_R.summary_id,), page))).scalars().all()
+
+
+async def list_page(
+    session: Session, name: SessionName, wanted: Wanted, page: Slice[tuple[str]]
+) -> Sequence[SessionSummaryRow]:
+    """Return summaries of a session, by the time of their making; of one state, or one policy."""
+    statement = select(_R).where(_is_wanted(name, wanted))
+    return (await session.execute(sliced(statement, (_R.summary_id,), page))).scalars().all()
+
+
+def _is_wanted(name: SessionName, wanted: Wanted) -> ColumnElement[bool]:
+    state, policy_key = wanted
+    clauses = [of(name)]
+    if state is not None:
+        clauses.append(_R.state == state)
+    if policy_key is not None:
+        clauses.append(_R.policy_key == policy_key)
+    return and_(*clauses)
+
+
+def not_active(name: SummaryName) -> FailedPrecondition:
+    """Return the error of a summary that cannot be made once more."""
+    return FailedPrecondition(
+        f"{name} is not active: another has taken its place, or an event of it was erased.",
+        Reason.SUMMARY_NOT_ACTIVE,
+    )
+
+
+async def change(session: Session, which: ColumnElement[bool], **values: object) -> None:
+    """Set columns of summaries."""
+    statement = update(_R).where(which).values(**values)
+    await session.execute(statement.execution_options(synchronize_session=False))
+
+
+def of(name: SessionName) -> ColumnElement[bool]:
+    """Select the summaries of a session."""
+    return and_(_R.engine_id == name.engine.engine, _R.session_id == name.session)
+
+
+def is_retried() -> ColumnElement[bool]:
+    """Select what could not be made so far, and is due again."""
+    return _R.retry_time.is_not(None)

@@ -1,0 +1,13 @@
+"""Which version of a resource a caller has read."""
+
+from app.kernel.errors import Aborted, Reason
+
+
+def check_etag(version: int, etag: str | None) -> None:
+    """Refuse a change to another version than the caller has read; `*` is any.
+
+    Raises:
+        Aborted: the etag is stale.
+    """
+    if etag is not None and etag not in {str(version), "*"}:
+        raise Aborted("etag: the resource was changed since; read it again.", Reason.ETAG_STALE)

@@ -1,0 +1,51 @@
+"""The update mask: read it, and check it against what a resource lets callers change.
+
+Source: google.protobuf.FieldMask; AIP-134, "Update masks".
+"""
+
+import re
+from collections.abc import Collection
+
+from app.kernel.errors import InvalidArgument
+
+FIELD = "updateMask"
+WILDCARD = "*"
+
+MAX_MASK_CHARS = 4096
+_UPPER = re.compile(r"[A-Z]")
+
+
+def parse_mask(text: str | None) -> tuple[str, ...] | None:
+    """Return the paths in snake_case, each once, in their order; none if no mask was sent.
+
+    A lone `*` stays as it is: `check` replaces it.
+
+    Raises:
+        InvalidArgument: a path is empty, or the mask is too long.
+    """
+    if text is None or not text.strip():
+        return None
+    if len(text) > MAX_MASK_CHARS:
+        raise InvalidArgument.of_field(FIELD, f"must have at most {MAX_MASK_CHARS} characters.")
+    paths = [_snake(path.strip()) for path in text.split(",")]
+    if not all(paths):
+        raise InvalidArgument.of_field(FIELD, "must be paths separated by commas, none empty.")
+    return tuple(dict.fromkeys(paths))
+
+
+def check(paths: Collection[str], allowed: Collection[str]) -> frozenset[str]:
+    """Return the fields to change: `paths`, with `*` standing for all of `allowed`.
+
+    Raises:
+        InvalidArgument: a path is not allowed; the error names those that are.
+    """
+    if WILDCARD in paths:
+        return frozenset(allowed)
+    if not set(paths) <= set(allowed):
+        names = ", ".join(sorted(allowed))
+        raise InvalidArgument.of_field(FIELD, f"accepts {WILDCARD} or any of: {names}.")
+    return frozenset(paths)
+
+
+def _snake(path: str) -> str:
+    return _UPPER.sub(lambda found: "_" + found.group().lower(), path)

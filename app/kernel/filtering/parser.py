@@ -1,0 +1,220 @@
+r"""AIP-160 text to a tree.
+
+    filter     = [sequence of factors, joined by AND or by white space]
+    factor     = term {"OR" term}                 so OR binds tighter than AND
+    term       = ["NOT" | "-"] ( "(" filter ")" | comparison )
+    comparison = path operator value
+    path       = segment {"." segment}            a segment is bare, "quoted" or 'quoted'
+    operator   = "=" "!=" "<" "<=" ">" ">=" ":" "=~" "!~"
+    value      = bare | "quoted" | 'quoted'
+
+Escapes inside quotes: `\" \' \\ \/ \n \r \t \uXXXX`, so that every JSON string without control
+characters reads as itself. Before any other character the backslash stays, so that regular
+expressions can be written plainly: `fact =~ ".*\d+.*"`.
+
+Not offered: searches without a field, functions, and parentheses as a value.
+
+Source: AIP-160 and its grammar; `=~` as in the product's documentation.
+"""
+
+import re
+
+from app.kernel.errors import InvalidArgument
+from app.kernel.filtering.syntax import (
+    BARE_SEGMENT,
+    BARE_VALUE,
+    KEYWORDS,
+    And,
+    Comparison,
+    Node,
+    Not,
+    Operator,
+    Or,
+    invalid_filter,
+)
+
+MAX_CHARS = 4096
+# Deep enough for anything a person or a program builds; far from the interpreter's own limit.
+MAX_DEPTH = 32
+# A statement with more conditions costs the planner more than the search costs the executor.
+MAX_COMPARISONS = 100
+
+_OPERATOR = re.compile(r"=~|!~|!=|<=|>=|=|<|>|:")
+_AND = re.compile(r"AND(?=[\s(]|$)")
+_OR = re.compile(r"OR(?=[\s(]|$)")
+_NEGATION = re.compile(r"NOT(?=[\s(])|-")
+_UNICODE_ESCAPE = re.compile(r"u([0-9a-fA-F]{4})")
+_SIMPLE_ESCAPES = {'"': '"', "'": "'", "\\": "\\", "/": "/", "n": "\n", "r": "\r", "t": "\t"}
+_NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def parse_filter(text: str | None) -> Node | None:
+    """Read a filter; none if it is absent or blank.
+
+    Raises:
+        InvalidArgument: the text is not a filter; the column is given.
+    """
+    if text is None or not text.strip():
+        return None
+    if len(text) > MAX_CHARS:
+        raise invalid_filter(MAX_CHARS + 1, f"must have at most {MAX_CHARS} characters.")
+    return _Parser(text).parse()
+
+
+class _Parser:
+    """A recursive descent over one text."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._at = 0
+        self._depth = 0
+        self._comparisons = 0
+
+    def parse(self) -> Node:
+        tree = self._filter()
+        if self._at < len(self._text):
+            raise self._error('has a ")" without its "(".')
+        return tree
+
+    def _filter(self) -> Node:
+        terms = [self._factor()]
+        while not self._is_at_end():
+            self._take(_AND)
+            terms.append(self._factor())
+        return terms[0] if len(terms) == 1 else And(tuple(terms))
+
+    def _factor(self) -> Node:
+        terms = [self._term()]
+        while self._take(_OR):
+            terms.append(self._term())
+        return terms[0] if len(terms) == 1 else Or(tuple(terms))
+
+    def _term(self) -> Node:
+        self._skip_space()
+        negation = _NEGATION.match(self._text, self._at)
+        if negation is None:
+            return self._simple()
+        self._at = negation.end()
+        return Not(self._simple())
+
+    def _simple(self) -> Node:
+        self._skip_space()
+        if self._peek() != "(":
+            return self._comparison()
+        opened = self._at
+        self._depth += 1
+        if self._depth > MAX_DEPTH:
+            raise self._error(f"must not be nested more than {MAX_DEPTH} deep.")
+        self._at += 1
+        tree = self._filter()
+        if self._peek() != ")":
+            raise invalid_filter(opened + 1, 'has a "(" without its ")".')
+        self._at += 1
+        self._depth -= 1
+        return tree
+
+    def _comparison(self) -> Comparison:
+        self._comparisons += 1
+        if self._comparisons > MAX_COMPARISONS:
+            raise self._error(f"must have at most {MAX_COMPARISONS} comparisons.")
+        column = self._at + 1
+        path = self._path()
+        operator = self._operator()
+        self._skip_space()
+        value_column = self._at + 1
+        is_quoted = self._peek() in {'"', "'"}
+        value = self._quoted() if is_quoted else self._bare_value()
+        if self._peek() not in {"", ")"} and not self._peek().isspace():
+            raise self._error("must have white space after a value; put quotes around the value.")
+        return Comparison(path, operator, value, is_quoted, column, value_column)
+
+    def _path(self) -> tuple[str, ...]:
+        segments = [self._segment()]
+        while self._peek() == ".":
+            self._at += 1
+            segments.append(self._segment())
+        return tuple(segments)
+
+    def _segment(self) -> str:
+        if self._peek() in {'"', "'"}:
+            return self._quoted()
+        found = BARE_SEGMENT.match(self._text, self._at)
+        if found is None or found.group() in KEYWORDS:
+            raise self._error("must have the name of a field here.")
+        self._at = found.end()
+        return self._storable(found.group(), found.start())
+
+    def _operator(self) -> Operator:
+        self._skip_space()
+        found = _OPERATOR.match(self._text, self._at)
+        if found is None:
+            accepted = " ".join(Operator)
+            raise self._error(f"must have an operator after the field: {accepted}")
+        self._at = found.end()
+        return Operator(found.group())
+
+    def _bare_value(self) -> str:
+        found = BARE_VALUE.match(self._text, self._at)
+        if found is None or found.group() in KEYWORDS:
+            raise self._error("must have a value here; put quotes around text.")
+        self._at = found.end()
+        return self._storable(found.group(), found.start())
+
+    def _quoted(self) -> str:
+        opened = self._at
+        mark = self._text[opened]
+        self._at += 1
+        pieces: list[str] = []
+        while self._peek() != mark:
+            if self._is_exhausted():
+                raise invalid_filter(opened + 1, "has a quote that is not closed.")
+            pieces.append(self._character())
+        self._at += 1
+        # JSON writes characters beyond the basic plane as two escapes, which are joined here.
+        data = "".join(pieces).encode("utf-16", "surrogatepass")
+        return self._storable(data.decode("utf-16", "surrogatepass"), opened)
+
+    def _character(self) -> str:
+        found = self._text[self._at]
+        self._at += 1
+        if found != "\\" or self._is_exhausted():
+            return found
+        unicode_escape = _UNICODE_ESCAPE.match(self._text, self._at)
+        if unicode_escape is not None:
+            self._at = unicode_escape.end()
+            return chr(int(unicode_escape.group(1), 16))
+        simple = _SIMPLE_ESCAPES.get(self._text[self._at])
+        if simple is None:
+            return found
+        self._at += 1
+        return simple
+
+    def _storable(self, text: str, start: int) -> str:
+        if _NOT_STORABLE.search(text):
+            raise invalid_filter(start + 1, "must hold neither U+0000 nor half a surrogate pair.")
+        return text
+
+    def _take(self, keyword: re.Pattern[str]) -> bool:
+        self._skip_space()
+        found = keyword.match(self._text, self._at)
+        if found is not None:
+            self._at = found.end()
+        return found is not None
+
+    def _is_at_end(self) -> bool:
+        """Say whether the text or the present parenthesis ends here."""
+        self._skip_space()
+        return self._peek() in {"", ")"}
+
+    def _is_exhausted(self) -> bool:
+        return self._at >= len(self._text)
+
+    def _peek(self) -> str:
+        return self._text[self._at : self._at + 1]
+
+    def _skip_space(self) -> None:
+        while self._peek().isspace():
+            self._at += 1
+
+    def _error(self, description: str) -> InvalidArgument:
+        return invalid_filter(self._at + 1, description)

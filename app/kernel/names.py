@@ -1,0 +1,300 @@
+"""Resource names: one class per collection, each with its text; those that are read, a parser.
+
+A name that has the wrong form is INVALID_ARGUMENT; a well-formed name whose id no resource can
+have is NOT_FOUND, because that is what the caller would be told after a look into the database.
+"""
+
+import re
+from dataclasses import dataclass
+from typing import Self
+
+from typing_extensions import override
+
+from app.kernel.errors import InvalidArgument, NotFound
+
+MAX_INT64 = 2**63 - 1
+MAX_ID_CHARS = 63
+WILDCARD = "-"
+"""Stands for any project or location, and for any memory in `memories/-/revisions` (AIP-159)."""
+
+# One spelling per id: no sign, no leading zero, ASCII digits only.
+INT64_ID = r"[1-9][0-9]{0,18}"
+CHOSEN_ID = r"[a-z](?:[a-z0-9-]{0,61}[a-z0-9])?"
+# Chosen ids and those made by the server, which start with a digit.
+STORED_ID = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
+# Wider than the API's definition: agent frameworks choose ids with capitals and underscores.
+SESSION_ID = r"[A-Za-z0-9_-]{1,63}"
+_INT64_ID, _CHOSEN_ID, _STORED_ID = map(re.compile, (INT64_ID, CHOSEN_ID, STORED_ID))
+_SESSION_ID = re.compile(SESSION_ID)
+# The parent is opaque, but has to be storable and printable.
+_PARENT_ID = re.compile(r"[^/\x00-\x1f\x7f\ud800-\udfff]{1,256}")
+_SHOWN_CHARS = 80
+
+_LOCATION_FORM = "projects/{project}/locations/{location}"
+ENGINE_FORM = _LOCATION_FORM + "/reasoningEngines/{engine}"
+_MEMORY_FORM = ENGINE_FORM + "/memories/{memory}"
+_SESSION_FORM = ENGINE_FORM + "/sessions/{session}"
+_ENGINE_COLLECTIONS = frozenset({"reasoningEngines", "memoryBanks"})
+
+
+def parse_engine_id(text: str) -> int:
+    """Read the id of an engine.
+
+    Raises:
+        NotFound: no engine can have this id.
+    """
+    return _parse_int64_id("reasoningEngines", text)
+
+
+def is_engine_id(text: str) -> bool:
+    """Say whether an engine can have this id."""
+    return _INT64_ID.fullmatch(text) is not None and int(text) <= MAX_INT64
+
+
+def is_project_id(text: str) -> bool:
+    """Say whether a project, or a location, can have this id."""
+    return _PARENT_ID.fullmatch(text) is not None
+
+
+def parse_revision_id(text: str) -> int:
+    """Read the id of a revision.
+
+    Raises:
+        NotFound: no revision can have this id.
+    """
+    return _parse_int64_id("revisions", text)
+
+
+def parse_text_id(collection: str, text: str) -> str:
+    """Read an id that is text, chosen by a caller or made by the server.
+
+    Raises:
+        NotFound: no resource of the collection can have this id.
+    """
+    if _STORED_ID.fullmatch(text) is None:
+        raise NotFound.of(f"{collection}/{shown_id(text)}")
+    return text
+
+
+def parse_session_id(text: str) -> str:
+    """Read the id of a session.
+
+    Raises:
+        NotFound: no session can have this id.
+    """
+    if _SESSION_ID.fullmatch(text) is None:
+        raise NotFound.of(f"sessions/{shown_id(text)}")
+    return text
+
+
+def check_session_id(field: str, text: str) -> str:
+    """Return the id that a caller chose for a new session.
+
+    Raises:
+        InvalidArgument: the id is not acceptable; the error names the field.
+    """
+    if _SESSION_ID.fullmatch(text) is None:
+        raise InvalidArgument.of_field(
+            field, f"must be 1 to {MAX_ID_CHARS} characters of A-Z, a-z, 0-9, hyphen, underscore."
+        )
+    return text
+
+
+def check_chosen_id(field: str, text: str) -> str:
+    """Return the id that a caller chose for a new resource.
+
+    Raises:
+        InvalidArgument: the id is not acceptable; the error names the field.
+    """
+    if _CHOSEN_ID.fullmatch(text) is None:
+        raise InvalidArgument.of_field(
+            field,
+            f"must be 1 to {MAX_ID_CHARS} characters of a-z, 0-9 and hyphen, start with a letter "
+            "and end with a letter or digit.",
+        )
+    return text
+
+
+def _parse_int64_id(collection: str, text: str) -> int:
+    if _INT64_ID.fullmatch(text) is None or int(text) > MAX_INT64:
+        raise NotFound.of(f"{collection}/{shown_id(text)}")
+    return int(text)
+
+
+def shown_id(text: str) -> str:
+    """Make a foreign id safe to repeat in a message."""
+    return text[:_SHOWN_CHARS].encode("ascii", "backslashreplace").decode("ascii")
+
+
+def split_name(text: str, collection: str, form: str, field: str) -> tuple[str, str]:
+    """Return what is before the last collection of a name, and the id in it.
+
+    Raises:
+        InvalidArgument: the name does not end in an id of this collection.
+    """
+    head, _, identity = text.rpartition("/")
+    head, _, found = head.rpartition("/")
+    if found != collection or not identity:
+        raise _malformed(form, field)
+    return head, identity
+
+
+def _malformed(form: str, field: str) -> InvalidArgument:
+    return InvalidArgument.of_field(field, f"must have the form {form}.")
+
+
+@dataclass(frozen=True, slots=True)
+class LocationName:
+    """A project and a location. Both are opaque: an id, a number, any text."""
+
+    project: str
+    location: str
+
+    @classmethod
+    def parse(cls, text: str, field: str = "parent", form: str = _LOCATION_FORM) -> Self:
+        """Read a full name; `form` is that of the name which this is the beginning of.
+
+        Raises:
+            InvalidArgument: the text is not such a name.
+        """
+        parts = text.split("/")
+        ids = parts[1::2]
+        if len(parts) != 4 or parts[0::2] != ["projects", "locations"]:
+            raise _malformed(form, field)
+        if not all(_PARENT_ID.fullmatch(part) for part in ids):
+            raise _malformed(form, field)
+        return cls(*ids)
+
+    @override
+    def __str__(self) -> str:
+        return f"projects/{self.project}/locations/{self.location}"
+
+
+@dataclass(frozen=True, slots=True)
+class EngineName:
+    """An engine, whose id is unique over the whole service."""
+
+    project: str
+    location: str
+    engine: int
+
+    @classmethod
+    def parse(cls, text: str, field: str = "name", form: str = ENGINE_FORM) -> Self:
+        """Read a full name; `memoryBanks` is an alias of the collection.
+
+        `form` is that of the name which this is the beginning of.
+
+        Raises:
+            InvalidArgument: the text is not such a name.
+            NotFound: no engine can have this id.
+        """
+        head, _, identity = text.rpartition("/")
+        head, _, collection = head.rpartition("/")
+        if collection not in _ENGINE_COLLECTIONS or not identity:
+            raise _malformed(form, field)
+        parent = LocationName.parse(head, field, form)
+        return cls(parent.project, parent.location, parse_engine_id(identity))
+
+    @property
+    def parent(self) -> LocationName:
+        """The location that holds the engine; `-` in it stands for any project or location."""
+        return LocationName(self.project, self.location)
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.parent}/reasoningEngines/{self.engine}"
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryName:
+    """A memory of an engine."""
+
+    engine: EngineName
+    memory: str
+
+    @classmethod
+    def parse(cls, text: str, field: str = "name") -> Self:
+        """Read a full name.
+
+        Raises:
+            InvalidArgument: the text is not such a name.
+            NotFound: no memory can have this id.
+        """
+        head, identity = split_name(text, "memories", _MEMORY_FORM, field)
+        return cls(EngineName.parse(head, field, _MEMORY_FORM), parse_text_id("memories", identity))
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.engine}/memories/{self.memory}"
+
+
+@dataclass(frozen=True, slots=True)
+class RevisionName:
+    """A revision of a memory."""
+
+    memory: MemoryName
+    revision: int
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.memory}/revisions/{self.revision}"
+
+
+@dataclass(frozen=True, slots=True)
+class SessionName:
+    """A session of an engine."""
+
+    engine: EngineName
+    session: str
+
+    @classmethod
+    def parse(cls, text: str, field: str = "name") -> Self:
+        """Read a full name.
+
+        Raises:
+            InvalidArgument: the text is not such a name.
+            NotFound: no session can have this id.
+        """
+        head, identity = split_name(text, "sessions", _SESSION_FORM, field)
+        engine = EngineName.parse(head, field, _SESSION_FORM)
+        return cls(engine, parse_session_id(identity))
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.engine}/sessions/{self.session}"
+
+
+@dataclass(frozen=True, slots=True)
+class EventName:
+    """An event of a session."""
+
+    session: SessionName
+    event: str
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.session}/events/{self.event}"
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryName:
+    """A summary of a session."""
+
+    session: SessionName
+    summary: str
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.session}/summaries/{self.summary}"
+
+
+@dataclass(frozen=True, slots=True)
+class OperationName:
+    """A long-running operation, named under its engine."""
+
+    engine: EngineName
+    operation: str
+
+    @override
+    def __str__(self) -> str:
+        return f"{self.engine}/operations/{self.operation}"

@@ -1,0 +1,174 @@
+"""Page sizes, and page tokens that are opaque and bound to the query that made them.
+
+A token carries the last key of its page and a digest over the query (parent, filter, order ...) and
+that key. It is no secret and no permission: whoever forges one can only choose where a listing that
+they may read anyway goes on. So the digest is not keyed, and every part of the key is checked.
+"""
+
+import base64
+import hashlib
+import json
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import NoReturn, TypeVar, cast, overload
+
+from app.kernel.errors import FieldViolation, InvalidArgument, Reason
+
+DEFAULT_PAGE_SIZE = 100
+MAX_PAGE_SIZE = 1000
+
+# Above what any key of ours needs; keeps the decoder from working on a flood.
+MAX_TOKEN_CHARS = 4096
+_DIGEST_BYTES = 12
+_MAX_INT64 = 2**63 - 1
+
+KeyPart = str | int | float | datetime
+"""One column of a page's last key."""
+
+Query = str | Mapping[str, object]
+"""What a token is bound to: everything that decides the rows and their order, as JSON values."""
+
+_A = TypeVar("_A", bound=KeyPart)
+_B = TypeVar("_B", bound=KeyPart)
+_C = TypeVar("_C", bound=KeyPart)
+
+
+@dataclass(frozen=True)
+class PageRequest:
+    """Which page of a list is asked for: its size, and the token of the page before."""
+
+    size: int | None = None
+    token: str | None = None
+
+
+def clamp_page_size(
+    requested: int | None, default: int = DEFAULT_PAGE_SIZE, maximum: int = MAX_PAGE_SIZE
+) -> int:
+    """Return the number of rows of a page: absent and 0 mean the default, larger is coerced.
+
+    So is the default itself, where it is larger than the maximum.
+
+    Raises:
+        InvalidArgument: the size is negative.
+    """
+    if requested is not None and requested < 0:
+        raise InvalidArgument.of_field("pageSize", f"must be 0 to {maximum}.")
+    return min(requested or default, maximum)
+
+
+def rows_within(sizes: Sequence[int], limit: int, max_bytes: int) -> int:
+    """Return how many of the next rows a page takes: all up to `limit` that fit, at least one."""
+    total = 0
+    for count, size in enumerate(sizes[:limit]):
+        total += size
+        if count and total > max_bytes:
+            return count
+    return min(len(sizes), limit)
+
+
+def encode_token(query: Query, key: Sequence[KeyPart]) -> str:
+    """Make the token of the page that follows the row with this key."""
+    parts = [part.isoformat() if isinstance(part, datetime) else part for part in key]
+    return _encode_bytes(_compact([_digest(query, parts), *parts]))
+
+
+def decode_token(token: str, query: Query) -> list[str | int | float]:
+    """Return the key inside a token, with moments as text: see `typed_key`.
+
+    Raises:
+        InvalidArgument: the token was not made by this service for this query.
+    """
+    decoded = _decode_json(token)
+    if not isinstance(decoded, list) or not decoded or not all(_is_scalar(p) for p in decoded):
+        _refuse()
+    digest, *parts = cast("list[str | int | float]", decoded)
+    if digest != _digest(query, parts):
+        _refuse()
+    return parts
+
+
+@overload
+def typed_key(key: Sequence[object], a: type[_A], /) -> tuple[_A]: ...
+@overload
+def typed_key(key: Sequence[object], a: type[_A], b: type[_B], /) -> tuple[_A, _B]: ...
+@overload
+def typed_key(
+    key: Sequence[object], a: type[_A], b: type[_B], c: type[_C], /
+) -> tuple[_A, _B, _C]: ...
+def typed_key(key: Sequence[object], /, *types: type[object]) -> tuple[object, ...]:
+    """Check the parts of a decoded key against their types; `datetime` reads its text, in UTC.
+
+    Raises:
+        InvalidArgument: a part is missing, is one too many, or has another type.
+    """
+    if len(key) != len(types):
+        _refuse()
+    return tuple(_typed(part, kind) for part, kind in zip(key, types, strict=True))
+
+
+def _typed(part: object, kind: type[object]) -> object:
+    if kind is datetime and isinstance(part, str):
+        return _moment(part)
+    if type(part) is not kind:
+        _refuse()
+    return part
+
+
+def _moment(text: str) -> datetime:
+    try:
+        moment = datetime.fromisoformat(text)
+        if moment.tzinfo is None:
+            _refuse()
+        return moment.astimezone(UTC)
+    except (ValueError, OverflowError):
+        _refuse()
+
+
+def _is_scalar(part: object) -> bool:
+    """Say whether the part can be a column's value: no bool, nothing Postgres cannot hold."""
+    match part:
+        case bool():
+            return False
+        case int():
+            return -_MAX_INT64 <= part <= _MAX_INT64
+        case float():
+            return math.isfinite(part)
+        case str():
+            return "\x00" not in part and not any("\ud800" <= c <= "\udfff" for c in part)
+        case _:
+            return False
+
+
+def _digest(query: Query, parts: Sequence[object]) -> str:
+    text = _compact([query if isinstance(query, str) else dict(query), list(parts)])
+    return _encode_bytes(hashlib.blake2b(text, digest_size=_DIGEST_BYTES).digest())
+
+
+def _compact(value: object) -> bytes:
+    # Escaped to ASCII, so that a query with a lone surrogate has a digest like any other.
+    return json.dumps(value, separators=(",", ":"), sort_keys=True, default=str).encode("ascii")
+
+
+def _encode_bytes(data: bytes) -> str:
+    return base64.urlsafe_b64encode(data).decode("ascii").rstrip("=")
+
+
+def _decode_json(token: str) -> object:
+    if not token or len(token) > MAX_TOKEN_CHARS:
+        _refuse()
+    try:
+        padded = token + "=" * (-len(token) % 4)
+        return json.loads(base64.b64decode(padded, altchars=b"-_", validate=True))
+    except (ValueError, RecursionError):
+        _refuse()
+
+
+def _refuse() -> NoReturn:
+    message = "must be the nextPageToken of the previous page of the same query."
+    raise InvalidArgument(
+        f"pageToken: {message}",
+        Reason.PAGE_TOKEN_INVALID,
+        violations=[FieldViolation("pageToken", message)],
+    )

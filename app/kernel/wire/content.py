@@ -1,0 +1,77 @@
+"""Content in the form of Gemini: who speaks, and the parts of what is said.
+
+Source: google.cloud.aiplatform.v1beta1.Content; wire specification, section 8.1. `artifactRef` is
+this service's own.
+"""
+
+from typing import Any, Self
+
+from pydantic import ConfigDict, Field, model_validator
+from pydantic.alias_generators import to_camel
+
+from app.kernel.wire.artifact_reference import ArtifactRef
+from app.kernel.wire.base import WireModel, camel_name
+from app.kernel.wire.scalars import Base64Bytes
+
+MAX_PARTS = 100
+
+
+class Blob(WireModel):
+    """A file within the request."""
+
+    mime_type: str | None = None
+    data: Base64Bytes | None = None
+    display_name: str | None = None
+
+
+class FileData(WireModel):
+    """A file elsewhere."""
+
+    mime_type: str | None = None
+    file_uri: str | None = None
+    display_name: str | None = None
+
+
+class Part(WireModel):
+    """One part. Kinds of part that are not named here are kept, since models gain new ones."""
+
+    model_config = ConfigDict(alias_generator=to_camel, extra="allow")
+
+    text: str | None = None
+    thought: bool | None = None
+    inline_data: Blob | None = None
+    file_data: FileData | None = None
+    function_call: dict[str, Any] | None = None
+    function_response: dict[str, Any] | None = None
+    artifact_ref: ArtifactRef | None = Field(
+        None, description="In place of what task memory holds; the part has nothing else."
+    )
+
+    @model_validator(mode="before")
+    @classmethod
+    def _name_new_kinds(cls, data: Any) -> Any:  # noqa: ANN401 - pydantic hands over anything
+        """Give kinds that are not named above a name in camelCase, as the others have it."""
+        if not isinstance(data, dict):
+            return data
+        return {
+            key if key in cls.model_fields else camel_name(key): value
+            for key, value in data.items()
+        }
+
+    @model_validator(mode="after")
+    def _has_a_reference_alone(self) -> Self:
+        if self.artifact_ref is not None and any(value is not None for value in self._others()):
+            raise ValueError("must have nothing beside artifactRef")
+        return self
+
+    def _others(self) -> list[Any]:
+        named = type(self).model_fields.keys() - {"artifact_ref"}
+        # A second spelling of a field is among the kinds that are not known.
+        return [*(getattr(self, name) for name in named), *(self.model_extra or {}).values()]
+
+
+class Content(WireModel):
+    """A turn: `role` is `user` (also when absent) or `model`."""
+
+    role: str | None = Field(None, description="`user` when absent, or `model`.")
+    parts: list[Part] | None = Field(None, max_length=MAX_PARTS)

@@ -1,0 +1,184 @@
+"""Values of the fields that schemas describe: brought into form, and checked.
+
+Source: JSON Schema 2020-12.
+"""
+
+import json
+import re
+from collections.abc import Iterable
+
+from jsonschema import Draft202012Validator, FormatChecker, ValidationError
+from jsonschema.validators import extend
+from pydantic import JsonValue
+
+from app.kernel.wire.json_schema import MAX_DEPTH, JsonObject, compiled
+from app.kernel.wire.scalars import parse_timestamp
+from app.language.text import clean, fold
+
+MAX_VALUE_BYTES = 4_096
+MAX_VALUE_PARTS = 200
+"""Keys and values in a value, at any depth."""
+_INTEGER = re.compile(r"[+-]?[0-9]{1,15}")
+_DECIMAL = re.compile(r"[+-]?[0-9]{1,15}\.[0-9]{1,15}")
+_SEPARATOR = re.compile(r"\s*[,;\n]\s*")
+
+
+def types_of(schema: JsonObject) -> list[str]:
+    """Return the types that a schema in plain form names, null left out."""
+    found = schema.get("type")
+    named = found if isinstance(found, list) else [found]
+    types = [one for one in named if isinstance(one, str) and one != "null"]
+    return types or (["string"] if options_of(schema) else [])
+
+
+def options_of(schema: JsonObject) -> list[str]:
+    """Return the texts that a schema in plain form is limited to; none where it is not."""
+    values = schema.get("enum")
+    return [one for one in values if isinstance(one, str)] if isinstance(values, list) else []
+
+
+def coerced(schema: JsonValue, value: JsonValue) -> JsonValue:
+    """Return the value as its schema, in plain form, has it, where that loses nothing.
+
+    Text stands for a number, a list or one of the options: "34" for 34, "Blue" for the option
+    "blue", "a, b" for a list. Whether the value is valid is not looked at.
+    """
+    plain: JsonObject = schema if isinstance(schema, dict) else {}
+    match value:
+        case str():
+            return _from_text(plain, clean(value).strip())
+        case float() if value.is_integer() and types_of(plain) == ["integer"]:
+            return int(value)
+        case list():
+            return [coerced(plain.get("items"), one) for one in value]
+        case dict():
+            return __coerced_object(plain, value)
+        case _:
+            return value
+
+
+def __coerced_object(schema: JsonObject, value: JsonObject) -> JsonObject:
+    properties = schema.get("properties")
+    known = properties if isinstance(properties, dict) else {}
+    return {clean(name): coerced(known.get(name), one) for name, one in value.items()}
+
+
+def _from_text(schema: JsonObject, text: str) -> JsonValue:
+    options = options_of(schema)
+    if options:
+        near = [one for one in options if one.casefold() == text.casefold()]
+        return text if text in options or len(near) != 1 else near[0]
+    match types_of(schema):
+        case ["array" | "object" as kind]:
+            return _structure(schema, kind, text)
+        case ["boolean"]:
+            return {"true": True, "false": False}.get(text.casefold(), text)
+        case ["integer" | "number" as kind]:
+            return _number(kind, text)
+        case _:
+            return text
+
+
+def _number(kind: str, text: str) -> JsonValue:
+    if _INTEGER.fullmatch(text):
+        return int(text)
+    return float(text) if kind == "number" and _DECIMAL.fullmatch(text) else text
+
+
+def _structure(schema: JsonObject, kind: str, text: str) -> JsonValue:
+    """Read JSON, or for a list its items between commas."""
+    try:
+        read: JsonValue = json.loads(text)
+    except (ValueError, RecursionError):
+        read = text
+    if isinstance(read, list | dict):
+        return coerced(schema, read) if is_small(read) else None
+    if kind == "object" or text.startswith(("[", "{")):
+        return text
+    items = [one for one in _SEPARATOR.split(text) if one]
+    return [coerced(schema.get("items"), one) for one in items]
+
+
+def _pattern(
+    _validator: object, pattern: str, value: object, _schema: object
+) -> Iterable[ValidationError]:
+    if isinstance(value, str) and not compiled(pattern).search(value):
+        yield ValidationError("does not match the pattern")
+
+
+_FORMATS = FormatChecker(formats=("date", "email", "ipv4", "ipv6", "uuid"))
+
+
+@_FORMATS.checks("date-time", raises=ValueError)
+def _is_date_time(value: object) -> bool:
+    return not isinstance(value, str) or parse_timestamp(value) is not None
+
+
+_Validator = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore[no-untyped-call]
+
+
+def conforms(schema: JsonObject, value: JsonValue) -> bool:
+    """Tell whether a value is small enough and as its schema, in plain form, has it."""
+    return is_small(value) and _Validator(schema, format_checker=_FORMATS).is_valid(value)
+
+
+def is_small(value: JsonValue) -> bool:
+    """Tell whether a value is within the bounds of what is kept for one field."""
+    level: list[JsonValue] = [value]
+    count = 0
+    for _ in range(MAX_DEPTH):
+        count += len(level)
+        level = [below for item in level for below in _parts(item)]
+        if count > MAX_VALUE_PARTS or not level:
+            break
+    return not level and count <= MAX_VALUE_PARTS and _size(value) <= MAX_VALUE_BYTES
+
+
+def _parts(item: JsonValue) -> Iterable[JsonValue]:
+    if isinstance(item, dict):
+        return [*item.keys(), *item.values()]
+    return item if isinstance(item, list) else []
+
+
+def _size(value: JsonValue) -> float:
+    """Return the bytes as JSON; of what is no JSON, such as NaN, endlessly many."""
+    try:
+        return len(json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
+    except ValueError:
+        return float("inf")
+
+
+def same(one: JsonValue, other: JsonValue) -> bool:
+    """Tell whether two values are one in JSON, where 1 is not true."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def spelled(value: JsonValue) -> str:
+    """Return the texts and numbers in a value as one text, without names of properties."""
+    match value:
+        case None:
+            return ""
+        case str():
+            return value
+        case list() | dict():
+            return ", ".join(map(spelled, _parts(value)))
+        case _:
+            return json.dumps(value)
+
+
+def alike(one: JsonValue, other: JsonValue) -> bool:
+    """Tell whether two values differ in spelling at most."""
+    if isinstance(one, str) and isinstance(other, str):
+        return fold(one) == fold(other)
+    return same(one, other)
+
+
+def without(present: JsonValue, taken_back: JsonValue) -> JsonValue:
+    """Return what remains of a value when another, or with None all of it, is taken back."""
+    if taken_back is None:
+        return None
+    if isinstance(present, list):
+        gone = taken_back if isinstance(taken_back, list) else [taken_back]
+        left = [one for one in present if not any(alike(one, other) for other in gone)]
+        return left or None
+    return None if alike(present, taken_back) else present

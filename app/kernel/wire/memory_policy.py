@@ -1,0 +1,271 @@
+"""The policy of a session's contexts: which events a prompt shows, and what is summarised.
+
+Seven named strategies are settings of one engine (the feature `strategies`). A policy is given with
+a session, as the default of an engine, or with one request. Only what is given is stored; what a
+strategy leaves open is filled in where the policy is read (`strategies/logic/policies.py`).
+"""
+
+import string
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Annotated, Self
+from unicodedata import category
+
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic.alias_generators import to_camel
+
+from app.kernel.wire.base import WireModel
+from app.kernel.wire.scalars import one_of
+
+TRANSCRIPT = "chat_transcript"
+"""The place in a template for the messages to summarise; every template has it."""
+PLACES = frozenset({TRANSCRIPT, "char_limit", "previous_summary"})
+"""The places that a template may have."""
+CHARS4 = "chars4"
+DECLARED = "declared"
+COUNTERS = (CHARS4, DECLARED)
+"""The counters of tokens that are always there."""
+BUILTIN = "builtin"
+"""The name of the summariser that needs no model."""
+AGENT_RESERVE = 800
+"""Tokens that `agent_summary` keeps for the answer, unless its policy says."""
+MAX_TEMPLATE_CHARS = 8_000
+MAX_TOKENS = 10_000_000
+_MAX_COUNT = 1_000
+_MAX_LABEL_CHARS = 64
+_CONTROLS = frozenset({"Cc", "Zl", "Zp"})
+
+
+class Strategy(StrEnum):
+    """What becomes of the older events of a session."""
+
+    NONE = "none"
+    """Nothing of the session is shown."""
+    INCLUSIVE = "inclusive"
+    """All of it is, word for word."""
+    WINDOW = "window"
+    """The newest exchanges are, or as many events as fit."""
+    EVERY_N = "every_n"
+    """Of every so many exchanges a summary is made."""
+    ABSTRACTION_INCLUSIVE = "abstraction_inclusive"
+    """As `every_n`: a list of summaries."""
+    FULLY_ABSTRACTED = "fully_abstracted"
+    """One summary, which takes up each new block."""
+    AGENT_SUMMARY = "agent_summary"
+    """The newest events under a share of the budget, and one summary of all before."""
+
+
+class Refresh(StrEnum):
+    """What the next summary of `every_n` does with the ones before it."""
+
+    APPEND = "append"
+    WHOLE = "whole"
+
+
+class Recompute(StrEnum):
+    """What the next summary of `agent_summary` is made of."""
+
+    FULL_UNTIL_OVERFLOW = "full_until_overflow"
+    RECURSIVE = "recursive"
+
+
+class Overflow(StrEnum):
+    """What happens where all events are asked for and do not fit."""
+
+    ERROR = "error"
+    OMIT = "omit"
+
+
+class SummaryRole(StrEnum):
+    """Whose message a summary is in a prompt; it is marked as data in any case."""
+
+    USER = "user"
+    SYSTEM = "system"
+
+
+class FormerSummaryRole(StrEnum):
+    """What `ltsRole` takes."""
+
+    ASSISTANT = "assistant"
+    SYSTEM = "system"
+
+
+class Split(WireModel):
+    """How the budget is divided between events (`stm`) and their summary (`lts`)."""
+
+    stm: int = Field(ge=1, le=_MAX_COUNT)
+    lts: int = Field(ge=1, le=_MAX_COUNT)
+
+
+def _check_template(text: str) -> str:
+    try:
+        parts = list(string.Formatter().parse(text))
+    except ValueError:
+        raise ValueError("must have its braces in pairs; write {{ for a brace") from None
+    places = [name for _, name, _, _ in parts if name is not None]
+    is_plain = all(not spec and not conversion for _, _, spec, conversion in parts)
+    is_once = len(places) == len(set(places))
+    if TRANSCRIPT not in places or not is_plain or not is_once or not PLACES.issuperset(places):
+        listed = ", ".join(f"{{{place}}}" for place in sorted(PLACES - {TRANSCRIPT}))
+        raise ValueError(
+            f"must have {{{TRANSCRIPT}}}, and may have {listed}; each once, and no other place"
+        )
+    return text
+
+
+def _check_label(text: str) -> str:
+    if any(category(sign) in _CONTROLS for sign in text):
+        raise ValueError("must be in one line, without control characters")
+    return text
+
+
+Template = Annotated[
+    str, Field(min_length=1, max_length=MAX_TEMPLATE_CHARS), AfterValidator(_check_template)
+]
+_Count = Annotated[int, Field(ge=1, le=_MAX_COUNT)]
+_Joiner = Annotated[str, Field(max_length=_MAX_LABEL_CHARS)]
+_Label = Annotated[_Joiner, AfterValidator(_check_label)]
+
+_EVERYWHERE = frozenset(
+    {"strategy", "token_limit", "reserve_output_tokens", "counter", "per_message_overhead"}
+    | {"human_label", "ai_label"}
+)
+_SUMMARISING = frozenset(
+    {"summary_model", "template", "summary_tokens", "summary_role", "lts_role"}
+    | {"chars_per_token", "joiner"}
+)
+_BY_EXCHANGE = _SUMMARISING | {"keep_recent"}
+_TAKEN: Mapping[Strategy, frozenset[str]] = {
+    Strategy.NONE: frozenset(),
+    Strategy.INCLUSIVE: frozenset({"on_overflow"}),
+    Strategy.WINDOW: frozenset({"window", "window_tokens"}),
+    Strategy.EVERY_N: _BY_EXCHANGE | {"every", "refresh", "max_abstractions"},
+    Strategy.ABSTRACTION_INCLUSIVE: _BY_EXCHANGE | {"cap", "max_abstractions"},
+    Strategy.FULLY_ABSTRACTED: _BY_EXCHANGE | {"cap"},
+    Strategy.AGENT_SUMMARY: (_SUMMARISING - {"summary_tokens"})
+    | {"split", "low_water", "count_pending", "recompute", "recursive_template"},
+}
+
+
+class MemoryPolicy(WireModel):
+    """A strategy and its settings; each belongs to the strategies that its description names."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {"strategy": "every_n", "every": 3, "tokenLimit": 8000},
+                {"strategy": "agent_summary", "tokenLimit": 4032, "lowWater": 0.8},
+            ]
+        }
+    )
+
+    strategy: Annotated[Strategy, one_of(Strategy)]
+    token_limit: int | None = Field(
+        None, ge=1, le=MAX_TOKENS, description="Tokens of the model's window; absent: no limit."
+    )
+    reserve_output_tokens: int | None = Field(
+        None,
+        ge=0,
+        le=MAX_TOKENS,
+        description=f"Tokens of the window left for the answer; 0, and {AGENT_RESERVE} for"
+        " `agent_summary`.",
+    )
+    counter: str | None = Field(
+        None,
+        max_length=_MAX_LABEL_CHARS,
+        description="What counts tokens: `chars4` (the default), `declared`, or the name of a"
+        " tiktoken encoding whose file is there.",
+    )
+    per_message_overhead: int | None = Field(
+        None, ge=0, le=_MAX_COUNT, description="Tokens that each message costs beside its text."
+    )
+    human_label: _Label | None = Field(None, description="Before a user's text; `Human`.")
+    ai_label: _Label | None = Field(None, description="Before the agent's text; `AI`.")
+    on_overflow: Annotated[Overflow, one_of(Overflow)] | None = Field(
+        None, description="`inclusive`: `error` (the default), or `omit` the oldest."
+    )
+    window: int | None = Field(
+        None,
+        ge=0,
+        le=_MAX_COUNT * 10,
+        description="`window`: how many complete exchanges; one under way is shown besides.",
+    )
+    window_tokens: int | None = Field(
+        None, ge=0, le=MAX_TOKENS, description="`window`: how many tokens of events."
+    )
+    every: _Count | None = Field(None, description="`every_n`: complete exchanges; 3.")
+    refresh: Annotated[Refresh, one_of(Refresh)] | None = Field(
+        None,
+        description="`every_n`: `append` another summary (the default), or make it `whole`.",
+    )
+    cap: _Count | None = Field(
+        None, description="`abstraction_inclusive`, `fully_abstracted`: complete exchanges; 10."
+    )
+    keep_recent: int | None = Field(
+        None,
+        ge=0,
+        le=_MAX_COUNT,
+        description="Strategies by exchange: newest ones that stay as they are; 0.",
+    )
+    max_abstractions: _Count | None = Field(
+        None, description="Strategies that append: most summaries; older ones are merged."
+    )
+    summary_tokens: int | None = Field(
+        None, ge=16, le=MAX_TOKENS, description="Strategies by exchange: longest summary; 250."
+    )
+    chars_per_token: int | None = Field(
+        None, ge=1, le=16, description="Summaries: characters for each token of the limit; 4."
+    )
+    joiner: _Joiner | None = Field(None, description="Between summaries in a text; a newline.")
+    summary_role: Annotated[SummaryRole, one_of(SummaryRole)] | None = Field(
+        None,
+        description="Summaries: in whose name they stand, `user` (the default) or `system`; marked"
+        " as data in both.",
+    )
+    lts_role: Annotated[FormerSummaryRole, one_of(FormerSummaryRole)] | None = Field(
+        None,
+        description="Former name of `summaryRole`, which is looked at where that is absent;"
+        " `assistant` is `user`.",
+    )
+    summary_model: str | None = Field(
+        None,
+        min_length=1,
+        max_length=512,
+        description="Who summarises: a model of the settings, or `builtin`; absent: the settings'"
+        " own model, and without one `builtin`.",
+    )
+    template: Template | None = Field(
+        None,
+        description=f"What a summariser is told: has `{{{TRANSCRIPT}}}`, and may have"
+        " `{char_limit}` and `{previous_summary}`, each once.",
+    )
+    recursive_template: Template | None = Field(
+        None, description="`agent_summary`: the same where the summary before is taken up."
+    )
+    split: Split | None = Field(None, description="`agent_summary`: 3 to 1.")
+    low_water: float | None = Field(
+        None,
+        gt=0,
+        le=1,
+        description="`agent_summary`: the part of the events' share that stays once it is full;"
+        " 1.0. Below it, summaries are made more seldom.",
+    )
+    count_pending: bool | None = Field(
+        None, description="`agent_summary`: whether the pending message is counted; true."
+    )
+    recompute: Annotated[Recompute, one_of(Recompute)] | None = Field(
+        None,
+        description="`agent_summary`: from all events until they are too many for the model (the"
+        " default), or always from the summary before.",
+    )
+
+    @model_validator(mode="after")
+    def _fits_the_strategy(self) -> Self:
+        allowed = _EVERYWHERE | _TAKEN[self.strategy]
+        given = {name for name in self.model_fields_set if getattr(self, name) is not None}
+        if strange := sorted(given - allowed):
+            accepted = ", ".join(to_camel(name) for name in sorted(allowed - {"strategy"}))
+            raise ValueError(
+                f"{self.strategy} takes no {to_camel(strange[0])}; it takes {accepted}"
+            )
+        return self

@@ -1,0 +1,132 @@
+"""Reads JSON that callers send: an object, of what can be stored only, and bounded."""
+
+import json
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, NoReturn
+
+from app.kernel.errors import InvalidArgument, Reason
+from app.kernel.wire.structure import bound, count
+
+_MAX_DEPTH = 100
+"""As protocol buffers have it."""
+_MAX_VALUES = 100_000
+"""Keys and values, at any depth: what a request costs to check grows with them, not with bytes."""
+_MAX_LEADING_BLANKS = 64 * 1024
+_BLANKS = b" \t\r\n"
+_SHOWN_CHARS = 80
+"""Of a key that an error names."""
+_INFINITIES = frozenset({float("inf"), float("-inf")})
+
+
+def read_object(text: bytes, what: str) -> dict[str, Any]:
+    """Return the JSON object that a text is.
+
+    What holds too much is refused before it is parsed, which would cost the more.
+
+    Args:
+        text: as it was sent.
+        what: what errors call it, such as `body`.
+
+    Raises:
+        InvalidArgument: it is none, or holds what cannot be stored.
+    """
+    try:
+        _check_size(text)
+        value = _parse(text)
+        if not isinstance(value, dict):
+            _refuse("must be a JSON object.")
+        _check_values(value)
+    except _Refused as refused:
+        raise InvalidArgument(f"The {what} {refused}", Reason.BODY_NOT_JSON) from None
+    return value
+
+
+class _Refused(Exception):
+    """Says what is wrong with a text, as the rest of a sentence about it."""
+
+
+def _refuse(description: str) -> NoReturn:
+    raise _Refused(description)
+
+
+def _check_size(text: bytes) -> None:
+    beginning = text[: _MAX_LEADING_BLANKS + 1]
+    if len(beginning) > _MAX_LEADING_BLANKS and not beginning.strip(_BLANKS):
+        _refuse(f"must not begin with more than {_MAX_LEADING_BLANKS} blanks.")
+    most = bound(text)
+    if most.depth <= _MAX_DEPTH and most.values <= _MAX_VALUES:
+        return
+    for found in count(text):
+        if found.depth > _MAX_DEPTH:
+            _refuse(f"must not be nested deeper than {_MAX_DEPTH}.")
+        if found.values > _MAX_VALUES:
+            _refuse(f"must not hold more than {_MAX_VALUES} keys and values.")
+
+
+def _parse(text: bytes) -> Any:  # noqa: ANN401 - any JSON value
+    try:
+        return json.loads(
+            text.decode("utf-8"),
+            object_pairs_hook=_read_pairs,
+            parse_int=_read_integer,
+            parse_constant=_refuse_constant,
+        )
+    except UnicodeDecodeError:
+        _refuse("must be UTF-8.")
+    except json.JSONDecodeError as error:
+        # Some of its sentences end so themselves.
+        found = error.msg.removesuffix(" at")
+        _refuse(f"is not JSON: {found} at line {error.lineno}, column {error.colno}.")
+    except ValueError:
+        # Python refuses to read a number of thousands of digits.
+        _refuse("holds a number that is too long.")
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    _refuse(f"holds {name}, which is not JSON.")
+
+
+def _read_pairs(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    """Refuse a key that comes twice: readers disagree on which of its values counts."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+        _refuse(f"holds the key {json.dumps(twice[:_SHOWN_CHARS])} twice.")
+    return found
+
+
+def _read_integer(digits: str) -> int:
+    """Read an integer as `json` does by itself, which lets no thread run between two of them.
+
+    Thousands of long ones take a tenth of a second and more.
+    """
+    return int(digits)
+
+
+def _check_values(value: object) -> None:
+    level: list[object] = [value]
+    while level:
+        level = [below for item in level for below in _checked(item)]
+
+
+def _checked(item: object) -> list[object]:
+    """Refuse what cannot be stored; return the keys and values right inside the item."""
+    if isinstance(item, dict):
+        return [*item.keys(), *item.values()]
+    if isinstance(item, list):
+        return item
+    if isinstance(item, str):
+        _check_text(item)
+    elif isinstance(item, float) and item in _INFINITIES:
+        _refuse("holds a number that is out of range.")
+    return []
+
+
+def _check_text(text: str) -> None:
+    if "\x00" in text:
+        _refuse("holds the character U+0000, which cannot be stored.")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        _refuse("holds half of a surrogate pair, which is not text.")

@@ -1,0 +1,40 @@
+"""Short answers: what "yes", "no" and "Rex." mean, the question before them tells."""
+
+import re
+
+from app.language.text import straight
+
+_YES = re.compile(
+    r"^\W*(?:yes|yeah|yep|yup|sure|correct|right|exactly|indeed|of course|absolutely|definitely"
+    r"|true|I do|I am|I have|ja|jawohl|genau|richtig|stimmt|klar|natürlich|doch|sí|si|claro"
+    r"|exacto|correcto|oui|ouais|exactement|bien sûr|tout à fait|d'accord|si|да|sim|tak|evet)(?!\w)"
+    r"|^\W*(?:是的?|对|好的?|嗯|有|はい|ええ|うん|네|예)(?=\W|$)",
+    re.IGNORECASE,
+)
+_NO = re.compile(
+    r"^\W*(?:no|nope|nah|never|not really|nein|nee|nie|nunca|non|jamais|нет|não|nao)(?!\w)"
+    r"|^\W*(?:不是?|没有?|いいえ|いや|아니요?)(?=\W|$)",
+    re.IGNORECASE,
+)
+_ASKS = re.compile(r"[^.!?\u2026\u3002\uff01\uff1f]*[?\uff1f\u061f]")
+
+
+def answered(text: str) -> bool | None:
+    """Tell whether a text begins with a yes or a no; None: with neither."""
+    plain = straight(text)
+    if _YES.match(plain):
+        return True
+    return False if _NO.match(plain) else None
+
+
+def without_answer(text: str) -> str:
+    """Return what a text says beside the yes or no that it begins with."""
+    found = _YES.match(straight(text)) or _NO.match(straight(text))
+    rest = text[found.end() :] if found else text
+    return rest if found and re.match(r"\s*[,.;:!\u2014-]|\s*$|[\uff0c\u3002]", rest) else text
+
+
+def last_question(text: str) -> str:
+    """Return the last question in a text, or an empty text."""
+    asked = _ASKS.findall(straight(text))
+    return asked[-1].strip() if asked else ""

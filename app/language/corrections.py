@@ -1,0 +1,208 @@
+"""What corrects an older statement: a new time, day, date, sum or number for the very same thing.
+
+"My rent is now 900 euros" corrects "My rent is 800 euros", and not what the rent of a brother is
+nor the day on which it is due.
+"""
+
+import re
+from dataclasses import dataclass
+from functools import lru_cache
+
+from app.language.lexicon import language, word_set
+from app.language.text import content, fold, straight, undated
+from app.language.values import Kinds, Value, valued
+
+INSTEAD_OF = re.compile(
+    r"^,?\s(?:instead of|rather than|and not|not|statt|anstatt|nicht|en (?:lugar|vez) de|y no|no a"
+    r"|au lieu de?|et non(?: pas)?|pas) ",
+    re.IGNORECASE,
+)
+INSTEAD = re.compile(INSTEAD_OF.pattern.removeprefix("^") + "[^,.;]+", re.IGNORECASE)
+"""What a statement says that it comes instead of."""
+_MOVED = re.compile(
+    r"\b(?:(?:has |have |was |is |been |got |were |will |be )*(?:moved|postponed|rescheduled|pushed"
+    r"|changed|brought forward|delayed|went up|gone up)(?: back| forward)?|switched"
+    r"|verschoben|verlegt|vorgezogen|geändert|gestiegen"
+    r"|(?:se )?(?:ha|han)? ?(?:movid[oa]|aplazad[oa]|pospuest[oa]|cambi(?:ad[oa]|ó)|movió|aplazó"
+    r"|pospuso|trasladad[oa]|pasad[oa]|retrasad[oa]|adelantad[oa])s?"
+    r"|(?:est|a été|sont|ont été)? ?(?:reporté|déplacé|décalé|avancé|repoussé|changé)e?s?"
+    r"|(?:a|ont) changé)\b",
+    re.IGNORECASE,
+)
+_NOW = re.compile(
+    r"\b(?:now(?! that\b)|instead of|rather than|from now on|these days|jetzt|statt|inzwischen"
+    r"|mittlerweile|nun|ahora|en (?:lugar|vez) de|maintenant|désormais|au lieu)\b",
+    re.IGNORECASE,
+)
+_SINGLE = (
+    r"(?:number|address|rent|salary|wage|price|time|date|deadline|budget|pin|code|weight|height"
+    r"|size|limit|goal|target|\w*nummer|\w*adresse|miete|gehalt|lohn|preis|uhrzeit|termin|frist"
+    r"|gewicht|größe|ziel|n[úu]mero|direcci[óo]n|alquiler|sueldo|salario|precio|hora|fecha|plazo"
+    r"|presupuesto|peso|talla|meta|numéro|loyer|salaire|prix|heure|délai|poids|taille|objectif)"
+)
+_NEW = re.compile(
+    r"^(?:(?:my|our|the|mein\w*|unser\w*|der|die|das|mi|nuestr[oa]|el|la|mon|ma|notre|le)"
+    rf" (?:[\w'-]+ )?(?:new|neue[nrs]?|nuev[oa]|nouve\w+) (?:[\w'-]+ )?{_SINGLE}"
+    rf"|(?:my|our|mi|mon|ma|notre|nuestr[oa]) {_SINGLE}(?: (?:de )?[\w'-]+)? (?:nuev[oa]|nouve\w+))"
+    r"\b",
+    re.IGNORECASE,
+)
+_SAYS_NEW = re.compile(r"\b(?:new|neue[nrs]?|nuev[oa]|nouve\w+) ?\b", re.IGNORECASE)
+_FROM = re.compile(
+    r"\b(?:from|von|vom|del?|du) (?P<old>(?:[\w.:]+ ){1,4}?)(?=(?:to|auf|zum?|al?|à|au) )",
+    re.IGNORECASE,
+)
+_OWNER = re.compile(
+    r"(?<!\w)(?P<one>(?!it|that|there|here|what|he|she|let|who)[^\W\d_]+)'s? (?=[^\W\d])"
+    r"|\b(?:meine[srm]|deine[srm]|seine[srm]|ihre[srm]|unsere[srm]) (?P<de>\w+)"
+    r"|\bd(?:e|el) (?:mis?|tus?|sus?|nuestr[oa]s?) (?P<es>\w+)"
+    r"|\bde (?:mon|ma|mes|notre|nos|ton|ta|son|sa|leur) (?P<fr>\w+)",
+    re.IGNORECASE,
+)
+_ELSE = word_set("""
+    his her hers their your sein seine seinem ihr ihre ihrem dein deine su sus tu tus son sa leur
+    ton ta votre
+    """)
+_GENERIC = word_set("""
+    am pm oclock clock uhr heures heure horas hora is are was were will be been being gets ist sind
+    war wurde wird werden es esta son era fue sera est sont etait sera at to on in by for um auf am
+    im den dem der die das zum vom bei el la los las al a le les l au aux du de d
+    start starts started starting begin begins beginning takes take place happens scheduled set
+    planned beginnt startet findet statt geplant fangt an empieza comienza programada programado
+    commence debute prevu prevue costs cost kostet betragt cuesta coute s eleve
+    today tonight tomorrow yesterday next this coming week currently already again just actually
+    still heute morgen gestern nachste nachsten nachster kommenden woche aktuell schon wieder
+    hoy manana proximo proxima semana que viene actualmente ya aujourd hui demain prochain
+    prochaine semaine actuellement deja i im my our me we ich wir mein meine meinem meinen unser
+    unsere mi mis nuestra nuestro mon ma mes notre nos j je nous there s t y et end early late
+    """)
+"""Words that tell nothing of what a value is the value of."""
+_HOW_OFTEN = re.compile(
+    r"\b(?:(?:every|each|per|a) (?:day|week|month|year)|daily|weekly|monthly|yearly"
+    r"|(?:jeden|pro|im|am|in der) (?:tag|woche|monat|jahr)|taglich|wochentlich|monatlich|jahrlich"
+    r"|(?:todos los|al|por) (?:dias?|mes|ano|semana)|cada (?:dia|semana|mes|ano)"
+    r"|(?:tous les|par|chaque) (?:jours?|mois|ans?|semaine))\b"
+)
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What a statement gives as values now, what it says they were, and what it is about."""
+
+    now: Kinds
+    was: Kinds
+    before: frozenset[str]
+    about: frozenset[str]
+    owners: frozenset[str]
+    corrects: bool
+    moved: bool
+
+
+def is_correction(fact: str) -> bool:
+    """Tell whether a statement says that a value is another one now."""
+    plain = straight(fact)
+    return any(pattern.search(plain) for pattern in (_NOW, _MOVED, _NEW))
+
+
+def moves_a_date(text: str) -> bool:
+    """Tell whether a statement says that something is at another time or on another day now."""
+    plain = straight(text)
+    if not INSTEAD.search(plain) and not _MOVED.search(plain):
+        return False
+    kinds = valued(text, language(text, "en")).kinds
+    return not kinds.keys().isdisjoint({"time", "weekday", "date"})
+
+
+def owners(fact: str) -> frozenset[str]:
+    """Return whose things a statement speaks of: the brother in "my brother's rent"."""
+    plain = straight(fact)
+    named = {fold(next(filter(None, said.groups()))) for said in _OWNER.finditer(plain)}
+    return frozenset(named | (_ELSE & set(fold(plain).split())))
+
+
+def corrects(new: str, old: str, tongue: str) -> bool:
+    """Tell whether one value of a kind differs between two statements about the same."""
+    mine, theirs = _told(new, tongue), _told(old, tongue)
+    if not mine.corrects or not mine.about or mine.owners != theirs.owners:
+        return False
+    now, was = _as(theirs.now, mine.now), _as(theirs.now, mine.was)
+    shared = theirs.now.keys() & now.keys()
+    # Who says what a value was names the thing; what has moved keeps its hour, or nobody says it.
+    names_it = any(kind in was and _meets(was[kind], theirs.now[kind]) for kind in shared)
+    if mine.about != theirs.about and not (names_it and mine.about <= theirs.about):
+        return False
+    if not shared or not (names_it or mine.moved or theirs.now.keys() <= now.keys()):
+        return False
+    other = {kind for kind in shared if theirs.now[kind] != now[kind]}
+    if any(kind in was and not _meets(was[kind], theirs.now[kind]) for kind in other):
+        return False
+    return len(other) == 1 or (bool(other) and mine.moved and not other & mine.before)
+
+
+def other_values(new: str, old: str, tongue: str) -> bool:
+    """Tell whether both statements give values, so that only a correction can end the older."""
+    return bool(_told(new, tongue).now) and bool(_told(old, tongue).now)
+
+
+@lru_cache(maxsize=2_048)
+def _told(fact: str, tongue: str) -> _Told:
+    plain = straight(undated(fact))
+    instead = " ".join(INSTEAD_OF.sub("", said) for said in _instead(plain))
+    said = INSTEAD.sub(" ", plain)
+    moved = _MOVED.search(said)
+    come_from = _FROM.search(said) if moved else None
+    was = valued(f"{instead} , {come_from['old'] if come_from else ''}", tongue).kinds
+    if come_from and valued(come_from["old"], tongue).kinds:
+        said = f"{said[: come_from.start()]}{said[come_from.end() :]}"
+    read = valued(said, tongue)
+    first = valued(said[: moved.start()], tongue).kinds if moved and tongue != "de" else {}
+    last = valued(said[moved.start() :], tongue).kinds if first and moved else read.kinds
+    now = {kind: last.get(kind, values) for kind, values in read.kinds.items()}
+    was = {kind: values for kind, values in first.items() if kind in last} | dict(was)
+    return _Told(
+        now=now,
+        was=was,
+        before=frozenset(first.keys() - last.keys()) if first else frozenset(),
+        about=_about(said, read.rest, tongue),
+        owners=owners(fact),
+        corrects=is_correction(fact),
+        moved=moved is not None,
+    )
+
+
+def _instead(text: str) -> list[str]:
+    return [said[0] for said in INSTEAD.finditer(text)]
+
+
+def _about(said: str, rest: str, tongue: str) -> frozenset[str]:
+    """Return the stems of what a statement is about, beside its values and words of change."""
+    changing = _words(" ".join(found[0] for one in (_MOVED, _NOW) for found in one.finditer(said)))
+    if _NEW.search(said):
+        changing |= _words(" ".join(_SAYS_NEW.findall(said)))
+    told = [
+        word
+        for word in _HOW_OFTEN.sub(" ", fold(rest)).split()
+        if word not in _GENERIC and word not in changing
+    ]
+    return frozenset(stem for stem in content(" ".join(told), tongue) if len(stem) > 1)
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(fold(text).split())
+
+
+def _as(theirs: Kinds, mine: Kinds) -> Kinds:
+    """Return my values, a bare number as the time that theirs is ("moved to four")."""
+    if "number" not in mine or "time" in mine or "time" not in theirs:
+        return mine
+    hours = mine["number"]
+    return {kind: one for kind, one in mine.items() if kind != "number"} | {"time": hours}
+
+
+def _meets(was: frozenset[Value], theirs: frozenset[Value]) -> bool:
+    """Tell whether two sets share a value; "4" is also in "4 pm"."""
+    return bool(_parts(was) & _parts(theirs))
+
+
+def _parts(values: frozenset[Value]) -> frozenset[Value]:
+    return frozenset(part for one in values for part in (one if isinstance(one, tuple) else (one,)))

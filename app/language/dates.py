@@ -1,0 +1,359 @@
+"""Resolves relative dates ("last Friday", "in zwei Wochen") against the day something was said.
+
+The wording stays; the ISO 8601 date follows in parentheses, as exact as the words are: a day, the
+interval of a week or weekend, a month or a year.
+"""
+
+import calendar
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta, tzinfo
+from functools import partial
+
+from app.language.text import straight
+
+
+@dataclass(frozen=True)
+class Calendar:
+    """The words of one language for time. Lists of weekdays begin on Monday.
+
+    `phrases` has the patterns, in which {unit}, {day} and {count} stand for the words; their groups
+    are `unit`, `day`, `count`; `last`, `next` and `this` say which one is meant.
+    """
+
+    days: dict[str, int]
+    weekdays: tuple[str, ...]
+    units: dict[str, str]
+    counts: tuple[str, ...]
+    phrases: tuple[str, ...]
+    past: str
+    ahead: str
+
+
+_ENGLISH = Calendar(
+    days={
+        "the day before yesterday": -2,
+        "day before yesterday": -2,
+        "the day after tomorrow": 2,
+        "day after tomorrow": 2,
+        "yesterday(?: (?:morning|afternoon|evening|night))?": -1,
+        "tomorrow(?: (?:morning|afternoon|evening|night))?": 1,
+        "last night": -1,
+        "today|tonight|this (?:morning|afternoon|evening)": 0,
+    },
+    weekdays=("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday"),
+    units={
+        "days?": "day",
+        "weeks?": "week",
+        "months?": "month",
+        "years?": "year",
+        "weekend": "weekend",
+    },
+    counts=("", "an?|one", "two|a couple of", "three", "four", "five", "six", "seven", "eight"),
+    phrases=(
+        r"(?P<last>(?:this past|last))(?: (?P<unit>{unit})| (?P<day>{day}))",
+        r"(?P<next>(?:this coming|next|coming))(?: (?P<unit>{unit})| (?P<day>{day}))",
+        r"(?P<this>this)(?: (?P<unit>{unit})| (?P<day>{day}))",
+        r"(?P<next>in) (?P<count>{count}) (?P<unit>{unit})(?! of\b)",
+        r"(?P<next>)(?P<count>{count}) (?P<unit>{unit}) from now",
+        r"(?P<last>)(?P<count>{count}) (?P<unit>{unit}) ago",
+        r"on (?P<day>{day})(?!s|,? (?:the )?\d|s?['\w])",
+    ),
+    past=r"\b(?:was|were|had|did|went|got|saw|met|took|made|came|broke|bought|lost|won|sold|left"
+    r"|felt|found|gave|held|kept|knew|paid|ran|said|sat|sent|spent|told|thought|woke|wrote|began"
+    r"|became|chose|drove|ate|fell|flew|forgot|built|quit|hurt|died|slept|swam|rode|caught|taught"
+    r"|heard|brought|drank|sang|been|done|gone|seen|\w{3,}ed)\b",
+    ahead=r"\b(?:will|won't|shall|going to|gonna|must|have to|has to|should|can|is|are|am"
+    r"|(?:have|has) an?)\b"
+    r"|'(?:ll|m|s|re)\b",
+)
+_GERMAN = Calendar(
+    days={
+        "vorgestern": -2,
+        "übermorgen": 2,
+        "gestern(?: (?:morgen|früh|vormittag|mittag|nachmittag|abend|nacht))?": -1,
+        "heute(?: (?:morgen|früh|vormittag|mittag|nachmittag|abend|nacht))?": 0,
+        r"(?<!guten )(?<!am )(?<!jeden )(?<!diesen )(?<!schönen )morgen(?: (?:früh|vormittag|mittag"
+        r"|nachmittag|abend))?(?!s)": 1,
+    },
+    weekdays=(
+        "montag",
+        "dienstag",
+        "mittwoch",
+        "donnerstag",
+        "freitag",
+        "samstag|sonnabend",
+        "sonntag",
+    ),
+    units={
+        "tage?n?": "day",
+        "wochenende": "weekend",
+        "wochen?": "week",
+        "monate?n?s?": "month",
+        "jahre?n?s?": "year",
+    },
+    counts=("", "eine[rmn]?|ein", "zwei", "drei", "vier", "fünf", "sechs", "sieben", "acht"),
+    phrases=(
+        r"(?P<last>(?:letzte|vorige|vergangene)[nrsm]?) (?:(?P<unit>{unit})|(?P<day>{day}))",
+        r"(?P<next>(?:nächste|kommende)[nrsm]?) (?:(?P<unit>{unit})|(?P<day>{day}))",
+        r"(?P<this>diese[nrsm]?) (?:(?P<unit>{unit})|(?P<day>{day}))",
+        r"(?P<next>in) (?P<count>{count}) (?P<unit>{unit})",
+        r"(?P<last>vor) (?P<count>{count}) (?P<unit>{unit})",
+        r"am (?P<day>{day})(?!s|,? (?:den )?\d|\w)",
+    ),
+    past=r"\b(?:war|waren|hatte|hatten|ging|kam|sah|fuhr|lief|gab|wurde|wurden|brach|verlor|starb"
+    r"|\w*ge\w{2,}(?:t|en)|(?:hat|habe|haben|ist|bin|sind)\b.*\b(?:ver|be|er|ent|zer)\w+(?:t|en)"
+    r"|(?:hat|habe|haben|ist|bin|sind)\b.*\w+iert|\w{3,}te)\b",
+    ahead=r"\bich \w+e\b|\b\w+e ich\b|\b(?:werde|wird|werden|will|wollen|muss|müssen|soll|kann"
+    r"|darf|möchte|ist|sind|bin|habe"
+    r"|hat|haben|kommt|fahre|fliege|gehe|beginnt|findet)\b",
+)
+_SPANISH = Calendar(
+    days={
+        "anteayer|antier|antes de ayer": -2,
+        "pasado mañana": 2,
+        "ayer(?: por la (?:mañana|tarde|noche))?|anoche": -1,
+        "hoy|esta (?:mañana|tarde|noche)": 0,
+        r"(?<!la )(?<!cada )(?<!una )(?<!de )mañana(?: por la (?:mañana|tarde|noche))?": 1,
+    },
+    weekdays=("lunes", "martes", "miércoles", "jueves", "viernes", "sábado", "domingo"),
+    units={
+        "días?": "day",
+        "fin de semana": "weekend",
+        "semanas?": "week",
+        "mes(?:es)?": "month",
+        "años?": "year",
+    },
+    counts=("", "una?", "dos", "tres", "cuatro", "cinco", "seis", "siete", "ocho"),
+    phrases=(
+        r"(?:el|la) (?:(?P<unit>{unit})|(?P<day>{day})) (?P<last>pasad[oa])",
+        r"(?:el|la) (?:(?P<unit>{unit})|(?P<day>{day})) (?P<next>que viene|próxim[oa])",
+        r"(?:el|la) (?P<next>próxim[oa]) (?:(?P<unit>{unit})|(?P<day>{day}))",
+        r"(?P<this>est[ea]) (?:(?P<unit>{unit})|(?P<day>{day}))",
+        r"(?P<next>dentro de|en) (?P<count>{count}) (?P<unit>{unit})",
+        r"(?P<last>hace) (?P<count>{count}) (?P<unit>{unit})(?! que\b)",
+        r"el (?P<day>{day})(?!,? \d)",
+    ),
+    past=r"\b(?:fue|fui|fuimos|era|estuv\w+|estaba|tuv\w+|hic\w+|hizo|vino|dij\w+|puse|vi"
+    r"|(?:he|ha|han|hemos) \w+|rompió|(?!caf|jos|beb|qu|tambi)\w{2,}(?<![aei]r)é"
+    r"|(?!aqu|all|cas)\w{3,}í|\w{2,}(?:ó|aron|ieron))\b",
+    ahead=r"\b(?:voy a|va a|vamos a|van a|tengo|tenemos|es|son|hay|viene|vengo|llega|salgo|\w+r[ée]"
+    r"|\w+rá|\w+remos)\b",
+)
+_FRENCH = Calendar(
+    days={
+        "avant-hier": -2,
+        "après-demain": 2,
+        "hier(?: (?:matin|après-midi|soir))?": -1,
+        "demain(?: (?:matin|après-midi|soir))?": 1,
+        "aujourd'hui|ce (?:matin|soir)|cet après-midi": 0,
+    },
+    weekdays=("lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi", "dimanche"),
+    units={
+        "jours?": "day",
+        "week-end|weekend": "weekend",
+        "semaines?": "week",
+        "mois": "month",
+        "ans?|années?": "year",
+    },
+    counts=("", "une?", "deux", "trois", "quatre", "cinq", "six", "sept", "huit"),
+    phrases=(
+        r"(?:(?:le |la |l')(?P<unit>{unit})|(?P<day>{day})) (?P<last>derni(?:er|ère)|passée?)",
+        r"(?:(?:le |la |l')(?P<unit>{unit})|(?P<day>{day})) (?P<next>prochaine?)",
+        r"(?P<this>ce|cette) (?:(?P<unit>{unit})|(?P<day>{day}))",
+        r"(?P<next>dans) (?P<count>{count}) (?P<unit>{unit})",
+        r"(?P<last>il y a) (?P<count>{count}) (?P<unit>{unit})",
+    ),
+    past=r"\b(?:était|étais|avait|suis|\w+é)\b",
+    ahead=r"\b(?:vais|va|allons|est|sont|ai|\w+rai|\w+ra)\b",
+)
+
+
+def _compiled(words: Calendar) -> tuple[list[tuple[re.Pattern[str], int]], list[re.Pattern[str]]]:
+    fixed = [(_bounded(f"(?:{text})"), offset) for text, offset in words.days.items()]
+    parts = {
+        "unit": "|".join(words.units),
+        "day": "|".join(words.weekdays),
+        "count": r"\d{1,3}|" + "|".join(f"(?:{count})" for count in words.counts if count),
+    }
+    return fixed, [
+        _bounded(text.format(**parts).replace("\\d{{", "\\d{")) for text in words.phrases
+    ]
+
+
+def _bounded(text: str) -> re.Pattern[str]:
+    return re.compile(rf"(?<![\w'-])(?:{text})(?![\w-]| \()", re.IGNORECASE)
+
+
+_CALENDARS = {"en": _ENGLISH, "de": _GERMAN, "es": _SPANISH, "fr": _FRENCH}
+_PATTERNS = {tongue: _compiled(words) for tongue, words in _CALENDARS.items()}
+_WEEKDAYS = [
+    re.compile(rf"\b(?:{'|'.join(names)})s?\b", re.IGNORECASE)
+    for names in zip(*(words.weekdays for words in _CALENDARS.values()), strict=True)
+]
+
+
+def day_in(zone: tzinfo, moment: datetime) -> date:
+    """Return the day of a moment in a time zone.
+
+    At the two ends of the calendar, where a zone may lie beyond them, it is the first or last day.
+    """
+    try:
+        return moment.astimezone(zone).date()
+    except OverflowError:
+        return moment.date()
+
+
+def weekdays_named(text: str) -> frozenset[int]:
+    """Return the weekdays that a text names in any of the languages; Monday is 0."""
+    plain = straight(text)
+    return frozenset(day for day, pattern in enumerate(_WEEKDAYS) if pattern.search(plain))
+
+
+def resolve(text: str, said_on: date, tongue: str) -> str:
+    """Return the text with each relative date followed by the date it means on `said_on`."""
+    if tongue not in _CALENDARS:
+        return text
+    found: dict[tuple[int, int], str] = {}
+    plain = straight(text)
+    fixed, phrases = _PATTERNS[tongue]
+    for pattern, offset in fixed:
+        for match in pattern.finditer(plain):
+            _note(found, match, partial(_offset, said_on, offset))
+    for pattern in phrases:
+        for match in pattern.finditer(plain):
+            if _SOMEBODY_S.search(plain[: match.start()]) or _OF_IT.match(plain, match.end()):
+                continue
+            _note(found, match, partial(_meant, match, said_on, _CALENDARS[tongue]))
+    for (_, end), meant in sorted(found.items(), reverse=True):
+        text = f"{text[:end]} ({meant}){text[end:]}"
+    return text
+
+
+def _offset(said_on: date, days: int) -> str:
+    return (said_on + timedelta(days=days)).isoformat()
+
+
+def _note(
+    found: dict[tuple[int, int], str], match: re.Match[str], meant: Callable[[], str]
+) -> None:
+    """Keep the date unless it overlaps one found by an earlier, more exact pattern."""
+    begin, end = match.span()
+    if any(begin < other_end and other < end for other, other_end in found):
+        return
+    try:
+        text = meant()
+    except (OverflowError, ValueError):  # "in 999 years" leaves the calendar
+        return
+    if text:
+        found[begin, end] = text
+
+
+def _meant(match: re.Match[str], said_on: date, words: Calendar) -> str:
+    groups = match.groupdict()
+    if groups.get("day"):
+        return _weekday(match, said_on, words)
+    unit = next(
+        kind
+        for text, kind in words.units.items()
+        if re.fullmatch(text, groups["unit"], re.IGNORECASE)
+    )
+    count = _count(groups["count"], words) if groups.get("count") else 1
+    if groups.get("this") is not None:
+        count = 0
+    signed = -count if groups.get("last") is not None else count
+    return _shifted(said_on, unit, signed, counted=bool(groups.get("count")))
+
+
+def _count(text: str, words: Calendar) -> int:
+    if text.isdigit():
+        return int(text)
+    counts = enumerate(words.counts)
+    return next(n for n, word in counts if word and re.fullmatch(word, text, re.IGNORECASE))
+
+
+def _weekday(match: re.Match[str], said_on: date, words: Calendar) -> str:
+    groups = match.groupdict()
+    wanted = next(
+        n
+        for n, word in enumerate(words.weekdays)
+        if re.fullmatch(word, groups["day"], re.IGNORECASE)
+    )
+    ahead = (wanted - said_on.weekday()) % 7
+    if groups.get("last") is not None:
+        return (said_on - timedelta(days=(-ahead) % 7 or 7)).isoformat()
+    if groups.get("next") is not None:
+        # "Next Friday" on a Thursday is hardly tomorrow, nor surely the one after.
+        days = ahead or 7
+        return (said_on + timedelta(days=days)).isoformat() if days > _NEAR else ""
+    return _of_tense(match, said_on, ahead, words)
+
+
+def _of_tense(match: re.Match[str], said_on: date, ahead: int, words: Calendar) -> str:
+    """Return the weekday before or after, as the tense of its clause tells; else no date."""
+    begin, end = match.span()
+    plain = match.string
+    before = _CLAUSE.split(plain[:begin])[-1]
+    clause = before + " " + _CLAUSE.split(plain[end:])[0]
+    if ahead == 0 and match.groupdict().get("this") is None:
+        return ""
+    will_be = bool(_WILL.search(clause) or _IS_DOING.search(clause))
+    told = _NO_VERB.sub(" ", clause) if words is _ENGLISH else clause
+    if not will_be and re.search(words.past, told, re.IGNORECASE):
+        return (said_on - timedelta(days=(-ahead) % 7)).isoformat()
+    known = will_be or match.groupdict().get("this") is not None
+    if known or re.search(words.ahead, clause, re.IGNORECASE):
+        return (said_on + timedelta(days=ahead)).isoformat()
+    return ""
+
+
+_CLAUSE = re.compile(
+    r"[,;:.!?]\s|\s(?:and|but|so|because|und|aber|weil|y|pero|porque|et|mais|car)\s", re.IGNORECASE
+)
+_WILL = re.compile(
+    r"\b(?:will|won't|going to|gonna|wird|werde|werden|werdet|voy a|va a|vamos a|vais|allons)\b"
+    r"|'ll\b",
+    re.IGNORECASE,
+)
+_IS_DOING = re.compile(r"(?:\b(?:am|is|are)|'(?:m|s|re))(?: not)? \w{2,}ing\b", re.IGNORECASE)
+_NO_VERB = re.compile(
+    r"(?:\b(?:am|is|are|be|an?|the|my|our|his|her|their)|'(?:m|re)) (?:\w+ )?\w{3,}ed\b",
+    re.IGNORECASE,
+)
+"""What ends as a past does: \"I am excited\", \"a scheduled call\"."""
+_SOMEBODY_S = re.compile(
+    r"(?:\b(?:my|our|his|her|their|your|the|its|a|mein\w*|unser\w*|sein\w*|ihr\w*|mis?|nuestr\w+"
+    r"|sus?|mon"
+    r"|ma|mes|notre|nos|son|sa|ses|leur)|'s)\s$",
+    re.IGNORECASE,
+)
+"""Before "last day" and the like, which then is no day of the calendar."""
+_NEAR = 2
+_OF_IT = re.compile(r"\s(?:of|before|as|off)\b", re.IGNORECASE)
+
+
+def _shifted(said_on: date, unit: str, count: int, *, counted: bool) -> str:
+    match unit:
+        case "day":
+            return (said_on + timedelta(days=count)).isoformat()
+        case "week" | "weekend":
+            return _week(said_on, count, counted=counted, weekend=unit == "weekend")
+        case "month":
+            return _month(said_on, count)
+        case _:
+            return f"{date(said_on.year + count, 1, 1).year:04d}"
+
+
+def _week(said_on: date, count: int, *, counted: bool, weekend: bool) -> str:
+    """Return a day for "two weeks ago", else the interval from Monday or Saturday to Sunday."""
+    if counted:
+        return (said_on + timedelta(weeks=count)).isoformat()
+    monday = said_on - timedelta(days=said_on.weekday()) + timedelta(weeks=count)
+    begin = monday + timedelta(days=5 if weekend else 0)
+    return f"{begin.isoformat()}/{(monday + timedelta(days=6)).isoformat()}"
+
+
+def _month(said_on: date, count: int) -> str:
+    years, month = divmod(said_on.month - 1 + count, len(calendar.month_name) - 1)
+    return date(said_on.year + years, month + 1, 1).isoformat()[:7]

@@ -1,0 +1,164 @@
+"""The numbers in a text, whether in digits ("3,000", "50k") or in words ("thirty-four")."""
+
+import re
+from functools import cache
+
+from app.language.text import fold, undated
+
+_DIGITS = re.compile(
+    r"(?P<number>\d+(?:[.,:]\d+)*)(?:\s*(?:(?P<thousand>k|thousand|tausend|mil|mille)"
+    r"|(?P<million>mio|millions?|millionen|mill[oó]n(?:es)?))\b)?",
+    re.IGNORECASE,
+)
+_THOUSANDS = re.compile(r"\d{1,3}(?:[.,]\d{3})+")
+_TENS_BEGIN = 20
+_UNITS = {
+    "en": "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen"
+    " fifteen sixteen seventeen eighteen nineteen",
+    "de": "null eins zwei drei vier funf sechs sieben acht neun zehn elf zwolf dreizehn vierzehn"
+    " funfzehn sechzehn siebzehn achtzehn neunzehn",
+    "es": "cero uno dos tres cuatro cinco seis siete ocho nueve diez once doce trece catorce quince"
+    " dieciseis diecisiete dieciocho diecinueve",
+    "fr": "zero un deux trois quatre cinq six sept huit neuf dix onze douze treize quatorze quinze"
+    " seize dix-sept dix-huit dix-neuf",
+}
+_TENS = {
+    "en": "twenty thirty forty fifty sixty seventy eighty ninety",
+    "de": "zwanzig dreissig vierzig funfzig sechzig siebzig achtzig neunzig",
+    "es": "veinte treinta cuarenta cincuenta sesenta setenta ochenta noventa",
+    "fr": "vingt trente quarante cinquante soixante soixante-dix quatre-vingts quatre-vingt-dix",
+}
+_ARTICLES = frozenset({"un", "uno"})
+"""Numbers that are articles as well, and so tell nothing."""
+_STANDING_FOR = (
+    "hundred thousand million billion k dozen dozens half quarter couple pair twice double triple"
+    " once both noon midnight midday decade century fortnight hundert tausend million dutzend halb"
+    " halbe viertel paar zweimal doppelt mittag mitternacht beide jahrzehnt cien ciento mil docena"
+    " medio media cuarto par doble mediodia medianoche ambos decada cent mille douzaine demi demie"
+    " quart paire double midi minuit deux quinzaine dizaine drittel tercio tiers"
+)
+_IN_WORDS = re.compile(
+    r"\b(?:\d+ ?k|"
+    + "|".join(
+        sorted(
+            {
+                word
+                for words in (*_UNITS.values(), *_TENS.values(), _STANDING_FOR)
+                for word in fold(words.replace("-", " ")).split()
+            }
+            - _ARTICLES
+        )
+    )
+    + r")\b"
+)
+_SHIFT = re.compile(
+    r"\b(?:hour|day|week|month|year|stunden?|tage?|wochen?|monate?|jahre?|horas?|dias?|semanas?"
+    r"|mes(?:es)?|anos?|heures?|jours?|semaines?|mois|ans?)s? (?:later|earlier|longer|more|less"
+    r"|older|younger|spater|fruher|langer|mehr|weniger|alter|junger|despues|mas|menos|plus|de plus"
+    r"|de moins)\b|\bthirds? of\b"
+)
+"""An amount that moves another one: "an hour later"."""
+_ORDINALS = {
+    word: number
+    for number, words in enumerate(
+        (
+            "second zweite zweiter zweites zweiten segundo segunda deuxieme",
+            "third dritte dritter drittes dritten tercero tercera tercer troisieme",
+            "fourth vierte vierter viertes vierten cuarto cuarta quatrieme",
+            "fifth funfte funfter funftes funften quinto quinta cinquieme",
+            "sixth sechste sechster sechstes sechsten sexto sexta sixieme",
+            "seventh siebte siebter siebtes siebten septimo septima septieme",
+            "eighth achte achter achtes achten octavo octava huitieme",
+            "ninth neunte neunter neuntes neunten noveno novena neuvieme",
+            "tenth zehnte zehnter zehntes zehnten decimo decima dixieme",
+        ),
+        start=2,
+    )
+    for word in words.split()
+}
+_SIGNS = re.compile(
+    "[\u4e00\u4e8c\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d\u5341\u767e\u5343\u4e07\u534a\u4e24\u00bd\u00bc\u00be]"
+)
+_FRENCH_TENS = (70, 90)
+"""Spelled as the tens before them, and a number up to nineteen."""
+
+
+def figures(text: str, tongue: str) -> frozenset[float]:
+    """Return what the numbers in the text can mean: "1,500" is 1500 or, in German, 1.5.
+
+    Dates that were resolved into the text do not count. Of numbers in words those below 100 do.
+    """
+    plain = undated(text)
+    found = {value for said in _DIGITS.finditer(plain) for value in _meant(said)}
+    pattern, values = spelled(tongue)
+    return frozenset(found | {values[said] for said in pattern.findall(fold(plain))})
+
+
+def spells_a_number(text: str) -> bool:
+    """Return True if a text has a number in words or a unit that stands for one ("dozen", "k")."""
+    plain = fold(text)
+    return bool(_IN_WORDS.search(plain) or _SHIFT.search(plain) or _SIGNS.search(text))
+
+
+def ordinals(text: str) -> frozenset[float]:
+    """Return what the ordinal numbers in words mean; "first" tells nothing, so it counts not."""
+    return frozenset(float(_ORDINALS[word]) for word in fold(text).split() if word in _ORDINALS)
+
+
+def readings_of(number: str) -> frozenset[float]:
+    """Return what digits with points and commas can mean; of a time, its hour and its minute."""
+    if ":" in number:
+        return frozenset(float(part) for part in re.findall(r"\d+", number))
+    last = max(number.rfind("."), number.rfind(","))
+    found = {_decimal(number[:last], number[last + 1 :])} if last > 0 else {float(number)}
+    if _THOUSANDS.fullmatch(number):
+        found.add(float(re.sub(r"\D", "", number)))
+    return frozenset(found)
+
+
+def _decimal(whole: str, fraction: str) -> float:
+    return float(f"{re.sub(r'[^0-9]', '', whole)}.{fraction}")
+
+
+def _meant(said: re.Match[str]) -> set[float]:
+    times = 1_000 if said["thousand"] else 1_000_000 if said["million"] else 1
+    found = readings_of(said["number"])
+    return {*found, *(value * times for value in found)}
+
+
+def spelled(tongue: str) -> tuple[re.Pattern[str], dict[str, int]]:
+    """Return a pattern for the numbers in words of a language, and what they mean."""
+    return _spelled(tongue if tongue in _UNITS else "en")
+
+
+@cache
+def _spelled(tongue: str) -> tuple[re.Pattern[str], dict[str, int]]:
+    units, values = _UNITS[tongue].split(), {}
+    values.update({fold(word): number for number, word in enumerate(units)})
+    for place, ten in enumerate(_TENS[tongue].split()):
+        number = _TENS_BEGIN + 10 * place
+        values[fold(ten)] = number
+        for unit in range(1, 20 if _joins_teens(tongue, number) else 10):
+            for spelling in _joined(tongue, number, unit, (ten, units[unit])):
+                values.setdefault(fold(spelling), number + unit)
+    longest_first = sorted(values, key=len, reverse=True)
+    return re.compile(rf"\b(?:{'|'.join(longest_first)})\b"), values
+
+
+def _joins_teens(tongue: str, number: int) -> bool:
+    return tongue == "fr" and number + 10 in _FRENCH_TENS
+
+
+def _joined(tongue: str, number: int, unit: int, words: tuple[str, str]) -> tuple[str, ...]:
+    ten, one = words
+    match tongue:
+        case "de":
+            return (f"{one.removesuffix('s') if unit == 1 else one}und{ten}",)
+        case "es":
+            return (
+                (f"{ten} y {one}", f"veinti{one}") if number == _TENS_BEGIN else (f"{ten} y {one}",)
+            )
+        case "fr":
+            return (f"{ten.removesuffix('s')} {one}", f"{ten} et {one}")
+        case _:
+            return (f"{ten} {one}", f"{ten}{one}")

@@ -1,0 +1,231 @@
+"""Names by which people introduce themselves, and short answers, as sentences of their own."""
+
+import re
+from dataclasses import dataclass
+
+from app.language.answers import answered, last_question, without_answer
+from app.language.no_names import is_no_name
+from app.language.replies import fits
+from app.language.text import straight
+
+_NAME = (
+    r"(?P<name>[^\W\d_a-zß-ÿ][\w'-]+(?: [^\W\d_a-zß-ÿ][\w'-]+)?)"
+    r"(?: speaking| here)?(?:[\s.!,]*$|, )"
+)
+_INTRODUCTIONS = {
+    "en": (rf"(?:I'm|I am|[Tt]his is|it's|the name's|my name's) {_NAME}", "My name is {}."),
+    "de": (
+        rf"(?:[Ii]ch bin (?P<article>der |die )?|[Hh]ier (?:ist|spricht) ){_NAME}",
+        "Ich heiße {}.",
+    ),
+    "es": (rf"(?:[Ss]oy|[Yy]o soy|[Aa]quí) {_NAME}", "Me llamo {}."),
+    "fr": (rf"(?:[Mm]oi,? c'est|[Jj]e suis|[Ii]ci) {_NAME}", "Je m'appelle {}."),
+}
+_PATTERNS = {tongue: (re.compile(text), fact) for tongue, (text, fact) in _INTRODUCTIONS.items()}
+_TO_THE_LIKE_OF = re.compile(r"(?:ich bin|je suis|soy|yo soy)\b", re.IGNORECASE)
+"""What says of oneself anything at all, and not a name above all."""
+
+
+def introduced(text: str, tongue: str, *, begins: bool, greeted: bool) -> tuple[str, str]:
+    """Return the name with which a sentence introduces its speaker, as a sentence, and the rest.
+
+    Both are empty where it introduces nobody. `begins` says that nothing was said before, and
+    `greeted` that a greeting was.
+    """
+    pattern, fact = _PATTERNS.get(tongue, (None, ""))
+    text = text.strip()
+    found = pattern.match(straight(text)) if pattern else None
+    if found is None or is_no_name(found["name"], tongue):
+        return "", ""
+    if _TO_THE_LIKE_OF.match(text) and not found.groupdict().get("article"):
+        certain = greeted
+    else:
+        certain = begins or greeted or tongue in {"es", "fr"}
+    return (fact.format(found["name"]), text[found.end() :]) if certain else ("", "")
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A question that is known, and what an answer to it says; `none` where it is a no."""
+
+    question: re.Pattern[str]
+    fact: str
+    none: str = ""
+
+
+def _asked(question: str, fact: str, none: str = "") -> _Asked:
+    return _Asked(re.compile(question, re.IGNORECASE), fact, none)
+
+
+_QUESTIONS = {
+    "en": (
+        _asked(r"\ballerg|\bintoleran", "I am allergic to {}.", "I have no allergies."),
+        _asked(
+            r"\byour name\b|\b(?:speaking|talking) (?:to|with)\b|\bcall you\b", "My name is {}."
+        ),
+        _asked(r"\bhow old\b|\byour age\b", "I am {} years old."),
+        _asked(
+            r"\bwhere (?:do you live|are you (?:based|living))|\byou live in\b", "I live in {}."
+        ),
+        _asked(r"\bfor a living\b|\byour (?:job|profession|occupation)\b", "My job is {}."),
+        _asked(r"\bwhere (?:do you work|are you working)|\byou work (?:at|for)\b", "I work at {}."),
+        _asked(
+            r"\b(?:your|any|special|a) diet|\bdietary\b",
+            "My diet is {}.",
+            "I have no special diet.",
+        ),
+        _asked(
+            r"\byou (?:like|want|prefer|usually) (?:to )?drink|\byour (?:usual|favou?rite) drink"
+            r"|\bfavou?rite drink",
+            "I like to drink {}.",
+        ),
+        _asked(r"\bfavou?rite colou?r\b", "My favourite colour is {}."),
+        _asked(r"\b(?:favou?rite|your|which|what) cuisine\b", "My favourite cuisine is {}."),
+        _asked(r"\byour budget\b|\bwant to spend\b", "My budget is {}."),
+    ),
+    "de": (
+        _asked(
+            r"\ballergi|unverträglich", "Ich bin allergisch gegen {}.", "Ich habe keine Allergien."
+        ),
+        _asked(r"\b(?:dein|ihr) name\b|\bheißt du\b|\bheißen sie\b", "Ich heiße {}."),
+        _asked(r"\bwie alt\b", "Ich bin {} Jahre alt."),
+        _asked(r"\bwo (?:wohnst|lebst|wohnen sie|leben sie)", "Ich wohne in {}."),
+        _asked(r"\bberuflich\b|\b(?:dein|ihr) beruf\b", "Mein Beruf ist {}."),
+        _asked(r"\bwo (?:arbeitest|arbeiten sie)|\bbei wem arbeite", "Ich arbeite bei {}."),
+        _asked(r"\bernährst\b|\bernährung", "Meine Ernährung: {}."),
+        _asked(r"\btrinkst du (?:gern|am liebsten)|\blieblingsgetränk", "Ich trinke gern {}."),
+        _asked(r"\blieblingsfarbe\b", "Meine Lieblingsfarbe ist {}."),
+        _asked(r"\blieblingsküche\b|\bwelche küche\b", "Meine Lieblingsküche ist {}."),
+        _asked(r"\bbudget\b", "Mein Budget ist {}."),
+    ),
+    "es": (
+        _asked(r"\balergi|\balérgic|\bintoleran", "Tengo alergia a {}.", "No tengo alergias."),
+        _asked(r"\bcómo te llamas|\btu nombre\b", "Me llamo {}."),
+        _asked(r"\bcuántos años\b|\btu edad\b", "Tengo {} años."),
+        _asked(r"\bdónde vives\b", "Vivo en {}."),
+        _asked(r"\ba qué te dedicas\b|\btu (?:profesión|trabajo|oficio)\b", "Mi trabajo es {}."),
+        _asked(r"\bdónde trabajas\b", "Trabajo en {}."),
+        _asked(r"\bdieta\b", "Mi dieta es {}.", "No sigo ninguna dieta."),
+        _asked(r"\bte gusta beber\b|\bbebida (?:favorita|preferida)", "Me gusta beber {}."),
+        _asked(r"\bcolor (?:favorito|preferido)", "Mi color favorito es {}."),
+        _asked(r"\bcocina (?:favorita|preferida)", "Mi cocina favorita es {}."),
+        _asked(r"\bpresupuesto\b", "Mi presupuesto es {}."),
+    ),
+    "fr": (
+        _asked(r"\ballergi|\bintoléran", "Mes allergies : {}.", "Je n'ai pas d'allergies."),
+        _asked(r"\bt'appelles|\bvous appelez|\b(?:ton|votre) (?:nom|prénom)", "Je m'appelle {}."),
+        _asked(r"\bquel âge\b", "J'ai {} ans."),
+        _asked(r"\boù (?:habites|vis|habitez|vivez)", "J'habite à {}."),
+        _asked(r"\bdans la vie\b|\b(?:ton|votre) (?:métier|travail)\b", "Mon métier : {}."),
+        _asked(r"\boù (?:travailles|travaillez|bosses)", "Je travaille chez {}."),
+        _asked(r"\brégime\b", "Mon régime : {}.", "Je ne suis aucun régime."),
+        _asked(r"\baimes boire\b|\bboisson (?:préférée|favorite)", "J'aime boire : {}."),
+        _asked(r"\bcouleur (?:préférée|favorite)", "Ma couleur préférée est {}."),
+        _asked(r"\bcuisine (?:préférée|favorite)", "Ma cuisine préférée est {}."),
+        _asked(r"\bbudget\b", "Mon budget est de {}."),
+    ),
+}
+_MINE = re.compile(
+    r"^(?:mine|meine[rs]?|el mío|la mía|los míos|las mías|le mien|la mienne)\b", re.IGNORECASE
+)
+_YOURS = {
+    "en": (re.compile(r"\byour (\w+)", re.IGNORECASE), "My {}"),
+    "de": (re.compile(r"\b(?:dein|ihr)(e?) (\w+)", re.IGNORECASE), "Mein{} {}"),
+    "es": (re.compile(r"\btu (\w+)", re.IGNORECASE), "Mi {}"),
+    "fr": (re.compile(r"\bt(on|a|es) (\w+)", re.IGNORECASE), "M{} {}"),
+}
+
+
+def named(text: str, before: str, tongue: str) -> str:
+    """Return "My passport ..." for "Mine ...", where a question named one thing alone."""
+    mine = _MINE.match(straight(text))
+    if mine is None or tongue not in _YOURS:
+        return text
+    pattern, whose = _YOURS[tongue]
+    found = [one.groups() for one in pattern.finditer(last_question(before))]
+    return whose.format(*found[0]) + text[mine.end() :] if len(found) == 1 else text
+
+
+_LEADS = re.compile(
+    r"^(?:(?:just|only|well|mostly|am liebsten|gern|to|in|at|for"
+    r"|bei|beim|chez|a little|it's|nur|bloß|gegen|in|aus"
+    r"|solo|sólo|al?|la|el"
+    r"|los|las|en|à|au|aux|en|le|la|les|du|de la|des|l') ?(?<=[\s']))+",
+    re.IGNORECASE,
+)
+_MANNER = re.compile(
+    r"[,;] (?:badly|severely|mainly|please|mostly|very|quite|sadly|why|thanks|ziemlich|sehr"
+    r"|schlimm|leider|bitte|danke|muy|bastante|gracias|por favor|très|assez|merci|malheureusement"
+    r")\b.*$",
+    re.IGNORECASE,
+)
+_SENTENCE = re.compile(
+    r"\b(?:I|I'm|my|we|you|is|are|was|ich|mein\w*|wir|du|ist|habe|bin|yo|mi|tengo|soy|vivo|es|je"
+    r"|j'\w+|mon|ma|mes|suis|est)\b|\?",
+    re.IGNORECASE,
+)
+_NOTHING = re.compile(
+    r"(?:no|none|nope|nah|nothing|not (?:really|any|at all)|nein|nö|keine?|nichts|ninguna?|nada"
+    r"|non|aucune?|rien|pas du tout)"
+    r"(?:[\s,.!]+(?:no|none|not|nothing|at all|really|any|thanks|thank you|known|special"
+    r"|particular|allerg\w*|intoleran\w*|diets?|dietary|restrictions?|luckily|fortunately|whatsoever"
+    r"|zum glück|nein|keine?|gar|nichts|danke|besondere?n?|bekannten?|ninguna?|nada|gracias"
+    r"|alergias?|dietas?|conocidas?|(?:en )?especial|non|aucune?|rien|merci|du tout|pas d[e']"
+    r"|allergies?|régimes?|particuli\w+|connue?s?|bestimmten?|unverträglichkeit\w*"
+    r"|(?:that|as far as) I know(?: of)?|so ?weit ich weiß|dass ich wüsste|que yo sepa"
+    r"|que je sache))*",
+    re.IGNORECASE,
+)
+_MAX_WORDS = 6
+
+
+def answer(text: str, before: str, tongue: str) -> str:
+    """Return what a short answer to a known question says, as a sentence of its own, or ""."""
+    question = last_question(before)
+    plain = straight(text).strip(" .!")
+    if not question or not plain or len(plain.split()) > _MAX_WORDS:
+        return ""
+    asked = next((one for one in _QUESTIONS.get(tongue, ()) if one.question.search(question)), None)
+    if asked is None or (_SENTENCE.search(plain) and not _NOTHING.fullmatch(plain)):
+        return ""
+    return asked.none if _NOTHING.fullmatch(plain) else _answer(plain, asked, tongue)
+
+
+def _answer(plain: str, asked: _Asked, tongue: str) -> str:
+    """Return the fact that an answer other than a no makes, or ""."""
+    said = _MANNER.sub("", _LEADS.sub("", without_answer(plain).strip(" ,.:!"))).strip(" ,.:!")
+    if _YEARS.search(asked.fact):
+        said = _YEARS.sub("", said)
+    if not said or answered(said) is not None or not fits(said, plain, asked.fact):
+        return ""
+    return _told(said, asked.fact, tongue)
+
+
+_BESIDE = re.compile(
+    r"(?:(?:just )?(?:near|outside|close to|around)|nahe|cerca de|a las afueras de|près d[e']"
+    r"|à côté d[e'])\b",
+    re.IGNORECASE,
+)
+_PLACE = re.compile(r" (?:in|en|à) \{\}")
+"""Where a place stands, unless the answer has a preposition of its own."""
+
+
+_YEARS = re.compile(r" (?:years?(?: old)?|Jahre?(?: alt)?|años|ans)\b\.?", re.IGNORECASE)
+
+
+def _told(said: str, fact: str, tongue: str) -> str:
+    """Return the fact with what was said in its place."""
+    if _BESIDE.match(said):
+        return _PLACE.sub(" {}", fact).format(said[0].lower() + said[1:])
+    return fact.format(_small(said, fact, tongue))
+
+
+def _small(said: str, fact: str, tongue: str) -> str:
+    """Return what was said with a small letter first, unless it may be a name."""
+    if (
+        tongue == "de"
+        or re.search(r"name|llamo|appelle|live|Vivo|habite|work at|Trabajo|travaille", fact)
+        or said[1:2].isupper()
+    ):
+        return said
+    return said[0].lower() + said[1:]

@@ -1,0 +1,177 @@
+"""Consolidation without a model: what becomes of each candidate among the memories it was shown.
+
+Candidates are taken in their order, so a later one overrules an earlier one. Nothing is deleted
+unless it was asked to be forgotten or contradicted outright, and nothing else that a memory says is
+lost on the way.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from app.language.facts import Candidate, Neighbour, Verdict, shown
+from app.language.forgetting import is_everything, meant
+from app.language.relations import Statement, corrected, overruled, read, same
+
+# Of the memories shown for one candidate; a memory about to be made has no id and no vector yet.
+_Cosines = dict[str | None, float]
+
+
+@dataclass
+class _Entry:
+    """A memory that was shown, or (without an id) one that is about to be made."""
+
+    memory_id: str | None
+    said: Statement
+    gone: bool = False
+    reason: str = ""
+    candidates: list[int] = field(default_factory=list)
+
+    def becomes(self, said: Statement, reason: str, candidate: int) -> None:
+        self.said, self.gone, self.reason = said, False, reason
+        self.candidates.append(candidate)
+
+    def ends(self, reason: str, candidate: int) -> None:
+        self.gone, self.reason = True, reason
+        self.candidates.append(candidate)
+
+
+ASKED = "asked to forget"
+"""The reason of deletions on request."""
+_CONTRADICTED = "contradicted"
+
+
+@dataclass
+class Consolidated:
+    """The verdicts, and the positions of requests that meant more memories than may go."""
+
+    verdicts: list[Verdict]
+    capped: set[int]
+
+
+@dataclass
+class _Bench:
+    """The entries, and how many of them may still be deleted for which reason."""
+
+    entries: list[_Entry]
+    left: dict[str, int]
+    capped: set[int] = field(default_factory=set)
+
+    def end(self, entry: _Entry, reason: str, candidate: int) -> None:
+        """Delete the entry; one that was never stored costs nothing."""
+        if entry.memory_id is not None:
+            if self.left[reason] == 0:
+                self.capped.add(candidate)
+                return
+            self.left[reason] -= 1
+        entry.ends(reason, candidate)
+
+
+def consolidate(
+    candidates: Sequence[Candidate],
+    neighbours: Sequence[Sequence[Neighbour]],
+    *,
+    max_deletes: int,
+    max_forgets: int,
+    by_meaning: bool = False,
+) -> Consolidated:
+    """Return what shall happen; `neighbours` has one row per candidate, all of one scope.
+
+    A row holds the memories nearest to the candidate's fact; for a forget request a longer row
+    finds more of what is meant. Memories without a verdict stay. At most `max_deletes` are deleted
+    because of facts, and `max_forgets` on request. With `by_meaning` a request may mean a memory
+    that only its vector tells.
+    """
+    entries = [_Entry(near.memory_id, read(near.fact)) for near in shown(neighbours).values()]
+    bench = _Bench(entries, {_CONTRADICTED: max_deletes, ASKED: max_forgets})
+    for position, (candidate, row) in enumerate(zip(candidates, neighbours, strict=True)):
+        cosines: _Cosines = {near.memory_id: near.cosine for near in row}
+        if candidate.forget:
+            _forget(bench, candidate, position, cosines, by_meaning=by_meaning)
+        else:
+            _take(
+                bench, read(candidate.fact, dated_by_now=candidate.dated_by_now), position, cosines
+            )
+    verdicts = [verdict for entry in bench.entries if (verdict := _verdict(entry)) is not None]
+    return Consolidated(verdicts, bench.capped)
+
+
+def _forget(
+    bench: _Bench, candidate: Candidate, position: int, cosines: _Cosines, *, by_meaning: bool
+) -> None:
+    live = [entry for entry in bench.entries if not entry.gone]
+    if is_everything(candidate.fact):
+        # Newest first, as they were shown; what was said before is not stored yet.
+        chosen = [one for one in live if one.memory_id is None or one.memory_id in cosines]
+    else:
+        near = {
+            at: cosines[entry.memory_id]
+            for at, entry in enumerate(live)
+            if by_meaning and entry.memory_id is not None and entry.memory_id in cosines
+        }
+        facts = [entry.said.fact for entry in live]
+        chosen = [live[at] for at in meant(candidate.fact, candidate.source, facts, near)]
+    for entry in chosen:
+        bench.end(entry, ASKED, position)
+
+
+def _take(bench: _Bench, new: Statement, position: int, cosines: _Cosines) -> None:
+    """Find the entry that says the same, overrule those that contradict, else make a new one."""
+    ranked = sorted(
+        bench.entries, key=lambda entry: cosines.get(entry.memory_id, 0.0), reverse=True
+    )
+    home = _home(ranked, new, cosines)
+    if home is not None:
+        kept = same(new, home.said, cosines.get(home.memory_id, 0.0)) or new.fact
+        home.becomes(read(kept, dated_by_now=new.dated_by_now), "said again", position)
+    others = [entry for entry in ranked if entry is not home and not entry.gone]
+    outdated = _outdated(others, new)
+    for entry in others:
+        rest = overruled(new, entry.said, cosines.get(entry.memory_id, 0.0))
+        rest = "" if rest is None and entry is outdated else rest
+        if rest:
+            entry.becomes(read(rest), "contradicted in part", position)
+            home = home or _filled(entry, new)
+        elif rest is not None and home is None:
+            entry.becomes(new, _CONTRADICTED, position)
+            home = entry
+        elif rest is not None:
+            bench.end(entry, _CONTRADICTED, position)
+    if home is None:
+        bench.entries.append(_Entry(None, new, reason="new", candidates=[position]))
+
+
+def _home(ranked: list[_Entry], new: Statement, cosines: _Cosines) -> _Entry | None:
+    """Return the entry that says the same: stored before unstored, live before deleted."""
+    alike = [
+        entry
+        for entry in ranked
+        if same(new, entry.said, cosines.get(entry.memory_id, 0.0)) is not None
+    ]
+    exact = [entry for entry in alike if entry.said.key == new.key]
+    return min(
+        exact or alike, key=lambda entry: (entry.gone, entry.memory_id is None), default=None
+    )
+
+
+def _outdated(others: list[_Entry], new: Statement) -> _Entry | None:
+    """Return the one entry whose value the new fact corrects; None if several could be meant."""
+    found = [entry for entry in others if corrected(new, entry.said)]
+    return found[0] if len(found) == 1 else None
+
+
+def _filled(entry: _Entry, new: Statement) -> _Entry | None:
+    """Return the entry when, so changed, it says all that the new fact says."""
+    return entry if same(new, entry.said, 0.0) == entry.said.fact else None
+
+
+def _verdict(entry: _Entry) -> Verdict | None:
+    if not entry.candidates:
+        return None
+    based_on = tuple(entry.candidates)
+    if entry.memory_id is None:
+        return (
+            None if entry.gone else Verdict("CREATE", based_on, entry.reason, fact=entry.said.fact)
+        )
+    if entry.gone:
+        return Verdict("DELETE", based_on, entry.reason, entry.memory_id)
+    return Verdict("UPDATE", based_on, entry.reason, entry.memory_id, entry.said.fact)

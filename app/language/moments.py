@@ -1,0 +1,161 @@
+"""Times that a text names ("7 May 2023", "last Friday", "im März"), in ISO 8601. Quick.
+
+A moment is as exact as its words: a year `2023`, a month `2023-05`, a day `2023-05-07`, days from
+one to another `2023-05-01/2023-05-07`; `--05` and `--05-07` have no year.
+"""
+
+import calendar
+import re
+from collections.abc import Set as AbstractSet
+from datetime import date
+from functools import lru_cache, partial
+
+from app.language.dates import resolve
+from app.language.lexicon import word_set
+
+_MONTH_WORDS = (
+    "january jan januar jänner janvier enero gennaio janeiro januari",
+    "february feb februar février febrero febbraio fevereiro februari",
+    "march mar märz mars marzo março maart",
+    "april apr avril abril aprile",
+    "may mai mayo maggio maio mei",
+    "june jun juni juin junio giugno junho",
+    "july jul juli juillet julio luglio julho",
+    "august aug août agosto augustus",
+    "september sep sept septembre septiembre settembre setembro",
+    "october oct oktober okt octobre octubre ottobre outubro",
+    "november nov novembre noviembre novembro",
+    "december dec dezember dez décembre diciembre dicembre dezembro",
+)
+_MONTHS = {word: number for number, words in enumerate(_MONTH_WORDS, 1) for word in words.split()}
+_SIGNS = word_set(
+    """
+    yesterday today tonight tomorrow morning afternoon evening night weekend
+    day days week weeks month months year years
+    monday tuesday wednesday thursday friday saturday sunday
+    gestern vorgestern heute morgen übermorgen tag tage tagen woche wochen wochenende
+    monat monate monaten jahr jahre jahren
+    montag dienstag mittwoch donnerstag freitag samstag sonnabend sonntag
+    ayer anteayer antier anoche hoy mañana día días semana semanas mes meses año años
+    lunes martes miércoles jueves viernes sábado domingo
+    hier demain aujourd avant après jour jours semaine semaines mois an ans année années
+    lundi mardi mercredi jeudi vendredi samedi dimanche
+    """
+)
+"""A text without any of them has no relative time."""
+_WORD = re.compile(r"\w+")
+_HALF = 6
+_LONGEST_MONTH = 31
+_TONGUES = {"english": "en", "german": "de", "spanish": "es", "french": "fr"}
+
+_YEAR = r"(?P<year>(?:1[89]|20)\d\d)\b"
+_MONTH = rf"(?P<month>{'|'.join(sorted(_MONTHS, key=len, reverse=True))})\b\.?"
+_DAY = r"(?P<day>[0-3]?\d)(?:st|nd|rd|th|er|\.|º)?"
+_OF = r"(?: of| de| del| di)?(?: the)? ?"
+_WRITTEN = tuple(
+    re.compile(text, re.IGNORECASE)
+    for text in (
+        rf"\b{_DAY}{_OF}\b{_MONTH}(?:,?{_OF}{_YEAR})?",
+        rf"\b{_MONTH} (?:the )?{_DAY}\b(?!\d| ?[:%$€]| ?[ap]m\b)(?:,? ?{_YEAR})?",
+        rf"\b{_MONTH},?{_OF}{_YEAR}",
+        rf"\b(?:in|im|en|em|since|until|by|during|last|next|this|late|seit|bis|desde) {_MONTH}",
+    )
+)
+_NUMERIC = re.compile(
+    r"(?<![\d-])(?P<year>(?:1[89]|20)\d\d)(?:-(?P<month>\d\d)(?:-(?P<day>\d\d))?)?(?![\d-]*\d)"
+)
+_RESOLVED = re.compile(r" \((\d{4}(?:-\d\d){0,2}(?:/\d{4}-\d\d-\d\d)?)\)")
+
+
+def words_of(text: str) -> frozenset[str]:
+    """Return the words by which `named` and `relative` tell that there is nothing to look for."""
+    return frozenset(_WORD.findall(text.lower()))
+
+
+def named(text: str, words: AbstractSet[str]) -> list[str]:
+    """Return the moments that a text names, those without a year as `--05` or `--05-07`."""
+    return extracted(text, words)[0]
+
+
+def extracted(text: str, words: AbstractSet[str]) -> tuple[list[str], str]:
+    """Return the moments that a text names, as `named` does, and the text without them."""
+    found: list[str] = []
+    note = partial(_note, found)
+    if not _MONTHS.keys().isdisjoint(words):
+        for pattern in _WRITTEN:
+            text = pattern.sub(note, text)
+    if any(word.isdecimal() and len(word) == 4 for word in words):
+        text = _NUMERIC.sub(note, text)
+    return found, text
+
+
+def relative(text: str, words: AbstractSet[str], said_on: date, configuration: str) -> list[str]:
+    """Return the moments that "yesterday" and the like mean on `said_on`."""
+    tongue = _TONGUES.get(configuration)
+    if tongue is None or _SIGNS.isdisjoint(words):
+        return []
+    return _RESOLVED.findall(resolve(text, said_on, tongue))
+
+
+def in_year_of(moment: str, said_on: date) -> str:
+    """Give a moment without a year the one that brings it nearest to `said_on`."""
+    if not moment.startswith("--"):
+        return moment
+    ahead = int(moment[2:4]) - said_on.month
+    year = said_on.year + (ahead < -_HALF) - (ahead > _HALF)
+    return f"{year:04d}{moment[1:]}"
+
+
+def days_of(moment: str) -> tuple[int, int] | None:
+    """Return the first and the last day of a moment as ordinals; None: it has no year, or is none.
+
+    A day that its month does not have is the month's last.
+    """
+    first, _, last = moment.partition("/")
+    try:
+        return _edge(first, 0), _edge(last or first, 1)
+    except ValueError:
+        return None
+
+
+def _edge(moment: str, end: int) -> int:
+    year, month, day = (*map(int, moment.split("-")), 0, 0)[:3]
+    month = month or (1, 12)[end]
+    bounds = (1, calendar.monthrange(year, month)[1])
+    return date(year, month, min(day or bounds[end], bounds[1])).toordinal()
+
+
+def _note(found: list[str], match: re.Match[str]) -> str:
+    """Note the moment; what is left of the text is without it."""
+    parts = match.groupdict()
+    month = parts["month"] or ""
+    number = _MONTHS.get(month.lower()) or int(month or 0)
+    day = int(parts.get("day") or 0)
+    if number > len(_MONTH_WORDS) or day > _LONGEST_MONTH:
+        return match.group()
+    text = (parts.get("year") or "-") + (f"-{number:02d}" if number else "")
+    found.append(f"{text}-{day:02d}" if day else text)
+    return " "
+
+
+@lru_cache(maxsize=4_096)
+def days_between(moment: str, other: str) -> int | None:
+    """Return how many days lie between two moments, 0 if they overlap; None: none can be told.
+
+    One without a year overlaps those within its month, or its day; it is near no other.
+    """
+    if moment.startswith("--"):
+        return _in_any_year(moment, other)
+    if other.startswith("--"):
+        return _in_any_year(other, moment)
+    one, two = days_of(moment), days_of(other)
+    if one is None or two is None:
+        return None
+    return max(0, one[0] - two[1], two[0] - one[1])
+
+
+def _in_any_year(moment: str, other: str) -> int | None:
+    first = other.partition("/")[0]
+    if other.startswith("--"):
+        return 0 if moment == other else None
+    return 0 if first[4:].startswith(moment[1:]) else None

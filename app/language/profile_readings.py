@@ -1,0 +1,378 @@
+"""Which values a statement gives to a person's properties, verbatim; only what is said plainly."""
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from app.language.lexicon import NEGATIONS, word_set
+from app.language.profile_words import (
+    LANGUAGES,
+    MONTHS,
+    NO_PLACE,
+    NO_PROFESSION,
+    NUMERIC,
+    PLAIN,
+    PROFESSIONS,
+    VAGUE,
+    WEEKDAYS,
+    kind_of,
+)
+from app.language.reported import without_reports
+from app.language.slot_patterns import COUNTRIES
+from app.language.slots import Slot, slots
+from app.language.text import fold, straight
+
+_MAX_WORDS = 5
+_MAX_AGE = 120
+# What is only imagined, quoted or hoped is no value.
+_SUPPOSED = re.compile(
+    r"\b(?:if|wish|would|might|maybe|perhaps|suppose|imagine|pretend|unless|whether|wenn|falls"
+    r"|vielleicht|würde|wäre|ojalá|quizás?|tal vez|peut-être|si)\b",
+    re.IGNORECASE,
+)
+_ARTICLE = re.compile(
+    r"(?:(?:the|an?|der|die|das|den|dem|eine?n?|(?:a )?(?:el|la|los|las)|al|una?|le|les|une?|des|du"
+    r"|aux?|à la)\s+|(?:à )?l')",
+    re.IGNORECASE,
+)
+_NAME = re.compile(
+    r"[^\W\d_][\w'.-]*(?:\s+(?:(?:de|da|del|di|du|van|von|der|den|la|bin|al|y)\s+)*"
+    r"[^\W\d_][\w'.-]*){0,3}"
+)
+_PARTICLES = word_set("de da del di du van von der den la bin al y")
+_EMAIL = re.compile(r"[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63}){1,5}")
+_PHONE = re.compile(r"(?:(?:the|le|el|die)\s+)?(?P<value>[+(]?\d(?:[\s().\/-]{0,2}\d){5,17})")
+_ADDRESS = re.compile(
+    r"[^;!?\n]{5,200}?(?=\.?\s*$|,? (?:and|und|y|et) (?:my|i|mein\w*|mi|mon)\b)", re.IGNORECASE
+)
+_MONTH = "|".join(sorted(MONTHS, key=len, reverse=True)) + "|märz|février|août|décembre"
+_DATE = re.compile(
+    r"(?:(?:on|in|am|el|le|the)\s+)*(?P<value>(?P<iso>\d{4}-\d{2}-\d{2})"
+    rf"|(?P<day>\d{{1,2}})(?:st|nd|rd|th|er|\.)?\s+(?:of\s+|de\s+)?(?P<month>(?:{_MONTH})\b)"
+    r"(?:,?\s+(?:de\s+)?(?P<year>\d{4}))?"
+    rf"|(?P<month2>(?:{_MONTH})\b)\s+(?P<day2>\d{{1,2}})(?:st|nd|rd|th)?"
+    r"(?:,?\s+(?P<year2>\d{4}))?|\d{1,2}[./]\d{1,2}[./]\d{2,4})",
+    re.IGNORECASE,
+)
+_BORN = re.compile(
+    r"\b(?:I was born|geboren(?= am)|ich bin(?= am .{5,25} geboren)|nací|je suis née?)\s+",
+    re.IGNORECASE,
+)
+_OCCUPATION = re.compile(
+    r"\b(?:I(?:'m| am)(?: now| currently)? an? |I work (?:at|for) [\w .&-]{1,40}? as an? "
+    r"|ich bin (?:von beruf )?|(?:yo )?soy (?:una? )?"
+    r"|je suis (?:une? )?)(?P<value>[\w-]+(?: [\w-]+){0,2}?)"
+    r"(?=\s+(?:and|but|at|for|in|by|who|since|with|und|bei|in|y|en|et|à|chez)\b|\s*[,.;!]|\s*$)",
+    re.IGNORECASE,
+)
+_LIST = r"(?P<items>[^.;:!?()]{2,200})"
+_LISTS = (
+    (
+        "allergies",
+        re.compile(
+            r"\b(?P<lead>(?:I(?:'m| am)|ich bin|(?:no )?soy|je (?:ne )?suis)(?: \w+){0,2} "
+            r"(?:allergic to|allergisch (?:gegen|auf)|alérgic[oa] (?:a las?|a los|al?)"
+            r"|allergique (?:aux|au|à la|à l'|à)))\s*" + _LIST,
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "hobbies",
+        re.compile(
+            r"\b(?P<lead>(?:my|meine?|mis?|mes|mon) (?:hobb(?:ies|y|ys)|interests|aficiones"
+            r"|pasatiempos?|loisirs?) (?:are|is|includes?|sind|ist|son|es|sont|est))\s+" + _LIST,
+            re.IGNORECASE,
+        ),
+    ),
+    (
+        "languages",
+        re.compile(
+            r"\b(?P<lead>(?:I(?: can| also)?(?: do not| don't)? speak|ich spreche(?: auch)?"
+            r"|(?:no )?hablo(?: también)?|je (?:ne )?parle(?: aussi)?))\s+" + _LIST,
+            re.IGNORECASE,
+        ),
+    ),
+)
+_FAVOURITES = re.compile(
+    r"\bmy (?P<thing>favou?rite [\w-]+(?: [\w-]+)?s) (?:are|include)\s+" + _LIST, re.IGNORECASE
+)
+_LIST_END = re.compile(
+    r",?\s+(?:too|as well|also|either|though|unfortunately|sadly|leider|auch|también|aussi|btw"
+    r"|by the way|please|any ?more|any longer|mehr|plus|ya|because|but|so|since|which|when|that|if"
+    r"|as|while|weil|aber|wenn|seit|porque|pero|desde"
+    r"|cuando|parce|mais|depuis|quand)\b|,?\s+(?:and|und|y|et)\s+(?:I|my|ich|mein\w*|yo|mi|je"
+    r"|mon)\b"
+    r"|\s+j'",
+    re.IGNORECASE,
+)
+_AND = re.compile(
+    r"\s*,\s*(?:(?:and|or|und|oder|y|o|et|ou)\s+)?|\s+(?:and|or|und|oder|y|e|o|et|ou|&)\s+",
+    re.IGNORECASE,
+)
+_FLUENTLY = re.compile(
+    r"^(?:fluent|good|some|a (?:little|bit of)|fließend|un poco de|un peu)\s+|\s+(?:fluently|well"
+    r"|fließend)$",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A value of one kind that a person has, or (`gone`) no longer or never has.
+
+    `kind` is one of `profile_words.KINDS`, the name of a thing, or "prefer".
+    """
+
+    kind: str
+    value: str | tuple[str, ...]
+    gone: bool = False
+
+
+def readings(text: str) -> list[Reading]:
+    """Return what a statement says of the person who makes it."""
+    plain = without_reports(straight(text))
+    if is_supposed(plain):
+        return []
+    lists = list(_lists(plain))
+    whole = {one.kind for one in lists} | {"allergies", "hobbies", "languages"}
+    own = [slot for slot in slots(plain) if slot.key[1:2] == ("self",)]
+    found = [one for slot in own for one in _of_slot(plain, slot) if one.kind not in whole]
+    return list(dict.fromkeys([*found, *_born(plain), *_occupation(plain), *lists]))
+
+
+def is_supposed(text: str) -> bool:
+    """Tell whether a statement only imagines or hopes something."""
+    return bool(_SUPPOSED.search(text))
+
+
+def _of_slot(text: str, slot: Slot) -> Iterator[Reading]:
+    """Yield what a slot tells, if its value looks like one."""
+    kind = slot.key[0]
+    gone = slot.gone or bool(NEGATIONS.search(text[slot.start : slot.begin]))
+    raw = _whole_words(text, slot)
+    if kind == "attribute":
+        kind = kind_of(slot.key[2])
+    for found, value in _typed(kind, raw, text, slot):
+        yield Reading(found, value, gone)
+
+
+_REST = re.compile(r"(?:\w|(?<=\d)[.,:]\d)+")
+
+
+def _whole_words(text: str, slot: Slot) -> str:
+    """Return the value to the end of its last word, which some patterns cut."""
+    rest = _REST.match(text, slot.end)
+    return text[slot.begin : rest.end() if rest else slot.end].strip()
+
+
+def _typed(kind: str, raw: str, text: str, slot: Slot) -> Iterator[tuple[str, str]]:
+    """Yield the value under each kind that it is one of, if it looks like one."""
+    match kind:
+        case "name":
+            yield from _names(raw)
+        case "residence":
+            yield from _places(raw, text[slot.end :])
+        case "email" | "phone" | "address" | "birthday":
+            yield from _matched(kind, text, slot.begin)
+        case _:
+            value = raw if kind in _NAMED else _bare(raw)
+            if kind == "job":
+                value = _AT.split(value, maxsplit=1)[0]
+            if _fits(kind, value, text, slot):
+                yield kind, value
+
+
+_NAMED = frozenset({"nickname", "first name", "last name"})
+_AT = re.compile(r"\s+(?:at|for|in|bei|beim|im|für|en|para|chez|à|dans|pour)\s", re.IGNORECASE)
+
+
+def _fits(kind: str, value: str, text: str, slot: Slot) -> bool:
+    """Tell whether a value looks like one of its kind."""
+    if kind == "job":
+        return _is_job(value, text[slot.start : slot.begin])
+    if kind == "diet":
+        return bool(_EATS.search(text[slot.start : slot.begin])) and not _noun_after(text, slot)
+    if kind in {"marital", "prefer"}:
+        return slot.key[0] == kind
+    check = _CHECKS.get(kind)
+    return check(value) if check is not None else _is_plain_value(kind, value)
+
+
+def _bare(raw: str) -> str:
+    """Return a value without its article."""
+    article = _ARTICLE.match(raw)
+    return raw[article.end() :] if article and article.end() < len(raw) else raw
+
+
+def _is_titled(value: str) -> bool:
+    """Tell whether a value is a name of something: "Acme", "3M"."""
+    return (value[:1].isupper() or value[:1].isdigit()) and len(value.split()) <= _MAX_WORDS
+
+
+def _is_name(value: str) -> bool:
+    """Tell whether a value is a person's name."""
+    words = value.split()
+    real = [word for word in words if word not in _PARTICLES]
+    return (
+        _NAME.fullmatch(value) is not None
+        and bool(real)
+        and all(word[0].isupper() for word in real)
+        and not (VAGUE | WEEKDAYS) & set(fold(value).split())
+    )
+
+
+def _is_age(value: str) -> bool:
+    return value.isdecimal() and 0 < int(value) <= _MAX_AGE
+
+
+def _noun_after(text: str, slot: Slot) -> bool:
+    """Tell whether the word says what some other thing is: "vegan ice cream"."""
+    rest = _REST.match(text, slot.end)
+    return _MORE.match(text, rest.end() if rest else slot.end) is not None
+
+
+_EATS = re.compile(
+    r"(?:\b(?:am|become|became|went|turned|gone|bin|lebe|esse|ernähre mich|soy|hice|hecho|suis)\b"
+    r"|'m\b)",
+    re.IGNORECASE,
+)
+_MORE = re.compile(
+    r"\s+(?!(?:and|but|now|since|for|because|so|these|at|in|again|who|und|aber|seit|jetzt|y|pero"
+    r"|desde|et|mais|depuis)\b)\w",
+    re.IGNORECASE,
+)
+_CHECKS: Mapping[str, Callable[[str], bool]] = {
+    "first name": _is_name,
+    "last name": _is_name,
+    "nickname": _is_name,
+    "employer": _is_titled,
+    "age": _is_age,
+    "city": _is_titled,
+    "country": _is_titled,
+    "over": lambda _: False,
+}
+
+
+def _names(raw: str) -> Iterator[tuple[str, str]]:
+    """Yield a name, and its parts where there is no doubt which is which."""
+    if not _is_name(raw):
+        return
+    yield "name", raw
+    words = raw.split()
+    if len(words) <= 2:
+        yield "first name", words[0]
+    if len(words) == 2:
+        yield "last name", words[1]
+
+
+def _places(raw: str, after: str) -> Iterator[tuple[str, str]]:
+    place = _bare(raw)
+    words = set(fold(place).split())
+    if not _is_titled(place) or re.search(r"\d", place) or NO_PLACE & words:
+        return
+    yield "residence", place
+    if fold(place) in COUNTRIES:
+        yield "country", place
+        return
+    yield "city", place
+    further = re.match(r",\s+(?P<country>[^\W\d_][\w' -]*)", after)
+    if further and fold(further["country"]) in COUNTRIES:
+        yield "country", further["country"].strip()
+
+
+def _is_job(raw: str, before: str) -> bool:
+    """Tell whether a value is an occupation, by its article, its capital or its last word."""
+    words = fold(raw).split()
+    if not words or len(words) > _MAX_WORDS or NO_PROFESSION & set(words):
+        return False
+    english = re.search(r"\bas an? $", before, re.IGNORECASE) is not None
+    german = re.search(r"\bals (?:eine? )?$", before, re.IGNORECASE) and raw[:1].isupper()
+    return words[-1] in PROFESSIONS or words[0] in PROFESSIONS or english or bool(german)
+
+
+def _matched(kind: str, text: str, begin: int) -> Iterator[tuple[str, str]]:
+    """Yield a value that has a form of its own; it may be longer than what the slot has."""
+    match kind:
+        case "email":
+            found = _EMAIL.match(text, begin)
+            if found:
+                yield kind, found.group().rstrip(".")
+        case "phone":
+            found = _PHONE.match(text, begin)
+            if found:
+                yield kind, found["value"]
+        case "birthday":
+            yield from _date(text, begin)
+        case _:
+            found = _ADDRESS.match(text, begin)
+            if found and any(digit.isdigit() for digit in found.group()):
+                yield kind, found.group().strip(" .,")
+
+
+def _date(text: str, begin: int) -> Iterator[tuple[str, str]]:
+    found = _DATE.match(text, begin)
+    if found:
+        yield "birthday", found["value"]
+
+
+def _is_plain_value(kind: str, raw: str) -> bool:
+    words, named = fold(raw).split(), kind.split()
+    if not words or not named or len(words) > _MAX_WORDS or VAGUE & set(words):
+        return False
+    if named[-1] in NUMERIC:
+        return any(character.isdigit() for character in raw)
+    if named[0] in PLAIN or named[-1] in PLAIN:
+        return True
+    # A German noun has a capital, whatever it is.
+    return _is_titled(_bare(raw)) and not re.search(r"[äöüß]", raw)
+
+
+def _born(text: str) -> Iterator[Reading]:
+    said = _BORN.search(text)
+    if said:
+        for kind, value in _date(text, said.end()):
+            yield Reading(kind, value)
+
+
+def _occupation(text: str) -> Iterator[Reading]:
+    for said in _OCCUPATION.finditer(text):
+        words = fold(said["value"]).split()
+        if not NO_PROFESSION & set(words) and words[-1] in PROFESSIONS:
+            yield Reading("job", said["value"])
+
+
+def _lists(text: str) -> Iterator[Reading]:
+    for kind, pattern in _LISTS:
+        for said in pattern.finditer(text):
+            found = _items(said["items"], LANGUAGES if kind == "languages" else None)
+            if found:
+                yield Reading(kind, found, gone=bool(NEGATIONS.search(said["lead"])))
+    for said in _FAVOURITES.finditer(text):
+        found = _items(said["items"], None)
+        if found:
+            yield Reading(kind_of(said["thing"]), found)
+
+
+def _items(text: str, known: frozenset[str] | None) -> tuple[str, ...]:
+    """Return the items of a list; none at all where one of them is no item."""
+    end = _LIST_END.search(text)
+    parts = _AND.split(text[: end.start()] if end else text)
+    found = [_bare(_FLUENTLY.sub("", part.strip())) for part in parts if part.strip()]
+    return tuple(found) if found and all(_is_item(one, known) for one in found) else ()
+
+
+def _is_item(item: str, known: frozenset[str] | None) -> bool:
+    words = fold(item).split()
+    if known is not None:
+        return fold(item) in known
+    return 0 < len(words) < _MAX_WORDS and not VAGUE & set(words)
+
+
+def iso_date(value: str) -> str | None:
+    """Return a date as ISO 8601 has it, where it names its day, month and year."""
+    found = _DATE.fullmatch(value)
+    if found is None or found["iso"]:
+        return value if found else None
+    year, day = found["year"] or found["year2"], found["day"] or found["day2"]
+    month = MONTHS.get(fold(found["month"] or found["month2"] or ""))
+    return f"{int(year):04d}-{month:02d}-{int(day):02d}" if year and month and day else None

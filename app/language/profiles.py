@@ -1,0 +1,190 @@
+"""What the built-in rules fill into the fields of profiles.
+
+Few things, and those verbatim: a field is filled where its name tells that it is one of the kinds
+in `FILLED`, and a person says so of themselves in plain words. All else is left to a model, but any
+field is cleared on request.
+"""
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from app.language.extraction import MAX_FACT, USER_ROLES
+from app.language.facts import Turn
+from app.language.forgetting import names_something
+from app.language.lexicon import language
+from app.language.profile_readings import Reading, iso_date, readings
+from app.language.profile_words import ASKED, FILLED, PLACES, kind_of, thing
+from app.language.requests import Said
+from app.language.sentences import own_words, sentences
+from app.language.statements import statements
+from app.language.text import clean, fold, straight
+
+_MINE = re.compile(
+    r"^(?:(?:about|of|that|everything about|von|sobre|de|sur)\s+)?"
+    r"(?:my|our|mein\w*|unser\w*|mis?|mon|ma|mes)\s+(?P<thing>[^,.;!?]+)",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"[\"“„«][^\"“”«»]*(?:[\"“”»]|$)")
+_PREFERENCE = re.compile(r"\b(?:preferred|preference|preferences)\b")
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """A field of a profile, as far as the rules look at it.
+
+    Attributes:
+        type: "string", "integer" and so on; empty where it may be one of several.
+        format: "date" and the like, or empty.
+        options: the texts that the field is limited to; none where it is not.
+    """
+
+    schema_id: str
+    name: str
+    title: str = ""
+    type: str = ""
+    format: str = ""
+    options: tuple[str, ...] = ()
+
+    @property
+    def kinds(self) -> set[str]:
+        """What its name and its title say that it is."""
+        return {kind_of(name) for name in (self.name, self.title) if name}
+
+
+@dataclass(frozen=True)
+class Filled:
+    """A value for a field, verbatim from what a user said.
+
+    Attributes:
+        value: a text, or for a field that is a list its items. With `clear`, what no longer holds,
+            or None for whatever the field has.
+        source: the sentence it rests on, verbatim.
+        turn: position in the input of the turn it came from.
+    """
+
+    schema_id: str
+    field: str
+    value: str | tuple[str, ...] | None
+    source: str
+    turn: int
+    clear: bool = False
+
+
+def fill(turns: Sequence[Turn], fields: Sequence[Wanted]) -> list[Filled]:
+    """Return the values that users state for the fields, in the order they were said."""
+    found: list[Filled] = []
+    tongue = ""
+    may_fill = {(one.schema_id, one.name) for one in fields if one.kinds & FILLED}
+    for position, turn in enumerate(turns):
+        if turn.role.strip().lower() not in USER_ROLES:
+            continue
+        tongue = language(turn.text, tongue)
+        for source, said in stated(turn, tongue):
+            values = (_cleared if said.forget else _stated)(said, fields, source)
+            found += [
+                replace(one, turn=position)
+                for one in values
+                if one.clear or (one.schema_id, one.field) in may_fill
+            ]
+    return found
+
+
+def stated(turn: Turn, tongue: str = "") -> Iterator[tuple[str, Said]]:
+    """Yield what a turn states, each with the sentence it is in."""
+    for sentence in sentences(own_words(turn.text)):
+        source = turn.text[sentence.start : sentence.start + len(sentence.text)]
+        if sentence.quoted or len(source) > MAX_FACT:
+            continue
+        for said in statements(clean(sentence.text), language(sentence.text, tongue)):
+            yield source, said
+
+
+def _stated(said: Said, fields: Sequence[Wanted], source: str) -> Iterator[Filled]:
+    for reading in readings(unquoted(said.text)):
+        as_said = replace(reading, value=_verbatim(reading.value, source))
+        for field in fields:
+            value = _value_for(field, as_said)
+            if value is not None:
+                yield Filled(field.schema_id, field.name, value, source, 0, clear=reading.gone)
+
+
+def unquoted(text: str) -> str:
+    """Return the text without what it quotes: others said that."""
+    return _QUOTED.sub(" ", text)
+
+
+def _verbatim(value: str | tuple[str, ...], source: str) -> str | tuple[str, ...]:
+    """Return a value with the small letter it has in its source, where a statement begins."""
+    if not isinstance(value, str) or value in source:
+        return value
+    small = value[:1].lower() + value[1:]
+    return small if small in source else value
+
+
+def _value_for(field: Wanted, reading: Reading) -> str | tuple[str, ...] | None:
+    """Return the value if the field is of its kind and can hold it."""
+    if reading.kind == "prefer":
+        return _preferred(field, str(reading.value))
+    if reading.kind not in field.kinds or field.type in {"object", "boolean"}:
+        return None
+    if isinstance(reading.value, tuple):
+        return _list_for(field, reading.value)
+    value = _option(field, reading.value) if field.options else reading.value
+    if field.format == "date":
+        value = iso_date(reading.value)
+    if value is None:
+        return None
+    return (value,) if field.type == "array" else value
+
+
+def _list_for(field: Wanted, items: tuple[str, ...]) -> str | tuple[str, ...] | None:
+    if field.type == "array":
+        return items
+    return items[0] if len(items) == 1 and field.type == "string" else None
+
+
+def _option(field: Wanted, value: str) -> str | None:
+    """Return the one option that the value is, or has in it as a word."""
+    said = f" {fold(value)} "
+    found = [one for one in field.options if fold(one) and f" {fold(one)} " in said]
+    return found[0] if len(found) == 1 else None
+
+
+def _preferred(field: Wanted, value: str) -> str | None:
+    """Return a preference where the field is named for it, as "seat_preference" for seats."""
+    named = next(
+        (thing(name) for name in (field.name, field.title) if _PREFERENCE.search(thing(name))), ""
+    )
+    if not named or field.type not in {"string", ""}:
+        return None
+    about = [word for word in named.split() if not _PREFERENCE.search(word)]
+    words = [word.removesuffix("s") for word in fold(value).split()]
+    is_meant = bool(about) and all(word.removesuffix("s") in words for word in about)
+    if not field.options:
+        return value if is_meant and len(words) > len(about) else None
+    option = _option(field, value)
+    return option if option and (is_meant or fold(option) == fold(value)) else None
+
+
+def _cleared(said: Said, fields: Sequence[Wanted], source: str) -> Iterator[Filled]:
+    """Yield what a request to forget names: a field, or the value that one has."""
+    if not names_something(said.text):
+        return
+    for one in _stated(said, fields, source):
+        yield replace(one, clear=True)
+    asked = _asked(straight(said.text).strip())
+    for field in fields:
+        if asked & field.kinds:
+            yield Filled(field.schema_id, field.name, None, source, 0, clear=True)
+
+
+def _asked(text: str) -> set[str]:
+    """Return the kinds of value that a request names as a whole."""
+    kind = ASKED.get(fold(text))
+    mine = _MINE.fullmatch(text.rstrip(" .!"))
+    if kind is None and mine is not None:
+        kind = kind_of(mine["thing"])
+    if kind is None:
+        return set()
+    return {kind, *PLACES} if kind == "residence" else {kind}

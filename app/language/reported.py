@@ -1,0 +1,182 @@
+"""Finds what a sentence only reports: "Tom said I live in Rome" is what Tom says.
+
+Who reports what a doctor or a letter told them mostly believes it, so such words are apart: they
+are worth keeping as they are, but fill nothing by themselves.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.language.sentences import sentences
+from app.language.text import straight
+from app.language.tongues import PHRASES
+
+_HINT = re.compile(
+    r"\b(?:sa(?:id|ys?|ying)|th(?:inks?|ought)|claim|believ|insist|assum|suspect|reckon|pretend"
+    r"|guess|t(?:old|ell)|writes?|wrote|according|sag|gesagt|mein|denk|dacht|glaub|behaupt|vermute"
+    r"|erzähl|schr[ie]|laut\b|di[jc]|cre[eí]|piensa|pensaba|afirm|asegur|opina|cuenta|contó|según"
+    r"|dit\b|disent|disai|prétend|affirm|croi|pens|raconte|selon|d'après)",
+    re.IGNORECASE,
+)
+_SAYING = {
+    "en": "said|says|saying|say|thinks|thought|think|claims|claimed|claim|believes|believed|believe"
+    "|insists|insisted|assumes|assumed|suspects|suspected|reckons|reckoned|pretends|pretended"
+    "|guesses|guessed",
+    "de": "sagt|sagte|sagten|sagen|gesagt|meint|meinte|meinten|gemeint|denkt|dachte|glaubt|glaubte"
+    "|behauptet|behauptete|behaupten|vermutet|vermutete",
+    "es": "dijo|dice|dicen|dijeron|decía|dicho|cree|creen|creía|piensa|piensan|pensaba|afirma"
+    "|afirman|afirmó|asegura|aseguró|opina|opinan",
+    "fr": "dit|disent|disait|pense|pensent|pensait|croit|croient|croyait|prétend|prétendait"
+    "|affirme|affirmait",
+}
+_TELLING = {
+    "en": "told|tells|wrote|writes",
+    "de": "erzählt|erzählte|schrieb|schreibt|geschrieben",
+    "es": "cuenta|contó|escribió",
+    "fr": "raconte|raconté|écrit",
+}
+_TO = r"(?:,? (?:to )?(?:me|us|you|him|her|them|everyone|mir|uns|dir|allen|a todos|à tous))?"
+_THAT = r"\s*[,:]?\s*[\"“„«']?\s*(?:(?:that|dass|daß|que)\s+|qu')?"
+_SAYS = {
+    tongue: re.compile(
+        rf"\b(?:(?P<says>{says})|(?P<tells>{_TELLING[tongue]}))\b{_TO}{_THAT}", re.IGNORECASE
+    )
+    for tongue, says in _SAYING.items()
+}
+_SELF = re.compile(
+    r"\b(?:I|I'(?:ve|d|m)|we|ich|wir|habe|yo|he|nosotr[oa]s|je|nous|ai)\b|\bj'", re.IGNORECASE
+)
+"""Who reports their own words. English "he" is told from Spanish "he" by the language."""
+_HE = re.compile(r"\bhe\b", re.IGNORECASE)
+_TOLD = re.compile(
+    r"\b(?:me|mir|nos|uns|doctor|dr|physician|dentist|nurse|therapist|psychiatrist|psychologist"
+    r"|specialist|surgeon"
+    r"|cardiologist|dermatologist|optician|vet|lawyer|letter|report|results?|tests?|ärzt\w*|\w*arzt"
+    r"|therapeut\w*|brief|befund|ergebnis\w*|médic[oa]|doctora|dentista|psicólog[oa]|abogad[oa]"
+    r"|carta|informe|resultados?|médecin|docteur|dentiste|psychologue|avocate?|lettre"
+    r"|résultats?)\b|\bm'",
+    re.IGNORECASE,
+)
+_CLAUSE = re.compile(
+    r"[,;:.!?]\s+|\s(?:and|but|because|und|aber|weil|y|pero|porque|et|mais)\s", re.IGNORECASE
+)
+_STOP = re.compile(r"[,;:.!?]")
+_CONTRAST = re.compile(
+    r"(?:,\s*|\s)(?:but|although|however|aber|doch|sondern|pero|sino|mais|or)\s|;", re.IGNORECASE
+)
+_ORDER = re.compile(
+    r"(?:du (?:sollst|solltest|kannst|musst)\b.*\b(?:vergessen|löschen)\b)"
+    r"|(?:to |you (?:should|can|must) |please |bitte |du sollst )*(?:forget|delete|remove|erase"
+    r"|vergiss|lösch"
+    r"|olvid|borr|elimin|oubli|effac|supprim)",
+    re.IGNORECASE,
+)
+_ACCORDING = re.compile(
+    r"(?:^|[,;]\s*|\b(?:and|und|y|et)\s+)(?:according to|laut|según|selon|d'après)"
+    r" (?!(?:me|mir|mí|moi)\b)"
+    r"(?P<who>(?:(?:my|the|mein\w*|de[rm]|mi|el|la|mon|ma|le)\s+)?[\w'.-]+)",
+    re.IGNORECASE,
+)
+_AFTERWARDS = re.compile(
+    r",[\"”»']?\s+(?:so )?(?:"
+    r"(?:said|says|claims|thinks|sagt|sagte|meint|meinte|behauptet|glaubt|dice|dijo|cree|dit"
+    r"|disait|pense|prétend) (?!(?:I|we|ich|wir|yo|je)\b)(?P<after>[\w' .-]{1,30})"
+    r"|(?!(?:I|we|as|like|yo|je|ich|wir)\b)(?P<before>(?:[\w'-]+ ){1,3})(?:said|says|claims|claimed"
+    r"|thinks|insists|believes|sagt|sagte|meint|meinte|behauptet|dice|dijo|cree|dit|pense"
+    r"|prétend))[.!\s]*$",
+    re.IGNORECASE,
+)
+_QUOTED = re.compile(r"[\"“„«][^\"“”„«»]*(?:[\"“”»]|$)")
+_LONGEST_NAME = 2
+"""Words between quotation marks that may be a name; of more it is others who say them."""
+_ARTICLE = re.compile(r"(?:my|the|mein\w*|de[rm]|mi|el|la|mon|ma|le)\s", re.IGNORECASE)
+_LONGEST_SENTENCE = 2_000
+"""Characters; longer ones are pasted text, and nobody's statement."""
+_LONGEST_START = 1
+"""Words before "I" in what is reported ("Tom said yesterday I ...")."""
+
+
+@dataclass(frozen=True)
+class _Report:
+    begin: int
+    end: int
+    is_told: bool
+
+
+def own_voice(text: str) -> str:
+    """Return the text without what others say, between quotation marks or of the user."""
+    return without_reports(without_speech(text), told=False)
+
+
+def without_speech(text: str) -> str:
+    """Return the text without what is quoted in it; one or two words may be a name."""
+    return _QUOTED.sub(_name, text)
+
+
+def _name(quoted: re.Match[str]) -> str:
+    return quoted[0] if len(quoted[0].split()) <= _LONGEST_NAME else " "
+
+
+def without_reports(text: str, *, told: bool = True) -> str:
+    """Return the text, of the same length, with blanks for what others say of the user.
+
+    With `told` also for what they told the user, or know better, as a doctor does.
+    """
+    plain = straight(text)
+    if not _HINT.search(plain):
+        return text
+    for sentence in sentences(plain):
+        for one in _reports(sentence.text):
+            if told or not one.is_told:
+                begin, end = one.begin + sentence.start, one.end + sentence.start
+                text = text[:begin] + " " * (end - begin) + text[end:]
+    return text
+
+
+def _reports(sentence: str) -> list[_Report]:
+    if len(sentence) > _LONGEST_SENTENCE or not _HINT.search(sentence):
+        return []
+    return [*_claims(sentence), *_attributions(sentence)]
+
+
+def _claims(text: str) -> Iterator[_Report]:
+    for tongue, pattern in _SAYS.items():
+        for said in pattern.finditer(text):
+            begin, who = _who(text, said.start())
+            itself = _HE.sub("", who) if tongue == "en" else who
+            if not _SELF.search(itself) and _is_of_user(text[said.end() :], tongue):
+                is_told = said["tells"] is not None or _TOLD.search(who) is not None
+                yield _Report(begin, _end(text, said.end()), is_told)
+
+
+def _who(text: str, end: int) -> tuple[int, str]:
+    """Return where the clause begins whose verb is at the end, and who speaks in it."""
+    marks = list(_CLAUSE.finditer(text, 0, end))
+    return (marks[-1].start(), text[marks[-1].end() : end]) if marks else (0, text[:end])
+
+
+def _is_of_user(reported: str, tongue: str) -> bool:
+    """Tell whether what is reported is about the user, or an order to the service."""
+    if _ORDER.match(reported):
+        return True
+    first = PHRASES[tongue].first.search(reported)
+    before = reported[: first.start()] if first else ""
+    is_near = len(before.split()) <= _LONGEST_START and not _STOP.search(before)
+    return first is not None and is_near
+
+
+def _attributions(text: str) -> Iterator[_Report]:
+    for named in _ACCORDING.finditer(text):
+        is_told = _ARTICLE.match(named["who"]) is not None
+        yield _Report(named.start(), _end(text, named.end()), is_told)
+    said = _AFTERWARDS.search(text)
+    if said is not None:
+        who = said["after"] or said["before"]
+        yield _Report(0, len(text), _TOLD.search(who) is not None)
+
+
+def _end(text: str, begin: int) -> int:
+    """Return where the person speaks for themselves again."""
+    contrast = _CONTRAST.search(text, begin)
+    return contrast.end() if contrast else len(text)

@@ -1,0 +1,86 @@
+"""How much a text says that is worth remembering, without a model.
+
+A hand-written sum, each weight rounded to a quarter. Measured by `benchmarks/extraction`.
+"""
+
+import math
+import re
+
+from app.language.lexicon import language
+from app.language.phrases import Phrases
+from app.language.text import content, straight
+from app.language.tongues import FIRST_ELSEWHERE, PHRASES
+
+_TIME = re.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|last|next|ago|since|recently|lately|just|week\w*"
+    r"|month\w*"
+    r"|years?|summer|winter|spring|fall|autumn|mon|tues|wednes|thurs|fri|satur|sun)(?:day)?s?\b"
+    r"|\b(?:january|february|march|april|june|july|august|september|october|november|december)\b"
+    r"|\b(?:gestern|heute|morgen|letzte\w*|nächste\w*|woche\w*|monat\w*|jahr\w*|seit)\b"
+    r"|\b(?:ayer|hoy|mañana|semana\w*|mes(?:es)?|años?|pasad[oa]|próxim[oa]|desde)\b"
+    r"|\b(?:hier|demain|semaine\w*|mois|ans?|année\w*|derni\w+|prochaine?|depuis)\b",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(
+    r"\d|\b(?:two|three|four|five|six|seven|eight|nine|ten|dozen|hundred)\b", re.IGNORECASE
+)
+_NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}")
+_QUOTE = re.compile(r"[\"\u201c\u201d\u00ab\u00bb]")
+_SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
+WORTH_KEEPING = 1.5
+"""A statement below this is small talk; set where the shipped conversations lose no fact."""
+
+
+def score(text: str) -> float:
+    """Return how much the text tells about its writer; higher is better, talk is below zero.
+
+    The text may be a sentence or a whole turn: its parts are scored apart, and the best counts
+    most.
+    """
+    plain = straight(text)
+    tongue = language(plain, "en")
+    parts = sorted(
+        (_part(part, tongue) for part in _SENTENCE.findall(plain[:20_000])), reverse=True
+    )
+    if not parts:
+        return 0.0
+    return parts[0] + 0.5 * sum(part for part in parts[1:4] if part > 0) + _length(plain, tongue)
+
+
+def _length(text: str, tongue: str) -> float:
+    return 0.5 * math.log1p(len(content(text, tongue)))
+
+
+def _part(text: str, tongue: str) -> float:
+    text = text.strip()
+    phrases = PHRASES.get(tongue)
+    if phrases is None:
+        return 1.0 if FIRST_ELSEWHERE.search(text) else 0.0
+    return _said(text, phrases) + _exact(text) - _empty(text, phrases)
+
+
+def _said(text: str, phrases: Phrases) -> float:
+    return (
+        0.5 * bool(phrases.first.search(text))
+        + 1.5 * bool(phrases.preference.search(text))
+        + 0.75 * bool(phrases.personal.search(text))
+        + 1.0 * bool(phrases.event.search(text))
+    )
+
+
+def _exact(text: str) -> float:
+    return (
+        1.25 * bool(_TIME.search(text))
+        + 1.25 * bool(_NUMBER.search(text))
+        + 0.5 * min(2, len(_NAME.findall(text)))
+        + 0.5 * bool(_QUOTE.search(text))
+    )
+
+
+def _empty(text: str, phrases: Phrases) -> float:
+    asks = text.endswith("?") or bool(phrases.asking.search(text))
+    return (
+        2.0 * asks
+        + 1.0 * bool(phrases.talk.search(text))
+        + 1.0 * bool(phrases.second.search(text) and not phrases.first.search(text))
+    )

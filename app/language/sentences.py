@@ -1,0 +1,118 @@
+"""Cuts what a person wrote into sentences, and leaves out what is not their own statement."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from app.language.pasted import without_pasted
+
+CONTEXT_BEGIN = "<memory_bank_context>"
+CONTEXT_END = "</memory_bank_context>"
+"""Whoever renders memories into a prompt puts these around them: what stands between is never
+taken for something a person said."""
+
+CLAUSE = re.compile(
+    r"[,;:.!?]\s|\s(?:and|but|und|aber|sondern|y|pero|sino|et|mais)\s", re.IGNORECASE
+)
+"""What stands between two clauses of a sentence."""
+# A block whose end is missing reaches to the end of the text: a cut-off prompt must not leak.
+_BLOCKS = re.compile(
+    r"<(memory_bank_context|PAST_CONVERSATIONS|system|system_prompt|context"
+    r"|memories)\b[^<>]{0,200}>"
+    r".*?(?:</\1\s*>|\Z)|```.*?(?:```|\Z)|^[ \t]*>[^\n]*$",
+    re.IGNORECASE | re.DOTALL | re.MULTILINE,
+)
+_SYSTEM = re.compile(
+    r"(?:\[? ?(?:system|developer)(?:\s(?:prompt|message|note|override))?\s*\]?\s*[:\]>]"
+    r"|#{1,6}\s*(?:system|instructions?)\b|<\|?(?:im_start\|>)?\s*system"
+    r"|you are (?:a|an|the)\b[^.\n]{0,80}\b(?:assistant|agent|ai|bot|chatbot|model|expert)\b"
+    r"|du bist (?:ein|eine)\b[^.\n]{0,60}\b(?:assistent|assistentin|ki|agent)\b"
+    r"|eres (?:un|una)\b[^.\n]{0,60}\b(?:asistente|agente|ia)\b"
+    r"|tu es (?:un|une)\b[^.\n]{0,60}\b(?:assistant|assistante|agent|ia)\b)",
+    re.IGNORECASE,
+)
+_BEGINNING = 200
+"""Characters that tell whether a text is a system prompt."""
+_ABBREVIATIONS = re.compile(
+    r"(?:mrs?|ms|dr|prof|st|[js]r|vs|etc|eg|ie|approx|no|dept|est|inc|ltd|co|corp|mt|ft|gen|capt"
+    r"|sgt|rev|jan|feb|mar|apr|ju[nl]|aug|sept?|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|bzw|ca|usw"
+    r"|evtl|ggf|nr|str|tel|hr|frl?|zb|dh|ua|sr(?:t?a)?|uds?|avd?a?|dra|mme|mlle|env|[a-hj-z])",
+    re.IGNORECASE,
+)
+# The last of the marks are those of Chinese, Japanese, Arabic, Hindi and Urdu, by code point.
+_END = re.compile(
+    # A long run of marks is tried from its first alone, and not again with fewer of them.
+    r"(?<![.!?\u2026])[.!?\u2026]++[\"'\u201d\u2019\u00bb)\]]*+(?=\s|\Z)|\n+|;(?=\s)"
+    r"|[\u3002\uff01\uff1f\uff61\u061f\u0964\u06d4]+[\u300d\u300f\u201d\uff09]*"
+)
+_WORD_BEFORE = re.compile(r"([^\W\d_]+)\.\Z")
+_MONTH_DE = re.compile(
+    r"(?:Jan|Feb|März|Apr|Mai|Jun|Jul|Aug|Sep|Okt|Nov|Dez|Geburtstag|Stock|Klasse)", re.IGNORECASE
+)
+_QUOTES = re.compile(r"[\"“”„«»]")
+_OPENING, _CLOSING = frozenset("„«"), frozenset("”»")
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence, where it begins in its text, and whether that is inside quotation marks."""
+
+    text: str
+    start: int
+    quoted: bool = False
+
+
+def own_words(text: str) -> str:
+    """Blank out, in place, what the writer did not say: context blocks, code and quoted lines."""
+    if _SYSTEM.match(text.lstrip()[:_BEGINNING]):
+        return " " * len(text)
+    own = _BLOCKS.sub(lambda block: re.sub(r"[^\n]", " ", block.group()), text)
+    return without_pasted(own)
+
+
+def sentences(text: str) -> Iterator[Sentence]:
+    """Yield the sentences of the text in order; each is found verbatim at its `start`."""
+    begin, quoted = 0, False
+    for end in _ends(text):
+        piece = text[begin:end]
+        stripped = piece.strip()
+        if stripped:
+            yield Sentence(stripped, begin + piece.index(stripped[0]), quoted)
+        quoted = _still_quoted(piece, quoted=quoted)
+        begin = end
+
+
+def _ends(text: str) -> Iterator[int]:
+    begin = 0
+    for mark in _END.finditer(text):
+        if _is_end(text, begin, mark):
+            yield mark.end()
+            begin = mark.end()
+    yield len(text)
+
+
+def _is_end(text: str, begin: int, mark: re.Match[str]) -> bool:
+    if not mark.group().startswith("."):
+        return True
+    follows = text[mark.end() : mark.end() + 16].lstrip()
+    if mark.group().startswith("..") or (follows[:1].islower() and not mark.group().endswith("\n")):
+        return not follows[:1].islower()
+    return not _abbreviates(text[max(begin, mark.start() - 12) : mark.start() + 1], follows)
+
+
+def _abbreviates(before: str, follows: str) -> bool:
+    """Tell whether the dot belongs to "Dr.", an initial, or an ordinal ("am 3. Mai")."""
+    if re.search(r"(?:\A|\s)\d{1,2}\.\Z", before):
+        return bool(_MONTH_DE.match(follows)) or before.strip()[:-1].isdigit()
+    word = _WORD_BEFORE.search(before)
+    if word is None or not follows:
+        return False
+    return _ABBREVIATIONS.fullmatch(word.group(1)) is not None
+
+
+def _still_quoted(piece: str, *, quoted: bool) -> bool:
+    if "\n" in piece:
+        quoted, piece = False, piece.rsplit("\n", 1)[1]
+    for mark in _QUOTES.findall(piece):
+        quoted = mark in _OPENING or (mark not in _CLOSING and not quoted)
+    return quoted

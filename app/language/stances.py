@@ -1,0 +1,272 @@
+"""Whether a statement affirms or denies something, and what: "I drink coffee", "I quit coffee".
+
+Words that deny, stop or only say how often are set apart, so that a statement and its denial leave
+the same words behind.
+"""
+
+import re
+from dataclasses import dataclass
+
+from app.language.figures import spells_a_number
+from app.language.lexicon import LEXICONS, language, word_set
+from app.language.text import fold, negated, stem, straight, undated, words
+from app.language.tongues import PHRASES
+
+LIKING = word_set(
+    """
+    like likes liked liking love loves loved enjoy enjoys enjoying adore fan into fond keen mag
+    mogen liebe lieben gern gerne schmeckt gefallt gusta gustan encanta encantan amo adoro aime
+    aimons apprecie
+    """
+)
+DISLIKING = word_set(
+    """
+    hate hates hated dislike dislikes loathe detest stand hasse odio detesto detestar deteste
+    """
+)
+_STOPPED = re.compile(
+    r"\b(?:stopped|quit|gave up|given up|giving up|went off|over my|outgrew|aufgehört|höre auf"
+    r"|(?:he )?dej(?:é|ado) de|arrêté (?:de|d')|cessé|sold|got rid of|gave away|given away|verkauft"
+    r"|weggegeben|abgeschafft|vendí|vendido|vendimos|regalado|vendu|donné)\b",
+    re.IGNORECASE,
+)
+_NO_LONGER = re.compile(r"\b(?:no longer|any ?more)\b", re.IGNORECASE)
+_LITTLE = word_set(
+    """
+    im ive last month week year ago today yesterday seit letzte letzten letztes monat woche jahr
+    mes ano semana hace mois annee semaine derniere dernier pasado pasada too again wieder auch
+    auf nuevo otra vez tambien nouveau aussi no not never cannot cant dont doesnt didnt do does
+    did longer any anymore more stopped quit gave given giving up of off over my outgrew really
+    actually now currently still also just much at all quite am is are be been was i the a an to
+    user users very it with used from went that eat_ can nicht kein keine keinen keinem keiner
+    mehr nie niemals ich bin ist habe aufgehort hore auf zu jetzt wirklich sehr der die das den
+    dem ein eine einen nunca jamas ya mas me yo el la los las un una de he deje dejado ahora
+    mucho muy que soy a al sold got rid away verkauft weggegeben abgeschafft vendi vendido vendimos
+    regalado vendu donne we our ours wir nous leider sadly unfortunately
+    lamentablemente malheureusement
+    helas ubrigens eigentlich haben hemos nous avons avoir
+    tenemos tenia these days all after
+    ne n pas plus jamais je j le les l du des d ai arrete cesse suis tres
+    beaucoup maintenant desormais finalement vraiment doch gar wohl nun schon noch einfach
+    uberhaupt tatsachlich realidad
+    """
+)
+_HAVE = word_set(
+    """
+    have has had got own habe haben hatte besitze tengo tenemos tenia ai avais avons
+    """
+)
+_OWNED = re.compile(
+    r"(?:my|our|mein\w*|unser\w*|mis?|nuestr\w+|mon|ma|mes|notre|nos) (\w+)", re.IGNORECASE
+)
+_THE_USER = re.compile(r"(?:the )?user\b", re.IGNORECASE)
+# What follows says why or more; it is not what is affirmed or denied.
+_FURTHER = re.compile(
+    r"(?<=\w)[,;.!]\s|\s(?:because|since|weil|porque|parce|puisque)\s", re.IGNORECASE
+)
+_AND = re.compile(r"\s*,\s*(?:and|und|y|et|or)?\s*|\s+(?:and|und|y|et|or|oder|&)\s+", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Stance:
+    """What is affirmed or denied: stems of one language, with all words of liking as one."""
+
+    about: frozenset[str]
+    affirmed: bool
+    tongue: str
+    subject: str
+
+
+def stance(text: str, default: str = "en") -> Stance:
+    """Return what the statement affirms or denies, in the language `default` if no word tells."""
+    plain = _main_clause(text)
+    tongue = language(text, default)
+    about = _about(words(plain, tongue), tongue)
+    return Stance(about, affirms(text), tongue, _subject(plain, tongue))
+
+
+def affirms(text: str) -> bool:
+    """Tell whether the statement affirms what it is about; in any of the known languages."""
+    plain = _main_clause(text)
+    is_negated = negated(plain)
+    # Apostrophes part words as in French; words of dislike have none in any language.
+    disliked = not DISLIKING.isdisjoint(words(plain, "fr"))
+    denials = is_negated + bool(_STOPPED.search(plain)) + disliked
+    if not is_negated and _NO_LONGER.search(plain):
+        denials += 1
+    return denials % 2 == 0
+
+
+def _main_clause(text: str) -> str:
+    return _FURTHER.split(_LEAD.sub("", straight(undated(text))), maxsplit=1)[0]
+
+
+_LEAD = re.compile(
+    r"^(?:(?:sadly|unfortunately|actually|anyway|in the end|apparently|leider|übrigens|eigentlich"
+    r"|lamentablemente|por desgracia|desgraciadamente|al final|malheureusement|hélas|finalement"
+    r"|(?:it )?turn(?:ed|s) out(?: that)?|(?:the doctor|they) (?:found|says?|said)(?: that)?"
+    r"|es (?:hat sich|stellte sich)(?: herausgestellt| heraus),? dass|resulta que|resultó que"
+    r"|il s'avère que|il s'est avéré que),? )+",
+    re.IGNORECASE,
+)
+"""What only leads to a statement."""
+
+
+def _subject(text: str, tongue: str) -> str:
+    """Return whom the statement is about: "self", a relation ("wife") or the first word."""
+    owned = _OWNED.match(text)
+    if owned:
+        return fold(owned[1])
+    phrases = PHRASES.get(tongue)
+    if tongue == "es" or _THE_USER.match(text) or (phrases and phrases.first.search(text)):
+        return "self"
+    return fold(text).split(" ", maxsplit=1)[0]
+
+
+def _about(found: list[str], tongue: str) -> frozenset[str]:
+    about = set()
+    for word in found:
+        if word in LIKING or word in DISLIKING:
+            about.add("+like")
+        elif word in _HAVE and tongue in {"en", "es"}:
+            about.add("+have")
+        elif word not in _LITTLE or (tongue, word) == ("fr", "the"):  # tea
+            about.add(stem(word, tongue))
+    return frozenset(about)
+
+
+def denies(new: Stance, old: Stance) -> bool:
+    """Tell whether the newer statement takes back the older one or a part of it."""
+    if (new.tongue, new.subject) != (old.tongue, old.subject) or new.affirmed == old.affirmed:
+        return False
+    named = new.about - {"+like", "+have"}
+    return bool(named) and new.about <= old.about
+
+
+def without(fact: str, denied: Stance) -> str:
+    """Return the fact without the one member of its list that is denied, or "" if it has no list.
+
+    "I like tea and coffee" without coffee is "I like tea".
+    """
+    parts = _AND.split(fact.rstrip(".!"))
+    if len(parts) < 2 or not parts[0].strip() or any(not _is_member(part) for part in parts[1:]):
+        return ""
+    head = _head(parts[0])
+    led = _led(parts[0], denied.tongue)
+    return _left(parts, head, denied) or _left(parts, max(head, led, key=len), denied)
+
+
+def _left(parts: list[str], head: str, denied: Stance) -> str:
+    """Return the list that begins after its head, without the denied member; "" if that fails."""
+    tongue = denied.tongue
+    named = denied.about - {"+like", "+have"} - _stems(head, tongue)
+    members = [parts[0][len(head) :], *parts[1:]]
+    kept = [at for at, member in enumerate(members) if not named & _stems(member, tongue)]
+    if len(kept) == len(parts) or not kept:
+        return ""
+    rest = [parts[at] for at in kept]
+    if kept[0]:
+        lead = _lead(members[0], named, tongue, rest[0])
+        if lead is None:
+            return ""
+        rest[0] = " ".join([head, *lead, rest[0]])
+    return " and ".join([", ".join(rest[:-1]), rest[-1]] if len(rest) > 1 else rest) + "."
+
+
+def _is_member(part: str) -> bool:
+    """Tell whether a part is a thing in a list, not a clause."""
+    found = fold(part).split()
+    return 0 < len(found) <= _LONGEST_MEMBER and not _CLAUSE & set(found)
+
+
+_LONGEST_MEMBER = 3
+_CLAUSE = word_set("i my it we ich mein es wir yo mi je mon but aber pero mais only nur solo not")
+
+
+def _stems(text: str, tongue: str) -> frozenset[str]:
+    return frozenset(stem(word, tongue) for word in words(text, tongue))
+
+
+def _head(part: str) -> str:
+    """Return who does what in the first part of a list: "I play" of "I play the piano"."""
+    found = [fold(word) for word in part.split()]
+    least = 3 if _THE_USER.match(part) and found[0] == "the" else 1 + (found[0] in _PRONOUNS)
+    verbs = [at + 1 for at, word in enumerate(found[:_EARLY]) if word in _VERBS]
+    length = min(max([least, *verbs]), len(found) - 1)
+    return _begin(part, length)
+
+
+def _begin(part: str, length: int) -> str:
+    """Return so many words from the beginning of a text, as they stand in it."""
+    found = re.match(rf"(?:\s*\S+){{{length}}}", part)
+    return found[0] if found and length else ""
+
+
+def _led(part: str, tongue: str) -> str:
+    """Return what leads to a list up to its last small word: "I'm allergic to" nuts and milk."""
+    found = part.split()
+    ends = [at + 1 for at, word in enumerate(found[:-1]) if at and _is_small(word, tongue)]
+    return _begin(part, max(ends, default=0))
+
+
+def _is_small(word: str, tongue: str) -> bool:
+    """Tell whether a word carries no content, and is no article or number either."""
+    stops = LEXICONS[tongue].stops if tongue in LEXICONS else frozenset()
+    return fold(word) in stops and not _is_determiner(word)
+
+
+def _lead(member: str, named: frozenset[str], tongue: str, following: str) -> list[str] | None:
+    """Return the words that stand before the thing that was named and go for the whole list.
+
+    The article or number of that thing goes with it, unless what follows has none and needs it.
+    None: the list is of something else ("guitar with Bob and Ana", without the guitar).
+    """
+    found = member.split()
+    hits = [at for at, word in enumerate(found) if _stems(word, tongue) & named]
+    if not hits or any(_is_small(word, tongue) for word in found[hits[-1] + 1 :]):
+        return None
+    begin = hits[-1]
+    while begin - 1 in hits:
+        begin -= 1
+    lead = found[:begin]
+    while lead and not _is_determiner(lead[-1]) and not _is_small(lead[-1], tongue):
+        lead.pop()
+    if lead and _is_determiner(lead[-1]):
+        lead[-1:] = _shared_article(lead[-1], following, tongue)
+    return lead
+
+
+def _is_determiner(word: str) -> bool:
+    plain = fold(word)
+    return plain in _DETERMINERS or plain[:1].isdigit() or spells_a_number(word)
+
+
+def _shared_article(article: str, following: str, tongue: str) -> list[str]:
+    """Return the article that "cat" lacks in "a dog and cat"; "cats" and "two cats" lack none."""
+    bare = not _is_determiner(following.split(maxsplit=1)[0]) and not following.endswith("s")
+    if tongue != "en" or not bare or fold(article) not in {"a", "an", "the"}:
+        return []
+    if fold(article) == "the":
+        return [article]
+    return ["an" if following[0].lower() in "aeiou" else "a"]
+
+
+_DETERMINERS = word_set("""
+    a an the my our some several many few any no ein eine einen einem einer der die das den dem
+    mein meine meinen einige mehrere viele keine keinen un una uno unos unas el la los las mi mis
+    varios varias algunos algunas une des le les l du de mon ma mes plusieurs quelques
+    """)
+_VERBS = (
+    LIKING
+    | DISLIKING
+    | _HAVE
+    | word_set("""
+    has drink drinks eat eats play plays speak speaks use uses wear take takes keep am is are bin
+    ist sind trinke trinkt esse isst spiele spielt spreche spricht nutze nehme bebo bebe como toco
+    juego hablo uso tomo soy es son bois mange joue parle utilise prends jaime jadore jai suis est
+    sont im
+    """)
+)
+_PRONOUNS = word_set("i we he she they ich wir er sie yo je nous il elle user users")
+_EARLY = 5
+"""Words within which the verb of a statement stands."""

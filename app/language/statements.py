@@ -1,0 +1,314 @@
+"""What one sentence states about the person who says it, if anything."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from app.language.corrections import moves_a_date
+from app.language.introductions import introduced
+from app.language.lexicon import latin
+from app.language.phrases import QUESTION, Phrases, pattern
+from app.language.reported import without_reports
+from app.language.requests import ALSO, MY, Said, asked_besides, requested
+from app.language.scoring import WORTH_KEEPING, score
+from app.language.text import content, straight
+from app.language.tongues import GREETING_ELSEWHERE, PHRASES, is_in, reads
+from app.language.unmeant import is_unmeant, not_told_to_the_memory
+
+_REPORTS = re.compile(r" {9,}")
+"""What stands for a report; none is shorter."""
+_BULLET = re.compile(r"^(?:[-*\u2022\u00b7>+]+|\(?\d{1,2}[.)])\s+")
+_STANDS_FOR = {
+    "en": r"(?:he|she|it|they|his|her|its|their)(?:'s|'re)? (?!was (?:so|really|very|great|fun)|is"
+    r" so)",
+    "de": r"(?:er|sie|es|sein\w*|ihr\w*) ",
+    "es": r"(?:él|ella|ellos|ellas|su|sus|se llama) ",
+    "fr": r"(?:il|elle|ils|elles|son|sa|ses|leur) ",
+}
+_FOLLOWS = {tongue: re.compile(text, re.IGNORECASE) for tongue, text in _STANDS_FOR.items()}
+_IS = r"(?:is|are|was|were|has|have|had|will|can|likes?|lives?|works?|starts?|turns?|\w{3,}ed)"
+_JOINS = {
+    "en": (
+        rf"(?:,? (?:and|but|so|plus)|,|;) (?=I(?:'\w+)? |(?-i:[A-Z])[a-z]+ {_IS}\b|my"
+        rf" (?:[\w'-]+ ){{1,3}}{_IS}\b)"
+    ),
+    "de": r",? (?:und|aber|denn) (?=ich |mein\w* (?:[\w-]+ ){1,2}(?:ist|sind|heißt|hat|war|mag)\b)",
+    "es": r",? (?:y|pero|además) (?=(?:yo|me|no me|vivo|trabajo|tengo|soy|prefiero|odio|no como)\b"
+    r"|mi (?:[\w-]+ ){1,2}(?:es|son|se|tiene|está|vive)\b)",
+    "fr": (
+        r",? (?:et|mais|donc) (?=je |j'|(?:mon|ma|mes) (?:[\w-]+ ){1,2}(?:est|sont|s'|a|aime"
+        r"|vit)\b)"
+    ),
+}
+_JOINED = {tongue: re.compile(text, re.IGNORECASE) for tongue, text in _JOINS.items()}
+_ADDRESSED = re.compile(
+    r"\b(?:ignore|disregard|bypass|override|overrule)\b.{0,40}\b(?:instructions?|rules?|prompts?"
+    r"|guidelines?|policy|policies|safety)\b|\b(?:system|developer) (?:prompt|message|override"
+    r"|mode)\b"
+    r"|\b(?:ignorier\w*|vergiss)\b.{0,40}\b(?:anweisung\w*|regeln)\b"
+    r"|\bignora\w*\b.{0,40}\b(?:instrucciones"
+    r"|reglas)\b|\bignore[sz]?\b.{0,40}\b(?:instructions|règles|consignes)\b",
+    re.IGNORECASE,
+)
+_VAGUE = re.compile(
+    r"^(?!he \w+(?:ado|ido|cho|sto|rto)\b)(?:it|that|this|these|those|there|which|he|she|they|his"
+    r"|her|their|mine|hers|theirs|das(?! (?-i:[A-ZÄÖÜ]))"
+    r"|dies\w*|es|er|sie|sein\w*|ihr\w*|dort|dessen|deren|eso|esto|él|ella|ellos|ellas|el mío"
+    r"|la mía|ça|cela|c'est|ce|il|elle|ils|elles|le mien|la mienne)\b(?!-)",
+    re.IGNORECASE,
+)
+_ASIDE = re.compile(
+    r",? (?:by the way|btw|though|you know|übrigens|weißt du|por cierto|au fait"
+    r"|d'ailleurs)[\s.!]*$",
+    re.IGNORECASE,
+)
+"""What is added to a sentence and says nothing."""
+_LONGEST_ADDED = 200
+"""Characters of a sentence that is added to the fact before it."""
+_LONGEST_NAME = 20
+"""Characters of the name after a greeting."""
+_GREETING = pattern(
+    r"^\W*(?:hi|hello|hey|good \w+|hallo|moin|servus|grüß \w+|guten \w+|hola|buenas|buen[oa]s \w+"
+    r"|bonjour|bonsoir|salut|coucou)\b"
+)
+_EARLY = 5
+"""Words before "I" in a statement that is still the person's own ("Last year in May I moved")."""
+_CALL_ME = re.compile(
+    r"^(?:can|could|would|will) you (?:please )?(?P<call>(?:call|address) me [^?]+)\?*$",
+    re.IGNORECASE,
+)
+
+
+def statements(
+    text: str, tongue: str, *, begins: bool = False, greeted: bool = False
+) -> Iterator[Said]:
+    """Yield what the sentence states; nothing for talk, questions and commands.
+
+    `begins` says that nothing stands before it, or a greeting alone, as before a name; `greeted`
+    that it is a greeting with which the conversation begins.
+    """
+    plain = _BULLET.sub("", text.strip())
+    phrases = PHRASES.get(tongue)
+    if phrases is None or not reads(plain, tongue):
+        return
+    opened = _without_opening(plain, phrases)
+    is_addressed = _ADDRESSED.search(plain) is not None
+    asked = requested(plain, phrases, tongue)
+    if asked is None and not is_addressed:
+        asked = requested(opened, phrases, tongue)
+    name, rest = introduced(
+        opened,
+        tongue,
+        begins=begins or opened != plain,
+        greeted=greeted or (begins and _GREETING.match(plain) is not None),
+    )
+    if asked is not None:
+        yield from _forgotten_or_finished(asked)
+    elif name:
+        yield Said(name)
+        if rest and not is_addressed and not is_unmeant(rest, tongue):
+            yield from _all_told(rest, phrases, tongue)
+    elif not is_addressed and not is_unmeant(opened, tongue) and not is_unmeant(plain, tongue):
+        yield from _all_told(_CALL_ME.sub(r"\g<call>", opened), phrases, tongue)
+
+
+def _all_told(text: str, phrases: Phrases, tongue: str) -> Iterator[Said]:
+    """Yield what a sentence tells, and what a later clause of it asks to forget."""
+    left, asked = asked_besides(text, phrases, tongue)
+    parts = [left] if asked is not None else not_told_to_the_memory(left)
+    for part in parts:
+        for piece in _own_pieces(_before_question(part, phrases)):
+            yield from _told(piece, phrases, tongue)
+    if asked is not None:
+        yield from _forgotten_or_finished(asked)
+
+
+def _told(text: str, phrases: Phrases, tongue: str) -> Iterator[Said]:
+    own = False
+    for part in _clauses(text, tongue):
+        if not is_in(text, tongue) and not phrases.first.search(straight(part)):
+            continue
+        own = _is_own(part, phrases) or (own and _is_added(part, phrases))
+        if own:
+            yield Said(finished(part), explicit=bool(phrases.always.search(straight(part))))
+
+
+def _own_pieces(text: str) -> list[str]:
+    """Return what is left of a sentence without what others say of the person."""
+    left = without_reports(text, told=False)
+    if left == text:
+        return [text]
+    return [piece.strip(" ,;") for piece in _REPORTS.split(left) if piece.strip(" ,;.!")]
+
+
+def is_greeting(text: str) -> bool:
+    """Tell whether a sentence is a greeting and little else."""
+    found = _GREETING.match(text)
+    return found is not None and len(text) - found.end() <= _LONGEST_NAME
+
+
+def is_addressed(text: str) -> bool:
+    """Tell whether a text gives orders to the service about its rules."""
+    return bool(_ADDRESSED.search(straight(text)))
+
+
+def is_talk(text: str, tongue: str) -> bool:
+    """Tell whether a text is a question, a greeting or an order to the service: never a fact."""
+    plain = straight(text).strip()
+    if QUESTION.search(plain) or _ADDRESSED.search(plain):
+        return True
+    phrases = PHRASES.get(tongue)
+    return bool((phrases.talk if phrases is not None else GREETING_ELSEWHERE).match(plain))
+
+
+def _forgotten_or_finished(asked: Said) -> Iterator[Said]:
+    if asked.forget:
+        several = ALSO.split(asked.text) if MY.match(asked.text) else [asked.text]
+        yield from (replace(asked, text=part) for part in several if part)
+    elif content(asked.text) and not _ADDRESSED.search(asked.text):
+        yield Said(finished(asked.text), explicit=True)
+
+
+def follows_on(text: str, tongue: str) -> bool:
+    """Tell whether the sentence speaks of what the one before named ("His name is Rex.")."""
+    pattern, phrases = _FOLLOWS.get(tongue), PHRASES.get(tongue)
+    if pattern is None or phrases is None or len(text) > _LONGEST_ADDED:
+        return False
+    if not pattern.match(straight(text)) or QUESTION.search(text):
+        return False
+    if phrases.talk.search(straight(text)):
+        return False
+    return not phrases.first.search(straight(text)) and score(text) >= 0.75
+
+
+def _without_opening(text: str, phrases: Phrases) -> str:
+    opening = phrases.opening.match(straight(text))
+    rest = text[opening.end() :] if opening else text
+    return _TURNED_OUT.sub("", rest)
+
+
+_TURNED_OUT = re.compile(
+    r"^(?:(?:it )?turn(?:s|ed) out(?: that)?|resulta que|resultó que|il s'avère que)[,:]?\s+",
+    re.IGNORECASE,
+)
+
+
+def _before_question(text: str, phrases: Phrases) -> str:
+    """Return the statement that leads to a question ("I eat no nuts, what can I order?")."""
+    plain = straight(text)
+    if not QUESTION.search(plain):
+        return text
+    cuts = [
+        match.start()
+        for match in re.finditer(r"\s*[,;:-]\s+(?:and |so |but |und |also |y |et |donc )?", plain)
+        if phrases.asking.match(plain[match.end() :])
+    ]
+    return text[: cuts[0]] if cuts else text
+
+
+def _clauses(text: str, tongue: str) -> list[str]:
+    """Split where a new clause has its own "I" or "my", so that each can change by itself."""
+    pattern = _JOINED.get(tongue)
+    if pattern is None:
+        return [text]
+    parts, begin = [], 0
+    for match in pattern.finditer(straight(text)):
+        left, right = text[begin : match.start()], text[match.end() :]
+        leans = _OTHERS[tongue].search(straight(right))
+        if _stands_alone(left, PHRASES[tongue]) and len(right.split()) >= 3 and not leans:
+            parts.append(left)
+            begin = match.end()
+    return [*parts, text[begin:]]
+
+
+_OTHERS = {
+    tongue: re.compile(rf"\b(?:{words})\b", re.IGNORECASE)
+    for tongue, words in (
+        ("en", "he|she|him|her|they|them|it|there"),
+        ("de", "er|ihn|ihm|sie|ihr|dort"),
+        ("es", "él|ella|ellos|ellas|le|les|allí"),
+        ("fr", "il|elle|ils|elles|lui|leur|y"),
+    )
+}
+"""Words by which a clause leans on the one before it."""
+
+
+def _stands_alone(left: str, phrases: Phrases) -> bool:
+    """Tell whether a first clause is one; "my older sister" in "... and I went" is not."""
+    plain = straight(left)
+    return bool(phrases.first.search(plain)) and len(plain.split()) >= (4 if MY.match(plain) else 2)
+
+
+def _is_own(text: str, phrases: Phrases) -> bool:
+    """Tell whether the clause is a statement worth keeping, not talk, a question or a command."""
+    plain = straight(text).strip()
+    if QUESTION.search(plain) or phrases.asking.match(plain) or phrases.talk.match(plain):
+        return False
+    if phrases.always.search(plain):
+        return len(content(plain)) >= 1
+    if phrases.request.match(plain):
+        return False
+    return _is_told(plain, phrases)
+
+
+def _is_told(plain: str, phrases: Phrases) -> bool:
+    first = phrases.first.search(plain)
+    if first is None:
+        return _is_reported(plain, phrases)
+    if len(plain[: first.start()].split()) <= _EARLY and not _VAGUE.match(plain):
+        return len(content(plain)) >= _least(plain, phrases)
+    return score(plain) >= WORTH_KEEPING and not _VAGUE.match(plain)
+
+
+def _is_added(text: str, phrases: Phrases) -> bool:
+    """Tell whether a clause about others, joined to one's own, says something by itself."""
+    plain = straight(text)
+    if QUESTION.search(plain) or phrases.talk.match(plain) or _VAGUE.match(plain):
+        return False
+    return bool(phrases.personal.search(plain) or phrases.preference.search(plain))
+
+
+def _least(text: str, phrases: Phrases) -> int:
+    told = phrases.preference.search(text) or phrases.personal.search(text)
+    return 1 if told or _HAS.match(text) or _CAN.match(text) else 2
+
+
+_CAN = re.compile(
+    r"(?:ich kann|(?:ya |no )*sé|je (?:ne )?sais)"
+    r"(?: (?:nicht|jetzt|wieder|leider|auch|schon|gut|pas|plus))* [^\W\d]{3,}"
+    r"(?: (?:maintenant|ahora))?[\s.!]*$",
+    re.IGNORECASE,
+)
+"""What one can do is worth keeping in a word, too."""
+
+
+_HAS = re.compile(
+    r"(?:(?:(?:I|we)(?: (?:do(?:n't| not)|no longer|never))? (?:have|own)|(?:ich|wir) habe?n?"
+    r"|(?:ya )?"
+    r"(?:no )?ten(?:go|emos)|j'ai|je n'ai|nous (?:n')?avons)\b)"
+    # Not as a part of another verb: "I have moved", "ich habe geheiratet", "j'ai fini".
+    r"(?!(?: not| never| just| already| pas)? (?:\w+ed|been|gone|done|had|got|made|seen|lost|left"
+    r"|found|met|slept|eaten|\w+(?:é|i|u)e?s?)\b)(?!.*\b(?:ge\w+(?:t|en)|\w+iert)[\s.!]*$)"
+    r"(?!.*\b(?:idea|clue|time|plans?|fun"
+    r"|questions?|doubts?|problems?|zeit|ahnung|lust|fragen?|tiempo|ganas|preguntas?|dudas?|temps"
+    r"|idée|envie)\b)",
+    re.IGNORECASE,
+)
+"""What one has or does not have is worth keeping in a word."""
+
+
+def _is_reported(text: str, phrases: Phrases) -> bool:
+    """Tell whether a statement without "I" names something exact about other people or things."""
+    if phrases.second.search(text) or _VAGUE.match(text) or len(text.split()) < 4:
+        return False
+    return moves_a_date(text) or score(text) >= WORTH_KEEPING + 1.0
+
+
+def finished(text: str) -> str:
+    """Return the clause as a sentence of its own: a capital first, a full stop last."""
+    text = _ASIDE.sub("", text.strip()).strip().rstrip(" .!,;:\u2026-").strip()
+    if not text or not latin(text):
+        return text
+    return (
+        text[0].upper() + text[1:] + ("" if text.endswith(("?", ")")) and "(" not in text else ".")
+    )

@@ -1,0 +1,77 @@
+"""The terms of a query, and which of them a text has: as bits, for `Bm25`."""
+
+from collections.abc import Iterable, Sequence
+
+from app.language.lexicon import language
+from app.language.search_languages import configuration_of
+from app.language.text import fold, straight
+from app.language.wording import alike, is_sign, meanings
+
+MAX_TERMS = 48
+"""Terms of a query that are looked for: the first."""
+_ALIKE_CHARS = 5
+"""Words that are alike begin with as many equal characters, or are equal."""
+_NO_TONGUE = "-"
+"""Of which nothing is known: words stay as they are."""
+_MAX_KNOWN = 50_000
+"""Words that are remembered to have been looked at."""
+
+
+class Terms:
+    """The terms of a query, and which of them a text has."""
+
+    def __init__(self, query: str) -> None:
+        known = "en" if configuration_of(query) == "english" else _NO_TONGUE
+        self._tongue = language(query) or known
+        found = dict.fromkeys(term for word in self._words(query) for term in self._terms(word))
+        self._numbers = {term: n for n, term in enumerate(list(found)[:MAX_TERMS])}
+        self._alike: dict[str, list[str]] = {}
+        for term in self._numbers:
+            self._alike.setdefault(term[:_ALIKE_CHARS], []).append(term)
+        self._bits: dict[str, int] = {}
+        """Of the words so far that are terms."""
+        self._known: set[str] = set()
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def read(self, text: str) -> tuple[int, int]:
+        """Return the bits of the terms that a text has, and how many words it has."""
+        found = self._words(text)
+        distinct = set(found)
+        if len(self._known) > _MAX_KNOWN:
+            self._known.clear()
+            self._bits.clear()
+        for word in distinct - self._known:
+            self._known.add(word)
+            if matched := self._matched(word):
+                self._bits[word] = matched
+        return together(self._bits[word] for word in distinct & self._bits.keys()), len(found)
+
+    def _words(self, text: str) -> list[str]:
+        if self._tongue == "fr":
+            text = straight(text).replace("'", " ")
+        return fold(text).split()
+
+    def _terms(self, word: str) -> Sequence[str]:
+        if not word.isascii() and any(map(is_sign, word)):
+            return [word[n : n + 2] for n in range(max(len(word) - 1, 1))]
+        return meanings(word, self._tongue)
+
+    def _matched(self, word: str) -> int:
+        matched = 0
+        for term in self._terms(word):
+            number = self._numbers.get(term)
+            if number is None:
+                near = self._alike.get(term[:_ALIKE_CHARS], ())
+                number = next((self._numbers[own] for own in near if alike(own, term)), None)
+            matched |= 0 if number is None else 1 << number
+        return matched
+
+
+def together(bits: Iterable[int]) -> int:
+    """Return the bits that any has."""
+    found = 0
+    for one in bits:
+        found |= one
+    return found

@@ -1,0 +1,118 @@
+"""Words of a text: folded for comparison, stemmed, without those that carry no content."""
+
+import re
+import unicodedata
+
+from app.language.lexicon import LEXICONS, NEGATIONS, language
+
+# Dates that `dates.py` put in; what was said is the same without them.
+_DATED = re.compile(r" \(\d{4}(?:-\d{2}){0,2}(?:/\d{4}-\d{2}-\d{2})?\)")
+_ACCENTS = re.compile("[\u0300-\u036f]")
+_APOSTROPHES = re.compile("['\u2019\u02bc`\u00b4]")
+_STRAIGHT = str.maketrans("\u2018\u2019\u02bc`\u00b4\u2013\u2014\u00a0\u202f", "'''''--  ")
+# `+`, `#`, `%` and currency signs tell things apart ("C", "C++", "C#"); other signs do not.
+_SEPARATORS = re.compile(r"[^\w+#%$€£¥]+|_+")
+_LETTER = re.compile(r"\w")
+_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff]")
+_CONTRACTIONS = (
+    (re.compile(r"\bI['\u2019]?m\b"), "I am"),
+    (re.compile(r"\b(I|we|you|they)['\u2019]ve\b", re.IGNORECASE), r"\1 have"),
+    (re.compile(r"\b(I|we|you|they)['\u2019]ll\b", re.IGNORECASE), r"\1 will"),
+    (re.compile(r"\bcan['\u2019]t\b", re.IGNORECASE), "cannot"),
+    (re.compile(r"\bwon['\u2019]t\b", re.IGNORECASE), "will not"),
+    (re.compile(r"n['\u2019]t\b", re.IGNORECASE), " not"),
+)
+_SUFFIXES = {
+    "en": ("ings", "ing", "ies", "ied", "es", "ed", "s", "e", "y"),
+    "de": ("ern", "em", "en", "er", "es", "e", "st", "t", "s", "n"),
+    "es": ("ando", "iendo", "aba", "ar", "er", "ir", "as", "es", "os", "an", "en", "a", "e", "o"),
+    "fr": ("ant", "ent", "ais", "ait", "er", "ir", "es", "ez", "e", "s", "x"),
+}
+
+
+def clean(text: str) -> str:
+    """Drop the characters that a database cannot hold or a reader cannot see."""
+    return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def straight(text: str) -> str:
+    """Return the text, of the same length, with one kind of apostrophe, dash and blank."""
+    return text.replace("`", "'") if text.isascii() else text.translate(_STRAIGHT)
+
+
+def fold(text: str) -> str:
+    """Return the text without case, accents, punctuation and extra spaces."""
+    plain = _APOSTROPHES.sub("", text)
+    if not plain.isascii():
+        bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", plain))
+        plain = unicodedata.normalize("NFKC", bare)
+    return " ".join(_SEPARATORS.sub(" ", plain.casefold()).split()) or text.strip()
+
+
+def undated(text: str) -> str:
+    """Return the fact as it was said, without the dates that were resolved into it."""
+    return _DATED.sub("", text)
+
+
+def resolved(text: str) -> frozenset[str]:
+    """Return the dates that were resolved into the fact."""
+    return frozenset(_DATED.findall(text))
+
+
+def key(fact: str) -> str:
+    """Return what two facts share when they differ in spelling only.
+
+    Case, punctuation, spaces, accents, English contractions and resolved dates do not count.
+    """
+    return fold(contractions_in_full(undated(fact)))
+
+
+def contractions_in_full(text: str) -> str:
+    """Return the text with "I am" for "I'm" and "do not" for "don't"."""
+    for pattern, full in _CONTRACTIONS:
+        text = pattern.sub(full, text)
+    return text
+
+
+def words(text: str, tongue: str = "") -> list[str]:
+    """Return the folded words in their order."""
+    if (tongue or language(text)) == "fr":
+        text = _APOSTROPHES.sub(" ", text)
+    return [word for word in fold(text).split() if _LETTER.search(word)]
+
+
+def stem(word: str, tongue: str) -> str:
+    """Cut the commonest ending; crude, and meant for comparing within one language only."""
+    for suffix in _SUFFIXES.get(tongue, ()):
+        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
+            word = word[: -len(suffix)]
+            break
+    if len(word) > 4 and word[-1] == word[-2] and word[-1] not in "aeiosl":
+        word = word[:-1]
+    return word
+
+
+def content(text: str, tongue: str = "") -> frozenset[str]:
+    """Return the stems of the words that carry content."""
+    tongue = tongue or language(text)
+    lexicon = LEXICONS.get(tongue)
+    stops = lexicon.stops if lexicon else frozenset()
+    found = (word for word in words(undated(text), tongue) if word not in stops)
+    return frozenset(stem(word, tongue) for word in found)
+
+
+def numbers(text: str) -> frozenset[str]:
+    """Return the numbers written in digits, resolved dates left out."""
+    return frozenset(_NUMBER.findall(undated(text)))
+
+
+def names(text: str) -> frozenset[str]:
+    """Return the folded words with a capital that does not come from starting a sentence."""
+    found = re.findall(r"(?<![.!?…]\s)(?<!^)\b[^\W\d_a-z][\w-]+", undated(text).strip())
+    return frozenset(fold(word) for word in found if word[0].isupper())
+
+
+def negated(text: str) -> bool:
+    """Tell whether the statement denies something, in any of the known languages."""
+    return bool(NEGATIONS.search(text))

@@ -1,0 +1,89 @@
+"""The languages whose sentences are understood, and how the others are told from them."""
+
+import re
+from collections import Counter
+
+from app.language.lexicon import MARKERS, TONGUE_NAMES, language, latin
+from app.language.phrases import Phrases
+from app.language.phrases_de import GERMAN
+from app.language.phrases_en import ENGLISH
+from app.language.phrases_es import SPANISH
+from app.language.phrases_fr import FRENCH
+from app.language.search_languages import telling
+
+PHRASES: dict[str, Phrases] = {"en": ENGLISH, "de": GERMAN, "es": SPANISH, "fr": FRENCH}
+
+# How a person says "I" or "my" in languages without `Phrases`: such a sentence is no memory, but
+# among the sentences of a text it says more than others.
+FIRST_ELSEWHERE = re.compile(
+    r"\b(?:io|mi piace|mi chiamo|vivo|amo|mi[oae]|miei|preferisco|abito|lavoro|sono|eu|meus?"
+    r"|minhas?|gosto|moro|prefiro|sou|ik"
+    r"|mijn|jestem|mam|mój|moj[ae]|lubię|mieszkam|wolę|benim?|bana|jag|min|mitt|mina|mig|jeg|mitt"
+    r"|я|мне|меня|мой|моя|моё|мои|мы|мій|моє|εγώ|μου|με λένε|είμαι|μένω|saya|aku|tôi|mimi)\b"
+    r"|我|咱|私|僕|俺|わたし|ぼく|저는|나는|제가|내가|제 |우리|أنا|لدي|عندي|أحب|أعيش|أسكن|اسمي|أعمل"
+    r"|אני|שלי|मैं|मेरा|मेरी|मेरे|मुझे|ฉัน|ผม|আমি|আমার|من |என்|నేను",
+    re.IGNORECASE,
+)
+GREETING_ELSEWHERE = re.compile(
+    r"^\W*(?:ciao|salve|buon\w+|grazie|prego|olá|oi|obrigad[oa]|bom dia|boa \w+|hallo|hoi|dank\w*"
+    r"|cześć|dzień dobry|dziękuję|merhaba|teşekkür\w*|hej|tack|привет|здравствуйте|спасибо|пока"
+    r"|你好|您好|谢谢|再见|早上好|こんにちは|ありがとう(?:ございます)?|おはよう(?:ございます)?"
+    r"|안녕하세요|안녕|감사합니다|مرحبا|شكرا|السلام عليكم|שלום|תודה|नमस्ते|धन्यवाद)"
+    r"(?:\s+[^\W\d_]+){0,2}\W*$",
+    re.IGNORECASE,
+)
+
+_NAMES = {"en": "english", "de": "german", "es": "spanish", "fr": "french"}
+_WORD = re.compile(r"[^\W\d_]+")
+_I = re.compile(r"(?<![\w/])I(?![\w/])|(?<!\w)à(?!\w)")
+
+
+def reads(text: str, tongue: str) -> bool:
+    """Tell whether the rules read a text, which is taken to be in the language `tongue`.
+
+    They do not where more of its words tell another language than any of theirs; one more does not
+    do if some tell theirs. Words of one letter, and names within the sentence, tell nothing.
+    """
+    if tongue not in PHRASES or not latin(text):
+        return False
+    if language(text, tongue) not in PHRASES:
+        return False
+    known, others = _told(text)
+    others += 2 * bool(_SURELY_OTHERS.search(text))
+    return others <= known + bool(known)
+
+
+def is_in(text: str, tongue: str) -> bool:
+    """Tell whether a word, and not a letter alone, says that a text is in a language."""
+    found = _WORD.findall(text.casefold())
+    return any(len(word) > 1 and word in MARKERS.get(tongue, ()) for word in found)
+
+
+def _told(text: str) -> tuple[int, int]:
+    """Return how many words tell the one of the known languages, and of the others, most."""
+    counts: Counter[str] = Counter()
+    for at, word in enumerate(_WORD.findall(text)):
+        if len(word) < _LEAST_LETTERS or (at and word[0].isupper()):
+            continue
+        low = word.casefold()
+        counts.update(
+            {
+                _NAMES.get(tongue, TONGUE_NAMES.get(tongue, tongue))
+                for tongue in MARKERS
+                if low in MARKERS[tongue]
+            }
+            | set(telling(low))
+        )
+    known = max(counts.pop(name, 0) for name in _NAMES.values())
+    return known + bool(_I.search(text)), max(counts.values(), default=0)
+
+
+_LEAST_LETTERS = 2
+_SURELY_OTHERS = re.compile(
+    r"\b(?:io|mi (?:piac\w+|chiamo|sono)|abito|lavoro|sono|mio|miei|eu|meus?|minhas?|gosto|moro"
+    r"|trabalho|tenho|ik|mijn|woon|werk|hou van|jestem|mój|moj[ae]|lubię|mieszkam|pracuję|jag"
+    r"|mitt|bor|jobbar|gillar|jeg|heter|hedder|benim|saya|aku|tôi|jsem|bydlím|pracuji|minä|asun"
+    r"|vagyok|lakom|sunt|locuiesc|vivo (?:em|(?-i:a(?= [A-Z]))))\b",
+    re.IGNORECASE,
+)
+"""Words that no sentence of a known language has."""

@@ -1,0 +1,55 @@
+"""Which of the configured topics a fact falls under."""
+
+import re
+from collections.abc import Sequence
+
+from app.language.facts import DETAILS, INSTRUCTIONS, PERSONAL, PREFERENCES, Topic
+from app.language.text import content, straight
+from app.language.tongues import PHRASES
+
+_CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|[_\-]+")
+_FEW = 3
+"""A description of so few words is matched by one of them; a longer one by two."""
+
+
+def effective(configured: Sequence[Topic], allowed: Sequence[Topic]) -> tuple[Topic, ...]:
+    """Return the configured topics that a request allows; a request that names none allows all."""
+    return tuple(topic for topic in configured if not allowed or topic in allowed)
+
+
+def classify(
+    fact: str, topics: Sequence[Topic], *, tongue: str, explicit: bool
+) -> tuple[Topic, ...]:
+    """Return those of the topics that the fact falls under, in the order of `topics`.
+
+    `explicit` says that the person asked for it to be remembered.
+    """
+    managed = _managed(straight(fact), tongue, explicit=explicit)
+    return tuple(
+        topic for topic in topics if topic in managed or (not topic.managed and _about(fact, topic))
+    )
+
+
+def _managed(fact: str, tongue: str, *, explicit: bool) -> set[Topic]:
+    found = {INSTRUCTIONS} if explicit else set()
+    phrases = PHRASES.get(tongue)
+    if phrases is None:
+        return found | {PERSONAL, PREFERENCES, DETAILS}  # nothing tells them apart
+    if phrases.always.search(fact):
+        found |= {INSTRUCTIONS, PREFERENCES}
+    if phrases.preference.search(fact):
+        found.add(PREFERENCES)
+    if phrases.personal.search(fact):
+        found.add(PERSONAL)
+    if phrases.event.search(fact) or not found:
+        found.add(DETAILS)
+    return found
+
+
+def _about(fact: str, topic: Topic) -> bool:
+    """Tell whether the fact shares a word with the label, or enough words with the description."""
+    stems = content(fact)
+    if stems & content(_CAMEL.sub(" ", topic.label), "en"):
+        return True
+    description = content(topic.description)
+    return len(stems & description) >= (1 if len(description) <= _FEW else 2)

@@ -1,0 +1,228 @@
+"""Sentences that state nothing of real life, and those that ask not to be kept.
+
+A few words in each language: a wrong alarm costs a memory, a missed one stores nonsense.
+"""
+
+import re
+from itertools import pairwise
+
+from app.language.text import straight
+
+_SUPPOSED = {
+    "en": r"\bif (?:only )?(?:I|we|it|there|my \w+) (?:were|was|had|could|ever|won)\b|\bI wish\b"
+    r"|(?:^|[,;:] )imagine\b|\bsuppose (?:I|we)\b|\bhypothetical\w*|\bmight\b"
+    r"|\b(?-i:may) (?:\w+ )?(?:be|have"
+    r"|try|go|do|get|take|move|buy|need|rain|start|not)\b|\b(?:maybe|perhaps|probably|presumably)\b"
+    r"|\b(?:would|I'd|we'd|could) (?:(?:never|ever|even|probably) )?(?!like|rather|prefer|love"
+    r"|better|be (?:happy|glad)|you\b)\w+\b|\b(?:I|we) (?:do(?:n't| not) )?(?:guess|think|suppose"
+    r"|bet|reckon|assume"
+    r"|doubt)\b|^if\b.*\b(?:I|we)(?:'ll| will)\b|\bnot sure (?:if|whether)\b"
+    r"|\bI(?:'m| am) guessing\b",
+    "de": r"\b(?:wenn|falls) (?:ich|wir|es)\b.*\b(?:wäre|hätte|könnte|würde|dürfte)n?\b"
+    r"|\b(?:wäre|hätte|könnte|würde) (?:ich|wir)\b(?!.*\b(?:gern|gerne|lieber|bitte)\b)"
+    r"|\bich (?:wäre|hätte|könnte|würde)\b(?!.*\b(?:gern|gerne|lieber|bitte)\b)|\bich wünschte\b"
+    r"|\bstell dir vor\b|\bangenommen\b|\b(?:vielleicht|wahrscheinlich|vermutlich)\b"
+    r"|\bich (?:denke?|vermute|schätze?|nehme an)\b|\bich glaube?(?! an\b)|\bnicht sicher,? ob\b",
+    "es": r"\bsi (?:yo )?(?:\w+(?:[aie]ra|[aie]se)(?:mos)?)\b|\bojalá\b|\bimagin[ae]\b"
+    r"|\b(?:quiz[aá]s?|tal vez|a lo mejor|probablemente|seguramente)\b"
+    r"|\b(?!(?-i:[A-Z])|prefer|gusta|quer)\w+(?:[ai]ría|dría)(?:mos)?\b"
+    r"|\b(?:s|v|le|com|beb|deb|corr|vend|aprend|volv|mov|perd|entend|met|cog|cre|(?:cono|pare"
+    r"|ofre|na|cre|pertene|agrade)c)ería(?:mos)?\b"
+    r"|\b(?:creo|pienso|supongo|imagino) que\b|\bme parece que\b|\bno sé si\b",
+    "fr": r"\bsi (?:j'|je |nous |on )\w+(?:ais|ait|ions)\b|\bpeut-être\b|\bimagine[sz]?\b"
+    r"|\bprobablement\b|\bsans doute\b|\bje (?:crois|pense|suppose|imagine) qu\b"
+    r"|\bje (?:crois|pense|suppose|imagine) qu[e']|\bil me semble\b|\bj'aurais\b|\bje serais\b"
+    r"|\b(?:j'|je )(?!préfé|aime|voud|souhait)\w+[eia]?rais\b|\bje ne sais pas si\b",
+}
+_SUPPOSES = {tongue: re.compile(text, re.IGNORECASE) for tongue, text in _SUPPOSED.items()}
+_LAUGHS = re.compile(
+    r"(?<!\w)(?:ha(?:ha)+h?|lol|lmao|rofl|hihi(?:hi)*|ja(?:ja)+|mdr|ptdr|/s|just kidding|kidding"
+    r"|as if|yeah,? right|ja,? klar doch|(?:nur |war ein )?scherz|es broma|je (?:rigole|plaisante)"
+    r"|just what I needed|I swear|kill(?:s|ing)? me|bringt mich (?:noch )?um"
+    r"|me (?:va a )?mata(?:r|ndo)?"
+    r"|va me (?:tuer|rendre)|sarcas\w+)(?!\w)|[\U0001f602\U0001f923\U0001f644\U0001f609]",
+    re.IGNORECASE,
+)
+_MOCK = re.compile(
+    r"^\W*(?:oh,? |ugh,? |wow,? |na |ah,? |ach,? |qué |wie |how |comme c'est )*(?:great|wonderful"
+    r"|fantastic"
+    r"|perfect|brilliant|lovely|awesome"
+    r"|toll|super|klasse|prima|wunderbar|herrlich|genial|estupendo|fantástico|maravilloso|perfecto"
+    r"|génial|formidable|parfait|merveilleux|bravo)\b.*\b(?:another|again|yet more|one more"
+    r"|schon wieder|noch (?:ein|mal)\w*|wieder|otr[oa]|otra vez|más|encore|de nouveau)\b",
+    re.IGNORECASE,
+)
+_SHOUTED = re.compile(
+    r"\b(?:so|SO|simply|just|really)? ?(?:LOVE|ADORE|ENJOY|LIKE|LIEBE|MAG|ADORO|AMO|ENCANTA|GUSTA"
+    r"|AIME|ADOR\w+)\b"
+)
+_MISHAP = re.compile(
+    r"\b(?:simply|just|absolutely|einfach|simplemente|wait\w*|queue\w*|delay\w*|strikes?|traffic"
+    r"|wart\w+|streik\w*|verspätung\w*|stau|esperar|huelgas?|retrasos?|atascos?|attendre"
+    r"|grèves?|retards?|bouchons?)\b",
+    re.IGNORECASE,
+)
+_MOOD = r"(?:(?:so|really|very|too|a bit|a little|quite|pretty|totally|just|feeling|still) )*"
+_NOW = (
+    r"(?: (?:today|tonight|now|right now|at the moment|already|again|this (?:morning|evening"
+    r"|afternoon)|heute|gerade|jetzt|hoy|ahora|aujourd'hui|maintenant|ce soir|ce matin))*[\s.!]*$"
+)
+_FEELS = re.compile(
+    rf"\b(?:(?:I(?:'m| am)|I feel) {_MOOD}(?:tired|exhausted|hungry|thirsty|bored|sad|happy|angry"
+    rf"|sleepy|cold|hot|stressed|excited|annoyed|nervous|late|busy|lonely|worried|frustrated|sick"
+    rf"|in a hurry|in a (?:good|bad) mood){_NOW}|(?:ich (?:bin|habe)|bin ich|habe ich|mir ist)"
+    r" (?:(?:heute|gerade|jetzt|so|sehr|total|ganz|echt|ziemlich|etwas|mal wieder)"
+    rf" )*(?:müde|hungrig|durstig|traurig|glücklich|froh|wütend|gestresst|aufgeregt|genervt|nervös"
+    rf"|kalt|warm|heiß|langweilig|kaputt|hunger|durst|gut gelaunt|schlecht gelaunt){_NOW}"
+    r"|(?:estoy|me siento) (?:(?:muy|hoy|ahora|un poco|tan|bastante) )*(?:cansad|aburrid|content"
+    rf"|triste|enfadad|nervios|estresad|feliz|ocupad|emocionad|preocupad)\w*{_NOW}|tengo (?:mucha? "
+    rf")?(?:hambre|sed|sueño|frío|calor|prisa){_NOW}|je (?:suis|me sens) (?:(?:très|trop|si|un peu"
+    r"|vraiment|tellement|assez) )*(?:fatigué|content|triste|heureu|énervé|stressé|nerveu|ennuyé"
+    rf"|pressé|excité|inquiet)\w*{_NOW}|j'ai (?:très |trop )?(?:faim|soif|sommeil|froid"
+    rf"|chaud){_NOW})",
+    re.IGNORECASE,
+)
+_SERVICE = re.compile(
+    r"\b(?:love|like|enjoy|hate|appreciate|admire|trust|miss|thank) (?:\w+ ){0,3}?(?:you|your)\b"
+    r"|\b(?:this|the|your) (?:app|chat|chatbot|bot|assistant|answers?|service|tool|website)\b"
+    r"|\byou(?:'re| are) (?!to\b|allowed)|\b(?:diese|die|deine) (?:app|antwort\w*)\b|\bdieser"
+    r" (?:bot"
+    r"|assistent|dienst|chat)\b|\bdu bist\b|\b(?:esta (?:app|aplicación)|este (?:bot|asistente"
+    r"|servicio)|tus respuestas)\b|\beres (?:un|una|muy)\b|\b(?:cette appli\w*|ce (?:bot|service"
+    r"|chat)|cet assistant|tes réponses)\b|\btu es (?:un|une|très|vraiment)\b",
+    re.IGNORECASE,
+)
+_PASSING = re.compile(
+    r"\bbrb\b|^(?:let me|lass mich|laisse[sz]?-moi|déj[ae]me)\b"
+    r"|\bI(?:'ll| will) (?:let you know|get back|tell you|reply|answer|message you"
+    r"|be right back)\b"
+    r"|\bI meant\b|\bich (?:antworte|melde mich|schreibe? dir|sage? dir|erzähle? dir|meinte)\b"
+    r"|\bte (?:contesto|respondo|aviso|digo|cuento)\b|\b(?:quería|quise) decir\b"
+    r"|\bje (?:te|vous) (?:réponds|dis|écris|raconte|tiens au courant)\b|\bje voulais dire\b"
+    r"|^(?:I'm|I am|estoy)(?! \w+ing\b)(?: [^\W\d]+){1,5} (?:today|tonight|right now|hoy"
+    r"|ahora mismo)[\s.!]*$"
+    r"|^(?:my|mein\w*|mi|mon|ma|the|de[rm]|die|das|el|la|le) [\w-]+ (?:is|ist|nervt|es|está"
+    r"|est)(?: [^\W\d]+){0,3}"
+    r" (?:so |total )?(?:today|tonight|right now|heute|gerade|hoy|ahora mismo|aujourd'hui|ce soir)"
+    r"(?: (?:total|echt|voll|wieder|again))?[\s.!]*$",
+    re.IGNORECASE,
+)
+"""What is said of this conversation, or of this day alone."""
+_LIST = re.compile(
+    r"^(?:(?:I|we) (?:\w+ )?need(?: to (?:buy|get|pick up))?|(?:ich|wir) (?:brauche\w*|muss noch)"
+    r"|necesito(?: comprar)?|il me faut|j'ai besoin d[e'])(?: [^\s,]+){1,4},.*\b(?:and|und|y|et)\b"
+    r"|^(?:shopping list|einkaufsliste|einkaufszettel|lista de (?:la )?compras?"
+    r"|liste de(?:s)? courses)\b",
+    re.IGNORECASE,
+)
+_ORDER = re.compile(
+    r"^(?:(?:hey|ok(?:ay)?|please|bitte|por favor|now|and),? )*(?:(?:turn|switch|dim|play|pause"
+    r"|skip|mute|unmute|lock|unlock|snooze|shuffle|buy|order|get|grab|pick up|text|close|charge)"
+    r"\b|set (?:a|an|the|my)\b|call (?!me\b)|start (?:a|the|my)\b"
+    r"|(?:schalte?|spiele?|dreh|kaufe?|bestelle?|starte|stoppe?|stelle?|pausiere?|ruf|rufe) "
+    r"(?!(?:ich|wir)\b)|mach (?:das|die|den|mal|bitte)\b"
+    r"|(?:apaga|enciende|pon|sube|baja|reproduce|abre|cierra|compra|pide|llama a|activa|desactiva)"
+    r"\b|(?:allume|éteins|mets|monte|baisse|lance|ferme|joue|achète|coupe|démarre|active|appelle)"
+    r"(?!-moi)\b)",
+    re.IGNORECASE,
+)
+_SECRET = re.compile(
+    r"\boff the record\b|\b(?:just )?between (?:you and me|the two of us)\b"
+    r"|(?:^|[,;:(-] ?)(?:just |strictly )?between us\b|\bbetween us[\s.!]*$"
+    r"|\b(?:do ?n'?o?t|do not|never|no need to|please do not) (?:\w+ )?(?:store|save|record|note"
+    r"|keep|write|log|memori[sz]e|remember)(?: down)? (?:this|that|it|any of (?:this|that))\b"
+    r"|\bkeep (?:this|that|it) (?:to yourself|private|secret|between us)\b"
+    r"|(?:^|[,;:(-] ?|\bbleibt )unter uns\b|\binoffiziell\b|\b(?:speicher|merk|notier|schreib"
+    r"|behalt)\w*(?: es| dir| bitte| das| dies)+ (?:bitte )?nicht\b|\b(?:das|dies|es) (?:bitte )?"
+    r"nicht (?:speichern|merken|notieren|aufschreiben)\b|\bbehalt\w* (?:das|es) für dich\b"
+    r"|(?:^|[,;:(¡-] ?|\bquede )entre (?:nosotr[oa]s|tú y yo)\b|\bextraoficial\w*|\bno (?:lo |la "
+    r"|me )?(?:guardes|apuntes|anotes|recuerdes|registres|memorices)(?: (?:esto|eso))?[\s,.:!]"
+    r"|\bno (?:lo |la )?(?:guardes|apuntes|anotes|recuerdes)$|(?:^|[,;:(-] ?|\breste )entre nous\b"
+    r"|\bhors micro\b|\bofficieusement\b|\bne (?:le |la |l')?(?:garde|note|enregistre|retiens"
+    r"|mémorise|sauvegarde)[sz]? pas\b",
+    re.IGNORECASE,
+)
+_UNSAID = re.compile(
+    r"^(?:please |bitte |por favor,? |oh,? |no,? |s'il te pla[iî]t,? )*"
+    r"(?:forget (?:what |that )?I(?:'ve)? (?:just )?"
+    r"(?:said|told you|mentioned)(?: that| this| it)?|forget (?:it|that|this)"
+    r"|vergiss (?:es|das)(?: wieder)?|vergiss,? was ich (?:gerade|eben) gesagt habe"
+    r"|olv[ií]da(?:lo| eso)|olvida lo que (?:acabo de decir(?:te)?|he dicho|dije)"
+    r"|oublie (?:ça|cela)|oublie ce que je viens de dire)[\s.!]*$",
+    re.IGNORECASE,
+)
+_FEW_WORDS = 7
+
+
+def is_unmeant(text: str, tongue: str) -> bool:
+    """Tell whether a sentence is a daydream, a joke, a guess, a mood or an order to a device."""
+    plain = straight(text).strip()
+    supposes = _SUPPOSES.get(tongue)
+    if supposes is not None and supposes.search(plain):
+        return True
+    found = (_LAUGHS, _MOCK, _FEELS, _SERVICE, _PASSING, _LIST, _ORDER)
+    if any(one.search(plain) for one in found):
+        return True
+    return bool(_SHOUTED.search(text) and _MISHAP.search(plain))
+
+
+def is_secret(text: str) -> bool:
+    """Tell whether a sentence asks not to keep what it, or the one beside it, says."""
+    return bool(_SECRET.search(straight(text)))
+
+
+def only_asks_for_secrecy(text: str) -> bool:
+    """Tell whether such a sentence says nothing itself, so that it is said of the one beside it."""
+    return len(text.split()) <= _FEW_WORDS and not re.search(r"[,:;-]\s*\S+(?: \S+)+", text)
+
+
+def not_told_to_the_memory(text: str) -> list[str]:
+    """Return the clauses of a sentence that are about life, and not about what is kept.
+
+    Whatever a clause about that asks, it is no fact; none is told under a condition.
+    """
+    plain = straight(text)
+    if not _OF_MEMORY.search(plain):
+        return [text]
+    cuts = [(0, 0), *(found.span() for found in _OWN_CLAUSE.finditer(plain)), (len(text),) * 2]
+    parts = [text[end:begin] for (_, end), (begin, _) in pairwise(cuts)]
+    left = [one for one in parts if one and not _OF_MEMORY.search(straight(one))]
+    return left if len(left) < len(parts) and not _CONDITION.match(plain) else []
+
+
+_OWN_CLAUSE = re.compile(
+    r"(?:[,;]|\s-)\s+(?:(?:and|so|but|then|und|aber|denn|y|pero|así que|et|mais|alors|donc) )?"
+    r"(?=(?:I|we|my|our|ich|wir|mein\w*|yo|me|nos|mis?|vivo|tengo|soy|je|j'\w+|nous|on|mon|ma"
+    r"|mes)(?:'\w+)? )|[,;] (?=(?:also|deshalb|darum|daher|deswegen) \w+ (?:ich|wir)\b)",
+    re.IGNORECASE,
+)
+_CONDITION = re.compile(
+    r"(?:if|once|when|unless|wenn|falls|sobald|si|cuando|quand|lorsque|dès que)\b", re.IGNORECASE
+)
+_OF_MEMORY = re.compile(
+    r"\b(?:you|please|never mind|said|says|told|tells|asked|asks)\b.*\b(?:forget|delete|erase"
+    r"|remember|unlearn)\b|\b(?:forget"
+    r"|delete"
+    r"|erase)\b.*\b(?:please|you)\b|(?:^|[,;:] |- )(?:(?:so|and|but|then|just) )?(?:forget|delete"
+    r"|erase)\b|^never mind\b|\b(?:vergiss|vergesst|vergessen sie|lösche?)\b|\bdu (?:sollst"
+    r"|solltest|musst|darfst|kannst)\b.*"
+    r"\b(?:vergessen|löschen)\b|\bdu\b.*\b(?:vergisst|löschst)\b|\b(?:olvida(?:lo|te)?"
+    r"|olvides|bórra\w+|borra|borres)\b|(?<!j')\b(?:oublie[sz]?|efface[sz]?)\b",
+    re.IGNORECASE,
+)
+
+
+def takes_back_the_last(text: str) -> bool:
+    """Tell whether a sentence takes back the one before it: "Forget what I just said"."""
+    return bool(_UNSAID.match(straight(text).strip()))
+
+
+def is_idiom(text: str) -> bool:
+    """Tell whether such a sentence may as well mean "never mind"."""
+    return bool(_NEVER_MIND.match(straight(text).strip()))
+
+
+_NEVER_MIND = re.compile(
+    r"^(?:oh,? |no,? )*(?:forget it|vergiss (?:es|das)|olv[ií]dalo|oublie (?:ça|cela))[\s.!]*$",
+    re.IGNORECASE,
+)

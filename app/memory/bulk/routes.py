@@ -1,0 +1,78 @@
+"""Routes of bulk creation."""
+
+from fastapi import Request
+
+from app.kernel.auth import Caller
+from app.kernel.errors import InvalidArgument, Reason
+from app.memory.bulk.schemas import BatchCreateMemoriesRequest, ImportMemoriesResponse
+from app.memory.bulk.services.bulk import BulkService
+from app.memory.bulk.services.work import Import
+from app.platform.operations.schemas import Operation
+from app.platform.operations.services.operations import OperationService
+from app.web.admission import Gate
+from app.web.body import media_type, pieces
+from app.web.context import Context, Mutation
+from app.web.demands import DEMANDS
+from app.web.names import EnginePath
+from app.web.ndjson import MEDIA_TYPE
+from app.web.paths import ENGINE
+from app.web.routing import Router
+
+router = Router("memories")
+
+_TYPES = (MEDIA_TYPE, "application/ndjson", "application/jsonl", "application/json")
+"""A single line is plain JSON, too."""
+_IMPORT = "importMemories"
+
+
+@router.post(
+    ENGINE + "/memories:batchCreate",
+    summary="Create memories at once",
+    operation_id="batchCreateMemories",
+)
+async def batch_create_memories(
+    context: Mutation, engine: EnginePath, body: BatchCreateMemoriesRequest
+) -> Operation:
+    """Store memories as they are given: all of them, or with `atomic: false` each that can be."""
+    once = context.once(body.sent)
+    row = await BulkService.of(context.resources).batch_create(engine, body, once)
+    return await OperationService.of(context.resources).render(row)
+
+
+@router.post(
+    ENGINE + "/memories:import",
+    summary="Import memories",
+    operation_id=_IMPORT,
+    openapi_extra={
+        "requestBody": {
+            "required": True,
+            "description": "A memory a line, as `createMemory` takes it, with a `memoryId` or not.",
+            "content": {
+                MEDIA_TYPE: {
+                    "schema": {"type": "string"},
+                    "example": '{"fact": "I prefer a window seat.", "scope": {"user_id": "42"}}\n',
+                }
+            },
+        }
+    },
+)
+async def import_memories(
+    request: Request, context: Context, engine: EnginePath
+) -> ImportMemoriesResponse:
+    """Store memories as they are given, from a body of any length, as it comes.
+
+    A line that cannot be read stops no other. Lines whose memories are there already, under their
+    `memoryId` and with this content, are passed over: an import that broke off can be sent again.
+    """
+    if media_type(request.headers.get("content-type")) not in _TYPES:
+        message = f"Content-Type: must be {MEDIA_TYPE}."
+        raise InvalidArgument(message, Reason.CONTENT_TYPE_NOT_JSON, http=415)
+    gate: Gate = request.app.state.gate
+    caller: Caller = request.state.caller
+    cost = DEMANDS[_IMPORT].cost
+    importing = Import(
+        BulkService.of(context.resources),
+        engine,
+        lambda: gate.limits.charge(caller, engine.engine, cost),
+    )
+    return await importing.run(pieces(request))

@@ -1,0 +1,95 @@
+"""The wire form of bulk creation.
+
+Not in the API whose clients are served here. Source: google.aip.dev/233, with a choice between all
+and each for itself; what is created is as `memories.create` takes it.
+"""
+
+from typing import Annotated, Any
+
+from pydantic import BaseModel, ConfigDict, Field, GetJsonSchemaHandler, JsonValue
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema, core_schema
+
+from app.kernel.names import CHOSEN_ID
+from app.kernel.wire.base import WireModel
+from app.memory.memories.schemas.memories import CreateMemoryRequest
+
+MAX_BATCH = 500
+MAX_ERRORS = 100
+"""Lines of an import whose errors are told; the others are counted."""
+
+_EXAMPLE: dict[str, JsonValue] = {"fact": "I prefer a window seat.", "scope": {"user_id": "42"}}
+MemoryId = Annotated[
+    str,
+    Field(
+        description="Id of the new memory; else one is made.",
+        json_schema_extra={"pattern": f"^{CHOSEN_ID}$"},
+    ),
+]
+
+
+class NewMemory(WireModel):
+    """A memory of a batch."""
+
+    memory: CreateMemoryRequest
+    memory_id: MemoryId | None = None
+
+
+class _Unread:
+    """A message that is documented as one, and read by whoever can say which of many is wrong."""
+
+    message: type[BaseModel] = NewMemory
+
+    @classmethod
+    def __get_pydantic_core_schema__(cls, *_: object) -> CoreSchema:
+        return core_schema.any_schema()
+
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, _: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        return handler(cls.message.__pydantic_core_schema__)
+
+
+class BatchCreateMemoriesRequest(WireModel):
+    """Memories to create at once."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"requests": [{"memory": _EXAMPLE}], "atomic": False}]}
+    )
+
+    requests: list[Annotated[Any, _Unread]] = Field(min_length=1, max_length=MAX_BATCH)
+    atomic: bool = Field(
+        True,
+        description="Whether all are created or none; else each is for itself, and the answer's"
+        " `results` say what came of it.",
+    )
+
+
+class ImportedMemory(CreateMemoryRequest):
+    """A line of an import: a memory, and maybe its id."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{**_EXAMPLE, "memoryId": "window-seat"}]}
+    )
+
+    memory_id: MemoryId | None = None
+
+
+class LineError(WireModel):
+    """What is wrong with a line."""
+
+    line: int = Field(description="From 1.")
+    error: dict[str, Any] = Field(description="A google.rpc.Status.")
+
+
+class ImportMemoriesResponse(WireModel):
+    """What came of an import."""
+
+    imported: int
+    existing: int = Field(description="Were there already, under their ids and with this content.")
+    failed: int
+    errors: list[LineError] = Field(description=f"Of the first {MAX_ERRORS} lines that failed.")
+    operation: str | None = Field(
+        None, description="Name of the operation that stands for it, and can be undone."
+    )

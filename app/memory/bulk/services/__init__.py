@@ -1,0 +1,1 @@
+"""Use cases of bulk; the entry is `bulk.py`."""

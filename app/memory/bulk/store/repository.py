@@ -1,0 +1,42 @@
+"""Statements on many memories at once. All functions take part in the caller's transaction."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import CollectionAggregate, ColumnElement, Text, any_, literal, select
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from app.adapters.db.session import Session
+from app.memory.memories.store.tables import MemoryRow, RevisionRow
+
+
+async def find_all(
+    session: Session, engine_id: int, memory_ids: Sequence[str], visible: ColumnElement[bool]
+) -> dict[str, MemoryRow]:
+    """Return those of the memories that `visible` selects, by their ids."""
+    if not memory_ids:
+        return {}
+    statement = select(MemoryRow).where(
+        MemoryRow.engine_id == engine_id, MemoryRow.memory_id == _any_of(memory_ids), visible
+    )
+    return {row.memory_id: row for row in (await session.execute(statement)).scalars()}
+
+
+async def find_creations(
+    session: Session, engine_id: int, memory_ids: Sequence[str], now: datetime
+) -> dict[str, RevisionRow]:
+    """Return memories as they were created, as far as that is kept, by their ids."""
+    if not memory_ids:
+        return {}
+    statement = select(RevisionRow).where(
+        RevisionRow.engine_id == engine_id,
+        RevisionRow.memory_id == _any_of(memory_ids),
+        RevisionRow.version == 1,
+        RevisionRow.expire_time > now,
+    )
+    return {row.memory_id: row for row in (await session.execute(statement)).scalars()}
+
+
+def _any_of(texts: Sequence[str]) -> CollectionAggregate[bool]:
+    """Return what a text equals that is among these: one parameter, however many they are."""
+    return any_(literal(list(texts), ARRAY(Text())))

@@ -1,0 +1,46 @@
+"""What a worker runs to generate memories."""
+
+import asyncio
+from dataclasses import replace
+from datetime import timedelta
+from functools import partial
+from typing import Any
+
+from app.adapters.db.session import Session
+from app.adapters.resources import Resources
+from app.kernel.names import EngineName
+from app.memory.generation.schemas import QueuedGeneration
+from app.memory.generation.services.work import Generation, Task
+from app.platform.operations.services.runner import Job
+from app.platform.usage.logic import costs
+
+
+async def generate(job: Job, resources: Resources) -> None:
+    """Run a queued generation, or what only tells what one would do."""
+    # Of a long conversation, this takes as long as hundreds of requests.
+    request = await asyncio.to_thread(QueuedGeneration.model_validate, job.claim.request)
+    if request.validate_only:
+        # Its answer holds texts that are nowhere else, so it goes sooner than others.
+        job = replace(job, keep=timedelta(seconds=resources.settings.preview_retention_seconds))
+    task = Task(
+        engine=EngineName.parse(job.claim.engine_name),
+        operation_id=job.claim.owned.operation_id,
+        request=request,
+        session_time=request.session_time,
+        step=job.step,
+        finish=partial(_finish, job),
+        note=partial(note, job),
+    )
+    await Generation.of(resources, task).run()
+
+
+async def _finish(
+    job: Job, session: Session, response: dict[str, Any], details: dict[str, Any]
+) -> None:
+    """End the operation; its costs are those of all attempts."""
+    await job.finish(session, response, costs.with_earlier(details, job.claim.details))
+
+
+async def note(job: Job, session: Session, details: dict[str, Any]) -> None:
+    """Note in the operation's metadata what an attempt has spent, beyond those before it."""
+    await job.note(session, costs.with_earlier(details, job.claim.details))

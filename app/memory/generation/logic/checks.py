@@ -1,0 +1,157 @@
+"""From a model's reply to candidates: sound facts, doubtful ones, and dropped ones (pure).
+
+What drops a fact is exact and the same in every language. What only looks wrong makes it doubtful,
+and a doubtful fact is one that the model confirms in the second call.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+
+from app.language.dates import resolve
+from app.language.facts import Candidate, Topic
+from app.language.lexicon import language, latin
+from app.language.text import clean, content, fold
+from app.language.topics import classify
+from app.memory.generation.logic.doubts import is_doubtful, is_marked
+from app.memory.generation.logic.outcomes import Dropped, DropReason, RefusalReason
+from app.memory.generation.logic.prompts import Guide
+from app.memory.generation.logic.replies import ExtractedFact
+from app.memory.generation.logic.sources import Sources
+from app.memory.generation.logic.specifics import Origin, foreign, may_be_a_noun
+from app.platform.engines.logic.config import MAX_FACT_CHARS
+
+_PAIR = 2
+"""Signs that stand for a word in scripts without blanks."""
+
+
+@dataclass
+class Checked:
+    """The candidates, and the facts that become none."""
+
+    candidates: list[Candidate] = field(default_factory=list)
+    dropped: list[Dropped] = field(default_factory=list)
+
+
+def checked(
+    facts: Iterable[ExtractedFact], sources: Sources, guide: Guide, most_chars: int = MAX_FACT_CHARS
+) -> Checked:
+    """Return the facts that rest on a user's words, under the topics that were asked for."""
+    found = Checked()
+    check = _Check(sources, guide, most_chars)
+    for one in facts:
+        result = check.one(one)
+        if isinstance(result, Candidate):
+            found.candidates.append(result)
+        else:
+            found.dropped.append(result)
+    return found
+
+
+@dataclass(frozen=True)
+class _Check:
+    sources: Sources
+    guide: Guide
+    most_chars: int
+    _origins: dict[int, Origin] = field(default_factory=dict)
+
+    def one(self, said: ExtractedFact) -> Candidate | Dropped:
+        fact = clean(said.fact).strip()
+        turn = self.sources.turn_of(said.quote, said.line)
+        if turn is None:
+            return Dropped(fact, said.quote, "NO_QUOTE")
+        if not 0 < len(fact) <= self.most_chars:
+            return Dropped(fact[: self.most_chars], said.quote, "BAD_LENGTH")
+        candidate = Candidate(
+            fact, (), said.quote, turn, forget=said.forget, said_on=self.sources.day(turn)
+        )
+        sentence = self.sources.sentence(said.quote, turn)
+        candidate = replace(candidate, context=sentence)
+        if said.forget:
+            line = self.sources.said.get(turn, "")
+            return replace(candidate, doubtful=is_marked(line, sentence))
+        topics = _topics(said.topics, self._by_label, fact, self.guide.topics)
+        if not topics:
+            return Dropped(fact, said.quote, "OFF_TOPIC")
+        candidate = replace(candidate, topics=topics)
+        return candidate if turn in self.sources.files else self._told(candidate)
+
+    def _told(self, candidate: Candidate) -> Candidate | Dropped:
+        """Check the details of a fact, then look for marks of doubt."""
+        turn, sources = candidate.turn, self.sources
+        origin = self._origin(turn)
+        details = list(foreign(candidate.fact, origin))
+        if details and not details[0].may_follow:
+            reason: DropReason = (
+                "FOREIGN_DATE" if details[0].reason == "FOREIGN_DATE" else "FOREIGN_NUMBER"
+            )
+            return Dropped(candidate.fact, candidate.source, reason, details[0].detail)
+        line = sources.said[turn]
+        answers = sources.is_short_answer(turn)
+        tongue = language(candidate.fact, language(line, "en"))
+        doubtful = (
+            bool(details)
+            or answers
+            or sources.affirms(turn)
+            or is_doubtful(
+                candidate.fact,
+                candidate.source,
+                line,
+                candidate.context,
+                content(origin.text, tongue),
+            )
+        )
+        return replace(
+            candidate,
+            fact=resolve(candidate.fact, sources.day(turn), language(candidate.fact)),
+            doubtful=doubtful,
+            question=sources.question(turn) if answers or sources.affirms(turn) else "",
+        )
+
+    def _origin(self, turn: int) -> Origin:
+        if turn not in self._origins:
+            self._origins[turn] = self.sources.origin(turn)
+        return self._origins[turn]
+
+    @cached_property
+    def _by_label(self) -> Mapping[str, Topic]:
+        return {topic.label.casefold(): topic for topic in self.guide.topics}
+
+
+def _topics(
+    labels: Sequence[str], by_label: Mapping[str, Topic], fact: str, wanted: Sequence[Topic]
+) -> tuple[Topic, ...]:
+    """Return the wanted topics that the model names; where it names none, those the words tell."""
+    found = (by_label.get(label.casefold()) for label in labels)
+    named = tuple(dict.fromkeys(topic for topic in found if topic is not None))
+    return named or classify(fact, wanted, tongue=language(fact), explicit=False)
+
+
+def refusal(
+    text: str, origin: Origin, shown: Origin, sources: Sequence[str]
+) -> RefusalReason | None:
+    """Return why a decision's sentence must not be written; None: it may be.
+
+    Args:
+        text: the sentence that a memory shall say.
+        origin: the fact, its lines and the memories that the decision names.
+        shown: everything that the model was shown, for names.
+        sources: the fact and the memory; the text must have a word of one of them.
+    """
+    if not 0 < len(text) <= MAX_FACT_CHARS:
+        return "BAD_LENGTH"
+    for one in foreign(text, origin):
+        if not one.may_follow:
+            return "FOREIGN_DATE" if one.reason == "FOREIGN_DATE" else "FOREIGN_NUMBER"
+        is_name = one.reason == "FOREIGN_NAME" and not may_be_a_noun(one.detail, text)
+        if is_name and not shown.has(one.detail):
+            return "FOREIGN_NAME"
+    return None if any(_are_related(text, source) for source in sources) else "UNRELATED_TEXT"
+
+
+def _are_related(text: str, other: str) -> bool:
+    if not latin(other):
+        signs, more = fold(text).replace(" ", ""), fold(other).replace(" ", "")
+        return any(more[n : n + _PAIR] in signs for n in range(max(len(more) - 1, 1)))
+    tongue = language(other, "en")
+    return not content(text, tongue).isdisjoint(content(other, tongue))

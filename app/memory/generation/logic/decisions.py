@@ -1,0 +1,314 @@
+"""A model's verdicts about new facts to changes of memories (pure).
+
+A decision is carried out if it names what was shown, brings nothing in from nowhere and stays
+within the caps: undo and recovery take back what was wrong. The fact of a refused decision becomes
+a memory of its own, so that no fact is lost.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from app.language.facts import Candidate, Neighbour, Verdict
+from app.language.merging import ASKED
+from app.memory.generation.logic.checks import refusal
+from app.memory.generation.logic.outcomes import (
+    Dropped,
+    DropReason,
+    RefusalReason,
+    Refused,
+    Unmet,
+    UnmetReason,
+)
+from app.memory.generation.logic.replies import FactVerdict
+from app.memory.generation.logic.specifics import Origin
+
+MAX_SHOWN_CHARS = 600
+"""Characters of a memory that a model is shown; rewriting a longer one would lose text."""
+_MAX_REQUEST_CHARS = 200
+_MAX_NEAREST = 3
+
+
+@dataclass
+class NewFact:
+    """Candidates of one conversation with the same text; `candidate` is the latest of them.
+
+    Attributes:
+        positions: of the candidates, in their order.
+        near: the memories that it may be about, nearest first.
+        has_more: whether a request to forget means more memories than are near.
+    """
+
+    positions: list[int]
+    candidate: Candidate
+    near: list[Neighbour] = field(default_factory=list)
+    has_more: bool = False
+
+    @property
+    def told(self) -> tuple[int, ...]:
+        """The positions, in order."""
+        return tuple(sorted(self.positions))
+
+    def origin(self, memories: Sequence[str]) -> Origin:
+        """Return what a text about it may be made from, memories included."""
+        one = self.candidate
+        return self.origin_of(one.fact, one.source, one.context, one.question, *memories)
+
+    def origin_of(self, *texts: str) -> Origin:
+        """Return texts as something that was said on the day of the fact."""
+        assert self.candidate.said_on is not None, "a fact that a model decides on has its day"
+        day = self.candidate.said_on
+        return Origin(tuple((text, day) for text in texts if text), day)
+
+
+@dataclass(frozen=True)
+class Caps:
+    """Memories that one generation may delete: because of facts, and on request."""
+
+    deletes: int
+    forgets: int
+
+    @property
+    def all(self) -> int:
+        """Memories that one generation may delete for whatever reason."""
+        return self.deletes + self.forgets
+
+
+@dataclass
+class Decided:
+    """The changes that verdicts come to, and what was dropped, refused or left undone."""
+
+    verdicts: list[Verdict] = field(default_factory=list)
+    dropped: list[Dropped] = field(default_factory=list)
+    refused: list[Refused] = field(default_factory=list)
+    unmet: list[Unmet] = field(default_factory=list)
+    verified: int = 0
+
+
+def decided(
+    facts: Sequence[NewFact],
+    said: Sequence[FactVerdict],
+    aliases: Mapping[str, Neighbour],
+    caps: Caps,
+    settled: Sequence[Verdict] = (),
+) -> Decided:
+    """Return the settled verdicts and those that the model's decisions come to.
+
+    `aliases` has the memories that were shown, by the short ids they were shown under.
+    """
+    return _Decisions(facts, said, aliases, caps, settled).run()
+
+
+class _Decisions:
+    """The decisions of one generation, taken one after another."""
+
+    def __init__(
+        self,
+        facts: Sequence[NewFact],
+        said: Sequence[FactVerdict],
+        aliases: Mapping[str, Neighbour],
+        caps: Caps,
+        settled: Sequence[Verdict],
+    ) -> None:
+        self._facts = facts
+        self._said = [one for one in said if 0 <= one.fact < len(facts)]
+        self._aliases = aliases
+        self._left = {False: caps.deletes, True: caps.forgets}
+        self._found = Decided(refused=[_unknown_fact(one) for one in said if one not in self._said])
+        self._changes = {one.memory_id: one for one in settled if one.memory_id is not None}
+        self._created = [one for one in settled if one.memory_id is None]
+        self._gone: dict[int, DropReason] = {}
+        self._taken_in: set[int] = set()
+        self._effects: set[int] = set()
+
+    def run(self) -> Decided:
+        for number, new in enumerate(self._facts):
+            self._confirm(number, new)
+        # A request to forget outweighs whatever else a fact would make of the memory.
+        for one in sorted(self._said, key=lambda one: not self._is_request(one.fact)):
+            # Of a request to forget, "known already" says that nothing is to be done.
+            is_idle = one.action == "add" or (one.action == "same" and self._is_request(one.fact))
+            if one.fact not in self._gone and not is_idle:
+                self._carry_out(one)
+        self._found.verdicts = [*self._changes.values(), *self._created, *self._creations()]
+        self._found.dropped = [
+            Dropped(self._facts[n].candidate.fact, self._facts[n].candidate.source, reason)
+            for n, reason in sorted(self._gone.items())
+        ]
+        self._found.unmet = [
+            unmet
+            for number, new in enumerate(self._facts)
+            if new.candidate.forget and number not in self._gone
+            for unmet in self._left_undone(number, new)
+        ]
+        return self._found
+
+    def _is_request(self, fact: int) -> bool:
+        return self._facts[fact].candidate.forget
+
+    def _confirm(self, number: int, new: NewFact) -> None:
+        """Drop what the user did not say or mean, and doubtful facts that nobody confirmed."""
+        verdicts = [one for one in self._said if one.fact == number]
+        if any(not one.holds for one in verdicts):
+            self._gone[number] = "NOT_SAID"
+        elif new.candidate.doubtful and not verdicts:
+            self._gone[number] = "NOT_VERIFIED"
+        elif new.candidate.doubtful:
+            self._found.verified += 1
+
+    def _carry_out(self, one: FactVerdict) -> None:
+        new = self._facts[one.fact]
+        if new.candidate.forget and one.action == "delete" and self._forget_fact(one):
+            return
+        near = self._aliases.get(one.memory)
+        reason = "UNKNOWN_MEMORY" if near is None else self._why_not(new, one, near)
+        if near is None or reason is not None:
+            self._refuse(one, near, reason or "UNKNOWN_MEMORY")
+            return
+        self._take(one, new, near)
+
+    def _forget_fact(self, one: FactVerdict) -> bool:
+        """End a new fact that was said before a request to forget it."""
+        number = int(one.memory) if one.memory.isdecimal() else -1
+        if not 0 <= number < len(self._facts) or self._is_request(number):
+            return False
+        if self._facts[number].candidate.turn > self._facts[one.fact].candidate.turn:
+            return False
+        self._gone[number] = "FORGOTTEN"
+        self._effects.add(one.fact)
+        return True
+
+    def _why_not(self, new: NewFact, one: FactVerdict, near: Neighbour) -> RefusalReason | None:
+        """Return why a decision about a memory that was shown is refused; None: it is sound."""
+        before = self._changes.get(near.memory_id)
+        if one.action == "delete":
+            return self._why_not_delete(new, near, before)
+        if one.action != "same" and len(near.fact) > MAX_SHOWN_CHARS:
+            return "MEMORY_CUT"
+        if before is not None and _conflicts(before, one, near):
+            return "CONFLICT"
+        return None if one.action == "same" else self._why_not_write(new, one, near)
+
+    def _why_not_write(
+        self, new: NewFact, one: FactVerdict, near: Neighbour
+    ) -> RefusalReason | None:
+        if new.candidate.forget:
+            is_new = near.memory_id not in self._changes
+            if is_new and self._left[True] == 0:
+                return "TOO_MANY_DELETES"
+            return self._why_not_shorten(new, one, near)
+        related = (new.candidate.fact, near.fact)
+        origin = new.origin([near.fact, *self._others(one)])
+        return refusal(one.text, origin, self._shown(new), related)
+
+    def _why_not_delete(
+        self, new: NewFact, near: Neighbour, before: Verdict | None
+    ) -> RefusalReason | None:
+        is_request = new.candidate.forget
+        if before is not None and before.action == "DELETE":
+            return None
+        if not is_request and len(near.fact) > MAX_SHOWN_CHARS:
+            return "MEMORY_CUT"
+        if before is not None and not is_request:
+            return "CONFLICT"
+        return "TOO_MANY_DELETES" if self._left[is_request] == 0 else None
+
+    def _why_not_shorten(
+        self, new: NewFact, one: FactVerdict, near: Neighbour
+    ) -> RefusalReason | None:
+        """A request to forget may take a part out of a memory, and brings nothing in."""
+        if one.action != "replace" or len(one.text) >= len(near.fact):
+            return "BAD_LENGTH"
+        origin = new.origin_of(near.fact)
+        return refusal(one.text, origin, origin, (near.fact,))
+
+    def _others(self, one: FactVerdict) -> list[str]:
+        """Return the facts that the same text is about: several may go into one memory at once."""
+        return [
+            text
+            for other in self._said
+            if (other.memory, other.text) == (one.memory, one.text)
+            and other.action in {"merge", "replace"}
+            and other.fact not in {one.fact, *self._gone}
+            and not self._is_request(other.fact)
+            for text in (
+                self._facts[other.fact].candidate.fact,
+                self._facts[other.fact].candidate.context,
+            )
+        ]
+
+    def _shown(self, new: NewFact) -> Origin:
+        texts = [near.fact for near in self._aliases.values()]
+        texts += [one.candidate.fact for one in self._facts]
+        return new.origin(texts)
+
+    def _take(self, one: FactVerdict, new: NewFact, near: Neighbour) -> None:
+        before = self._changes.get(near.memory_id)
+        told = new.told if before is None else (*before.candidates, *new.told)
+        self._effects.add(one.fact)
+        if one.action == "delete":
+            if before is None or before.action != "DELETE":
+                self._left[new.candidate.forget] -= 1
+            reason = ASKED if new.candidate.forget else "ended"
+            verdict = Verdict("DELETE", told, reason, near.memory_id)
+        elif one.action == "same":
+            verdict = before or Verdict("UPDATE", told, "said again", near.memory_id, near.fact)
+            verdict = replace(verdict, candidates=told)
+        else:
+            reason = "merged" if one.action == "merge" else "replaced"
+            if new.candidate.forget:
+                # A memory that loses a part counts as one that goes.
+                self._left[True] -= before is None
+                reason = ASKED
+            verdict = Verdict("UPDATE", told, reason, near.memory_id, one.text)
+        if one.action != "delete":
+            self._taken_in.add(one.fact)
+        self._changes[near.memory_id] = verdict
+
+    def _refuse(self, one: FactVerdict, near: Neighbour | None, reason: RefusalReason) -> None:
+        fact = self._facts[one.fact].candidate.fact
+        memory_id = None if near is None else near.memory_id
+        self._found.refused.append(Refused(fact, one.action, memory_id, one.text, reason))
+
+    def _creations(self) -> list[Verdict]:
+        return [
+            Verdict("CREATE", new.told, "new", fact=new.candidate.fact)
+            for number, new in enumerate(self._facts)
+            if number not in self._gone
+            and number not in self._taken_in
+            and not new.candidate.forget
+        ]
+
+    def _left_undone(self, number: int, new: NewFact) -> list[Unmet]:
+        reasons = [
+            refused.reason for refused in self._found.refused if refused.fact == new.candidate.fact
+        ]
+        is_capped = new.has_more or "TOO_MANY_DELETES" in reasons
+        if number in self._effects and not is_capped:
+            return []
+        reason: UnmetReason = "NOTHING_FOUND"
+        if is_capped:
+            reason = "TOO_MANY"
+        elif reasons:
+            reason = "REFUSED"
+        gone = {id_ for id_, one in self._changes.items() if one.action == "DELETE"}
+        nearest = [near.memory_id for near in new.near if near.memory_id not in gone]
+        return [unmet(new.candidate, reason, nearest, has_more=is_capped)]
+
+
+def unmet(
+    request: Candidate, reason: UnmetReason, nearest: Sequence[str], *, has_more: bool = False
+) -> Unmet:
+    """Return the record of a request to forget that was not carried out."""
+    said = (request.source or request.fact)[:_MAX_REQUEST_CHARS]
+    return Unmet(said, reason, tuple(nearest[:_MAX_NEAREST]), has_more)
+
+
+def _conflicts(before: Verdict, one: FactVerdict, near: Neighbour) -> bool:
+    """Return True if a memory already becomes something else; "same" agrees with any text."""
+    if before.action == "DELETE":
+        return True
+    return one.action != "same" and before.fact not in {one.text, near.fact}
+
+
+def _unknown_fact(one: FactVerdict) -> Refused:
+    return Refused("", one.action, None, one.text, "UNKNOWN_FACT")

@@ -1,0 +1,136 @@
+"""Verdicts to memory changes; a verdict about a memory that was not shown is left out.
+
+Whoever gives the verdicts, the rules or a model, is not trusted: each memory changes once at most,
+no two new memories are alike, and deletions are capped.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+from app.language.facts import Action, Candidate, Neighbour, Topic, Verdict, shown
+from app.language.text import key
+from app.memory.generation.logic.decisions import Decided
+from app.memory.generation.logic.profiles import FieldChange
+
+Changed = Literal["CREATED", "UPDATED", "DELETED"]
+
+
+@dataclass(frozen=True)
+class PlannedChange:
+    """One change to one memory.
+
+    Attributes:
+        action: as the answer of the operation spells it.
+        memory_id: the memory, None for a new one.
+        version: the version the memory had when it was shown, None for a new one.
+        fact: its new text; on DELETED the text it had; None for a field of a profile.
+        topics: its topics afterwards.
+        extracted: the facts it rests on, as extracted; for the revision.
+        reason: why, in a word or two.
+        turn: position in the input of the last turn that it rests on; None: on none.
+        field: what becomes of a profile's field, where it is one.
+    """
+
+    action: Changed
+    memory_id: str | None
+    version: int | None
+    fact: str | None
+    topics: tuple[Topic, ...]
+    extracted: tuple[str, ...]
+    reason: str
+    turn: int | None = None
+    field: FieldChange | None = None
+
+    @classmethod
+    def of_field(cls, change: FieldChange) -> "PlannedChange":
+        """Return the change of a profile's field."""
+        known = (change.memory_id, change.version)
+        turn = max((one.turn for one in change.extracted), default=None)
+        return cls(change.action, *known, None, (), (), change.reason, turn, change)
+
+    def extracted_memories(self) -> list[dict[str, Any]]:
+        """Return what it rests on, as its revision keeps it."""
+        if self.field is not None:
+            return self.field.extracted_memories()
+        return [{"fact": fact} for fact in self.extracted]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The changes to make, in order, and what else was decided."""
+
+    changes: tuple[PlannedChange, ...]
+    outcome: Decided = field(default_factory=Decided)
+
+
+def considered(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
+    """Return the candidates that one generation works on, at most so many, in their order.
+
+    Requests to forget go first; then what was said last, since it overrules what was said before.
+    """
+    weighed = sorted(range(len(candidates)), key=lambda n: (not candidates[n].forget, -n))
+    return [candidates[n] for n in sorted(weighed[:most])]
+
+
+def plan(
+    candidates: Sequence[Candidate],
+    neighbours: Sequence[Sequence[Neighbour]],
+    verdicts: Sequence[Verdict],
+    max_deletes: int,
+) -> Plan:
+    """Turn verdicts into changes; the later of two about one memory or one text is left out."""
+    known = shown(neighbours)
+    changes: list[PlannedChange] = []
+    taken: set[str] = set()
+    deletes_left = max_deletes
+    for verdict in verdicts:
+        change = _change(verdict, candidates, known)
+        mark = _mark(change) if change else ""
+        if change is None or mark in taken or (change.action == "DELETED" and deletes_left == 0):
+            continue
+        deletes_left -= change.action == "DELETED"
+        taken.add(mark)
+        changes.append(change)
+    return Plan(tuple(changes))
+
+
+def _mark(change: PlannedChange) -> str:
+    return f"id {change.memory_id}" if change.memory_id else f"text {key(change.fact or '')}"
+
+
+def _change(
+    verdict: Verdict, candidates: Sequence[Candidate], known: dict[str, Neighbour]
+) -> PlannedChange | None:
+    """Return the change, or None for a verdict that names nothing shown or has no text."""
+    near = known.get(verdict.memory_id or "")
+    if not _is_sound(verdict, near, len(candidates)):
+        return None
+    based_on = [candidates[position] for position in verdict.candidates]
+    topics = tuple(dict.fromkeys(topic for one in based_on for topic in one.topics))
+    fact = verdict.fact
+    if near is not None:
+        topics = topics or near.topics
+        if verdict.action == "DELETE":
+            fact, topics = near.fact, near.topics
+    return PlannedChange(
+        action=_CHANGED[verdict.action],
+        memory_id=verdict.memory_id,
+        version=near.version if near else None,
+        fact=fact,
+        topics=topics,
+        extracted=tuple(one.fact for one in based_on),
+        reason=verdict.reason,
+        turn=max((one.turn for one in based_on), default=None),
+    )
+
+
+def _is_sound(verdict: Verdict, near: Neighbour | None, candidates: int) -> bool:
+    if not all(0 <= position < candidates for position in verdict.candidates):
+        return False
+    if verdict.action == "CREATE":
+        return verdict.memory_id is None and bool(verdict.fact.strip())
+    return near is not None and (verdict.action == "DELETE" or bool(verdict.fact.strip()))
+
+
+_CHANGED: dict[Action, Changed] = {"CREATE": "CREATED", "UPDATE": "UPDATED", "DELETE": "DELETED"}

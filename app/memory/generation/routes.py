@@ -1,0 +1,25 @@
+"""The route of generation. Source: wire specification, section 8."""
+
+from app.memory.generation.schemas import GenerateMemoriesRequest
+from app.memory.generation.services.generation import GenerationService
+from app.platform.operations.schemas import Operation
+from app.web.context import Mutation
+from app.web.names import EnginePath
+from app.web.paths import ENGINE
+from app.web.routing import Router
+
+router = Router("memories")
+
+
+@router.post(
+    ENGINE + "/memories:generate", summary="Generate memories", operation_id="generateMemories"
+)
+async def generate_memories(
+    context: Mutation, engine: EnginePath, body: GenerateMemoriesRequest
+) -> Operation:
+    """Turn a conversation or given facts into memories of a scope, merged with what is there.
+
+    Answers an operation; its response lists the memories that were created, updated or deleted.
+    """
+    service = GenerationService.of(context.resources)
+    return Operation.from_row(await service.start(engine, body, context.once(body.sent)))

@@ -1,0 +1,193 @@
+"""The wire form of `memories:generate`. Source: wire specification, section 8."""
+
+from collections.abc import Mapping
+from datetime import datetime
+from enum import StrEnum
+from typing import Annotated, Any, Self
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
+
+from app.kernel.errors import InvalidArgument
+from app.kernel.names import WILDCARD, EngineName, SessionName
+from app.kernel.wire.base import WireModel
+from app.kernel.wire.content import Content
+from app.kernel.wire.scalars import Timestamp, format_timestamp, one_of
+from app.memory.memories.schemas.memories import Fact, Metadata, RevisionFields, Scope
+from app.platform.engines.logic.config import MemoryTopicIds
+
+MAX_DIRECT_MEMORIES = 5
+MAX_EVENTS = 2_000
+# Where no model reads files, their bytes are not worth keeping, not even for a while.
+_FILE_BYTES = {"parts": {"__all__": {"inline_data": {"data"}}}}
+_FILE_BYTES_OF_REQUEST = {
+    "direct_contents_source": {"events": {"__all__": {"content": _FILE_BYTES}}}
+}
+
+
+class MetadataMergeStrategy(StrEnum):
+    """What becomes of a memory's metadata when generation updates it."""
+
+    METADATA_MERGE_STRATEGY_UNSPECIFIED = "METADATA_MERGE_STRATEGY_UNSPECIFIED"
+    """The same as `OVERWRITE`."""
+    OVERWRITE = "OVERWRITE"
+    MERGE = "MERGE"
+    REQUIRE_EXACT_MATCH = "REQUIRE_EXACT_MATCH"
+
+
+class ContentEvent(WireModel):
+    """A turn of a conversation."""
+
+    content: Content
+    event_id: str | None = Field(None, max_length=256)
+    event_time: Timestamp | None = Field(None, description="When it was said.")
+
+    def kept_content(self, *, keeps_files: bool) -> dict[str, Any]:
+        """Return the JSON form of what was said that is stored."""
+        return self.content.model_dump(
+            mode="json",
+            by_alias=True,
+            exclude_none=True,
+            exclude=None if keeps_files else _FILE_BYTES,
+        )
+
+
+class DirectContentsSource(WireModel):
+    """A conversation in the request."""
+
+    events: list[ContentEvent] = Field(max_length=MAX_EVENTS)
+
+
+class DirectMemory(WireModel):
+    """A fact in the request."""
+
+    fact: Fact
+    topics: MemoryTopicIds | None = None
+
+
+class DirectMemoriesSource(WireModel):
+    """Facts in the request: they skip extraction, but are consolidated."""
+
+    direct_memories: list[DirectMemory] = Field(min_length=1, max_length=MAX_DIRECT_MEMORIES)
+
+
+class VertexSessionSource(WireModel):
+    """A stored session."""
+
+    session: str = Field(description="Its name; project and location may be left out.")
+    start_time: Timestamp | None = Field(None, description="Of the first event that counts.")
+    end_time: Timestamp | None = Field(None, description="Events from then on do not count.")
+
+    def name_in(self, engine: EngineName) -> SessionName:
+        """Read the name of a session of the engine, which is a stored full name.
+
+        Raises:
+            InvalidArgument: it is no such name, or that of another engine's session.
+        """
+        field = "vertexSessionSource.session"
+        anywhere = f"projects/{WILDCARD}/locations/{WILDCARD}/"
+        prefix = "" if self.session.startswith("projects/") else anywhere
+        name = SessionName.parse(prefix + self.session, field)
+        given = (name.engine.project, name.engine.location)
+        stored = (engine.project, engine.location)
+        parts = zip(given, stored, strict=True)
+        if name.engine.engine != engine.engine or any(
+            part not in {WILDCARD, known} for part, known in parts
+        ):
+            raise InvalidArgument.of_field(field, "must be a session of the same engine.")
+        return SessionName(engine, name.session)
+
+
+def _check_time_zone(name: str) -> str:
+    try:
+        ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError):
+        raise ValueError('must be an IANA time zone, such as "Europe/Berlin"') from None
+    return name
+
+
+class GenerateMemoriesRequest(RevisionFields):
+    """From what to generate memories, for which scope, and how."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "oneOf": [
+                {"required": ["directContentsSource", "scope"]},
+                {"required": ["directMemoriesSource", "scope"]},
+                {"required": ["vertexSessionSource"]},
+            ],
+            "examples": [
+                {
+                    "scope": {"user_id": "42"},
+                    "directContentsSource": {
+                        "events": [
+                            {
+                                "content": {
+                                    "role": "user",
+                                    "parts": [{"text": "I prefer a window seat."}],
+                                }
+                            }
+                        ]
+                    },
+                }
+            ],
+        }
+    )
+
+    direct_contents_source: DirectContentsSource | None = None
+    direct_memories_source: DirectMemoriesSource | None = None
+    vertex_session_source: VertexSessionSource | None = None
+    scope: Scope | None = None
+    disable_consolidation: bool | None = Field(
+        None, description="Every result becomes a new memory."
+    )
+    validate_only: bool | None = Field(
+        None, description="Do the work, write nothing, and answer what would be written, and why."
+    )
+    metadata: Metadata | None = None
+    metadata_merge_strategy: Annotated[MetadataMergeStrategy, one_of(MetadataMergeStrategy)] = (
+        MetadataMergeStrategy.METADATA_MERGE_STRATEGY_UNSPECIFIED
+    )
+    allowed_topics: MemoryTopicIds | None = Field(
+        None, description="Of the configured topics, only these."
+    )
+    time_zone: Annotated[str, AfterValidator(_check_time_zone)] | None = Field(
+        None, description="For relative dates; default UTC.", examples=["Europe/Berlin"]
+    )
+
+    @model_validator(mode="after")
+    def _has_one_source(self) -> Self:
+        sources = (
+            self.direct_contents_source,
+            self.direct_memories_source,
+            self.vertex_session_source,
+        )
+        if sum(source is not None for source in sources) != 1:
+            raise ValueError(
+                "must have exactly one of directContentsSource, directMemoriesSource and"
+                " vertexSessionSource"
+            )
+        if self.scope is None and self.vertex_session_source is None:
+            raise ValueError("scope is required")
+        return self
+
+    def queued(
+        self, scope: Mapping[str, str], session_time: datetime | None, *, keeps_files: bool
+    ) -> dict[str, Any]:
+        """Return the JSON form of the `QueuedGeneration`, with the scope that counts."""
+        form = self.model_dump(
+            mode="json",
+            by_alias=True,
+            exclude_none=True,
+            exclude=None if keeps_files else _FILE_BYTES_OF_REQUEST,
+        )
+        if session_time is not None:
+            form["sessionTime"] = format_timestamp(session_time)
+        return {**form, "scope": dict(scope)}
+
+
+class QueuedGeneration(GenerateMemoriesRequest):
+    """What a worker is given of a request."""
+
+    session_time: Timestamp | None = None
+    """When the session that is the source was created: made anew under its id, it is another."""

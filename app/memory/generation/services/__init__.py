@@ -1,0 +1,1 @@
+"""Use cases of generation; the entry is `generation.py`."""

@@ -1,0 +1,143 @@
+"""Starting a generation: checks the request and queues its operation."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Final
+
+from app.adapters.db.session import Session
+from app.adapters.llm.models import TextModels
+from app.adapters.llm.ports import Meter, TextModel
+from app.adapters.resources import Resources
+from app.kernel.errors import InvalidArgument
+from app.kernel.names import EngineName
+from app.kernel.once import Once
+from app.language.extraction import ENGINE
+from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
+from app.memory.generation.services.turns import files_of
+from app.memory.memories.schemas.memories import MAX_SCOPE_VALUE_CHARS, scope_hash
+from app.memory.memories.services.memories import MemoryService
+from app.platform.engines.schemas import config_of, name_of
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.tables import EngineRow
+from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
+from app.platform.operations.store import claims, repeats
+from app.platform.operations.store import repository as operations
+from app.platform.operations.store.tables import OperationRow
+from app.platform.sessions.store import repository as sessions
+from app.platform.sessions.store.tables import SessionRow
+from app.platform.usage.logic import costs
+from app.platform.usage.services.usage import UsageService
+from app.settings.settings import Settings
+
+GENERATE: Final = "generation.generate"
+"""The kind of the operation that generates memories."""
+PREVIEW: Final = operations.PREVIEW
+"""The kind of the operation that only tells what a generation would do."""
+
+
+@dataclass(frozen=True)
+class GenerationService:
+    """Queues generations; `jobs.py` runs them."""
+
+    memories: MemoryService
+    models: TextModels
+    usage: UsageService
+
+    @classmethod
+    def of(cls, resources: Resources) -> "GenerationService":
+        """Build the service from the process's resources."""
+        return cls(MemoryService.of(resources), resources.models, UsageService.of(resources))
+
+    async def start(
+        self, name: EngineName, request: GenerateMemoriesRequest, once: Once | None
+    ) -> OperationRow:
+        """Queue a generation. Of one scope, generations run one after another.
+
+        Raises:
+            NotFound: no such engine, or the session named as the source does not exist.
+            ResourceExhausted: the engine has used up its tokens of today, or has as many
+                operations waiting as it may.
+        """
+        service = self.memories
+        now = service.clock.now()
+        check_metadata_size(service.settings, request.metadata)
+        async with service.db.transaction() as session:
+            engine = await engines.get(session, name, Lock.SHARED)
+            kind = PREVIEW if request.validate_only else GENERATE
+            new = service.operation(engine, kind, "GenerateMemories", now)
+            if (known := await repeats.replay(session, new, once)) is not None:
+                return known
+            most = service.settings.engine_max_queued_operations
+            await claims.check_queue(session, engine.engine_id, most)
+            origin = await _origin(session, engine, request, now)
+            scope = _scope(request, origin)
+            check_scope_size(service.settings, scope)
+            new = new.concerning(scope)
+            # A life that lies in the past is the caller's error: found now, not by the worker.
+            service.writing(engine, new, request)
+            model = model_of(self.models, engine)
+            # Given facts may need no model; where they do, the worker finds out.
+            if model is not None and request.direct_memories_source is None:
+                await self.usage.check_budget(session, engine.engine_id)
+            # From the start: whatever becomes of the work, its metadata tell this.
+            new = new.noting(**untouched(model, service.settings))
+            # What writes nothing need not wait for what does.
+            key = None if request.validate_only else scope_hash(scope).hex()
+            source = request.direct_contents_source
+            keeps_files = reads_files(model, source.events if source is not None else [])
+            made = None if origin is None else origin.create_time
+            queued = request.queued(scope, made, keeps_files=keeps_files)
+            return await operations.insert(session, new.queued(key, queued))
+
+
+def model_of(models: TextModels, engine: EngineRow) -> TextModel | None:
+    """Return the model that writes for an engine; None: the built-in rules do."""
+    generation = config_of(engine).generation_config
+    return models.choose(generation.model if generation is not None else None)
+
+
+def untouched(model: TextModel | None, settings: Settings) -> dict[str, Any]:
+    """Return what metadata tell before the work: who is to write, and that nothing is spent."""
+    author = ENGINE if model is None else model.model_id
+    return {"author": author, **costs.details(Meter(), settings)}
+
+
+async def _origin(
+    session: Session, engine: EngineRow, request: GenerateMemoriesRequest, now: datetime
+) -> SessionRow | None:
+    """Return the session that is the source of the request, if one is.
+
+    Raises:
+        NotFound: there is no such session.
+        InvalidArgument: the session is another engine's.
+    """
+    source = request.vertex_session_source
+    if source is None:
+        return None
+    return await sessions.get(session, source.name_in(name_of(engine)), now)
+
+
+def _scope(request: GenerateMemoriesRequest, origin: SessionRow | None) -> dict[str, str]:
+    """Return the scope of the request, else that of the session's user.
+
+    Raises:
+        InvalidArgument: the user makes no scope.
+    """
+    if request.scope is not None:
+        return request.scope
+    assert origin is not None
+    if "*" in origin.user_id or len(origin.user_id) > MAX_SCOPE_VALUE_CHARS:
+        raise InvalidArgument.of_field(
+            "scope", "is required: the session's user id cannot be a value of a scope."
+        )
+    return {"user_id": origin.user_id}
+
+
+def reads_files(model: TextModel | None, events: Sequence[ContentEvent]) -> bool:
+    """Say whether the model reads any of the files in the events, so that they must be kept."""
+    if model is None:
+        return False
+    files = (file for event in events for file in files_of(event))
+    return any(file.data is not None and model.reads(file) for file in files)

@@ -1,0 +1,176 @@
+"""What a generation works on: the conversation, and what the bank's configuration says about it."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from zoneinfo import ZoneInfo
+
+from app.adapters.db.session import Session
+from app.adapters.llm.ports import TextModel
+from app.adapters.resources import Resources
+from app.kernel.errors import NotFound
+from app.kernel.names import EngineName
+from app.kernel.wire.content import Content
+from app.language.topics import effective
+from app.memory.generation.logic.profiles import ProfileSchema, prompt_lines, schemas_for
+from app.memory.generation.logic.prompts import Example, Guide
+from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
+from app.memory.generation.services.provenance import Place, Provenance, place_of
+from app.memory.generation.services.turns import USER_ROLES, configured_topics, topics_of, turn_of
+from app.platform.engines.logic.config import (
+    ConsolidationConfig,
+    CustomizationConfig,
+    GenerateMemoriesExample,
+    customization_for,
+)
+from app.platform.engines.schemas import config_of, name_of
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.tables import EngineRow
+from app.platform.sessions.store import repository as sessions
+from app.platform.sessions.store.tables import SessionEventRow
+
+MAX_SESSION_EVENTS = 10_000
+"""Events of a session that are read: the last ones; what the others are is told by their count."""
+
+
+@dataclass(frozen=True)
+class Material:
+    """What one generation works on, read once.
+
+    Attributes:
+        events: the conversation; empty for given facts.
+        place: where its events stand; None for given facts.
+        omitted_events: the oldest, of a session that has more than one generation reads.
+        takes_facts: whether the bank keeps memories in words at all.
+        model: None where the built-in rules do the work.
+        remembered: how many revisions of a memory the model is shown, the present one included.
+    """
+
+    events: Sequence[ContentEvent]
+    place: Place | None
+    omitted_events: int
+    guide: Guide
+    takes_facts: bool
+    model: TextModel | None
+    remembered: int
+    profiles: tuple[ProfileSchema, ...]
+
+    @property
+    def provenance(self) -> Provenance:
+        """Source, position and event time, as columns of a memory."""
+        return Provenance(self.events, self.place, self.guide.now)
+
+
+async def read(
+    resources: Resources,
+    name: EngineName,
+    request: GenerateMemoriesRequest,
+    session_time: datetime | None,
+    place: Place | None,
+) -> Material:
+    """Read the engine and the conversation. Opens a snapshot.
+
+    A session that is the source is the one created at `session_time`, where that is given; `place`
+    is that of the request's own events, where they are part of something longer.
+
+    Raises:
+        NotFound: the engine is gone, or the session.
+    """
+    async with resources.db.snapshot() as session:
+        engine = await engines.get(session, name)
+        now = resources.clock.now()
+        spoken, omitted = await _session_events(session, engine, request, session_time, now)
+    bank = config_of(engine)
+    config = customization_for(bank, request.scope or {})
+    profiles = schemas_for(bank, request.scope or {})
+    generation = bank.generation_config
+    consolidation = config.consolidation_config or ConsolidationConfig()
+    revisions = consolidation.revisions_per_candidate_count
+    events, found = await asyncio.to_thread(_heard, request, spoken, name_of(engine))
+    return Material(
+        events=events,
+        place=place or found,
+        omitted_events=omitted,
+        guide=_guide(config, profiles, request, resources),
+        takes_facts=not config.disable_natural_language_memories,
+        model=resources.models.choose(generation.model if generation is not None else None),
+        remembered=1 if revisions is None else revisions,
+        profiles=profiles,
+    )
+
+
+async def _session_events(
+    session: Session,
+    engine: EngineRow,
+    request: GenerateMemoriesRequest,
+    session_time: datetime | None,
+    now: datetime,
+) -> tuple[Sequence[SessionEventRow], int]:
+    """Return what the request's session has of use, and how many older events it leaves out."""
+    source = request.vertex_session_source
+    if source is None:
+        return (), 0
+    name = source.name_in(name_of(engine))
+    row = await sessions.get(session, name, now)
+    if session_time not in {None, row.create_time}:
+        # Made anew under its id, maybe by somebody else: not what the caller was let see.
+        raise NotFound.of(name)
+    return await sessions.list_events(
+        session,
+        engine.engine_id,
+        name.session,
+        source.start_time,
+        source.end_time,
+        MAX_SESSION_EVENTS,
+    )
+
+
+def _heard(
+    request: GenerateMemoriesRequest, rows: Sequence[SessionEventRow], engine: EngineName
+) -> tuple[Sequence[ContentEvent], Place | None]:
+    """Return the turns of the request or of its session, and where they stand."""
+    direct, stored = request.direct_contents_source, request.vertex_session_source
+    if direct is not None:
+        return direct.events, place_of(request.scope or {}, direct.events)
+    events = [
+        ContentEvent(content=_content(row), event_id=row.event_id, event_time=row.timestamp)
+        for row in rows
+    ]
+    if stored is None:
+        return events, None
+    return events, Place(str(stored.name_in(engine)), [row.seq for row in rows])
+
+
+def _content(row: SessionEventRow) -> Content:
+    """Return what an event says; where its content names no role, the author tells who spoke."""
+    content = Content.model_validate(row.content)
+    if content.role or row.author.strip().lower() in USER_ROLES:
+        return content
+    return content.model_copy(update={"role": "model"})
+
+
+def _guide(
+    config: CustomizationConfig,
+    profiles: Sequence[ProfileSchema],
+    request: GenerateMemoriesRequest,
+    resources: Resources,
+) -> Guide:
+    topics = effective(configured_topics(config), topics_of(request.allowed_topics))
+    return Guide(
+        topics=() if config.disable_natural_language_memories else topics,
+        third_person=bool(config.enable_third_person_memories),
+        examples=tuple(map(_example, config.generate_memories_examples or [])),
+        now=resources.clock.now(),
+        time_zone=ZoneInfo(request.time_zone or "UTC"),
+        fields=prompt_lines(profiles),
+    )
+
+
+def _example(one: GenerateMemoriesExample) -> Example:
+    source = one.conversation_source
+    said = [
+        turn_of(ContentEvent(content=event.content)).text
+        for event in (source and source.events) or []
+    ]
+    return Example(" / ".join(said), tuple(memory.fact for memory in one.generated_memories or []))

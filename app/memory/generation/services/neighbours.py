@@ -1,0 +1,287 @@
+"""The memories of the scope that candidates are compared with, and what those said before."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from app.adapters.db.session import Session
+from app.adapters.resources import Resources
+from app.kernel.names import EngineName
+from app.language.facts import Candidate, Neighbour
+from app.language.forgetting import is_everything, means_everything
+from app.language.text import names, numbers
+from app.memory.generation.logic.profiles import StoredField, stored_fields
+from app.memory.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrategy
+from app.memory.generation.services.turns import metadata_column, stored_topics
+from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, scope_hash
+from app.memory.memories.services.embedding import EmbeddedQuery, EngineEmbedding
+from app.memory.memories.store import repository as memories
+from app.memory.memories.store.stored import StoredMemory
+from app.memory.memories.store.tables import MemoryRow
+from app.memory.memories.store.vectors import Vector
+from app.memory.retrieval.logic.asking import read
+from app.memory.retrieval.logic.ranking import WEIGHTS
+from app.memory.retrieval.services.lookups import ScopeIndexes
+from app.memory.retrieval.services.search import Search
+from app.memory.retrieval.store import nearest as searches
+from app.memory.retrieval.store import repository as retrieval
+from app.memory.retrieval.store.nearest import Near, ScopeQuery
+from app.memory.revisions.store import repository as revisions
+from app.platform.engines.logic.config import search_language
+from app.platform.engines.schemas import config_of
+from app.platform.engines.store import repository as engines
+
+_CANDIDATES_PER_READ = 20
+"""Candidates whose neighbours one statement finds; without an index, each compares the scope."""
+_COMPARED_BY_WORDS = 1_000
+"""The newest memories of a scope, which are compared word by word while there are no vectors."""
+_SEARCHED = 20
+"""Memories that a search for one fact finds; a request to forget may mean any of them."""
+_SHOWN_FOR_A_FACT = 3
+_MORE_BY_DETAIL = 2
+"""More of those found that share a name or a number with the fact."""
+_OF_STATEMENTS = replace(WEIGHTS, question=0.0, answers=0.0, length=0.0)
+"""Weights of a search for a statement: signals that answers to a question have are left out."""
+
+
+@dataclass(frozen=True)
+class NearMemories:
+    """The memories that a fact may be about, nearest first.
+
+    `has_more` is set where a request means everything and there is more than this.
+    """
+
+    memories: Sequence[Neighbour] = ()
+    has_more: bool = False
+
+
+@dataclass(frozen=True)
+class NearCandidates:
+    """One row of near memories for each candidate.
+
+    `model_id` names the model whose vectors tell how far they are; empty: shared words tell it.
+    """
+
+    rows: list[list[Neighbour]]
+    model_id: str = ""
+
+
+@dataclass(frozen=True)
+class Neighbourhood:
+    """The scope of one generation."""
+
+    resources: Resources
+    engine: EngineName
+    request: GenerateMemoriesRequest
+
+    @property
+    def embedding(self) -> EngineEmbedding:
+        """What embeds for the engine."""
+        return EngineEmbedding.of(self.resources)
+
+    async def near(self, candidates: Sequence[Candidate]) -> NearCandidates:
+        """Return the memories near each candidate, read a few candidates at a time.
+
+        What changes between two reads is found when it is written: each memory has its version.
+        Where the engine's model is away or is being replaced, those that share words are near.
+        Must not be called inside a transaction.
+        """
+        facts = [one.fact for one in candidates]
+        vectors = await self.embedding.vectors(self.engine.engine, facts)
+        found = await self._near_by_vectors([vectors[one] for one in facts]) if vectors else None
+        near = await self._near_by_words(facts) if found is None else found
+        model_id = vectors[facts[0]].model_id if found else None
+        if any(one.forget and is_everything(one.fact) for one in candidates):
+            async with self.resources.db.snapshot() as session:
+                rows = await retrieval.find_newest(
+                    session, self._query(), self._most_forgotten, None
+                )
+            newest = [_of_row(row) for row in rows]
+            near = [
+                newest if one.forget and is_everything(one.fact) else row
+                for one, row in zip(candidates, near, strict=True)
+            ]
+        return NearCandidates(near, model_id or "")
+
+    async def searched(self, candidates: Sequence[Candidate]) -> list[NearMemories]:
+        """Return the memories near each candidate by the service's own search, for a model.
+
+        There is no least similarity: scales differ by embedder, and the memory that a move or a
+        new job ends is often far. Must not be called inside a transaction.
+        """
+        facts = [one.fact for one in candidates]
+        vectors = await self.embedding.vectors(self.engine.engine, facts)
+        found: list[NearMemories] = []
+        for at in range(0, len(candidates), _CANDIDATES_PER_READ):
+            model_id = next(iter(vectors.values())).model_id if vectors else None
+            query = self._query()
+            index = (
+                await ScopeIndexes.of(self.resources).find(query, model_id) if model_id else None
+            )
+            async with self.resources.db.snapshot() as session:
+                engine = await engines.get(session, self.engine)
+                serving = self.embedding.serving(engine)
+                usable = vectors if serving == model_id else {}
+                language = search_language(config_of(engine))
+                for one in candidates[at : at + _CANDIDATES_PER_READ]:
+                    if one.forget and means_everything(one.fact):
+                        found.append(await self._newest(session, query))
+                        continue
+                    known = usable.get(one.fact)
+                    embedded = EmbeddedQuery(
+                        serving, known.values if known else None, self._is_lexical(serving)
+                    )
+                    search = Search(
+                        session,
+                        query,
+                        embedded,
+                        index if usable else None,
+                        _SEARCHED,
+                        _OF_STATEMENTS,
+                    )
+                    asked = read(one.fact, query.now.date(), language)
+                    rows = [one.row for one in await search.by_everything(one.fact, asked)]
+                    found.append(_chosen(one, [_of_row(row) for row in rows]))
+        return found
+
+    def _is_lexical(self, model_id: str) -> bool:
+        embedder = self.resources.embedders.find(model_id)
+        return embedder is not None and embedder.lexical_only
+
+    async def _newest(self, session: Session, query: ScopeQuery) -> NearMemories:
+        """Return the newest memories, for a request to forget that means everything."""
+        rows = await retrieval.find_newest(session, query, _SEARCHED + 1, None)
+        return NearMemories([_of_row(row) for row in rows[:_SEARCHED]], len(rows) > _SEARCHED)
+
+    async def _near_by_vectors(self, vectors: Sequence[Vector]) -> list[list[Neighbour]] | None:
+        """Return the nearest to each; None: the model of the vectors serves the engine no more."""
+        asked = [one.values for one in vectors]
+        query = self._query()
+        model_id = vectors[0].model_id
+        assert model_id is not None
+        index = await ScopeIndexes.of(self.resources).find(query, model_id)
+        found: list[list[Neighbour]] = []
+        for at in range(0, len(asked), _CANDIDATES_PER_READ):
+            async with self.resources.db.snapshot() as session:
+                serving = self.embedding.serving(await engines.get(session, self.engine))
+                if serving != model_id:
+                    return None
+                nearest = await searches.find_nearest_to_each(
+                    session,
+                    query,
+                    serving,
+                    asked[at : at + _CANDIDATES_PER_READ],
+                    self._count,
+                    index=index,
+                )
+            found += [[_neighbour(near) for near in one] for one in nearest]
+        return found
+
+    async def _near_by_words(self, facts: Sequence[str]) -> list[list[Neighbour]]:
+        """Return those of the newest memories that share most words with each fact."""
+        if not facts:
+            return []
+        async with self.resources.db.snapshot() as session:
+            rows = await retrieval.find_newest(session, self._query(), _COMPARED_BY_WORDS, None)
+        by_words, limit = self.resources.embedders.by_words, self._count
+        stored = await by_words.embed([row.fact or "" for row in rows])
+        cosines = (await by_words.embed(facts)) @ stored.T
+        # Rounding may leave a little more than 1 of what is the same.
+        distances = np.sqrt(np.maximum(2 - 2 * cosines, 0))
+        return [
+            [
+                _neighbour(_near(rows[n], float(row[n])))
+                for n in np.argsort(row, kind="stable")[:limit]
+            ]
+            for row in distances
+        ]
+
+    async def profile_fields(self) -> list[StoredField]:
+        """Return the fields of the scope's profiles, those changed last at the end."""
+        async with self.resources.db.snapshot() as session:
+            rows = await retrieval.find_profiles(
+                session,
+                self.engine.engine,
+                scope_hash(self.request.scope or {}),
+                self.resources.clock.now(),
+            )
+        return [
+            one
+            for row in rows
+            for one in stored_fields(row.memory_id, row.version, row.structured_content or {})
+        ]
+
+    async def histories(self, memory_ids: Sequence[str], shown: int) -> Mapping[str, list[str]]:
+        """Return what memories said before, newest first, of up to `shown` revisions each.
+
+        The present one counts, so that one revision is no history.
+        """
+        if shown <= 1 or not memory_ids:
+            return {}
+        async with self.resources.db.snapshot() as session:
+            return await revisions.latest_facts(
+                session, self.engine.engine, memory_ids, shown, self.resources.clock.now()
+            )
+
+    @property
+    def _most_forgotten(self) -> int:
+        """How many memories a request for everything is shown: one more than it may end."""
+        return self.resources.settings.generation_max_forgets + 1
+
+    @property
+    def _count(self) -> int:
+        return self.resources.settings.generation_neighbours
+
+    def _query(self) -> ScopeQuery:
+        return ScopeQuery(
+            engine_id=self.engine.engine,
+            scope_hash=scope_hash(self.request.scope or {}),
+            memory_types=[DEFAULT_MEMORY_TYPE],
+            clause=memories.has_metadata(self._exact_metadata()),
+            now=self.resources.clock.now(),
+        )
+
+    def _exact_metadata(self) -> dict[str, Any] | None:
+        """Return the metadata that a memory must have to be a candidate for change, if any."""
+        strategy = self.request.metadata_merge_strategy
+        if strategy is not MetadataMergeStrategy.REQUIRE_EXACT_MATCH:
+            return None
+        return metadata_column(self.request)
+
+
+def _chosen(candidate: Candidate, found: Sequence[Neighbour]) -> NearMemories:
+    """Return the memories to show: all for a request to forget, else the nearest and a few more."""
+    if candidate.forget:
+        return NearMemories(found)
+    details = names(candidate.fact) | numbers(candidate.fact)
+    more = [
+        one for one in found[_SHOWN_FOR_A_FACT:] if details & (names(one.fact) | numbers(one.fact))
+    ]
+    return NearMemories([*found[:_SHOWN_FOR_A_FACT], *more[:_MORE_BY_DETAIL]])
+
+
+def _of_row(row: MemoryRow | StoredMemory) -> Neighbour:
+    return Neighbour(
+        row.memory_id,
+        row.version,
+        row.fact or "",
+        0.0,
+        stored_topics(row.topics),
+        row.update_time.date(),
+    )
+
+
+def _near(row: MemoryRow, distance: float) -> Near:
+    return Near(row.memory_id, row.version, row.fact, row.topics, distance)
+
+
+def _neighbour(near: Near) -> Neighbour:
+    return Neighbour(
+        memory_id=near.memory_id,
+        version=near.version,
+        fact=near.fact or "",
+        distance=near.distance,
+        topics=stored_topics(near.topics),
+    )

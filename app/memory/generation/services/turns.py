@@ -1,0 +1,107 @@
+"""From the request's messages and the bank's configuration to plain values."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from app.adapters.llm.ports import Attachment
+from app.kernel.wire.content import Part
+from app.language.facts import MANAGED_TOPICS, Topic, Turn
+from app.language.sentences import own_words
+from app.language.text import clean
+from app.memory.generation.logic.chunks import Line
+from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
+from app.platform.engines.logic.config import CustomizationConfig, MemoryTopic, MemoryTopicId
+
+USER_ROLES = frozenset({"", "user"})
+"""A turn without a role is the user's."""
+_UNHEARD_ROLES = frozenset({"system", "developer", "tool", "function"})
+_BLANKS = re.compile(r"[^\S\n]{2,}|\n{2,}")
+
+
+def turn_of(event: ContentEvent) -> Turn:
+    """Return the turn: its text parts by line, without thoughts, calls and files."""
+    parts = event.content.parts or []
+    texts = [part.text for part in parts if part.text and not part.thought]
+    return Turn(event.content.role or "user", "\n".join(texts), event.event_time)
+
+
+def lines_of(events: Sequence[ContentEvent]) -> list[Line]:
+    """Return what was said, by turn, for a model to read.
+
+    System text is not there, nor what a service has put into a user's turn.
+    """
+    found = []
+    for number, event in enumerate(events):
+        turn = turn_of(event)
+        role = turn.role.strip().lower()
+        is_users = role in USER_ROLES
+        text = own_words(clean(turn.text)) if is_users else clean(turn.text)
+        text = _BLANKS.sub(" ", text).strip()
+        if text and role not in _UNHEARD_ROLES:
+            found.append(Line(number, is_users, text, turn.time))
+    return found
+
+
+def files_of(event: ContentEvent) -> list[Attachment]:
+    """Return the files of a user's turn."""
+    if (event.content.role or "user").strip().lower() not in USER_ROLES:
+        return []
+    return [file for part in event.content.parts or [] if (file := _file(part)) is not None]
+
+
+def _file(part: Part) -> Attachment | None:
+    if part.inline_data is not None:
+        blob = part.inline_data
+        return Attachment(blob.mime_type or "", data=blob.data)
+    if part.file_data is not None:
+        return Attachment(part.file_data.mime_type or "", uri=part.file_data.file_uri)
+    return None
+
+
+def configured_topics(config: CustomizationConfig) -> tuple[Topic, ...]:
+    """Return the topics that a bank wants; all managed ones where it does not say."""
+    if not config.memory_topics:
+        return MANAGED_TOPICS
+    return tuple(_configured(topic) for topic in config.memory_topics)
+
+
+def _configured(topic: MemoryTopic) -> Topic:
+    if topic.custom_memory_topic is not None:
+        custom = topic.custom_memory_topic
+        return Topic(custom.label, managed=False, description=custom.description or "")
+    assert topic.managed_memory_topic is not None
+    return Topic(topic.managed_memory_topic.managed_topic_enum)
+
+
+def topics_of(ids: Sequence[MemoryTopicId] | None) -> tuple[Topic, ...]:
+    """Return topics that a request names."""
+    return tuple(
+        Topic(one.managed_memory_topic)
+        if one.managed_memory_topic is not None
+        else Topic(one.custom_memory_topic_label or "", managed=False)
+        for one in ids or []
+    )
+
+
+def stored_topics(stored: Sequence[Mapping[str, Any]]) -> tuple[Topic, ...]:
+    """Return the topics of a stored memory."""
+    return tuple(
+        Topic(one["managedMemoryTopic"])
+        if "managedMemoryTopic" in one
+        else Topic(one["customMemoryTopicLabel"], managed=False)
+        for one in stored
+    )
+
+
+def topic_columns(topics: Sequence[Topic]) -> list[dict[str, Any]]:
+    """Return topics as they are stored."""
+    return [
+        {"managedMemoryTopic" if topic.managed else "customMemoryTopicLabel": topic.label}
+        for topic in topics
+    ]
+
+
+def metadata_column(request: GenerateMemoriesRequest) -> dict[str, Any]:
+    """Return the request's metadata as they are stored."""
+    return {key: value.wire() for key, value in (request.metadata or {}).items()}

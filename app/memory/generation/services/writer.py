@@ -1,0 +1,152 @@
+"""Writes planned changes through the ledger, and tells them as the operation's response does."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from typing import Any
+
+from app.adapters.db.session import Session
+from app.kernel.errors import Aborted, Reason
+from app.kernel.names import MemoryName, RevisionName
+from app.memory.generation.logic.plan import PlannedChange
+from app.memory.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrategy
+from app.memory.generation.services.provenance import Provenance
+from app.memory.generation.services.turns import metadata_column, topic_columns
+from app.memory.memories.logic.policy import Cause, memory_expiry
+from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, PROFILE_TYPE
+from app.memory.memories.store import ledger
+from app.memory.memories.store import repository as memories
+from app.memory.memories.store.changes import Change, Creation, Deletion, Writing
+from app.memory.memories.store.columns import content_of
+from app.memory.memories.store.tables import MemoryRow
+from app.memory.memories.store.vectors import Vector
+from app.memory.revisions.store import repository as revisions
+from app.platform.engines.logic.config import MemoryBankConfig
+from app.platform.engines.schemas import config_of
+from app.platform.engines.store.tables import EngineRow
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes planned changes through the ledger, inside the caller's transaction."""
+
+    session: Session
+    engine: EngineRow
+    writing: Writing
+    request: GenerateMemoriesRequest
+    provenance: Provenance
+    max_metadata_entries: int
+
+    async def check(self, changes: Sequence[PlannedChange]) -> None:
+        """See that all memories that would change are as they were when they were read.
+
+        Raises:
+            Aborted: one of the memories was changed, deleted or has expired since.
+        """
+        await self._locked(changes)
+
+    async def write(
+        self, changes: Sequence[PlannedChange], vectors: Mapping[str, Vector]
+    ) -> list[dict[str, Any]]:
+        """Make the changes; return them as the operation's response tells them.
+
+        `vectors` has that of each change's fact; a field of a profile has none.
+
+        Raises:
+            Aborted: one of the memories was changed, deleted or has expired since it was read.
+        """
+        rows = await self._locked(changes)
+        previous = await revisions.latest_ids(
+            self.session, self.engine.engine_id, list(rows), self.writing.now
+        )
+        wanted = [
+            self._wanted(change, rows.get(change.memory_id or ""), vectors.get(change.fact or ""))
+            for change in changes
+        ]
+        written = await ledger.apply(self.session, self.writing, wanted)
+        return [
+            self._told(change, one.row.memory_id, previous.get(one.row.memory_id))
+            for change, one in zip(changes, written, strict=True)
+        ]
+
+    def _told(self, change: PlannedChange, memory_id: str, previous: int | None) -> dict[str, Any]:
+        name = MemoryName(self.writing.engine, memory_id)
+        generated: dict[str, Any] = {"memory": {"name": str(name)}, "action": change.action}
+        if previous is not None:
+            generated["previousRevision"] = str(RevisionName(name, previous))
+        return generated
+
+    def _wanted(
+        self, change: PlannedChange, row: MemoryRow | None, vector: Vector | None
+    ) -> Creation | Change | Deletion:
+        if row is None:
+            return self._creation(change, vector)
+        if change.action == "DELETED":
+            return Deletion(row, change.extracted_memories())
+        return Change(
+            row=row,
+            content={
+                **content_of(row),
+                **_content(change),
+                **self.provenance.of(change.turn),
+                "user_metadata": self._merged_metadata(row),
+            },
+            expire_time=self._expiry(Cause.GENERATE_UPDATED, row.expire_time),
+            vector=vector,
+            extracted=change.extracted_memories(),
+        )
+
+    def _creation(self, change: PlannedChange, vector: Vector | None) -> Creation:
+        return Creation(
+            memory_id=None,
+            scope=self.request.scope or {},
+            memory_type=PROFILE_TYPE if change.field is not None else DEFAULT_MEMORY_TYPE,
+            content={
+                **_content(change),
+                **self.provenance.of(change.turn),
+                "user_metadata": metadata_column(self.request),
+            },
+            expire_time=self._expiry(Cause.GENERATE_CREATED, None),
+            vector=vector,
+            extracted=change.extracted_memories(),
+        )
+
+    def _expiry(self, cause: Cause, present: datetime | None) -> datetime | None:
+        return memory_expiry(self._config, cause, self.writing.now, None, present)
+
+    @cached_property
+    def _config(self) -> MemoryBankConfig:
+        return config_of(self.engine)
+
+    async def _locked(self, changes: Sequence[PlannedChange]) -> dict[str, MemoryRow]:
+        """Return the memories that are to change, all as they were when they were read.
+
+        They are locked before the first is written, so that their order is that of every writer.
+        """
+        read = {one.memory_id: one.version for one in changes if one.memory_id is not None}
+        live = memories.is_live(self.writing.now)
+        rows = await memories.lock(self.session, self.engine.engine_id, list(read), live)
+        if {row.memory_id: row.version for row in rows} != read:
+            raise Aborted("A memory was changed meanwhile; retry.", Reason.CONCURRENT_CHANGE)
+        return {row.memory_id: row for row in rows}
+
+    def _merged_metadata(self, row: MemoryRow) -> dict[str, Any]:
+        """Return an updated memory's metadata; without any in the request it stays.
+
+        What would be too much together is not merged: the memory has what was given last.
+        """
+        given = metadata_column(self.request)
+        if self.request.metadata is None:
+            return row.user_metadata
+        if self.request.metadata_merge_strategy is MetadataMergeStrategy.MERGE:
+            merged = {**row.user_metadata, **given}
+            return merged if len(merged) <= self.max_metadata_entries else given
+        return given
+
+
+def _content(change: PlannedChange) -> dict[str, Any]:
+    """Return the columns that the change decides."""
+    if change.field is not None:
+        return {"structured_content": change.field.structured_content(), "topics": []}
+    return {"fact": change.fact, "topics": topic_columns(change.topics)}

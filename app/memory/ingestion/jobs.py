@@ -1,0 +1,363 @@
+"""What a worker runs to turn the events of a stream into memories.
+
+Read what waits, generate, then note in the transaction of the changes what became of the events.
+Where more is ripe than one generation reads, or came meanwhile, the operation goes on: it is done
+when its callers' events are memories. Its generations are one operation, too.
+
+A generation that fails leaves the events waiting: the runner tries again, and after its last
+attempt the sweep opens another operation. So it is with a worker that is killed. Events whose
+generation failed for good are set aside, and tried again in halves, so that one that no model can
+read does not hold the others back.
+"""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import chain
+from typing import Any
+
+from app.adapters.db.session import Session
+from app.adapters.resources import Resources
+from app.kernel.errors import Cancelled, NotFound, Reason, ResourceExhausted
+from app.kernel.ids import new_id
+from app.kernel.limits import Counted
+from app.kernel.names import EngineName, OperationName
+from app.kernel.wire.scalars import format_timestamp, parse_timestamp
+from app.memory.generation.jobs import note
+from app.memory.generation.schemas import MAX_EVENTS, GenerateMemoriesRequest
+from app.memory.generation.services.generation import GENERATE
+from app.memory.generation.services.provenance import Place, digest
+from app.memory.generation.services.work import Generation, Task
+from app.memory.ingestion.logic.plan import Listed, first_batch, in_order, last
+from app.memory.ingestion.services.ingestion import EMPTY_RESPONSE, IngestionService
+from app.memory.ingestion.store import repository
+from app.memory.ingestion.store.repository import StreamKey, Waiting
+from app.memory.ingestion.store.tables import StreamRow
+from app.platform.engines.logic.config import GenerationRule
+from app.platform.limits.services.quotas import is_full
+from app.platform.operations.schemas import type_url
+from app.platform.operations.services.runner import RETRYABLE, Job, LeaseLost, Postponed
+from app.platform.operations.store import claims
+from app.platform.operations.store import repository as operations
+from app.platform.operations.store.repository import UNMET_REQUESTS, NewOperation
+from app.platform.usage.logic import costs
+
+_MAX_OVERLAP = MAX_EVENTS // 2
+"""Processed events that one generation reads again at most."""
+_GENERATION = "generateMemoriesOperation"
+"""Where metadata and response name the generation."""
+_GENERATED = "generatedMemories"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What one generation reads of a stream.
+
+    Attributes:
+        stream: as it was when it was read.
+        kept: processed events whose content is kept, in their order.
+        again: those of them that are read again.
+        waiting: events that wait.
+        contents: what the events say that are read, by their numbers.
+    """
+
+    stream: StreamRow
+    kept: Sequence[Listed]
+    again: Sequence[Listed]
+    waiting: Sequence[Listed]
+    contents: Mapping[int, Mapping[str, Any]]
+
+    @property
+    def read(self) -> Sequence[Listed]:
+        """The events that are read, in their order."""
+        return sorted(chain(self.again, self.waiting), key=in_order)
+
+
+async def ingest(job: Job, resources: Resources) -> None:
+    """Run the operation of a stream."""
+    await _Ingestion(job, resources, IngestionService.of(resources)).run()
+
+
+@dataclass(frozen=True)
+class _Ingestion:
+    """One run of the operation of a stream."""
+
+    job: Job
+    resources: Resources
+    service: IngestionService
+
+    async def run(self) -> None:
+        """Generate memories of what waits.
+
+        Raises:
+            Postponed: the engine's tokens of the day are spent, or it has as many memories as it
+                may.
+            ServiceError: the generation failed.
+        """
+        batch = await self._read()
+        if batch is None or not batch.waiting:
+            await self._finish_empty()
+            return
+        now = self.job.clock.now()
+        generate_id = self._generate_id(now)
+        task = Task(
+            engine=self._engine,
+            operation_id=generate_id,
+            request=await asyncio.to_thread(request_of, batch, now),
+            step=self.job.step,
+            finish=partial(self._finish, batch, generate_id),
+            note=partial(note, self.job),
+            place=place_of(batch),
+        )
+        try:
+            await Generation.of(self.resources, task).run()
+        except ResourceExhausted as error:
+            if error.reason is not Reason.TOKEN_BUDGET_EXHAUSTED:
+                raise
+            pause = timedelta(seconds=error.retry_after_seconds or 0)
+            raise Postponed(self.job.clock.now() + pause) from error
+        except (*RETRYABLE, Cancelled, LeaseLost):
+            raise
+        except Exception:
+            await self._set_aside(batch)
+            raise
+
+    @property
+    def _engine(self) -> EngineName:
+        return EngineName.parse(self.job.claim.engine_name)
+
+    @property
+    def _key(self) -> StreamKey:
+        return StreamKey.queued(self._engine.engine, self.job.claim.request)
+
+    def _generate_id(self, now: datetime) -> str:
+        """Return the id of the generation: that of what the operation has done before, if any."""
+        earlier = self.job.claim.details.get(_GENERATION)
+        return str(new_id(now)) if earlier is None else str(earlier).rpartition("/")[2]
+
+    async def _read(self) -> Batch | None:
+        key = self._key
+        async with self.job.db.snapshot() as session:
+            stream = await repository.find(session, key)
+            if stream is None:
+                return None
+            overlap = _overlap(stream)
+            kept = await repository.list_kept(session, key)
+            now = self.job.clock.now()
+            due = await repository.list_due(session, key, now, MAX_EVENTS - overlap)
+            again, waiting = last(kept, overlap), first_batch(due)
+            if waiting:
+                await self._check_room(session)
+            seqs = [event.seq for event in chain(again, waiting)]
+            contents = await repository.contents(session, key, seqs)
+        return Batch(stream, kept, again, waiting, contents)
+
+    async def _check_room(self, session: Session) -> None:
+        """Let the events wait as long as the engine has no room for what they would become.
+
+        Their own bytes do not count here: it is by becoming memories that they give them back.
+        """
+        settings = self.resources.settings
+        if await is_full(session, settings, self._engine.engine, Counted.MEMORIES):
+            pause = timedelta(seconds=settings.ingestion_retry_seconds)
+            raise Postponed(self.job.clock.now() + pause)
+
+    async def _set_aside(self, batch: Batch) -> None:
+        """Keep the events of a generation that failed for good apart, and halve their number."""
+        now, settings = self.job.clock.now(), self.resources.settings
+        pause = timedelta(seconds=settings.ingestion_retry_seconds)
+        if len(batch.waiting) == 1:
+            # It is this one. It waits as long again as it has waited, so ever longer.
+            longest = timedelta(seconds=settings.ingestion_max_pending_seconds)
+            pause = max(pause, min(now - batch.waiting[0].arrival_time, longest))
+        seqs = [event.seq for event in batch.waiting]
+        async with self.job.db.transaction() as session:
+            stream = await repository.find(session, self._key, for_update=True)
+            if stream is None:
+                return
+            limit = max(1, len(seqs) // 2)
+            await repository.set_aside(session, self._key, seqs, now + pause, limit)
+            until = min(now + pause, stream.aside_time or now + pause)
+            await repository.change(session, stream, {"aside_time": until})
+
+    async def _finish_empty(self) -> None:
+        async with self.job.db.transaction() as session:
+            stream = await repository.find(session, self._key, for_update=True)
+            if stream is None:
+                # It was erased, or went with its engine.
+                await self.job.finish(session, self._answer({}), {"pendingEventCount": 0})
+            else:
+                await self._conclude(session, stream, {})
+
+    async def _finish(
+        self,
+        batch: Batch,
+        generate_id: str,
+        session: Session,
+        response: dict[str, Any],
+        details: dict[str, Any],
+    ) -> None:
+        """Note what became of the events, in the transaction of the changes.
+
+        Raises:
+            NotFound: the stream was erased meanwhile, so that nothing of it may be remembered.
+        """
+        stream = await repository.find(session, self._key, for_update=True)
+        if stream is None:
+            raise NotFound.of(f"The stream, with reasoningEngines/{self._engine.engine},")
+        await self._settle(session, batch)
+        await self._tell_generation(session, generate_id, response, details)
+        own = {
+            **details,
+            "eventCount": len(batch.waiting),
+            "overlapEventCount": len(batch.again),
+        }
+        # Not with the words of users, which may have been erased since the claim.
+        before = self.job.claim.details
+        told = together(own, {key: before[key] for key in before if key != UNMET_REQUESTS})
+        told[_GENERATION] = str(OperationName(self._engine, generate_id))
+        values: dict[str, Any] = {"failure_count": 0, "retry_time": None}
+        if _GENERATION not in self.job.claim.details:
+            # All that waited then was ripe, also where one generation does not read it all.
+            values["flush_seq"] = max(stream.flush_seq, batch.stream.next_seq)
+        stream = await repository.change(session, stream, values)
+        await self._conclude(session, stream, told)
+
+    async def _settle(self, session: Session, batch: Batch) -> None:
+        """Mark the events as processed; forget what they said, save for the next overlap."""
+        waited = [event.seq for event in batch.waiting]
+        await repository.mark_processed(session, self._key, waited, self.job.clock.now())
+        known = sorted(chain(batch.kept, batch.waiting), key=in_order)
+        kept = {event.seq for event in last(known, _overlap(batch.stream))}
+        forgotten = [event.seq for event in known if event.seq not in kept]
+        await repository.forget_content(session, self._key, forgotten)
+
+    async def _tell_generation(
+        self, session: Session, generate_id: str, response: dict[str, Any], details: dict[str, Any]
+    ) -> None:
+        """Store the operation of the generation; add to it where this one has gone on."""
+        earlier = None
+        if _GENERATION in self.job.claim.details:
+            earlier = await claims.lock(session, self._engine.engine, generate_id)
+        if earlier is None:
+            done = self._generate_operation(generate_id).noting(**details)
+            await operations.insert_done(session, done, response)
+            return
+        before = earlier.response or {}
+        generated = [one for part in (before, response) for one in part.get(_GENERATED, [])]
+        if generated:
+            response = {**before, **response, _GENERATED: generated}
+        told = together(details, earlier.details)
+        await operations.extend_done(session, earlier, self.job.clock.now(), response, told)
+
+    async def _conclude(self, session: Session, stream: StreamRow, details: dict[str, Any]) -> None:
+        """Go on with a locked stream where more of it is ripe; else end the operation."""
+        now = self.job.clock.now()
+        left = await repository.count_pending(session, self._key)
+        stream = await repository.change(session, stream, _left_values(stream, left))
+        details = {**details, "pendingEventCount": left.count}
+        if left.ready_oldest is not None:
+            ripe = self.service.ripe_time(stream, left.ready, left.ready_oldest, now)
+            if ripe <= now:
+                await self._go_on(session, now, details)
+                return
+        await self.job.finish(session, self._answer(details), details)
+        if left.count:
+            new = self.service.new_operation(self._engine, self._key, stream.scope, now)
+            new = new.noting(pendingEventCount=left.count)
+            due = await self.service.due_time(session, stream, now)
+            await self.service.open(session, stream, new, due)
+
+    async def _go_on(self, session: Session, now: datetime, details: dict[str, Any]) -> None:
+        ended = (now, self.job.keep)
+        if not await claims.go_on(session, self.job.claim.owned, ended, now, details):
+            raise LeaseLost
+
+    def _answer(self, details: Mapping[str, Any]) -> dict[str, Any]:
+        name = details.get(_GENERATION, self.job.claim.details.get(_GENERATION))
+        return EMPTY_RESPONSE if name is None else {**EMPTY_RESPONSE, _GENERATION: name}
+
+    def _generate_operation(self, generate_id: str) -> NewOperation:
+        return NewOperation(
+            engine_id=self._engine.engine,
+            engine_name=self.job.claim.engine_name,
+            kind=GENERATE,
+            now=self.job.clock.now(),
+            keep=self.job.keep,
+            details={"@type": type_url("GenerateMemoriesOperationMetadata")},
+            operation_id=generate_id,
+            scopes=self.job.claim.scopes,
+            caller=self.job.claim.caller,
+        )
+
+
+def request_of(batch: Batch, now: datetime) -> GenerateMemoriesRequest:
+    """Return the generation that the events of a batch ask for.
+
+    Where the moment at which its revisions were to expire has passed, none are kept: written now,
+    they could never be read.
+    """
+    options = dict(batch.stream.options)
+    expires = options.get("revisionExpireTime")
+    if expires is not None and parse_timestamp(expires) <= now:
+        del options["revisionExpireTime"]
+        options["disableMemoryRevisions"] = True
+    events = [{"content": batch.contents[one.seq], "eventTime": one.time} for one in batch.read]
+    return GenerateMemoriesRequest.model_validate(
+        {"scope": batch.stream.scope, "directContentsSource": {"events": events}, **options}
+    )
+
+
+def place_of(batch: Batch) -> Place:
+    """Return where the events of a batch stand: in their stream, of which it is a part."""
+    row = batch.stream
+    # Removed and made anew, a stream counts its events from the beginning again.
+    made = format_timestamp(row.create_time)
+    source = digest("stream", row.engine_id, row.scope_hash.hex(), row.stream_id, made)
+    return Place(source, [one.seq for one in batch.read])
+
+
+def _overlap(stream: StreamRow) -> int:
+    """Return how many processed events the next generation reads again."""
+    if stream.rule is None:
+        return 0
+    rule = GenerationRule.model_validate(stream.rule)
+    return min(rule.overlap_event_count or 0, _MAX_OVERLAP)
+
+
+def _left_values(stream: StreamRow, left: Waiting) -> dict[str, Any]:
+    """Return what a stream is to hold of what waits in it."""
+    values: dict[str, Any] = {
+        "pending_count": left.count,
+        "pending_bytes": left.bytes,
+        "oldest_pending_time": left.oldest,
+        "aside_time": left.aside_time,
+    }
+    if left.first_ready is None or left.first_ready >= stream.flush_seq:
+        values["flush_seq"] = 0
+    if not left.count:
+        values |= {"operation_id": None, "options": {}, "failure_count": 0, "retry_time": None}
+    return values
+
+
+def together(own: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata with what an operation has done before added: counts, costs and requests."""
+    joined = {key: _joined(value, earlier[key]) for key, value in own.items() if key in earlier}
+    sums = {key: value for key, value in joined.items() if value is not None}
+    return {**costs.with_earlier(own, earlier), **sums}
+
+
+def _joined(own: object, earlier: object) -> object:
+    """Return two counts, maps of counts or lists of records as one; None: they are no such."""
+    match own, earlier:
+        case int(), int() if not isinstance(own, bool):
+            return own + earlier
+        case dict(), dict() if all(type(one) is int for one in (*own.values(), *earlier.values())):
+            return dict(Counter(own) + Counter(earlier))
+        case list(), list():
+            return [*earlier, *own]
+        case _:
+            return None

@@ -1,0 +1,87 @@
+"""When a stream is ripe (pure).
+
+| Part of the rule | The stream is ripe |
+| --- | --- |
+| no rule, or one without conditions | at once |
+| `eventCount` | when so many events wait |
+| `idleDuration` | so long after the last event arrived |
+| `fixedInterval` | at the next tick after the oldest waiting event arrived |
+
+Ticks are counted from the beginning of the stream; one that finds nothing waiting passes. Of
+several conditions, what is met first counts. Nothing waits longer than the bound, whatever the
+rule says.
+
+Source: wire specification, section 9; the API's definition of `GenerationTriggerRule`: "trigger
+generation at a fixed interval", "if the stream is inactive for the specified duration after the
+most recent event".
+"""
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from app.platform.engines.logic.config import GenerationRule, GenerationTriggerConfig
+
+_MAX_DOUBLINGS = 20
+
+
+@dataclass(frozen=True)
+class Buffer:
+    """What waits in a stream.
+
+    Attributes:
+        begin: when the stream began.
+        oldest: when the oldest waiting event arrived.
+        newest: when the last event arrived.
+        count: how many events wait.
+        is_flushed: whether a caller has asked for some of it at once.
+    """
+
+    begin: datetime
+    oldest: datetime
+    newest: datetime
+    count: int
+    is_flushed: bool
+
+
+def rule_for(
+    asked: GenerationTriggerConfig | None, bank: GenerationTriggerConfig | None
+) -> GenerationRule | None:
+    """Return the rule that applies: the request's, else the bank's; None for "at once".
+
+    A request whose configuration holds no rule asks for "at once", whatever the bank's is.
+    """
+    config = asked if asked is not None else bank
+    rule = config.generation_rule if config is not None else None
+    has_condition = rule is not None and (
+        rule.event_count or rule.idle_duration or rule.fixed_interval
+    )
+    return rule if has_condition else None
+
+
+def ripe_time(
+    rule: GenerationRule | None, buffer: Buffer, now: datetime, longest: timedelta
+) -> datetime:
+    """Return when what waits is to become memories; `now` where that is already so."""
+    if rule is None or buffer.is_flushed or _is_full(rule, buffer):
+        return now
+    moments = [buffer.oldest + longest]
+    if rule.idle_duration is not None:
+        # Cut to the bound before it is added: a rule may say ten thousand years.
+        moments.append(buffer.newest + min(rule.idle_duration, longest))
+    if rule.fixed_interval is not None:
+        moments.append(buffer.oldest + min(_to_next_tick(rule.fixed_interval, buffer), longest))
+    return max(now, min(moments))
+
+
+def pause(failures: int, first: timedelta, longest: timedelta) -> timedelta:
+    """Return how long a stream rests after so many failures in a row: twice as long each time."""
+    return min(first * (1 << min(failures - 1, _MAX_DOUBLINGS)), max(first, longest))
+
+
+def _is_full(rule: GenerationRule, buffer: Buffer) -> bool:
+    return rule.event_count is not None and buffer.count >= rule.event_count
+
+
+def _to_next_tick(interval: timedelta, buffer: Buffer) -> timedelta:
+    """Return how long after its arrival the oldest event waits for a tick; not zero."""
+    return interval - (buffer.oldest - buffer.begin) % interval

@@ -1,0 +1,28 @@
+"""The route of ingestion. Source: wire specification, section 9."""
+
+from app.memory.ingestion.schemas import IngestEventsRequest
+from app.memory.ingestion.services.ingestion import IngestionService
+from app.platform.operations.schemas import Operation
+from app.web.context import Mutation
+from app.web.names import EnginePath
+from app.web.paths import ENGINE
+from app.web.routing import Router
+
+router = Router("memories")
+
+
+# Under `memoryBanks` the API's definition has the method without `/memories`.
+@router.post(ENGINE + ":ingestEvents", operation_id="ingestEvents", include_in_schema=False)
+@router.post(
+    ENGINE + "/memories:ingestEvents", summary="Ingest events", operation_id="ingestEvents"
+)
+async def ingest_events(
+    context: Mutation, engine: EnginePath, body: IngestEventsRequest
+) -> Operation:
+    """Buffer events in a stream of a scope; its rule says when they become memories.
+
+    All requests on a stream get the same operation until its events have become memories; its
+    response then names the operation of that generation.
+    """
+    service = IngestionService.of(context.resources)
+    return Operation.from_row(await service.ingest(engine, body, context.once(body.sent)))

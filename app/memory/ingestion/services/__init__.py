@@ -1,0 +1,1 @@
+"""Use cases of ingestion; the entry is `ingestion.py`."""

@@ -1,0 +1,378 @@
+"""Use cases of ingestion: buffer events, keep the operation that is to process them, sweep."""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+
+from app.adapters.cooperative import each
+from app.adapters.db.clock import database_now
+from app.adapters.db.filters import Clause, read_filter
+from app.adapters.db.session import Session, limited
+from app.adapters.llm.models import TextModels
+from app.adapters.llm.ports import TextModel
+from app.adapters.resources import Resources
+from app.kernel.errors import InvalidArgument
+from app.kernel.names import EngineName
+from app.kernel.once import Once
+from app.kernel.wire.scalars import parse_timestamp
+from app.memory.generation.schemas import ContentEvent
+from app.memory.generation.services.generation import model_of, reads_files, untouched
+from app.memory.ingestion.logic.triggers import Buffer, pause, ripe_time, rule_for
+from app.memory.ingestion.schemas import IngestEventsRequest, merged_options
+from app.memory.ingestion.store import erasure, repository
+from app.memory.ingestion.store.repository import StreamKey
+from app.memory.ingestion.store.tables import StreamRow
+from app.memory.memories.schemas.memories import scope_hash
+from app.memory.memories.services.memories import MemoryService
+from app.platform.engines.logic.config import GenerationRule
+from app.platform.engines.schemas import config_of, name_of
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.tables import EngineRow
+from app.platform.limits.services.quotas import exhausted
+from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
+from app.platform.operations.schemas import State, type_url
+from app.platform.operations.store import claims, repeats
+from app.platform.operations.store import repository as operations
+from app.platform.operations.store.repository import NewOperation
+from app.platform.operations.store.tables import OperationRow
+
+log = structlog.get_logger()
+
+INGEST = claims.INGEST
+"""The kind of the operation that processes a stream's events; while it waits, it is the timer."""
+
+EMPTY_RESPONSE = {"@type": type_url("IngestEventsResponse")}
+"""What an operation answers that had nothing to process."""
+
+
+@dataclass(frozen=True)
+class Pending:
+    """What waits in all streams: how many events, and the age of the oldest (seconds)."""
+
+    count: int
+    oldest_age_seconds: float
+
+
+@dataclass(frozen=True)
+class IngestionService:
+    """Buffers events; `jobs.py` processes them."""
+
+    memories: MemoryService
+    models: TextModels
+
+    @classmethod
+    def of(cls, resources: Resources) -> "IngestionService":
+        """Build the service from the process's resources."""
+        return cls(MemoryService.of(resources), resources.models)
+
+    async def ingest(
+        self, name: EngineName, request: IngestEventsRequest, once: Once | None
+    ) -> OperationRow:
+        """Add events to a stream; return the operation that is to process them.
+
+        All requests on a stream get the same operation until that has ended. Where nothing waits
+        afterwards, it is a new one that is done.
+
+        Raises:
+            InvalidArgument: the life of the revisions lies in the past, or scope or metadata are
+                too large.
+            ResourceExhausted: with these events, too much would wait in the stream.
+        """
+        now = self.memories.clock.now()
+        check_scope_size(self.memories.settings, request.scope)
+        check_metadata_size(self.memories.settings, request.metadata)
+        key = StreamKey(name.engine, scope_hash(request.scope), request.stream)
+        async with self.memories.db.transaction() as session:
+            engine = await engines.get(session, name, Lock.SHARED)
+            new = self.new_operation(name_of(engine), key, request.scope, now)
+            stream = await repository.lock_or_begin(session, key, request.scope, now)
+            # Behind the stream's lock: a repetition sent at the same moment waits there.
+            if (known := await repeats.answered(session, name, once, now)) is not None:
+                return known
+            # A life that lies in the past is the caller's error: found now, not by the worker.
+            self.memories.writing(engine, new, request)
+            stream, dropped = await self._buffer(session, stream, request, engine)
+            new = new.noting(pendingEventCount=stream.pending_count, duplicateEventCount=dropped)
+            new = new.noting(**untouched(model_of(self.models, engine), self.memories.settings))
+            row = await self._operation(session, stream, new, is_forced=bool(request.force_flush))
+            await repeats.replay(session, replace(new, operation_id=row.operation_id), once)
+            return row
+
+    async def _buffer(
+        self,
+        session: Session,
+        stream: StreamRow,
+        request: IngestEventsRequest,
+        engine: EngineRow,
+    ) -> tuple[StreamRow, int]:
+        """Add the events that the stream does not know; return it, and how many it knew."""
+        now = self.memories.clock.now()
+        bank = config_of(engine).generation_config
+        default = bank.generation_trigger_config if bank is not None else None
+        rule = rule_for(request.generation_trigger_config, default)
+        source = request.direct_contents_source
+        given = source.events if source is not None else []
+        rows = await self._add_events(session, stream, given, model_of(self.models, engine))
+        added = len(rows)
+        values: dict[str, Any] = {"rule": rule and rule.wire()}
+        if request.force_flush and stream.aside_time is not None:
+            await repository.take_up(session, StreamKey.of(stream))
+            values["aside_time"] = None
+        pending = stream.pending_count + added
+        if pending and (request.force_flush or rule is None):
+            values["flush_seq"] = stream.next_seq + added
+        if pending and (options := request.options()):
+            values["options"] = merged_options(stream.options, options)
+        if added:
+            values |= {
+                "pending_count": pending,
+                "pending_bytes": stream.pending_bytes + _bytes_of(rows),
+                "next_seq": stream.next_seq + added,
+                "last_arrival_time": max(stream.last_arrival_time, now),
+                "oldest_pending_time": stream.oldest_pending_time or now,
+            }
+        return await repository.change(session, stream, values), len(given) - added
+
+    async def _add_events(
+        self,
+        session: Session,
+        stream: StreamRow,
+        events: Sequence[ContentEvent],
+        model: TextModel | None,
+    ) -> Sequence[Mapping[str, Any]]:
+        """Insert the events whose ids are new to the stream; return what is stored of them.
+
+        Raises:
+            ResourceExhausted: too much would wait in the stream.
+        """
+        key = StreamKey.of(stream)
+        ids = {event.event_id for event in events if event.event_id}
+        seen = await repository.known_ids(session, key, ids) if ids else set()
+        new: list[ContentEvent] = []
+        for event in events:
+            if event.event_id:
+                if event.event_id in seen:
+                    continue
+                seen.add(event.event_id)
+            new.append(event)
+        now = self.memories.clock.now()
+        found = await each(new, lambda event: _columns(event, model, now))
+        rows = [
+            {**key.columns(), "seq": seq, **columns}
+            for seq, columns in enumerate(found, stream.next_seq)
+        ]
+        if rows:
+            self._check_room(stream, rows)
+            await repository.insert_events(session, rows)
+        return rows
+
+    def _check_room(self, stream: StreamRow, rows: Sequence[Mapping[str, Any]]) -> None:
+        """Make sure that these events may wait with those that do.
+
+        Raises:
+            ResourceExhausted: they may not; says by which quota of the stream.
+        """
+        settings = self.memories.settings
+        for unit, used, added, limit in (
+            ("Events", stream.pending_count, len(rows), settings.max_stream_pending_events),
+            ("Bytes", stream.pending_bytes, _bytes_of(rows), settings.max_stream_pending_bytes),
+        ):
+            if used + added > limit:
+                raise exhausted(
+                    f"The stream has {used} waiting {unit.lower()} and is to take {added} more, and"
+                    f" its quota is {limit}.",
+                    f"streamPending{unit}",
+                    used=used,
+                    limit=limit,
+                )
+
+    async def _operation(
+        self, session: Session, stream: StreamRow, new: NewOperation, *, is_forced: bool
+    ) -> OperationRow:
+        """Return the operation of a changed stream, due when the stream is, or forced at once."""
+        last = None
+        if stream.operation_id is not None:
+            last = await claims.lock(session, stream.engine_id, stream.operation_id)
+        found = last if last is not None and not State(last.state).is_final else None
+        if stream.pending_count == 0:
+            done = replace(new, key=None, request=None)
+            return found or await operations.insert_done(session, done, EMPTY_RESPONSE)
+        if found is None:
+            stream = await self._rested(session, stream, last)
+            due = new.now if is_forced else await self.due_time(session, stream, new.now)
+            return await self.open(session, stream, new, due)
+        due = new.now
+        if not is_forced:
+            is_settled = _is_settled(found, new.now)
+            due = found.due_time
+            if not is_settled:
+                due = await self.due_time(session, stream, new.now)
+        counts = {key: new.details[key] for key in ("pendingEventCount", "duplicateEventCount")}
+        return await claims.reschedule(session, found, due, new.now, counts)
+
+    async def _rested(
+        self, session: Session, stream: StreamRow, ended: OperationRow | None
+    ) -> StreamRow:
+        """Let a stream rest whose last operation failed; return it."""
+        if ended is None or ended.state != State.FAILED:
+            return stream
+        first = timedelta(seconds=self.memories.settings.ingestion_retry_seconds)
+        failures = stream.failure_count + 1
+        until = ended.update_time + pause(failures, first, self._longest)
+        values = {"failure_count": failures, "retry_time": until}
+        return await repository.change(session, stream, values)
+
+    async def open(
+        self, session: Session, stream: StreamRow, new: NewOperation, due: datetime
+    ) -> OperationRow:
+        """Open the operation of a locked stream in which events wait."""
+        row = await operations.insert(session, replace(new, due=due))
+        await repository.change(session, stream, {"operation_id": row.operation_id})
+        return row
+
+    async def due_time(self, session: Session, stream: StreamRow, now: datetime) -> datetime:
+        """Return when an operation is to process a stream in which events wait."""
+        count, oldest = stream.pending_count, stream.oldest_pending_time
+        moments: list[datetime] = []
+        if stream.aside_time is not None:
+            left = await repository.count_pending(session, StreamKey.of(stream))
+            count, oldest = left.ready, left.ready_oldest
+            moments.append(stream.aside_time)
+        if oldest is not None:
+            moments.append(self.ripe_time(stream, count, oldest, now))
+        return max(now, min(moments), stream.retry_time or now)
+
+    def ripe_time(self, stream: StreamRow, count: int, oldest: datetime, now: datetime) -> datetime:
+        """Return when so many events of a stream, the oldest of then, are to become memories."""
+        rule = None if stream.rule is None else GenerationRule.model_validate(stream.rule)
+        buffer = Buffer(
+            begin=stream.create_time,
+            oldest=oldest,
+            newest=stream.last_arrival_time,
+            count=count,
+            is_flushed=stream.flush_seq > 0,
+        )
+        return ripe_time(rule, buffer, now, self._longest)
+
+    @property
+    def _longest(self) -> timedelta:
+        return timedelta(seconds=self.memories.settings.ingestion_max_pending_seconds)
+
+    def new_operation(
+        self, engine: EngineName, key: StreamKey, scope: Mapping[str, str], now: datetime
+    ) -> NewOperation:
+        """Start an operation that is to process a stream's events."""
+        new = NewOperation(
+            engine_id=engine.engine,
+            engine_name=str(engine),
+            kind=INGEST,
+            now=now,
+            keep=self.memories.settings.operation_retention,
+            details={"@type": type_url("IngestEventsOperationMetadata")},
+        )
+        # The key of generations over the scope: of all of them, one runs at a time.
+        return new.concerning(scope).queued(key.scope_hash.hex(), key.to_queue())
+
+    async def reopen(self) -> None:
+        """Give streams a new operation whose last one ended without processing what waits; a sweep.
+
+        After a failure it is due in a while; after a cancellation, when the events have waited as
+        long as they may.
+        """
+        limit = self.memories.settings.sweep_batch_rows
+        while True:
+            async with self.memories.db.transaction() as session:
+                found = await repository.list_stranded(session, limit)
+                for stream, engine, ended in found:
+                    await self._reopen(session, stream, engine, ended)
+            if found:
+                log.info("ingestion.reopened", streams=len(found))
+            if len(found) < limit:
+                return
+
+    async def _reopen(
+        self, session: Session, stream: StreamRow, engine: EngineRow, ended: OperationRow | None
+    ) -> None:
+        now = await database_now(session)
+        new = self.new_operation(name_of(engine), StreamKey.of(stream), stream.scope, now)
+        new = new.noting(
+            pendingEventCount=stream.pending_count,
+            **untouched(model_of(self.models, engine), self.memories.settings),
+        )
+        stream = await self._rested(session, stream, ended)
+        due = await self.due_time(session, stream, now)
+        if ended is None or ended.state == State.CANCELLED:
+            # What a client has cancelled, it may have deleted, too.
+            assert stream.oldest_pending_time is not None
+            due = max(now, stream.oldest_pending_time + self._longest)
+        await self.open(session, stream, new, due)
+
+    def scopes_of(self, filter_text: str | None) -> Clause | None:
+        """Return what selects the streams of a filter; None for one over more than scopes."""
+        if not filter_text:
+            return None
+        try:
+            return read_filter(filter_text, erasure.FILTER_FIELDS, self.memories.settings)
+        except InvalidArgument:
+            return None
+
+    async def erase(self, session: Session, engine_id: int, scopes: Clause) -> int:
+        """Erase streams, with all that is known of them; return how many events held a text."""
+        async with limited(session, scopes.seconds):
+            keys = await erasure.list_matching(session, engine_id, scopes.condition)
+        erased = [await erasure.erase(session, key) for key in keys]
+        open_ids = [operation_id for _, operation_id in erased if operation_id is not None]
+        # They find nothing any more, and end.
+        await claims.hurry(session, engine_id, open_ids, self.memories.clock.now())
+        return sum(count for count, _ in erased)
+
+    async def forget_old_ids(self, session: Session, limit: int) -> int:
+        """Remove what is left of events that arrived too long ago; return how many; a sweep."""
+        return await erasure.remove_old_events(session, self._known_for, limit)
+
+    async def forget_old_streams(self, session: Session, limit: int) -> int:
+        """Remove streams that have been silent as long; return how many; a sweep."""
+        return await erasure.remove_old_streams(session, self._known_for, limit)
+
+    @property
+    def _known_for(self) -> timedelta:
+        return timedelta(seconds=self.memories.settings.ingestion_event_id_seconds)
+
+    async def pending(self) -> Pending:
+        """Return what waits in the streams of all engines; for the metrics."""
+        async with self.memories.db.snapshot() as session:
+            oldest, count = await repository.oldest_pending(session)
+        now = self.memories.clock.now()
+        return Pending(count, max(0.0, (now - (oldest or now)).total_seconds()))
+
+
+def _is_settled(row: OperationRow, now: datetime) -> bool:
+    """Say whether an operation's time stays, save that a flush is forced.
+
+    What was ripe stays so; what was postponed, or waits for its retry, is not tried before.
+    """
+    postponed = row.details.get("postponedUntil")
+    is_postponed = postponed is not None and parse_timestamp(postponed) > now
+    return row.due_time <= now or row.attempts > 0 or is_postponed
+
+
+def _bytes_of(rows: Sequence[Mapping[str, Any]]) -> int:
+    """Return the length of what stored events say."""
+    return sum(row["content_bytes"] for row in rows)
+
+
+def _columns(event: ContentEvent, model: TextModel | None, now: datetime) -> dict[str, Any]:
+    """Return what is stored of an event; files only where the model reads some of them."""
+    content = event.kept_content(keeps_files=reads_files(model, [event]))
+    return {
+        "event_id": event.event_id or None,
+        "event_time": event.event_time,
+        "arrival_time": now,
+        "content": content,
+        "content_bytes": len(json.dumps(content, ensure_ascii=False).encode()),
+    }

@@ -1,0 +1,21 @@
+"""What waits in the streams as metrics: read from the database when they are asked for."""
+
+from prometheus_client import Gauge
+
+from app.adapters.resources import Resources
+from app.memory.ingestion.services.ingestion import IngestionService
+
+_PENDING = Gauge(
+    "memory_bank_ingestion_pending_events", "Ingested events that are not in memories yet."
+)
+_OLDEST = Gauge(
+    "memory_bank_ingestion_oldest_pending_seconds",
+    "How long the oldest of them has waited; 0 without any.",
+)
+
+
+async def refresh(resources: Resources) -> None:
+    """Read what waits in the streams of all engines."""
+    pending = await IngestionService.of(resources).pending()
+    _PENDING.set(pending.count)
+    _OLDEST.set(pending.oldest_age_seconds)

@@ -1,0 +1,108 @@
+"""Every statement that removes streams, and events with what is known of them.
+
+All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Sequence
+from datetime import timedelta
+
+from sqlalchemy import ColumnElement, delete, exists, select, tuple_
+
+from app.adapters.db.clock import database_time
+from app.adapters.db.filter_fields import ScopeField
+from app.adapters.db.filters import Fields
+from app.adapters.db.session import Session
+from app.memory.ingestion.store import repository
+from app.memory.ingestion.store.repository import StreamKey
+from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
+from app.memory.memories.schemas.memories import scope_hash
+
+_STREAM_KEY = (StreamRow.engine_id, StreamRow.scope_hash, StreamRow.stream_id)
+_EVENT_KEY = (
+    StreamEventRow.engine_id,
+    StreamEventRow.scope_hash,
+    StreamEventRow.stream_id,
+    StreamEventRow.seq,
+)
+FILTER_FIELDS: Fields = {
+    "scope": ScopeField(StreamRow.scope, lambda scope: StreamRow.scope_hash == scope_hash(scope))
+}
+"""What a filter may name that is to select streams."""
+
+
+async def remove_old_events(session: Session, kept: timedelta, limit: int) -> int:
+    """Remove processed events that arrived so long ago, of all engines; return how many."""
+    is_old = StreamEventRow.arrival_time < database_time(session) - kept
+    old = (
+        select(*_EVENT_KEY)
+        .where(StreamEventRow.process_time.is_not(None), is_old)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+        .cte("old")
+    )
+    statement = delete(StreamEventRow).where(tuple_(*_EVENT_KEY).in_(select(old)))
+    return len((await session.execute(statement.returning(StreamEventRow.seq))).all())
+
+
+async def remove_old_streams(session: Session, kept: timedelta, limit: int) -> int:
+    """Remove streams without events that have been silent for so long; return how many."""
+    is_old = StreamRow.last_arrival_time < database_time(session) - kept
+    has_events = exists().where(
+        StreamEventRow.engine_id == StreamRow.engine_id,
+        StreamEventRow.scope_hash == StreamRow.scope_hash,
+        StreamEventRow.stream_id == StreamRow.stream_id,
+    )
+    old = (
+        select(*_STREAM_KEY)
+        .where(is_old, ~has_events)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+        .cte("old")
+    )
+    statement = delete(StreamRow).where(tuple_(*_STREAM_KEY).in_(select(old)))
+    return len((await session.execute(statement.returning(StreamRow.stream_id))).all())
+
+
+async def list_matching(
+    session: Session, engine_id: int, clause: ColumnElement[bool]
+) -> Sequence[StreamKey]:
+    """Return the streams that a purge takes; waits for no lock."""
+    statement = (
+        select(*_STREAM_KEY)
+        .where(StreamRow.engine_id == engine_id, clause)
+        # In one order everywhere, so that two who lock several cannot lock each other out.
+        .order_by(*_STREAM_KEY)
+    )
+    return [StreamKey(*row) for row in await session.execute(statement)]
+
+
+async def erase(session: Session, key: StreamKey) -> tuple[int, str | None]:
+    """Remove a stream with its events.
+
+    Returns:
+        How many of the events still held what was said, and the operation of the stream.
+    """
+    row = await repository.find(session, key, for_update=True)
+    if row is None:
+        return 0, None
+    statement = delete(StreamEventRow).where(key.selects(StreamEventRow))
+    returning = statement.returning(StreamEventRow.content.is_not(None))
+    removed = await session.execute(returning.execution_options(synchronize_session=False))
+    said = sum(removed.scalars())
+    await session.execute(delete(StreamRow).where(key.selects(StreamRow)))
+    return said, row.operation_id
+
+
+async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
+    """Remove up to `limit` events of an engine, or without any its streams; return how many."""
+    table: type[StreamEventRow | StreamRow]
+    for table, key in ((StreamEventRow, _EVENT_KEY), (StreamRow, _STREAM_KEY)):
+        some = select(*key).where(table.engine_id == engine_id).limit(limit).cte("some")
+        statement = (
+            delete(table)
+            .where(table.engine_id == engine_id, tuple_(*key).in_(select(some)))
+            .returning(table.stream_id)
+        )
+        if removed := len((await session.execute(statement)).all()):
+            return removed
+    return 0

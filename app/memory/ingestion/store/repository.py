@@ -1,0 +1,321 @@
+"""Every statement on streams and their events. All functions take part in the caller's transaction.
+
+The functions that change a stream or its events expect the stream to be locked.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Row,
+    and_,
+    cast,
+    delete,
+    func,
+    or_,
+    select,
+    update,
+)
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from app.adapters.db.bulk import insert_rows
+from app.adapters.db.conditions import check_scope
+from app.adapters.db.session import Session
+from app.memory.ingestion.logic.plan import Listed
+from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
+from app.platform.engines.store.tables import EngineRow
+from app.platform.operations.schemas import State
+from app.platform.operations.store.tables import OperationRow
+
+_OPEN = (State.PENDING, State.RUNNING)
+
+
+@dataclass(frozen=True)
+class StreamKey:
+    """Which stream."""
+
+    engine_id: int
+    scope_hash: bytes
+    stream_id: str
+
+    @classmethod
+    def of(cls, row: StreamRow) -> "StreamKey":
+        """Return the key of a stored stream."""
+        return cls(row.engine_id, row.scope_hash, row.stream_id)
+
+    @classmethod
+    def queued(cls, engine_id: int, request: Mapping[str, Any]) -> "StreamKey":
+        """Read the key from the request of an operation."""
+        return cls(engine_id, bytes.fromhex(request["scopeHash"]), request["streamId"])
+
+    def to_queue(self) -> dict[str, Any]:
+        """Return the key as the request of an operation, for `queued`."""
+        return {"scopeHash": self.scope_hash.hex(), "streamId": self.stream_id}
+
+    def columns(self) -> dict[str, Any]:
+        """Return the key's columns of a new row."""
+        return {
+            "engine_id": self.engine_id,
+            "scope_hash": self.scope_hash,
+            "stream_id": self.stream_id,
+        }
+
+    def selects(self, table: type[StreamRow] | type[StreamEventRow]) -> ColumnElement[bool]:
+        """Select the stream, or its events."""
+        return and_(
+            table.engine_id == self.engine_id,
+            table.scope_hash == self.scope_hash,
+            table.stream_id == self.stream_id,
+        )
+
+
+async def lock_or_begin(
+    session: Session, key: StreamKey, scope: Mapping[str, str], now: datetime
+) -> StreamRow:
+    """Lock a stream, which begins now if there was none.
+
+    Raises:
+        NotFound: the session's caller does not reach the scope.
+    """
+    check_scope(session, scope)
+    new = {
+        **key.columns(),
+        "scope": dict(scope),
+        "options": {},
+        "create_time": now,
+        "last_arrival_time": now,
+        "pending_count": 0,
+        "pending_bytes": 0,
+        "next_seq": 1,
+        "flush_seq": 0,
+        "failure_count": 0,
+    }
+    await session.execute(upsert(StreamRow).values(new).on_conflict_do_nothing())
+    statement = select(StreamRow).where(key.selects(StreamRow)).with_for_update()
+    return (await session.execute(statement)).scalar_one()
+
+
+async def find(session: Session, key: StreamKey, *, for_update: bool = False) -> StreamRow | None:
+    """Return a stream, unless it has been erased, or has gone with its engine."""
+    statement = select(StreamRow).where(key.selects(StreamRow))
+    if for_update:
+        statement = statement.with_for_update()
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def change(session: Session, row: StreamRow, values: Mapping[str, Any]) -> StreamRow:
+    """Change a stream."""
+    statement = (
+        update(StreamRow)
+        .where(StreamKey.of(row).selects(StreamRow))
+        .values(**values)
+        .returning(StreamRow)
+        .execution_options(populate_existing=True)
+    )
+    return (await session.execute(statement)).scalar_one()
+
+
+async def known_ids(session: Session, key: StreamKey, ids: Collection[str]) -> set[str]:
+    """Return those event ids that the stream has had."""
+    statement = select(StreamEventRow.event_id).where(
+        key.selects(StreamEventRow), StreamEventRow.event_id.in_(ids)
+    )
+    found = (await session.execute(statement)).scalars()
+    return {one for one in found if one is not None}
+
+
+async def insert_events(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert events whose ids the stream does not know."""
+    await insert_rows(StreamEventRow, session, rows)
+
+
+_TIME = func.coalesce(StreamEventRow.event_time, StreamEventRow.arrival_time)
+_WAITS = StreamEventRow.process_time.is_(None)
+
+
+_LISTED = (
+    StreamEventRow.seq,
+    _TIME.label("time"),
+    StreamEventRow.arrival_time,
+    StreamEventRow.content_bytes,
+    StreamEventRow.batch_limit,
+)
+
+
+async def list_due(session: Session, key: StreamKey, now: datetime, limit: int) -> Sequence[Listed]:
+    """Return the first events that are to be read next, in their order.
+
+    Those that are set aside come when their time has come, and behind the others.
+    """
+    is_aside = StreamEventRow.retry_time.is_not(None)
+    statement = (
+        select(*_LISTED)
+        .where(
+            key.selects(StreamEventRow),
+            _WAITS,
+            or_(StreamEventRow.retry_time.is_(None), StreamEventRow.retry_time <= now),
+        )
+        .order_by(
+            is_aside,
+            StreamEventRow.batch_limit.desc().nulls_first(),
+            _TIME,
+            StreamEventRow.seq,
+        )
+        .limit(limit)
+    )
+    return [Listed(*row) for row in await session.execute(statement)]
+
+
+async def list_kept(session: Session, key: StreamKey) -> Sequence[Listed]:
+    """Return the processed events whose content is kept, in their order: for an overlap."""
+    statement = (
+        select(*_LISTED)
+        .where(key.selects(StreamEventRow), ~_WAITS, StreamEventRow.content.is_not(None))
+        .order_by(_TIME, StreamEventRow.seq)
+    )
+    return [Listed(*row) for row in await session.execute(statement)]
+
+
+async def contents(
+    session: Session, key: StreamKey, seqs: Collection[int]
+) -> dict[int, Mapping[str, Any]]:
+    """Return what events say, by their numbers."""
+    statement = select(StreamEventRow.seq, StreamEventRow.content).where(
+        key.selects(StreamEventRow), StreamEventRow.seq.in_(seqs)
+    )
+    return {seq: content for seq, content in await session.execute(statement) if content}
+
+
+@dataclass(frozen=True)
+class Waiting:
+    """What waits in a stream.
+
+    Attributes:
+        count: all events that wait.
+        bytes: the length of what they say.
+        oldest: when the first of them arrived.
+        ready: those that are not set aside.
+        ready_oldest: when the first of these arrived.
+        first_ready: the least number of these.
+        aside_time: when the first that is set aside is to be tried again.
+    """
+
+    count: int
+    bytes: int
+    oldest: datetime | None
+    ready: int
+    ready_oldest: datetime | None
+    first_ready: int | None
+    aside_time: datetime | None
+
+
+async def count_pending(session: Session, key: StreamKey) -> Waiting:
+    """Return what waits in a stream."""
+    is_ready = StreamEventRow.retry_time.is_(None)
+    arrived = func.min(StreamEventRow.arrival_time)
+    statement = select(
+        func.count(),
+        cast(func.coalesce(func.sum(StreamEventRow.content_bytes), 0), BigInteger),
+        arrived,
+        func.count().filter(is_ready),
+        arrived.filter(is_ready),
+        func.min(StreamEventRow.seq).filter(is_ready),
+        func.min(StreamEventRow.retry_time),
+    ).where(key.selects(StreamEventRow), _WAITS)
+    return Waiting(*(await session.execute(statement)).one())
+
+
+async def set_aside(
+    session: Session, key: StreamKey, seqs: Collection[int], until: datetime, batch_limit: int
+) -> None:
+    """Note that events failed together: when they are tried again, and how many at a time."""
+    await session.execute(
+        update(StreamEventRow)
+        .where(key.selects(StreamEventRow), StreamEventRow.seq.in_(seqs), _WAITS)
+        .values(batch_limit=batch_limit, retry_time=until)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def take_up(session: Session, key: StreamKey) -> None:
+    """Let the events that are set aside be read with the others."""
+    await session.execute(
+        update(StreamEventRow)
+        .where(key.selects(StreamEventRow), _WAITS, StreamEventRow.retry_time.is_not(None))
+        .values(retry_time=None)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def mark_processed(
+    session: Session, key: StreamKey, seqs: Collection[int], now: datetime
+) -> None:
+    """Note that events have become memories."""
+    await session.execute(
+        update(StreamEventRow)
+        .where(key.selects(StreamEventRow), StreamEventRow.seq.in_(seqs))
+        .values(process_time=now)
+    )
+
+
+async def forget_content(session: Session, key: StreamKey, seqs: Collection[int]) -> None:
+    """Erase what events said; of those that had an id, it stays known."""
+    mine = and_(key.selects(StreamEventRow), StreamEventRow.seq.in_(seqs))
+    await session.execute(delete(StreamEventRow).where(mine, StreamEventRow.event_id.is_(None)))
+    await session.execute(update(StreamEventRow).where(mine).values(content=None))
+
+
+async def list_stranded(
+    session: Session, limit: int
+) -> Sequence[Row[StreamRow, EngineRow, OperationRow | None]]:
+    """Lock streams in which events wait without an operation that is to process them; a sweep's.
+
+    Each comes with its engine, if that is not deleted, and the operation that has ended.
+    """
+    mine = and_(
+        OperationRow.engine_id == StreamRow.engine_id,
+        OperationRow.operation_id == StreamRow.operation_id,
+    )
+    statement = (
+        select(StreamRow, EngineRow, OperationRow)
+        .join(EngineRow, EngineRow.engine_id == StreamRow.engine_id)
+        .outerjoin(OperationRow, mine)
+        .where(
+            StreamRow.oldest_pending_time.is_not(None),
+            EngineRow.delete_time.is_(None),
+            or_(OperationRow.operation_id.is_(None), OperationRow.state.not_in(_OPEN)),
+        )
+        .order_by(StreamRow.oldest_pending_time)
+        .limit(limit)
+        .with_for_update(of=StreamRow, skip_locked=True)
+    )
+    return (await session.execute(statement)).all()
+
+
+async def oldest_pending(session: Session) -> tuple[datetime | None, int]:
+    """Return when the oldest waiting event of all engines arrived, and how many wait."""
+    statement = select(
+        func.min(StreamRow.oldest_pending_time), func.coalesce(func.sum(StreamRow.pending_count), 0)
+    ).where(StreamRow.oldest_pending_time.is_not(None))
+    oldest, count = (await session.execute(statement)).one()
+    return oldest, int(count)
+
+
+async def count_pending_of(session: Session, engine_id: int) -> int:
+    """Return how many events of an engine wait to become memories."""
+    statement = select(func.coalesce(func.sum(StreamRow.pending_count), 0)).where(
+        StreamRow.engine_id == engine_id
+    )
+    return int((await session.execute(statement)).scalar_one())
+
+
+async def exists_pending(session: Session, engine_id: int) -> bool:
+    """Say whether events of an engine wait to become memories."""
+    statement = select(StreamRow.stream_id).where(
+        StreamRow.engine_id == engine_id, StreamRow.pending_count > 0
+    )
+    return (await session.execute(statement.limit(1))).first() is not None

@@ -1,0 +1,95 @@
+"""Streams of ingested events, and the events."""
+
+from datetime import datetime
+
+from sqlalchemy import ForeignKeyConstraint, Index, LargeBinary, Text, UniqueConstraint, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.adapters.db.base import Base, JsonObject
+from app.adapters.db.bindings import ByParent, ByScope
+
+
+class StreamRow(Base):
+    """A stream: the buffer of one scope and stream id, and what its next generation is to heed.
+
+    Whoever adds events, or ends a generation of them, locks this row first.
+    """
+
+    __tablename__ = "streams"
+    conditioned_by = ByScope()
+    __table_args__ = (
+        Index(
+            "ix_streams_oldest_pending_time",
+            "oldest_pending_time",
+            postgresql_where=text("oldest_pending_time is not null"),
+        ),
+        Index("ix_streams_last_arrival_time", "last_arrival_time"),
+    )
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    scope_hash: Mapped[bytes] = mapped_column(LargeBinary, primary_key=True)
+    stream_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    scope: Mapped[JsonObject]
+    # The rule of the latest request, the bank's where it gave none; null is "at once".
+    rule: Mapped[JsonObject | None]
+    # Revision and metadata fields that requests gave since the buffer was last empty.
+    options: Mapped[JsonObject]
+    # The operation that is to process what waits; it may have ended without doing so.
+    operation_id: Mapped[str | None] = mapped_column(Text)
+    create_time: Mapped[datetime]
+    last_arrival_time: Mapped[datetime]
+    oldest_pending_time: Mapped[datetime | None]
+    pending_count: Mapped[int]
+    pending_bytes: Mapped[int]
+    next_seq: Mapped[int]
+    # Events before this one were asked for at once; 0 where none of those waits any more.
+    flush_seq: Mapped[int]
+    # Operations in a row that failed, and until when only a forced flush makes another one due.
+    failure_count: Mapped[int]
+    retry_time: Mapped[datetime | None]
+    # When the first of the events that are set aside is to be tried again; null without any.
+    aside_time: Mapped[datetime | None]
+
+
+class StreamEventRow(Base):
+    """An event of a stream; once processed, its id alone, save for what rules may take up again."""
+
+    __tablename__ = "stream_events"
+    conditioned_by = ByParent("streams", ("engine_id", "scope_hash", "stream_id"))
+    __table_args__ = (
+        UniqueConstraint("engine_id", "scope_hash", "stream_id", "event_id"),
+        ForeignKeyConstraint(
+            ["engine_id", "scope_hash", "stream_id"],
+            ["streams.engine_id", "streams.scope_hash", "streams.stream_id"],
+            ondelete="CASCADE",
+        ),
+        Index(
+            "ix_stream_events_pending",
+            "engine_id",
+            "scope_hash",
+            "stream_id",
+            postgresql_where=text("process_time is null"),
+        ),
+        Index(
+            "ix_stream_events_processed",
+            "arrival_time",
+            postgresql_where=text("process_time is not null"),
+        ),
+    )
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    scope_hash: Mapped[bytes] = mapped_column(LargeBinary, primary_key=True)
+    stream_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    seq: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    event_id: Mapped[str | None] = mapped_column(Text)
+    event_time: Mapped[datetime | None]
+    arrival_time: Mapped[datetime]
+    # When it became memories; null while it waits.
+    process_time: Mapped[datetime | None]
+    content: Mapped[JsonObject | None]
+    # The length of the content as it came, which tells what reading it takes.
+    content_bytes: Mapped[int]
+    # Of an event that failed with others: with how many it is read at most. Null: with any number.
+    batch_limit: Mapped[int | None]
+    # Of an event that is set aside: when it is tried again.
+    retry_time: Mapped[datetime | None]

@@ -1,0 +1,119 @@
+"""Routes of memories. Source: wire specification, section 5."""
+
+from typing import Annotated
+
+from fastapi import Query
+from starlette.responses import JSONResponse
+
+from app.kernel.names import CHOSEN_ID
+from app.kernel.permissions import Permission
+from app.memory.memories.schemas.memories import (
+    CreateMemoryRequest,
+    ListMemoriesResponse,
+    Memory,
+    UpdateMemoryRequest,
+)
+from app.memory.memories.services.memories import MemoryService
+from app.memory.memories.store import hot
+from app.memory.memories.store.stored import memory_json
+from app.platform.operations.schemas import Operation
+from app.platform.operations.services.operations import OperationService
+from app.web.context import Context, Mutation
+from app.web.etag import IfMatch, etag_of
+from app.web.names import EnginePath, MemoryPath
+from app.web.paging import Filter, OrderBy, Page, UpdateMask
+from app.web.paths import ENGINE
+from app.web.routing import Router
+
+router = Router("memories")
+
+_COLLECTION = ENGINE + "/memories"
+_ONE = _COLLECTION + "/{memory}"
+
+
+@router.post(
+    _COLLECTION,
+    summary="Create a memory",
+    operation_id="createMemory",
+    response_model=Operation,
+)
+async def create_memory(
+    context: Mutation,
+    engine: EnginePath,
+    body: CreateMemoryRequest,
+    memory_id: Annotated[
+        str | None,
+        Query(
+            alias="memoryId",
+            description="Id of the new memory; else one is made.",
+            json_schema_extra={"pattern": f"^{CHOSEN_ID}$"},
+        ),
+    ] = None,
+) -> JSONResponse:
+    """Store a memory as it is given: no extraction, no consolidation."""
+    once = context.once({"body": body.sent(), "id": memory_id})
+    created = await MemoryService.of(context.resources).create(engine, memory_id, body, once)
+    if created.response is not None:
+        return JSONResponse(Operation.from_row(created.row, created.response).wire())
+    operation = await OperationService.of(context.resources).render(created.row)
+    return JSONResponse(operation.wire())
+
+
+@router.get(_COLLECTION, summary="List memories", operation_id="listMemories")
+async def list_memories(
+    context: Context,
+    engine: EnginePath,
+    page: Page,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
+    order_by: OrderBy = None,
+) -> ListMemoriesResponse:
+    """List memories of all scopes, newest first unless ordered otherwise."""
+    service = MemoryService.of(context.resources)
+    return await service.list_page(engine, filter, order_by, page)
+
+
+@router.get(_ONE, summary="Get a memory", operation_id="getMemory", response_model=Memory)
+async def get_memory(context: Context, name: MemoryPath) -> JSONResponse:
+    """Return a memory; 404 when it is deleted or expired."""
+    resources = context.resources
+    return JSONResponse(memory_json(*await hot.find(resources.db, name, resources.clock.now())))
+
+
+@router.patch(_ONE, summary="Update a memory", operation_id="updateMemory")
+async def update_memory(
+    context: Mutation,
+    name: MemoryPath,
+    body: UpdateMemoryRequest | None = None,
+    if_match: IfMatch = None,
+    update_mask: UpdateMask = None,
+    memory_id: Annotated[
+        str | None, Query(alias="memoryId", description="Ignored; clients may repeat it.")
+    ] = None,
+) -> Operation:
+    """Change the masked fields; without a mask, the fields that are sent."""
+    del memory_id
+    # The Python client sends no body where a mask names only fields to clear.
+    request = body or UpdateMemoryRequest()
+    etag = etag_of(if_match, request.etag)
+    once = context.once({"body": request.sent(), "mask": update_mask, "etag": etag})
+    service = MemoryService.of(context.resources)
+    row = await service.update(name, request, update_mask, etag, once)
+    return await OperationService.of(context.resources).render(row)
+
+
+@router.delete(_ONE, summary="Delete a memory", operation_id="deleteMemory")
+async def delete_memory(
+    context: Mutation,
+    name: MemoryPath,
+    if_match: IfMatch = None,
+    permanent: Annotated[
+        bool | None, Query(description="Erase it and all its history now, beyond recovery.")
+    ] = None,
+) -> Operation:
+    """Delete a memory; for 48 hours its revisions can be read and rolled back to."""
+    if permanent:
+        context.require(Permission.MEMORIES_PURGE)
+    once = context.once({"permanent": bool(permanent), "etag": if_match})
+    service = MemoryService.of(context.resources)
+    row = await service.delete(name, if_match, once, permanent=bool(permanent))
+    return await OperationService.of(context.resources).render(row)

@@ -1,0 +1,392 @@
+"""The wire form of memories.
+
+Source: wire specification, section 5.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import (
+    AfterValidator,
+    ConfigDict,
+    Field,
+    StrictInt,
+    WithJsonSchema,
+    model_validator,
+)
+from pydantic.alias_generators import to_camel
+
+from app.kernel.filtering.metadata import MetadataFilter, MetadataOperator
+from app.kernel.names import EngineName, MemoryName
+from app.kernel.wire.base import EXACTLY_ONE, WireModel
+from app.kernel.wire.labels import Labels
+from app.kernel.wire.objects import MAX_OBJECT_BYTES, check_size
+from app.kernel.wire.scalars import PositiveDuration, Timestamp, one_of
+from app.memory.memories.store.columns import no_content, shown_content, wire_names
+from app.memory.memories.store.roles import Role, Row, check_equal
+from app.memory.memories.store.tables import MemoryRow, RevisionRow
+from app.platform.engines.logic.config import (
+    MAX_FACT_CHARS,
+    MAX_SCOPE_KEY_CHARS,
+    MemoryTopicId,
+    MemoryTopicIds,
+    MemoryType,
+    MemoryTypeField,
+)
+
+MetadataOperatorField = Annotated[MetadataOperator, one_of(MetadataOperator)]
+
+MAX_SCOPE_PAIRS = 5
+MAX_SCOPE_VALUE_CHARS = 1_024
+MAX_METADATA_KEYS = 50
+MAX_METADATA_KEY_CHARS = 128
+MAX_METADATA_VALUE_CHARS = 4_096
+_MAX_TEXT_CHARS = 4_096
+
+
+def _check_scope(scope: dict[str, str]) -> dict[str, str]:
+    if not 1 <= len(scope) <= MAX_SCOPE_PAIRS:
+        raise ValueError(f"must have 1 to {MAX_SCOPE_PAIRS} pairs")
+    if not all(1 <= len(key) <= MAX_SCOPE_KEY_CHARS for key in scope):
+        raise ValueError(f"must have keys of 1 to {MAX_SCOPE_KEY_CHARS} characters")
+    if any("*" in value or len(value) > MAX_SCOPE_VALUE_CHARS for value in scope.values()):
+        raise ValueError(
+            f"must have values of at most {MAX_SCOPE_VALUE_CHARS} characters, without *"
+        )
+    return scope
+
+
+Scope = Annotated[
+    dict[str, str],
+    AfterValidator(_check_scope),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "minProperties": 1,
+            "maxProperties": MAX_SCOPE_PAIRS,
+            "propertyNames": {"minLength": 1, "maxLength": MAX_SCOPE_KEY_CHARS},
+            "additionalProperties": {
+                "type": "string",
+                "pattern": "^[^*]*$",
+                "maxLength": MAX_SCOPE_VALUE_CHARS,
+            },
+            "description": "Exact key of the collection.",
+            "examples": [{"user_id": "42"}],
+        }
+    ),
+]
+"""The exact key of a collection of memories: order-free, case-sensitive."""
+
+
+def _check_fact(fact: str) -> str:
+    if not fact.strip():
+        raise ValueError("must not be blank")
+    return fact
+
+
+Fact = Annotated[
+    str,
+    Field(
+        min_length=1,
+        max_length=MAX_FACT_CHARS,
+        examples=["I prefer a window seat."],
+        json_schema_extra={"pattern": r"\S"},
+    ),
+    AfterValidator(_check_fact),
+]
+
+
+_CONTENT = wire_names(MemoryRow, Role.CONTENT)
+_SENT = set(_CONTENT)
+_ALIASES = {name: to_camel(field) for field, name in _CONTENT.items()}
+
+
+def scope_hash(scope: Mapping[str, str]) -> bytes:
+    """Return the digest by which the memories of a scope are found."""
+    text = json.dumps(scope, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+    return hashlib.sha256(text.encode()).digest()
+
+
+class MemoryMetadataValue(WireModel):
+    """A value of the user's metadata: exactly one of four kinds."""
+
+    model_config = ConfigDict(json_schema_extra=EXACTLY_ONE)
+
+    string_value: str | None = Field(None, max_length=MAX_METADATA_VALUE_CHARS)
+    double_value: float | None = None
+    bool_value: bool | None = None
+    timestamp_value: Timestamp | None = None
+
+    @model_validator(mode="after")
+    def _has_one(self) -> Self:
+        values = (self.string_value, self.double_value, self.bool_value, self.timestamp_value)
+        if sum(value is not None for value in values) != 1:
+            raise ValueError(
+                "must have exactly one of stringValue, doubleValue, boolValue, timestampValue"
+            )
+        return self
+
+
+def _check_metadata(
+    metadata: dict[str, MemoryMetadataValue],
+) -> dict[str, MemoryMetadataValue]:
+    if len(metadata) > MAX_METADATA_KEYS:
+        raise ValueError(f"must have at most {MAX_METADATA_KEYS} keys")
+    if not all(1 <= len(key) <= MAX_METADATA_KEY_CHARS for key in metadata):
+        raise ValueError(f"must have keys of 1 to {MAX_METADATA_KEY_CHARS} characters")
+    return metadata
+
+
+Metadata = Annotated[
+    dict[str, MemoryMetadataValue],
+    AfterValidator(_check_metadata),
+    Field(
+        json_schema_extra={
+            "maxProperties": MAX_METADATA_KEYS,
+            "propertyNames": {"minLength": 1, "maxLength": MAX_METADATA_KEY_CHARS},
+            "examples": [{"source": {"stringValue": "chat"}}],
+        }
+    ),
+]
+
+
+class StructuredContent(WireModel):
+    """The content of a structured memory."""
+
+    data: dict[str, Any]
+    schema_id: str
+
+
+def _check_structured(content: StructuredContent) -> StructuredContent:
+    check_size(content.wire())
+    return content
+
+
+class RevisionFields(WireModel):
+    """What a request may say of the revisions it makes; at most one sets their life."""
+
+    revision_labels: Labels | None = None
+    revision_expire_time: Timestamp | None = None
+    revision_ttl: PositiveDuration | None = None
+    disable_memory_revisions: bool | None = None
+
+    @model_validator(mode="after")
+    def _has_one_revision_life(self) -> Self:
+        if self.revision_expire_time is not None and self.revision_ttl is not None:
+            raise ValueError("must have at most one of revisionExpireTime and revisionTtl")
+        return self
+
+
+class MemoryFields(RevisionFields):
+    """What callers may set of a memory, at its creation or later."""
+
+    fact: Fact | None = None
+    display_name: str | None = Field(None, max_length=_MAX_TEXT_CHARS)
+    description: str | None = Field(None, max_length=_MAX_TEXT_CHARS)
+    topics: MemoryTopicIds | None = None
+    metadata: Metadata | None = None
+    memory_type: MemoryTypeField | None = None
+    structured_content: Annotated[StructuredContent, AfterValidator(_check_structured)] | None = (
+        Field(None, description=f"At most {MAX_OBJECT_BYTES} bytes as JSON.")
+    )
+    context: str | None = Field(None, max_length=MAX_FACT_CHARS)
+    expire_time: Timestamp | None = None
+    ttl: PositiveDuration | None = Field(None, description="Input only: expiry is now + ttl.")
+
+    @model_validator(mode="after")
+    def _has_one_expiry(self) -> Self:
+        if self.ttl is not None and self.expire_time is not None:
+            raise ValueError("must have at most one of ttl and expireTime")
+        return self
+
+    @model_validator(mode="after")
+    def _has_a_revision_or_none(self) -> Self:
+        # Generations are recorded with both, and then make no revision.
+        has_life = self.revision_expire_time is not None or self.revision_ttl is not None
+        if has_life and self.disable_memory_revisions:
+            raise ValueError(
+                "must have at most one of revisionExpireTime, revisionTtl, disableMemoryRevisions"
+            )
+        return self
+
+    def content(self) -> dict[str, Any]:
+        """Return the columns that a request decides, as this one has them."""
+        sent = self.model_dump(mode="json", by_alias=True, exclude_none=True, include=_SENT)
+        given = {name: sent[alias] for name, alias in _ALIASES.items() if alias in sent}
+        return {**no_content(), **given}
+
+
+class CreateMemoryRequest(MemoryFields):
+    """A memory as its creator sends it. Fields that only answers have are ignored."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [{"required": ["fact"]}, {"required": ["structuredContent"]}],
+            "examples": [
+                {
+                    "fact": "I prefer a window seat.",
+                    "scope": {"user_id": "42"},
+                    "topics": [{"managedMemoryTopic": "USER_PREFERENCES"}],
+                    "ttl": "2592000s",
+                }
+            ],
+        }
+    )
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time", "etag"})
+
+    scope: Scope
+
+    @model_validator(mode="after")
+    def _holds_something(self) -> Self:
+        if self.fact is None and self.structured_content is None:
+            raise ValueError("fact is required, unless there is structuredContent")
+        return self
+
+
+class UpdateMemoryRequest(MemoryFields):
+    """The fields to change. The scope may be repeated as it is."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"fact": "I prefer an aisle seat."}]})
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time"})
+
+    scope: Scope | None = None
+    etag: str | None = Field(None, description="The etag that was read.")
+
+
+class RollbackMemoryRequest(WireModel):
+    """Which revision to restore."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"targetRevisionId": "176847840000012345"}]}
+    )
+
+    target_revision_id: str | StrictInt = Field(
+        description="The id of a revision of the memory, or its full name."
+    )
+
+
+class MemoryContentFields(WireModel):
+    """What answers have of a memory and of its revisions alike."""
+
+    name: str
+    fact: str | None = None
+    display_name: str | None = None
+    description: str | None = None
+    topics: list[MemoryTopicId] | None = None
+    metadata: dict[str, MemoryMetadataValue] | None = None
+    memory_type: MemoryTypeField
+    structured_content: StructuredContent | None = None
+    context: str | None = None
+
+
+class Memory(MemoryContentFields):
+    """A memory."""
+
+    scope: dict[str, str]
+    create_time: Timestamp
+    update_time: Timestamp
+    expire_time: Timestamp | None = None
+    etag: str
+
+    @classmethod
+    def from_row(cls, engine: EngineName, row: MemoryRow) -> "Memory":
+        """Build the answer; `engine` is the stored full name."""
+        return cls.model_validate(
+            {
+                **shown_content(row),
+                "name": str(MemoryName(engine, row.memory_id)),
+                "scope": row.scope,
+                "create_time": row.create_time,
+                "update_time": row.update_time,
+                "expire_time": row.expire_time,
+                "etag": str(row.version),
+            }
+        )
+
+    @classmethod
+    def from_revision(cls, memory: "Memory", revision: RevisionRow) -> "Memory":
+        """Build the memory as it was after a revision; name, scope and creation never change."""
+        return cls.model_validate(
+            {
+                **shown_content(revision),
+                "name": memory.name,
+                "scope": memory.scope,
+                "create_time": memory.create_time,
+                "update_time": revision.create_time,
+                "expire_time": revision.memory_expire_time,
+                "etag": str(revision.version),
+            }
+        )
+
+
+def check_fields(row: Row) -> None:
+    """Compare the wire forms with the columns of a row.
+
+    Raises:
+        AssertionError: they differ; the message names the class and the fields.
+    """
+    content = wire_names(row, Role.CONTENT, Role.KEPT).keys()
+    state = wire_names(row, Role.STATE).keys() - {"version"}
+    check_equal("MemoryContentFields", MemoryContentFields.model_fields, {"name", *content})
+    check_equal("Memory", Memory.model_fields, {"name", "etag", *content, *state})
+    asked = MemoryFields.model_fields.keys() - RevisionFields.model_fields.keys()
+    check_equal("MemoryFields", asked - {"expire_time", "ttl"}, content)
+
+
+check_fields(MemoryRow)
+
+
+class ListMemoriesResponse(WireModel):
+    """A page of memories."""
+
+    memories: list[Memory]
+    next_page_token: str | None = None
+
+
+DEFAULT_MEMORY_TYPE = MemoryType.NATURAL_LANGUAGE_COLLECTION
+PROFILE_TYPE = MemoryType.STRUCTURED_PROFILE
+
+
+def stored_type(requested: MemoryType | None) -> MemoryType:
+    """Return the type that a memory has when a request says `requested`."""
+    if requested is None or requested is MemoryType.MEMORY_TYPE_UNSPECIFIED:
+        return DEFAULT_MEMORY_TYPE
+    return requested
+
+
+class MetadataCondition(WireModel):
+    """A condition on one key of the metadata."""
+
+    key: str = Field(min_length=1, max_length=MAX_METADATA_KEY_CHARS)
+    op: MetadataOperatorField = MetadataOperator.OPERATOR_UNSPECIFIED
+    value: MemoryMetadataValue
+    negate: bool | None = None
+
+    def filter(self) -> MetadataFilter:
+        """Return the condition without its JSON form."""
+        values = (
+            self.value.string_value,
+            self.value.double_value,
+            self.value.bool_value,
+            self.value.timestamp_value,
+        )
+        value = next(value for value in values if value is not None)
+        return MetadataFilter(self.key, self.op, value, bool(self.negate))
+
+
+class FilterGroup(WireModel):
+    """Conditions that must all hold; of several groups, one has to hold."""
+
+    filters: list[MetadataCondition] = Field(min_length=1, max_length=MAX_METADATA_KEYS)
+
+
+FilterGroups = Annotated[list[FilterGroup], Field(max_length=MAX_METADATA_KEYS)]
+
+
+def metadata_filters(groups: list[FilterGroup] | None) -> list[list[MetadataFilter]]:
+    """Return the groups without their JSON form."""
+    return [[condition.filter() for condition in group.filters] for group in groups or []]

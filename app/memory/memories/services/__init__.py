@@ -1,0 +1,1 @@
+"""Use cases of memories; the entry is `memories.py`."""

@@ -1,0 +1,199 @@
+"""Texts as the model embeds them that serves an engine. Nothing here may run in a transaction.
+
+The model that serves is looked up before a request's transaction, and once more inside it: a
+request that finds another one there has embedded in vain. A search then embeds again; a write is
+kept, and its fact embedded a moment later.
+"""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import structlog
+
+from app.adapters.db.session import Database
+from app.adapters.llm.embedders import Embedders
+from app.adapters.llm.managed import ManagedEmbedder
+from app.adapters.llm.ports import Vectors
+from app.adapters.resources import Resources
+from app.kernel.errors import DeadlineExceeded, Reason, ResourceExhausted, ServiceError, Unavailable
+from app.memory.memories.services.uncovered import UncoveredLanguages
+from app.memory.memories.store.vectors import Vector
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import check_length
+from app.platform.engines.store.tables import EngineRow
+
+log = structlog.get_logger()
+
+AWAY = (Unavailable, DeadlineExceeded, ResourceExhausted)
+"""Failures of a model that pass: what is written is kept, and embedded later."""
+
+
+@dataclass(frozen=True)
+class EmbeddedQuery:
+    """A query as a model embeds it.
+
+    Attributes:
+        model_id: of the vectors that it compares with.
+        vector: of unit length; None: there is none, and `trouble` says why.
+        is_lexical_only: whether the vectors know words but no meaning.
+        trouble: why there is no vector; a search can still go by words.
+        is_unsuited: whether the query is in a language that the model does not understand.
+    """
+
+    model_id: str
+    vector: Vectors | None
+    is_lexical_only: bool = False
+    trouble: Reason | None = None
+    is_unsuited: bool = False
+
+
+@dataclass(frozen=True)
+class EngineEmbedding:
+    """Embeds for an engine, by the model that serves it."""
+
+    db: Database
+    embedders: Embedders
+    query_seconds: float
+    """How long a search may wait."""
+    uncovered: UncoveredLanguages
+
+    @classmethod
+    def of(cls, resources: Resources) -> "EngineEmbedding":
+        """Build it from the process's resources."""
+        return cls(
+            resources.db,
+            resources.embedders,
+            resources.settings.embedding_query_seconds,
+            UncoveredLanguages.of(resources),
+        )
+
+    async def fact(self, engine_id: int, fact: str | None) -> Vector | None:
+        """Return the vector of a fact, as `facts` does, if there is one."""
+        if fact is None:
+            return None
+        # A request waits for it: before its client gives up, the fact is put off.
+        return (await self.facts(engine_id, [fact], self.query_seconds)).get(fact)
+
+    async def facts(
+        self, engine_id: int, facts: Sequence[str], seconds: float | None = None
+    ) -> dict[str, Vector]:
+        """Return the vector of each fact that becomes a memory's, as `vectors`.
+
+        Raises:
+            ServiceError: as `vectors`.
+        """
+        if not facts:
+            return {}
+        model_id = await self._serving(engine_id)
+        self.uncovered.note(engine_id, self.embedders.find(model_id), facts)
+        return await self.vectors(engine_id, facts, seconds)
+
+    async def vectors(
+        self, engine_id: int, facts: Sequence[str], seconds: float | None = None
+    ) -> dict[str, Vector]:
+        """Return the vector of each fact; none at all while the model cannot be asked.
+
+        `seconds` is how long it may take, where that is not for the model's own settings to say.
+
+        Raises:
+            FailedPrecondition: the model refuses, or its vectors have another length than before.
+            BadGateway: what it sends are no vectors.
+        """
+        if not facts:
+            return {}
+        model_id = await self._serving(engine_id)
+        try:
+            async with asyncio.timeout(seconds):
+                vectors = await self.embedded(model_id, facts)
+        except TimeoutError:
+            log.warning("embedding.put_off", model_id=model_id, reason=Reason.MODEL_TIMEOUT)
+            return {}
+        except AWAY as error:
+            log.warning("embedding.put_off", model_id=model_id, reason=error.reason)
+            return {}
+        return {fact: Vector(row, model_id) for fact, row in zip(facts, vectors, strict=True)}
+
+    async def query(self, engine_id: int, text: str) -> EmbeddedQuery:
+        """Embed a query; whatever keeps the model from it, there is an answer.
+
+        The caller makes sure, when it has read the engine, that this model is `serving` it; else it
+        calls again.
+        """
+        model_id = await self._serving(engine_id)
+        embedder = self.embedders.find(model_id)
+        is_lexical = embedder is not None and embedder.lexical_only
+        is_unsuited = embedder is not None and embedder.foreign_language(text) is not None
+        try:
+            async with asyncio.timeout(self.query_seconds):
+                vector = await self.embedded_query(model_id, text)
+        except TimeoutError:
+            trouble = Reason.MODEL_TIMEOUT
+        except ServiceError as error:
+            trouble = error.reason
+        else:
+            return EmbeddedQuery(model_id, vector, is_lexical, is_unsuited=is_unsuited)
+        log.warning("embedding.query_failed", model_id=model_id, reason=trouble)
+        return EmbeddedQuery(model_id, None, is_lexical, trouble, is_unsuited)
+
+    def serving(self, engine: EngineRow) -> str:
+        """Return the id of the model that serves an engine as it was just read, and remember it."""
+        return self.embedders.serving(engine.engine_id, engine.embedding_model)
+
+    async def embedded(self, model_id: str, texts: Sequence[str]) -> Vectors:
+        """Return one unit vector per text that is stored, by a model, in order.
+
+        Raises:
+            Unavailable: the model is not open here, or away; `AWAY` has what else may pass.
+            FailedPrecondition: the model refuses, or its vectors have another length than before.
+            BadGateway: what it sends are no vectors.
+        """
+        embedder = self._open(model_id)
+        return await self._embedded(embedder, [embedder.prefixes.text + one for one in texts])
+
+    async def embedded_query(self, model_id: str, text: str) -> Vectors:
+        """Return the unit vector of what is searched for, by a model.
+
+        Raises:
+            ServiceError: as `embedded`.
+        """
+        embedder = self._open(model_id)
+        vectors = await self._embedded(embedder, [embedder.prefixes.query + text])
+        found: Vectors = vectors[0]
+        return found
+
+    def _open(self, model_id: str) -> ManagedEmbedder:
+        embedder = self.embedders.find(model_id)
+        if embedder is None:
+            raise Unavailable(
+                f"The embedding model {model_id} is not open here.", Reason.MODEL_UNAVAILABLE
+            )
+        return embedder
+
+    async def _embedded(self, embedder: ManagedEmbedder, texts: Sequence[str]) -> Vectors:
+        vectors = await embedder.embed(texts)
+        await self.check_length(embedder.model_id, embedder.dimensions)
+        return vectors
+
+    async def check_length(self, model_id: str, dimensions: int) -> None:
+        """Make sure that a model's vectors are as long as those that are stored, if there are any.
+
+        Raises:
+            FailedPrecondition: they are not.
+        """
+        known = self.embedders.length_of(model_id)
+        if known is None:
+            async with self.db.snapshot() as session:
+                known = await engines.find_length(session, model_id)
+            if known is not None:
+                self.embedders.note_length(model_id, known)
+        check_length(model_id, known, dimensions)
+
+    async def _serving(self, engine_id: int) -> str:
+        """Return the id of the model that serves an engine, as far as is known."""
+        seen = self.embedders.seen(engine_id)
+        if seen is not None:
+            return seen
+        async with self.db.snapshot() as session:
+            found = await engines.find_model(session, engine_id)
+        return self.embedders.serving(engine_id, found)

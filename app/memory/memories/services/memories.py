@@ -1,0 +1,389 @@
+"""Use cases of memories: create, list, update, delete."""
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from app.adapters.db.filters import read_filter
+from app.adapters.db.pages import Slice
+from app.adapters.db.session import Database, Session
+from app.adapters.resources import Resources
+from app.kernel.clock import Clock
+from app.kernel.errors import InvalidArgument
+from app.kernel.etags import check_etag
+from app.kernel.fieldmask import check, parse_mask
+from app.kernel.names import EngineName, MemoryName, check_chosen_id
+from app.kernel.once import Once
+from app.kernel.ordering import read_order
+from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
+from app.memory.memories.logic.policy import Cause, Life, memory_expiry, revision_expiry
+from app.memory.memories.logic.provenance import named_in
+from app.memory.memories.schemas.memories import (
+    CreateMemoryRequest,
+    ListMemoriesResponse,
+    Memory,
+    MemoryFields,
+    RevisionFields,
+    UpdateMemoryRequest,
+    stored_type,
+)
+from app.memory.memories.services.embedding import EngineEmbedding
+from app.memory.memories.store import ledger, repository
+from app.memory.memories.store.changes import Change, Creation, Writing
+from app.memory.memories.store.columns import content_of, wire_names
+from app.memory.memories.store.ledger import response_of
+from app.memory.memories.store.roles import Role
+from app.memory.memories.store.stored import memory_json
+from app.memory.memories.store.tables import MemoryRow
+from app.memory.memories.store.vectors import Vector
+from app.platform.engines.logic.config import MemoryBankConfig, search_language
+from app.platform.engines.schemas import config_of, name_of
+from app.platform.engines.services.known import KnownEngines
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.tables import EngineRow
+from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
+from app.platform.operations.schemas import EMPTY, State, type_url
+from app.platform.operations.store import repeats
+from app.platform.operations.store import repository as operations
+from app.platform.operations.store.repository import NewOperation
+from app.platform.operations.store.tables import OperationRow
+from app.settings.settings import Settings
+
+_EXPIRY_FIELDS = frozenset({"ttl", "expire_time"})
+# Columns by the name that a mask gives them.
+_COLUMNS = wire_names(MemoryRow, Role.CONTENT)
+_IMMUTABLE = frozenset({"scope", *wire_names(MemoryRow, Role.KEPT)})
+_MASKABLE = (
+    frozenset(_COLUMNS) | _EXPIRY_FIELDS | _IMMUTABLE | frozenset(RevisionFields.model_fields)
+)
+
+
+@dataclass(frozen=True)
+class Created:
+    """The done operation of a new memory, with its response, unless that has to be read."""
+
+    row: OperationRow
+    response: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A memory that is to be created."""
+
+    memory_id: str | None
+    request: CreateMemoryRequest
+    vector: Vector | None
+    now: datetime
+
+    def creation(self, config: MemoryBankConfig) -> Creation:
+        """Return it as the ledger has it."""
+        request = self.request
+        requested = _requested_expiry(request, self.now)
+        return Creation(
+            memory_id=self.memory_id,
+            scope=request.scope,
+            memory_type=stored_type(request.memory_type),
+            content=request.content(),
+            expire_time=memory_expiry(config, Cause.CREATE, self.now, requested, None),
+            vector=self.vector,
+        )
+
+
+@dataclass(frozen=True)
+class MemoryService:
+    """Memories as their users write them; what generation writes goes through the same ledger."""
+
+    db: Database
+    clock: Clock
+    embedding: EngineEmbedding
+    settings: Settings
+    known: KnownEngines
+
+    @classmethod
+    def of(cls, resources: Resources) -> "MemoryService":
+        """Build the service from the process's resources."""
+        return cls(
+            resources.db,
+            resources.clock,
+            EngineEmbedding.of(resources),
+            resources.settings,
+            KnownEngines.of(resources),
+        )
+
+    async def create(
+        self,
+        name: EngineName,
+        memory_id: str | None,
+        request: CreateMemoryRequest,
+        once: Once | None,
+    ) -> Created:
+        """Create a memory as it is given, without extraction or consolidation.
+
+        By one statement where that is possible, which it nearly always is; else, and where that
+        did nothing, step by step.
+
+        Raises:
+            AlreadyExists: the chosen id is taken.
+        """
+        now = self.clock.now()
+        if memory_id is not None:
+            check_chosen_id("memoryId", memory_id)
+        check_scope_size(self.settings, request.scope)
+        check_metadata_size(self.settings, request.metadata)
+        vector = await self.embedding.fact(name.engine, request.fact)
+        asked = _Asked(memory_id, request, vector, now)
+        known = self.known.find(name) if once is None else None
+        if known is not None and (done := await self._create_at_once(known, asked)) is not None:
+            return done
+        async with self.db.transaction() as session:
+            engine = await engines.get(session, name, Lock.SHARED)
+            new = self.operation(engine, "memories.create", "CreateMemory", now)
+            if (repeated := await repeats.replay(session, new, once)) is not None:
+                return Created(repeated)
+            new = new.concerning(request.scope)
+            writing = self.writing(engine, new, request)
+            written = await ledger.create(session, writing, asked.creation(config_of(engine)))
+            row = await finish_with_memory(session, new, writing, written.row)
+        self.known.note(engine)
+        return Created(row)
+
+    async def _create_at_once(self, engine: EngineRow, asked: "_Asked") -> Created | None:
+        """Create a memory by one statement; None if that did nothing, or cannot do it."""
+        new = self.operation(engine, "memories.create", "CreateMemory", asked.now)
+        new = new.concerning(asked.request.scope)
+        writing = self.writing(engine, new, asked.request)
+        creation = asked.creation(config_of(engine))
+        row = await ledger.create_at_once(self.db, engine, writing, creation, new)
+        if row is None:
+            return None
+        response = response_of(writing, row)
+        done = OperationRow(**new.columns(State.SUCCEEDED, response))
+        return Created(done, {**response, **memory_json(writing.engine, row)})
+
+    async def update(
+        self,
+        name: MemoryName,
+        request: UpdateMemoryRequest,
+        mask: str | None,
+        etag: str | None,
+        once: Once | None,
+    ) -> OperationRow:
+        """Change the masked fields, or without a mask those that were sent.
+
+        Raises:
+            Aborted: the etag is stale.
+            NotFound: no such memory.
+        """
+        now = self.clock.now()
+        changed = _changed_fields(request, mask)
+        check_metadata_size(self.settings, request.metadata)
+        fact = request.fact if "fact" in changed else None
+        vector = await self.embedding.fact(name.engine.engine, fact)
+        async with self.db.transaction() as session:
+            engine = await engines.get(session, name.engine, Lock.SHARED)
+            new = self.operation(engine, "memories.update", "UpdateMemory", now)
+            if (known := await repeats.replay(session, new, once)) is not None:
+                return known
+            row = await repository.get(session, name, repository.is_live(now), for_update=True)
+            new = new.concerning(row.scope)
+            check_etag(row.version, etag)
+            _check_immutable(row, request)
+            requested = _requested_expiry(request, now)
+            change = Change(
+                row=row,
+                content=_merged_content(row, request, changed),
+                expire_time=_new_expiry(row, config_of(engine), changed, now, requested),
+                vector=vector,
+            )
+            writing = self.writing(engine, new, request)
+            written = await ledger.change(session, writing, change)
+            return await finish_with_memory(session, new, writing, written.row)
+
+    async def delete(
+        self, name: MemoryName, etag: str | None, once: Once | None, *, permanent: bool
+    ) -> OperationRow:
+        """Delete a memory; it can be recovered for a while, unless `permanent`.
+
+        A permanent deletion also takes a memory that is deleted already, and removes every row
+        derived from it in this transaction; the operation's metadata counts them.
+
+        Raises:
+            Aborted: the etag is stale.
+            NotFound: no such memory.
+        """
+        now = self.clock.now()
+        visible = repository.is_known(now) if permanent else repository.is_live(now)
+        async with self.db.transaction() as session:
+            lock = Lock.UPDATE if permanent else Lock.SHARED
+            engine = await engines.get(session, name.engine, lock)
+            new = self.operation(engine, "memories.delete", "DeleteMemory", now)
+            if (known := await repeats.replay(session, new, once)) is not None:
+                return known
+            row = await repository.get(session, name, visible, for_update=True)
+            new = replace(new.concerning(row.scope), memory_id=row.memory_id)
+            check_etag(row.version, etag)
+            if permanent:
+                erased = await ledger.erase(session, row.engine_id, [row.memory_id])
+                new = new.noting(erased=asdict(erased))
+            else:
+                writing = self.writing(engine, new, RevisionFields())
+                await ledger.delete(session, writing, [row])
+                new = noting_revisions(new, writing)
+            return await operations.insert_done(session, new, EMPTY)
+
+    async def list_page(
+        self,
+        name: EngineName,
+        filter_text: str | None,
+        order_by: str | None,
+        page: PageRequest,
+    ) -> ListMemoriesResponse:
+        """Return a page of live memories."""
+        now = self.clock.now()
+        limit = clamp_page_size(page.size)
+        order = read_order(order_by, "create_time desc", ("create_time", "update_time"))
+        clause = read_filter(filter_text, repository.FILTER_FIELDS, self.settings)
+        query = {"list": "memories", "engine": name.engine, "filter": filter_text}
+        query["order"] = f"{order.field} {order.is_descending}"
+        after = typed_key(decode_token(page.token, query), datetime, str) if page.token else None
+        async with self.db.snapshot(statement_seconds=clause.seconds) as session:
+            engine = name_of(await engines.get(session, name))
+            where = repository.is_live(now) & clause.condition
+            asked = Slice(limit + 1, after, order.is_descending)
+            rows = await repository.list_page(session, name.engine, where, order.field, asked)
+        last = rows[limit - 1] if len(rows) > limit else None
+        return ListMemoriesResponse(
+            memories=[Memory.from_row(engine, row) for row in rows[:limit]],
+            next_page_token=last
+            and encode_token(query, [getattr(last, order.field), last.memory_id]),
+        )
+
+    async def read_response(self, session: Session, stored: Mapping[str, Any]) -> dict[str, Any]:
+        """Fill the response of an operation: the memory as the operation left it.
+
+        Where that is no longer known (erased, expired, its engine deleted, or no revision kept),
+        only its name stays.
+        """
+        now = self.clock.now()
+        name = MemoryName.parse(stored["name"])
+        unknown = {key: stored[key] for key in ("@type", "name", "etag")}
+        row = await repository.find(session, name, repository.is_known(now))
+        if row is None or not await engines.is_live(session, name.engine.engine):
+            return unknown
+        memory = Memory.from_row(name.engine, row)
+        if memory.etag != stored["etag"]:
+            version = int(stored["etag"])
+            revision = await repository.find_revision(session, name, version, now)
+            if revision is None:
+                return unknown
+            memory = Memory.from_revision(memory, revision)
+        wire = memory.wire()
+        # Erased and made anew under the same id, it is another memory.
+        return {**stored, **wire} if wire["updateTime"] == stored["updateTime"] else unknown
+
+    def operation(self, engine: EngineRow, kind: str, method: str, now: datetime) -> NewOperation:
+        """Start the operation of a request on an engine's memories."""
+        return NewOperation(
+            engine_id=engine.engine_id,
+            engine_name=str(name_of(engine)),
+            kind=kind,
+            now=now,
+            keep=self.settings.operation_retention,
+            details={"@type": type_url(f"{method}OperationMetadata")},
+        )
+
+    def writing(self, engine: EngineRow, new: NewOperation, request: RevisionFields) -> Writing:
+        """Return what all changes of a request share."""
+        return self.writing_for(engine, new.operation_id, new.now, request)
+
+    def writing_for(
+        self, engine: EngineRow, operation_id: str, now: datetime, request: RevisionFields
+    ) -> Writing:
+        """Return what all changes of an operation share."""
+        config = config_of(engine)
+        life = Life(
+            request.revision_ttl,
+            request.revision_expire_time,
+            ("revisionTtl", "revisionExpireTime"),
+        )
+        return Writing(
+            engine=name_of(engine),
+            now=now,
+            operation_id=operation_id,
+            model_id=self.embedding.serving(engine),
+            adopts_model=engine.embedding_model is None,
+            recovery=self.settings.recovery_window,
+            revision_expire_time=revision_expiry(
+                config, now, life.end(now), self.settings.revision_ttl
+            ),
+            labels=request.revision_labels or {},
+            keeps_revisions=not (
+                request.disable_memory_revisions or config.disable_memory_revisions
+            ),
+            language=search_language(config),
+        )
+
+
+async def finish_with_memory(
+    session: Session, new: NewOperation, writing: Writing, row: MemoryRow
+) -> OperationRow:
+    """Store the done operation of a write. Its response keeps names; its text is read later."""
+    response = response_of(writing, row)
+    return await operations.insert_done(session, noting_revisions(new, writing), response)
+
+
+def noting_revisions(new: NewOperation, writing: Writing) -> NewOperation:
+    """Say in the operation's metadata when a change kept no revision, so cannot be undone."""
+    if writing.keeps_revisions:
+        return new
+    return new.noting(revisionsDisabled=True)
+
+
+def _requested_expiry(request: MemoryFields, now: datetime) -> datetime | None:
+    return Life(request.ttl, request.expire_time, ("ttl", "expireTime")).end(now)
+
+
+def _changed_fields(request: UpdateMemoryRequest, mask: str | None) -> frozenset[str]:
+    paths = parse_mask(mask)
+    if paths is None:
+        return frozenset(request.model_fields_set)
+    return check(paths, _MASKABLE)
+
+
+def _check_immutable(row: MemoryRow, request: UpdateMemoryRequest) -> None:
+    if request.scope is not None and request.scope != row.scope:
+        raise InvalidArgument.of_field("scope", "cannot change; leave it out or as it is.")
+    if request.memory_type is not None and stored_type(request.memory_type) != row.memory_type:
+        raise InvalidArgument.of_field("memoryType", "cannot change; leave it out or as it is.")
+
+
+def _merged_content(
+    row: MemoryRow, request: UpdateMemoryRequest, changed: frozenset[str]
+) -> dict[str, Any]:
+    new = request.content()
+    sent = {column: new[column] for name, column in _COLUMNS.items() if name in changed}
+    # What the present metadata name goes with them; the ledger reads what the new ones name.
+    own = dict.fromkeys(named_in(row.user_metadata))
+    content = {**content_of(row), **own, **sent}
+    if content["fact"] is None and content["structured_content"] is None:
+        raise InvalidArgument.of_field("fact", "is required, unless there is structuredContent.")
+    return content
+
+
+def _new_expiry(
+    row: MemoryRow,
+    config: MemoryBankConfig,
+    changed: frozenset[str],
+    now: datetime,
+    requested: datetime | None,
+) -> datetime | None:
+    """Return the expiry after an update.
+
+    A mask that names it without a value takes the present one away; the bank's default, where
+    there is one, then counts as for any update.
+    """
+    if changed & _EXPIRY_FIELDS:
+        return memory_expiry(config, Cause.UPDATE, now, requested, None)
+    return memory_expiry(config, Cause.UPDATE, now, None, row.expire_time)

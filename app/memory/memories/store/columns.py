@@ -1,0 +1,61 @@
+"""Lists of the columns of memories and revisions, by their attributes: all from `tables.py`."""
+
+from typing import Any
+
+from app.memory.memories.store.roles import Role, Row, check_equal, columns_of, empty_value
+from app.memory.memories.store.tables import MemoryContent, MemoryRow, RevisionRow
+
+SHARED_ROLES = (Role.CONTENT, Role.KEPT, Role.PROVENANCE)
+"""Roles of the columns of `MemoryContent`."""
+_UNWRITTEN = (Role.TOMBSTONE, Role.COMPUTED)
+
+
+def wire_names(row: Row, *roles: Role) -> dict[str, str]:
+    """Return the attributes of columns by their names on the wire, which the database has, too."""
+    return {column.name: name for name, column in columns_of(row, *roles).items()}
+
+
+def read_fields(row: Row) -> tuple[str, ...]:
+    """Return the attributes that a get or a retrieval reads."""
+    return ("memory_id", *columns_of(row, *SHARED_ROLES, Role.STATE))
+
+
+def inserted_fields(row: Row) -> tuple[str, ...]:
+    """Return the attributes that an insertion sets; the other columns are null, or computed."""
+    return tuple(columns_of(row, *(role for role in Role if role not in _UNWRITTEN)))
+
+
+_RESTORED = columns_of(MemoryRow, Role.CONTENT, Role.PROVENANCE)
+CONTENT_FIELDS = tuple(_RESTORED)
+"""Attributes that a change sets, and a rollback or an undo restores."""
+COPIED_FIELDS = tuple(columns_of(RevisionRow, Role.KEY, Role.STATE, *SHARED_ROLES))
+"""Attributes that a revision copies from its memory."""
+_SHOWN = [
+    (column.name, name, empty_value(column))
+    for name, column in columns_of(MemoryRow, Role.CONTENT, Role.KEPT).items()
+]
+
+
+def content_of(row: MemoryContent) -> dict[str, Any]:
+    """Return the `CONTENT_FIELDS` as a memory or a revision has them."""
+    return {name: getattr(row, name) for name in CONTENT_FIELDS}
+
+
+def no_content() -> dict[str, Any]:
+    """Return the `CONTENT_FIELDS` where nothing was given."""
+    return {name: empty_value(column) for name, column in _RESTORED.items()}
+
+
+def shown_content(row: MemoryContent) -> dict[str, Any]:
+    """Return the content of a memory or a revision by its names on the wire; None: it is empty."""
+    return {
+        name: None if (value := getattr(row, attribute)) == empty else value
+        for name, attribute, empty in _SHOWN
+    }
+
+
+check_equal(
+    "MemoryContent",
+    MemoryContent.__annotations__,
+    {*columns_of(MemoryRow, *SHARED_ROLES), *columns_of(RevisionRow, *SHARED_ROLES)},
+)

@@ -1,0 +1,127 @@
+"""Every statement that removes memories for good, with what is derived from them.
+
+Called by `memories/ledger.py` alone. All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from sqlalchemy import ColumnElement, cast, delete, func, select, update
+from sqlalchemy.dialects.postgresql import JSONB
+
+from app.adapters.db.session import Session
+from app.memory.memories.store.tables import (
+    MemoryRow,
+    MemoryVectorRow,
+    RevisionLabelRow,
+    RevisionRow,
+)
+
+
+@dataclass(frozen=True)
+class Erased:
+    """How many rows were removed for good."""
+
+    memories: int
+    vectors: int
+    revisions: int
+    labels: int
+
+    def __add__(self, other: "Erased") -> "Erased":
+        return Erased(
+            self.memories + other.memories,
+            self.vectors + other.vectors,
+            self.revisions + other.revisions,
+            self.labels + other.labels,
+        )
+
+
+NOTHING_ERASED = Erased(0, 0, 0, 0)
+
+
+async def erase(
+    session: Session, engine_id: int, memory_ids: Sequence[str], only: ColumnElement[bool]
+) -> Erased:
+    """Remove memories that `only` selects, and every row derived from them."""
+    locked = (
+        select(MemoryRow.memory_id)
+        .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id.in_(memory_ids), only)
+        # In one order everywhere, so that two who lock several cannot lock each other out.
+        .order_by(MemoryRow.memory_id)
+        .with_for_update()
+    )
+    ids = list((await session.execute(locked)).scalars())
+    if not ids:
+        return NOTHING_ERASED
+    labels = await _remove_labels(session, engine_id, ids)
+    revisions = await _remove(session, RevisionRow, engine_id, ids)
+    vectors = await _remove(session, MemoryVectorRow, engine_id, ids)
+    memories = await _remove(session, MemoryRow, engine_id, ids)
+    return Erased(memories, vectors, revisions, labels)
+
+
+async def _remove(
+    session: Session,
+    table: type[MemoryRow | MemoryVectorRow | RevisionRow],
+    engine_id: int,
+    memory_ids: Sequence[str],
+) -> int:
+    statement = (
+        delete(table)
+        .where(table.engine_id == engine_id, table.memory_id.in_(memory_ids))
+        .returning(table.memory_id)
+        .execution_options(synchronize_session=False)
+    )
+    return len((await session.execute(statement)).all())
+
+
+async def _remove_labels(session: Session, engine_id: int, memory_ids: Sequence[str]) -> int:
+    # The sweep of expired revisions locks a revision and then its labels; so does this.
+    held = (
+        select(RevisionRow.revision_id)
+        .where(RevisionRow.engine_id == engine_id, RevisionRow.memory_id.in_(memory_ids))
+        .order_by(RevisionRow.revision_id)
+        .with_for_update()
+        .cte("held")
+    )
+    statement = (
+        delete(RevisionLabelRow)
+        .where(
+            RevisionLabelRow.engine_id == engine_id,
+            RevisionLabelRow.revision_id.in_(select(held)),
+        )
+        .returning(RevisionLabelRow.key)
+        .execution_options(synchronize_session=False)
+    )
+    return len((await session.execute(statement)).all())
+
+
+async def blank_quotes(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
+    """Empty what revisions of other memories quote of the conversations that made these memories.
+
+    To be called before their erasure, by one at a time of an engine's. What somebody else holds is
+    not waited for: all others who lock revisions remove them, since nothing can read them any more.
+    """
+    mine = select(RevisionRow.operation_id).where(
+        RevisionRow.engine_id == engine_id,
+        RevisionRow.memory_id.in_(memory_ids),
+        # Written by an engine or a model: of other operations, which may be large, none quotes.
+        RevisionRow.author.is_not(None),
+    )
+    quoting = (
+        select(RevisionRow.revision_id)
+        .where(
+            RevisionRow.engine_id == engine_id,
+            RevisionRow.operation_id.in_(mine),
+            RevisionRow.memory_id.not_in(memory_ids),
+            func.jsonb_array_length(RevisionRow.extracted_memories) > 0,
+        )
+        .with_for_update(key_share=True, skip_locked=True)
+        .cte("quoting")
+    )
+    await session.execute(
+        update(RevisionRow)
+        .where(RevisionRow.engine_id == engine_id, RevisionRow.revision_id.in_(select(quoting)))
+        .values(extracted_memories=cast([], JSONB))
+        .execution_options(synchronize_session=False)
+    )

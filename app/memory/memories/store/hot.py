@@ -1,0 +1,110 @@
+"""The hot statements of get and create, as texts on the driver. See `app/adapters/db/direct.py`.
+
+Measured on two cores, a get costs the service 0.3 ms of CPU less than by a session, and a create,
+which is one statement instead of seven, 3 ms less.
+"""
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from app.adapters.db.insertions import Insertion
+from app.adapters.db.session import Database
+from app.kernel.errors import NotFound
+from app.kernel.names import EngineName, MemoryName
+from app.memory.memories.store.columns import inserted_fields
+from app.memory.memories.store.roles import columns_of
+from app.memory.memories.store.stored import StoredMemory
+from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow, RevisionRow
+from app.platform.audit.store.repository import EVENT
+from app.platform.engines.store.tables import EngineRow
+from app.platform.operations.store.repository import DONE
+
+COLUMNS = ", ".join(f"m.{columns_of(MemoryRow)[name].name}" for name in StoredMemory._fields)
+"""Of `StoredMemory`, in its order."""
+_GET = f"""
+select e.project, e.location, m.*
+from engines e
+left join lateral (
+    select {COLUMNS}
+    from memories m
+    where m.engine_id = %(engine)s and m.memory_id = %(memory)s and m.delete_time is null
+        and (m.expire_time is null or m.expire_time > %(now)s) and {{reach}}
+) m on true
+where e.engine_id = %(engine)s and e.delete_time is null
+    and %(project)s in (e.project, '-') and %(location)s in (e.location, '-')
+"""  # noqa: S608 - of constants
+
+
+async def find(db: Database, name: MemoryName, now: datetime) -> tuple[EngineName, StoredMemory]:
+    """Return a live memory, with the stored full name of its engine. Opens its own transaction.
+
+    Raises:
+        NotFound: no such memory or engine, or the caller does not reach it.
+    """
+    reach, values = db.reach(MemoryRow, "m")
+    engine = name.engine
+    asked: dict[str, Any] = {
+        "engine": engine.engine,
+        "memory": name.memory,
+        "project": engine.project,
+        "location": engine.location,
+        "now": now,
+    }
+    rows = await db.run(_GET.format(reach=reach).encode(), {**asked, **values})
+    if not rows:
+        raise NotFound.of(engine)
+    project, location, *columns = rows[0]
+    if columns[0] is None:
+        raise NotFound.of(name)
+    return EngineName(project, location, engine.engine), StoredMemory(*columns)
+
+
+_MEMORY = Insertion(
+    "memory",
+    MemoryRow,
+    " ".join(inserted_fields(MemoryRow)),
+    "engine",
+    # Whoever has taken the id: the caller finds out in another way.
+    "on conflict do nothing returning 1",
+)
+_VECTOR = Insertion(
+    "vector",
+    MemoryVectorRow,
+    "engine_id memory_id model_id scope_hash expire_time vector",
+    "memory",
+)
+_REVISION = Insertion(
+    "revision",
+    RevisionRow,
+    " ".join(inserted_fields(RevisionRow)),
+    "memory",
+)
+_PARTS = (_MEMORY, _VECTOR, _REVISION, DONE.after("memory"), EVENT.after("memory"))
+_CREATE = f"""
+with engine as (
+    select 1 from engines
+    where engine_id = %(engine)s and version = %(version)s and delete_time is null
+        and embedding_model = %(model)s
+    for key share
+),
+{", ".join(part.text for part in _PARTS)}
+select 1 from memory
+"""  # noqa: S608 - of constants
+
+
+async def insert(db: Database, engine: EngineRow, rows: Mapping[str, Mapping[str, Any]]) -> bool:
+    """Insert a memory with its vector, its revision, its operation, and the audit log's event.
+
+    `rows` has their attributes by these names (`memory`, `vector`, `revision`, `operation`,
+    `event`). Opens its own transaction. False, and nothing is done, where the engine is not as it
+    was read, or the memory's id is taken.
+    """
+    values = {
+        "engine": engine.engine_id,
+        "version": engine.version,
+        "model": engine.embedding_model,
+    }
+    for part in _PARTS:
+        values |= part.values(rows[part.name])
+    return bool(await db.run(_CREATE.encode(), values))

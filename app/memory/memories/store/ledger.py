@@ -1,0 +1,379 @@
+"""The single write path of memories: the row, its vector and its revision change together.
+
+All functions take part in the caller's transaction; either everything of a change is there, or
+nothing is.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from app.adapters.cooperative import each
+from app.adapters.db.clock import database_time
+from app.adapters.db.session import Database, Session, note
+from app.kernel.errors import Aborted, AlreadyExists, Reason
+from app.kernel.ids import new_id
+from app.kernel.names import MemoryName
+from app.kernel.wire.scalars import format_timestamp
+from app.memory.memories.logic.provenance import named_in
+from app.memory.memories.logic.traits import traits_of
+from app.memory.memories.schemas.memories import scope_hash
+from app.memory.memories.store import erasure, hot, repository, vectors
+from app.memory.memories.store.changes import Action, Change, Creation, Deletion, Writing, Written
+from app.memory.memories.store.columns import COPIED_FIELDS, content_of, no_content
+from app.memory.memories.store.erasure import Erased
+from app.memory.memories.store.tables import MemoryRow
+from app.memory.memories.store.vectors import Vector
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.tables import EngineRow
+from app.platform.operations.schemas import State, type_url
+from app.platform.operations.store import erasure as stored
+from app.platform.operations.store.repository import NewOperation
+
+
+@dataclass(frozen=True)
+class _Effect:
+    """A memory as a change left it, and what is still to be written about it.
+
+    Its vectors stay, unless it `ends_vectors`: then it has `vector` alone, or waits for one if it
+    `has_new_fact`.
+    """
+
+    row: MemoryRow
+    revision: dict[str, Any]
+    vector: Vector | None = None
+    ends_vectors: bool = False
+    has_new_fact: bool = False
+
+
+async def apply(
+    session: Session, writing: Writing, wanted: Sequence[Creation | Change | Deletion]
+) -> list[Written]:
+    """Make changes to different memories; return what each left, in their order.
+
+    Those of one kind go to the database together, so that many cost little more than one.
+
+    Raises:
+        Aborted: a memory was changed since it was read.
+        AlreadyExists: a chosen id is taken, maybe by a deleted memory that can be recovered.
+    """
+    deleted = await _delete(session, writing, [one for one in wanted if isinstance(one, Deletion)])
+    changed = await _change(session, writing, [one for one in wanted if isinstance(one, Change)])
+    created = await _create(session, writing, [one for one in wanted if isinstance(one, Creation)])
+    effects = {Deletion: iter(deleted), Change: iter(changed), Creation: iter(created)}
+    found = [next(effects[type(one)]) for one in wanted]
+    await _write_vectors(session, writing, found)
+    if not writing.keeps_revisions:
+        return [Written(effect.row, None) for effect in found]
+    await repository.append_revisions(session, [effect.revision for effect in found])
+    return [Written(effect.row, effect.revision["revision_id"]) for effect in found]
+
+
+async def create(session: Session, writing: Writing, new: Creation) -> Written:
+    """Create a memory.
+
+    Raises:
+        AlreadyExists: the chosen id is taken, maybe by a deleted memory that can be recovered.
+    """
+    created = (await apply(session, writing, [new]))[0]
+    note(session, resource=str(MemoryName(writing.engine, created.row.memory_id)))
+    return created
+
+
+async def create_at_once(
+    db: Database, engine: EngineRow, writing: Writing, new: Creation, operation: NewOperation
+) -> MemoryRow | None:
+    """Create a memory, and end its operation, by one statement, which is its own transaction.
+
+    None, and nothing is done, where that cannot be: the engine is not as it was read, the id is
+    taken, the caller sees a part of the engine only, or something unusual is to be written.
+    """
+    vector, audit = new.vector, db.audit
+    is_usual = writing.keeps_revisions and not writing.labels
+    is_embedded = vector is not None and vector.model_id == engine.embedding_model
+    if vector is None or audit is None or not (is_usual and is_embedded):
+        return None
+    values = _values(writing, new)
+    row = MemoryRow(**values)
+    response = response_of(writing, row)
+    names = {"resource": response["name"], "operation": operation.name}
+    event = audit(names)
+    rows = {
+        "memory": values,
+        "vector": vectors.values_of(row, writing.model_id, vector),
+        "revision": _revision(writing, row, Action.CREATED, new.extracted),
+        "operation": operation.columns(State.SUCCEEDED, response) | {"caller": event["caller"]},
+        "event": event,
+    }
+    return row if await hot.insert(db, engine, rows) else None
+
+
+def response_of(writing: Writing, row: MemoryRow) -> dict[str, Any]:
+    """Return the response of the operation of a write as it is stored: its text is read later."""
+    return {
+        "@type": type_url("Memory"),
+        "name": str(MemoryName(writing.engine, row.memory_id)),
+        "updateTime": format_timestamp(row.update_time),
+        "etag": str(row.version),
+    }
+
+
+async def create_free(
+    session: Session, writing: Writing, wanted: Sequence[tuple[Creation, Writing]]
+) -> list[Written | None]:
+    """Create many memories, each with what is written about its own revision.
+
+    Returns what came of each; None where its id is taken. None may be chosen twice.
+    """
+    rows = await _insert(session, writing, [new for new, _ in wanted])
+    effects = [
+        None if row is None else _created(own, row, new)
+        for row, (new, own) in zip(rows, wanted, strict=True)
+    ]
+    await _write_vectors(session, writing, [one for one in effects if one is not None])
+    keeps = [own.keeps_revisions for _, own in wanted]
+    kept = [one.revision for one, is_kept in zip(effects, keeps, strict=True) if one and is_kept]
+    await repository.append_revisions(session, kept)
+    return [
+        None if one is None else Written(one.row, one.revision["revision_id"] if is_kept else None)
+        for one, is_kept in zip(effects, keeps, strict=True)
+    ]
+
+
+async def change(session: Session, writing: Writing, wanted: Change) -> Written:
+    """Change a live memory, or bring a deleted one back.
+
+    Raises:
+        Aborted: the memory was changed since it was read.
+    """
+    return (await apply(session, writing, [wanted]))[0]
+
+
+async def delete(session: Session, writing: Writing, rows: Sequence[MemoryRow]) -> list[Written]:
+    """Make tombstones of live memories as they were read.
+
+    Raises:
+        Aborted: one of them was changed since it was read.
+    """
+    return await apply(session, writing, [Deletion(row) for row in rows])
+
+
+async def _create(session: Session, writing: Writing, wanted: Sequence[Creation]) -> list[_Effect]:
+    effects = []
+    for row, new in zip(await _insert(session, writing, wanted), wanted, strict=True):
+        if row is None:
+            raise _id_taken(MemoryName(writing.engine, str(new.memory_id)))
+        effects.append(_created(writing, row, new))
+    return effects
+
+
+def _created(writing: Writing, row: MemoryRow, new: Creation) -> _Effect:
+    revision = _revision(writing, row, Action.CREATED, new.extracted)
+    return _Effect(row, revision, new.vector, has_new_fact=row.fact is not None)
+
+
+async def _insert(
+    session: Session, writing: Writing, wanted: Sequence[Creation]
+) -> list[MemoryRow | None]:
+    """Insert the memories; None for one whose chosen id is taken, for another one is made anew."""
+    chosen = [new.memory_id for new in wanted if new.memory_id is not None]
+    if chosen:
+        # An expired memory is gone for every reader, so it must not hold its id.
+        await erase_gone(session, writing.engine.engine, chosen)
+    rows: dict[int, MemoryRow | None] = {}
+    while missing := [n for n in range(len(wanted)) if n not in rows]:
+        made = await each((wanted[n] for n in missing), lambda new: _values(writing, new))
+        inserted = await repository.insert_memories(session, made)
+        rows |= {
+            n: row
+            for n, row in zip(missing, inserted, strict=True)
+            if row is not None or wanted[n].memory_id is not None
+        }
+    return [rows[n] for n in range(len(wanted))]
+
+
+def _values(writing: Writing, new: Creation) -> dict[str, Any]:
+    return {
+        "engine_id": writing.engine.engine,
+        "memory_id": new.memory_id or str(new_id(writing.now)),
+        "version": 1,
+        "scope": dict(new.scope),
+        "scope_hash": scope_hash(new.scope),
+        "memory_type": new.memory_type,
+        **no_content(),
+        **new.content,
+        **_derived(new.content, writing.language),
+        "create_time": writing.now,
+        "update_time": writing.now,
+        "expire_time": new.expire_time,
+    }
+
+
+async def _change(session: Session, writing: Writing, wanted: Sequence[Change]) -> list[_Effect]:
+    keeps_vector = [
+        one.row.delete_time is None and one.row.fact == one.content["fact"] for one in wanted
+    ]
+    moved = [
+        one.row.memory_id
+        for one, keeps in zip(wanted, keeps_vector, strict=True)
+        if keeps and one.row.expire_time != one.expire_time
+    ]
+    values = [_changed_values(writing, one) for one in wanted]
+    if not await repository.update_memories(session, [one.row for one in wanted], values):
+        raise _changed_meanwhile()
+    await repository.renew_vector_expiry(session, writing.engine.engine, moved)
+    return [
+        _Effect(
+            one.row,
+            _revision(writing, one.row, _action(one), one.extracted, one.restores),
+            None if keeps else one.vector,
+            # Those of other models are as old as the fact.
+            ends_vectors=not keeps,
+            has_new_fact=not keeps and one.row.fact is not None,
+        )
+        for one, keeps in zip(wanted, keeps_vector, strict=True)
+    ]
+
+
+def _derived(content: Mapping[str, Any], language: str | None) -> dict[str, Any]:
+    """Return the provenance that the metadata of content name, and its traits."""
+    named = named_in(content.get("user_metadata") or {})
+    return {**named, **traits_of({**content, **named}, language)}
+
+
+def _changed_values(writing: Writing, wanted: Change) -> dict[str, Any]:
+    return {
+        **wanted.content,
+        **_derived(wanted.content, writing.language),
+        "update_time": writing.now,
+        "expire_time": wanted.expire_time,
+        "delete_time": None,
+        "recover_until": None,
+    }
+
+
+def _action(wanted: Change) -> Action:
+    return Action.UPDATED if wanted.restores is None else Action.ROLLED_BACK
+
+
+async def _delete(session: Session, writing: Writing, wanted: Sequence[Deletion]) -> list[_Effect]:
+    rows = [one.row for one in wanted]
+    until = writing.now + writing.recovery
+    if not await repository.mark_deleted(session, rows, writing.now, until):
+        raise _changed_meanwhile()
+    return [
+        _Effect(
+            one.row,
+            # The revision of a deletion has no fact. Source: wire specification, section 6.1.
+            _revision(writing, one.row, Action.DELETED, one.extracted)
+            | {"fact": None, "structured_content": None},
+            ends_vectors=True,
+        )
+        for one in wanted
+    ]
+
+
+async def erase(session: Session, engine_id: int, memory_ids: Sequence[str]) -> Erased:
+    """Remove memories and every row derived from them, at once and for good, as somebody asks for.
+
+    What was said when they were made goes from the revisions of other memories, too, and from the
+    engine's operations. The caller holds the memories, and the engine (`Lock.UPDATE`), so that two
+    erasures do not wait for each other's revisions.
+    """
+    await erasure.blank_quotes(session, engine_id, memory_ids)
+    erased = await erase_with_engine(session, engine_id, memory_ids)
+    await stored.withdraw_texts(session, engine_id)
+    return erased
+
+
+async def erase_gone(session: Session, engine_id: int, memory_ids: Sequence[str]) -> Erased:
+    """Remove those of the memories that nothing can read or recover any more."""
+    gone = repository.is_gone(database_time(session))
+    erased = await erasure.erase(session, engine_id, memory_ids, gone)
+    if erased.memories:
+        await stored.withdraw_texts(session, engine_id, memory_ids)
+    return erased
+
+
+async def erase_with_engine(session: Session, engine_id: int, memory_ids: Sequence[str]) -> Erased:
+    """Remove memories of an engine of which nothing is to stay."""
+    return await erasure.erase(session, engine_id, memory_ids, repository.everything())
+
+
+async def _write_vectors(session: Session, writing: Writing, effects: Sequence[_Effect]) -> None:
+    engine_id = writing.engine.engine
+    ended = [effect.row.memory_id for effect in effects if effect.ends_vectors]
+    await repository.remove_vectors(session, engine_id, ended)
+    serving = await _serving(session, writing, effects)
+    made, waiting = [], []
+    for effect in effects:
+        vector = effect.vector
+        if vector is not None and vector.model_id in {None, serving}:
+            made.append(vectors.values_of(effect.row, serving, vector))
+        elif effect.has_new_fact:
+            waiting.append(effect.row.memory_id)
+    await repository.put_vectors(session, made)
+    await repository.put_off(session, engine_id, waiting)
+
+
+async def _serving(session: Session, writing: Writing, effects: Sequence[_Effect]) -> str:
+    """Return the model that serves the engine; where none does, that of the first vector now."""
+    vector = next((effect.vector for effect in effects if effect.vector is not None), None)
+    if not writing.adopts_model or vector is None:
+        return writing.model_id
+    length = len(vector.values)
+    return await engines.adopt_model(session, writing.engine.engine, writing.model_id, length)
+
+
+async def learn_traits(session: Session, limit: int) -> int:
+    """Tell searches of memories that were written without traits; return of how many.
+
+    No memory is changed by it. At most `limit` are taken, of any engine; a sweep's.
+    """
+    rows = await repository.list_without_cues(session, limit)
+    engine_ids = {row.engine_id for row in rows}
+    languages = {one: await engines.find_language(session, one) for one in engine_ids}
+    traits = [
+        {
+            "engine_id": row.engine_id,
+            "memory_id": row.memory_id,
+            **_derived(content_of(row), languages[row.engine_id]),
+        }
+        for row in rows
+    ]
+    await repository.set_traits(session, traits)
+    return len(rows)
+
+
+def _revision(
+    writing: Writing,
+    row: MemoryRow,
+    action: Action,
+    extracted: Sequence[Mapping[str, Any]],
+    restores: int | None = None,
+) -> dict[str, Any]:
+    return {
+        **{name: getattr(row, name) for name in COPIED_FIELDS},
+        "revision_id": new_id(writing.now),
+        "action": action,
+        "memory_expire_time": row.expire_time,
+        "labels": dict(writing.labels),
+        "extracted_memories": [dict(item) for item in extracted],
+        "author": writing.author,
+        "prompt_version": writing.prompt_version,
+        "operation_id": writing.operation_id,
+        "restored_revision_id": restores,
+        "create_time": writing.now,
+        "expire_time": writing.revision_expire_time,
+    }
+
+
+def _id_taken(name: MemoryName) -> AlreadyExists:
+    return AlreadyExists(
+        f"{name} exists, or was deleted and can still be recovered; use another memoryId.",
+        Reason.ID_TAKEN,
+    )
+
+
+def _changed_meanwhile() -> Aborted:
+    return Aborted("A memory was changed meanwhile; retry.", Reason.CONCURRENT_CHANGE)

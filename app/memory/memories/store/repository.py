@@ -1,0 +1,380 @@
+"""Every statement on memories and what is derived from them.
+
+The writing functions, at the end, are called by `memories/ledger.py` alone. All functions take
+part in the caller's transaction.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from functools import cache
+from operator import itemgetter
+from typing import Any
+
+from sqlalchemy import (
+    ColumnElement,
+    DateTime,
+    Text,
+    Update,
+    and_,
+    bindparam,
+    delete,
+    literal,
+    or_,
+    select,
+    true,
+    tuple_,
+    update,
+)
+from sqlalchemy.dialects.postgresql import JSONB, insert
+from sqlalchemy.orm.attributes import manager_of_class, set_committed_value
+
+from app.adapters.db.bulk import Conflict, insert_free, insert_rows
+from app.adapters.db.clock import DatabaseTime
+from app.adapters.db.conditions import check_scope, condition_on
+from app.adapters.db.filter_fields import MemberField, ScopeField, TextField, TimestampField
+from app.adapters.db.filters import Fields
+from app.adapters.db.metadata_filters import MetadataField, metadata_clause
+from app.adapters.db.pages import Slice, sliced
+from app.adapters.db.session import Session
+from app.kernel.errors import NotFound
+from app.kernel.filtering.metadata import MetadataFilter
+from app.kernel.names import MemoryName
+from app.memory.memories.schemas.memories import scope_hash
+from app.memory.memories.store.roles import filtered_columns
+from app.memory.memories.store.tables import (
+    MemoryRow,
+    MemoryVectorRow,
+    RevisionLabelRow,
+    RevisionRow,
+    UnembeddedRow,
+)
+from app.platform.engines.logic.config import ManagedTopic
+
+
+def _has_scope(scope: dict[str, str]) -> ColumnElement[bool]:
+    return MemoryRow.scope_hash == scope_hash(scope)
+
+
+_KINDS = {Text: TextField, DateTime: TimestampField}
+_COLUMNS: Fields = {
+    column.name: _KINDS[type(column.type)](getattr(MemoryRow, name))
+    for name, column in filtered_columns(MemoryRow).items()
+}
+_TOPICS: Fields = {
+    "topics.managed_memory_topic": MemberField(
+        MemoryRow.topics, "managedMemoryTopic", list(ManagedTopic)
+    ),
+    "topics.custom_memory_topic_label": MemberField(MemoryRow.topics, "customMemoryTopicLabel"),
+}
+FILTER_FIELDS: Fields = {
+    "scope": ScopeField(MemoryRow.scope, _has_scope),
+    **_COLUMNS,
+    **_TOPICS,
+    "metadata": MetadataField(MemoryRow.user_metadata),
+}
+"""What the filters of list, retrieve and purge may name."""
+
+
+def is_live(now: datetime) -> ColumnElement[bool]:
+    """Select what is neither deleted nor expired at `now`."""
+    return and_(
+        MemoryRow.delete_time.is_(None),
+        or_(MemoryRow.expire_time.is_(None), MemoryRow.expire_time > now),
+    )
+
+
+def is_known(now: datetime) -> ColumnElement[bool]:
+    """Select what is live, or deleted and still recoverable, at `now`."""
+    return or_(is_live(now), MemoryRow.recover_until > now)
+
+
+def is_gone(now: DatabaseTime) -> ColumnElement[bool]:
+    """Select what nothing can read or recover any more at `now`."""
+    is_expired = and_(MemoryRow.delete_time.is_(None), MemoryRow.expire_time <= now)
+    return or_(is_expired, MemoryRow.recover_until <= now)
+
+
+def everything() -> ColumnElement[bool]:
+    """Select every memory."""
+    return true()
+
+
+async def get(
+    session: Session, name: MemoryName, visible: ColumnElement[bool], *, for_update: bool = False
+) -> MemoryRow:
+    """Return a memory that `visible` (`is_live` or `is_known`) selects.
+
+    Raises:
+        NotFound: there is none.
+    """
+    row = await find(session, name, visible, for_update=for_update)
+    if row is None:
+        raise NotFound.of(name)
+    return row
+
+
+async def find(
+    session: Session, name: MemoryName, visible: ColumnElement[bool], *, for_update: bool = False
+) -> MemoryRow | None:
+    """Return a memory that `visible` selects, if there is one."""
+    statement = select(MemoryRow).where(
+        MemoryRow.engine_id == name.engine.engine, MemoryRow.memory_id == name.memory, visible
+    )
+    if for_update:
+        statement = statement.with_for_update()
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def lock(
+    session: Session, engine_id: int, memory_ids: Sequence[str], only: ColumnElement[bool]
+) -> Sequence[MemoryRow]:
+    """Lock those of the memories that `only` selects, as they are now; return them by their ids."""
+    statement = (
+        select(MemoryRow)
+        .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id.in_(memory_ids), only)
+        # In one order everywhere, so that two who lock several cannot lock each other out.
+        .order_by(MemoryRow.memory_id)
+        .with_for_update()
+        .execution_options(populate_existing=True)
+    )
+    return (await session.execute(statement)).scalars().all()
+
+
+async def list_page(
+    session: Session,
+    engine_id: int,
+    clause: ColumnElement[bool],
+    by: str,
+    page: Slice[tuple[datetime, str]],
+) -> Sequence[MemoryRow]:
+    """Return memories of an engine in the order of the column `by`."""
+    statement = select(MemoryRow).where(MemoryRow.engine_id == engine_id, clause)
+    key = (getattr(MemoryRow, by), MemoryRow.memory_id)
+    return (await session.execute(sliced(statement, key, page))).scalars().all()
+
+
+def metadata_condition(groups: Sequence[Sequence[MetadataFilter]]) -> ColumnElement[bool]:
+    """Select memories whose metadata meet one of the groups.
+
+    Raises:
+        InvalidArgument: an operator does not fit its value.
+    """
+    return metadata_clause(MemoryRow.user_metadata, groups)
+
+
+def has_metadata(metadata: Mapping[str, Any] | None) -> ColumnElement[bool]:
+    """Select memories with exactly these metadata; any where none are given."""
+    if metadata is None:
+        return true()
+    return MemoryRow.user_metadata == literal(dict(metadata), JSONB())
+
+
+async def exists_any(session: Session, engine_id: int, now: datetime) -> bool:
+    """Say whether an engine has live memories."""
+    statement = select(MemoryRow.memory_id).where(MemoryRow.engine_id == engine_id, is_live(now))
+    return (await session.execute(statement.limit(1))).first() is not None
+
+
+async def find_revision(
+    session: Session, name: MemoryName, version: int, now: datetime
+) -> RevisionRow | None:
+    """Return the snapshot of a memory's version, if one was kept and has not expired."""
+    statement = select(RevisionRow).where(
+        RevisionRow.engine_id == name.engine.engine,
+        RevisionRow.memory_id == name.memory,
+        RevisionRow.version == version,
+        RevisionRow.expire_time > now,
+    )
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+# Written by the ledger alone -------------------------------------------------------------------
+
+
+async def insert_memories(
+    session: Session, rows: Sequence[Mapping[str, Any]]
+) -> list[MemoryRow | None]:
+    """Insert memories whose ids are free; return them in their order, None for one that is not.
+
+    Raises:
+        NotFound: the session's caller does not reach a scope.
+    """
+    if not rows:
+        return []
+    for row in rows:
+        check_scope(session, row["scope"])
+    # In one order everywhere, so that two who choose the same ids cannot lock each other out.
+    ordered = sorted(rows, key=itemgetter("memory_id"))
+    inserted = await insert_free(MemoryRow, session, ordered, "memory_id")
+    return [_as_stored(row) if row["memory_id"] in inserted else None for row in rows]
+
+
+def _as_stored(values: Mapping[str, Any]) -> MemoryRow:
+    """Return a row as if it was read: its constructor would notice each value as a change."""
+    row: MemoryRow = manager_of_class(MemoryRow).new_instance()
+    vars(row).update(values)
+    return row
+
+
+async def update_memories(
+    session: Session, rows: Sequence[MemoryRow], values: Sequence[Mapping[str, Any]]
+) -> bool:
+    """Give the memories, and the rows, new values, all of the same columns.
+
+    Returns whether each still had the version that was read; else the caller must roll back.
+    """
+    if not rows:
+        return True
+    keys = ("engine_id", "memory_id", "version")
+    given = [
+        {f"read_{key}": getattr(row, key) for key in keys} | {f"new_{k}": new[k] for k in new}
+        for row, new in zip(rows, values, strict=True)
+    ]
+    # In one order everywhere, so that two who change several cannot lock each other out.
+    given.sort(key=itemgetter("read_memory_id"))
+    # The session itself takes no condition beside a list of values.
+    statement = _updating(*values[0]).where(condition_on(session, MemoryRow))
+    changed = await (await session.connection()).execute(statement, given)
+    for row, new in zip(rows, values, strict=True):
+        _note(row, new)
+    return changed.rowcount == len(rows)
+
+
+@cache
+def _updating(*columns: str) -> Update:
+    return (
+        update(MemoryRow)
+        .where(
+            MemoryRow.engine_id == bindparam("read_engine_id"),
+            MemoryRow.memory_id == bindparam("read_memory_id"),
+            MemoryRow.version == bindparam("read_version"),
+        )
+        .values({getattr(MemoryRow, name): bindparam(f"new_{name}") for name in columns})
+        .values(version=MemoryRow.version + 1)
+    )
+
+
+async def mark_deleted(
+    session: Session, rows: Sequence[MemoryRow], now: datetime, recover_until: datetime
+) -> bool:
+    """Make tombstones of live memories, and of the rows.
+
+    Returns whether each still had the version that was read; else the caller must roll back.
+    """
+    if not rows:
+        return True
+    new = {"update_time": now, "delete_time": now, "recover_until": recover_until}
+    statement = (
+        update(MemoryRow)
+        .where(
+            MemoryRow.engine_id == rows[0].engine_id,
+            tuple_(MemoryRow.memory_id, MemoryRow.version).in_(
+                [(row.memory_id, row.version) for row in rows]
+            ),
+            MemoryRow.delete_time.is_(None),
+        )
+        .values(**new, version=MemoryRow.version + 1)
+        .returning(MemoryRow.memory_id)
+        .execution_options(synchronize_session=False)
+    )
+    changed = (await session.execute(statement)).all()
+    for row in rows:
+        _note(row, new)
+    return len(changed) == len(rows)
+
+
+def _note(row: MemoryRow, new: Mapping[str, Any]) -> None:
+    """Let a row have what its next version has in the database."""
+    for name, value in {**new, "version": row.version + 1}.items():
+        set_committed_value(row, name, value)
+
+
+_NEWER_VECTOR = Conflict(("engine_id", "memory_id", "model_id"), ("vector", "expire_time"))
+
+
+async def list_without_cues(session: Session, limit: int) -> Sequence[MemoryRow]:
+    """Lock and return memories whose cues are not known yet, of any engine; a sweep's."""
+    statement = (
+        select(MemoryRow)
+        .where(MemoryRow.cues.is_(None))
+        .limit(limit)
+        # Those that are being changed get theirs so.
+        .with_for_update(skip_locked=True)
+    )
+    return (await session.execute(statement)).scalars().all()
+
+
+async def set_traits(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Let memories, given by their keys, have other traits, in no other version."""
+    if rows:
+        await session.execute(update(MemoryRow), [dict(row) for row in rows])
+
+
+async def put_vectors(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert vectors, or replace those of the same memories and model."""
+    await insert_rows(MemoryVectorRow, session, rows, _NEWER_VECTOR)
+
+
+async def renew_vector_expiry(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
+    """Carry the expiry of memories to their vectors."""
+    if not memory_ids:
+        return
+    statement = update(MemoryVectorRow).where(
+        MemoryVectorRow.engine_id == engine_id,
+        MemoryVectorRow.memory_id.in_(memory_ids),
+        MemoryRow.engine_id == engine_id,
+        MemoryRow.memory_id == MemoryVectorRow.memory_id,
+    )
+    await session.execute(statement.values(expire_time=MemoryRow.expire_time))
+
+
+async def remove_vectors(
+    session: Session, engine_id: int, memory_ids: Sequence[str], kept: Sequence[str] = ()
+) -> None:
+    """Remove the vectors of memories, but for those by the models `kept`."""
+    if not memory_ids:
+        return
+    await session.execute(
+        delete(MemoryVectorRow).where(
+            MemoryVectorRow.engine_id == engine_id,
+            MemoryVectorRow.memory_id.in_(memory_ids),
+            MemoryVectorRow.model_id.not_in(kept) if kept else true(),
+        )
+    )
+
+
+async def put_off(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
+    """Let memories, which the caller has locked or just made, wait for their vectors."""
+    if not memory_ids:
+        return
+    rows = [{"engine_id": engine_id, "memory_id": one} for one in memory_ids]
+    await session.execute(insert(UnembeddedRow).on_conflict_do_nothing(), rows)
+
+
+async def end_wait(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
+    """Let memories, which the caller has locked, wait for their vectors no longer."""
+    if not memory_ids:
+        return
+    await session.execute(
+        delete(UnembeddedRow).where(
+            UnembeddedRow.engine_id == engine_id, UnembeddedRow.memory_id.in_(memory_ids)
+        )
+    )
+
+
+async def append_revisions(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Append revisions, with their labels as rows."""
+    if not rows:
+        return
+    await insert_rows(RevisionRow, session, rows)
+    labels = [
+        {
+            "engine_id": row["engine_id"],
+            "revision_id": row["revision_id"],
+            "key": key,
+            "value": value,
+        }
+        for row in rows
+        for key, value in row["labels"].items()
+    ]
+    await insert_rows(RevisionLabelRow, session, labels)

@@ -1,0 +1,226 @@
+"""Memories with what is derived from them: vectors, revisions, and the labels of revisions."""
+
+from datetime import datetime
+
+from sqlalchemy import (
+    Computed,
+    Double,
+    ForeignKeyConstraint,
+    Index,
+    LargeBinary,
+    Text,
+    UniqueConstraint,
+    text,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, REGCONFIG, TSVECTOR
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.adapters.db.base import Base, JsonList, JsonObject
+from app.adapters.db.bindings import ByParent, ByScope, parts_index
+from app.adapters.db.columns import EMBEDDING
+from app.memory.memories.store.roles import Role
+
+# Accents are folded, as `folded` of the queries does.
+_TERMS = (
+    "to_tsvector(language,"
+    " regexp_replace(normalize(coalesce(fact, ''), NFD), '[\\u0300-\\u036f]', '', 'g'))"
+)
+
+
+class MemoryContent:
+    """Columns that a memory shares with its revisions; the one place where they are listed.
+
+    All that writes or reads them by their names derives its list from these and their roles
+    (`memories/columns.py`).
+    """
+
+    fact: Mapped[str | None] = mapped_column(Text, info={"role": Role.CONTENT, "filtered": True})
+    display_name: Mapped[str | None] = mapped_column(
+        Text, info={"role": Role.CONTENT, "filtered": True}
+    )
+    description: Mapped[str | None] = mapped_column(Text, info={"role": Role.CONTENT})
+    topics: Mapped[JsonList] = mapped_column(info={"role": Role.CONTENT, "empty": list})
+    user_metadata: Mapped[JsonObject] = mapped_column(
+        "metadata", info={"role": Role.CONTENT, "empty": dict}
+    )
+    memory_type: Mapped[str] = mapped_column(Text, info={"role": Role.KEPT})
+    structured_content: Mapped[JsonObject | None] = mapped_column(info={"role": Role.CONTENT})
+    context: Mapped[str | None] = mapped_column(Text, info={"role": Role.CONTENT})
+    source: Mapped[str | None] = mapped_column(Text, info={"role": Role.PROVENANCE})
+    position: Mapped[float | None] = mapped_column(Double, info={"role": Role.PROVENANCE})
+    event_time: Mapped[datetime | None] = mapped_column(info={"role": Role.PROVENANCE})
+
+
+class MemoryRow(MemoryContent, Base):
+    """A memory, live or a tombstone (`delete_time` set) that can be recovered for a while.
+
+    Written and removed by `memories/ledger.py` alone. The columns from `language` on are for
+    searches, and are not loaded with a row; `cues` are null until they are known.
+    """
+
+    __tablename__ = "memories"
+    conditioned_by = ByScope()
+    __table_args__ = (
+        Index("ix_memories_scope", "engine_id", "scope_hash"),
+        parts_index("ix_memories_scope_parts", "scope"),
+        Index("ix_memories_create_time", "engine_id", "create_time", "memory_id"),
+        Index("ix_memories_update_time", "engine_id", "update_time", "memory_id"),
+        Index(
+            "ix_memories_expire_time",
+            "expire_time",
+            postgresql_where=text("expire_time is not null"),
+        ),
+        Index(
+            "ix_memories_recover_until",
+            "recover_until",
+            postgresql_where=text("recover_until is not null"),
+        ),
+        Index(
+            "ix_memories_position",
+            "engine_id",
+            "scope_hash",
+            "source",
+            "position",
+            postgresql_where=text("source is not null and position is not null"),
+        ),
+        Index(
+            "ix_memories_without_cues",
+            "engine_id",
+            "memory_id",
+            postgresql_where=text("cues is null"),
+        ),
+    )
+
+    engine_id: Mapped[int] = mapped_column(
+        primary_key=True, autoincrement=False, info={"role": Role.KEY}
+    )
+    memory_id: Mapped[str] = mapped_column(Text, primary_key=True, info={"role": Role.KEY})
+    version: Mapped[int] = mapped_column(info={"role": Role.STATE})
+    scope: Mapped[JsonObject] = mapped_column(info={"role": Role.STATE, "counted": True})
+    scope_hash: Mapped[bytes] = mapped_column(LargeBinary, info={"role": Role.KEY})
+    create_time: Mapped[datetime] = mapped_column(info={"role": Role.STATE, "filtered": True})
+    update_time: Mapped[datetime] = mapped_column(info={"role": Role.STATE, "filtered": True})
+    expire_time: Mapped[datetime | None] = mapped_column(
+        info={"role": Role.STATE, "filtered": True}
+    )
+    delete_time: Mapped[datetime | None] = mapped_column(info={"role": Role.TOMBSTONE})
+    recover_until: Mapped[datetime | None] = mapped_column(info={"role": Role.TOMBSTONE})
+    language: Mapped[str] = mapped_column(
+        REGCONFIG,
+        server_default=text("'simple'::regconfig"),
+        deferred=True,
+        info={"role": Role.SEARCH},
+    )
+    terms: Mapped[str] = mapped_column(
+        TSVECTOR,
+        Computed(_TERMS, persisted=True),
+        deferred=True,
+        info={"role": Role.COMPUTED},
+    )
+    cues: Mapped[list[str] | None] = mapped_column(
+        ARRAY(Text), deferred=True, info={"role": Role.SEARCH}
+    )
+
+
+class MemoryVectorRow(Base):
+    """The vector of a live memory's fact by one model; a tombstone has none."""
+
+    __tablename__ = "memory_vectors"
+    conditioned_by = ByParent("memories", ("engine_id", "memory_id"))
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["engine_id", "memory_id"],
+            ["memories.engine_id", "memories.memory_id"],
+            ondelete="CASCADE",
+        ),
+        Index("ix_memory_vectors_scope", "engine_id", "scope_hash", "model_id"),
+    )
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    memory_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    model_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    scope_hash: Mapped[bytes] = mapped_column(LargeBinary)
+    expire_time: Mapped[datetime | None]
+    vector: Mapped[list[float]] = mapped_column(EMBEDDING)
+
+
+class UnembeddedRow(Base):
+    """A memory whose fact waits for its vector by the model that serves its engine.
+
+    Written where the model could not be asked, or was replaced meanwhile. Until `due_time` it is
+    left to the worker that has taken it last.
+    """
+
+    __tablename__ = "unembedded_memories"
+    conditioned_by = ByParent("memories", ("engine_id", "memory_id"))
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["engine_id", "memory_id"],
+            ["memories.engine_id", "memories.memory_id"],
+            ondelete="CASCADE",
+        ),
+        Index("ix_unembedded_memories_due_time", "due_time"),
+    )
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    memory_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    due_time: Mapped[datetime] = mapped_column(server_default=text("clock_timestamp()"))
+
+
+class RevisionRow(MemoryContent, Base):
+    """An immutable snapshot of a memory after one change. Appended by the ledger alone."""
+
+    __tablename__ = "memory_revisions"
+    conditioned_by = ByParent("memories", ("engine_id", "memory_id"))
+    __table_args__ = (
+        UniqueConstraint("engine_id", "memory_id", "version"),
+        ForeignKeyConstraint(
+            ["engine_id", "memory_id"],
+            ["memories.engine_id", "memories.memory_id"],
+            ondelete="CASCADE",
+        ),
+        Index("ix_memory_revisions_expire_time", "expire_time"),
+        Index("ix_memory_revisions_operation", "engine_id", "operation_id"),
+    )
+
+    engine_id: Mapped[int] = mapped_column(
+        primary_key=True, autoincrement=False, info={"role": Role.KEY}
+    )
+    revision_id: Mapped[int] = mapped_column(
+        primary_key=True, autoincrement=False, info={"role": Role.HISTORY}
+    )
+    memory_id: Mapped[str] = mapped_column(Text, info={"role": Role.KEY})
+    version: Mapped[int] = mapped_column(info={"role": Role.STATE})
+    action: Mapped[str] = mapped_column(Text, info={"role": Role.HISTORY})
+    memory_expire_time: Mapped[datetime | None] = mapped_column(info={"role": Role.HISTORY})
+    labels: Mapped[JsonObject] = mapped_column(info={"role": Role.HISTORY, "counted": True})
+    extracted_memories: Mapped[JsonList] = mapped_column(
+        info={"role": Role.HISTORY, "counted": True}
+    )
+    author: Mapped[str | None] = mapped_column(Text, info={"role": Role.HISTORY})
+    prompt_version: Mapped[str | None] = mapped_column(Text, info={"role": Role.HISTORY})
+    operation_id: Mapped[str | None] = mapped_column(Text, info={"role": Role.HISTORY})
+    restored_revision_id: Mapped[int | None] = mapped_column(info={"role": Role.HISTORY})
+    create_time: Mapped[datetime] = mapped_column(info={"role": Role.HISTORY})
+    expire_time: Mapped[datetime] = mapped_column(info={"role": Role.HISTORY})
+
+
+class RevisionLabelRow(Base):
+    """A label of a revision, as a row, so that a filter over all memories uses an index."""
+
+    __tablename__ = "revision_labels"
+    conditioned_by = ByParent("memory_revisions", ("engine_id", "revision_id"))
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["engine_id", "revision_id"],
+            ["memory_revisions.engine_id", "memory_revisions.revision_id"],
+            ondelete="CASCADE",
+        ),
+        # The foreign key's own look-up, when a revision is removed.
+        Index("ix_revision_labels_revision", "engine_id", "revision_id"),
+    )
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    key: Mapped[str] = mapped_column(Text, primary_key=True)
+    value: Mapped[str] = mapped_column(Text, primary_key=True)
+    revision_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)

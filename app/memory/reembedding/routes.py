@@ -1,0 +1,25 @@
+"""The route of re-embedding; the method is this service's own."""
+
+from app.memory.reembedding.services.reembedding import ReembeddingService
+from app.platform.operations.schemas import Operation
+from app.web.context import Mutation
+from app.web.names import EnginePath
+from app.web.paths import ENGINE
+from app.web.routing import Router
+
+router = Router("engines")
+
+
+@router.post(
+    ENGINE + ":reembed", summary="Re-embed an engine", operation_id="reembedReasoningEngine"
+)
+async def reembed_engine(context: Mutation, name: EnginePath) -> Operation:
+    """Embed the facts of an engine's memories with the model of the service's settings.
+
+    Meanwhile the former model serves searches and writes; when everything is there, the new one
+    does. The operation's metadata tell how far it is. Memories that the new model refuses have no
+    vector then, and are found by words: the response has their `refusedCount`, and the names of the
+    first as `refusedMemories`. Cancelled, it leaves what it has embedded to the next one.
+    """
+    once = context.once({})
+    return Operation.from_row(await ReembeddingService.of(context.resources).start(name, once))

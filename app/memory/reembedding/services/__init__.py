@@ -1,0 +1,1 @@
+"""Use cases of reembedding; the entry is `reembedding.py`."""

@@ -1,0 +1,17 @@
+"""What waits for its vector, as a metric: read from the database when it is asked for."""
+
+from prometheus_client import Gauge
+
+from app.adapters.resources import Resources
+from app.memory.reembedding.store import repository
+
+_WAITING = Gauge(
+    "memory_bank_memories_unembedded",
+    "Memories whose facts wait for their vectors; searches find them by words alone.",
+)
+
+
+async def refresh(resources: Resources) -> None:
+    """Count them, over all engines."""
+    async with resources.db.snapshot() as session:
+        _WAITING.set(await repository.count_waiting(session))

@@ -1,0 +1,228 @@
+"""Finds the memories that lack vectors, and the vectors that nothing compares with any more.
+
+All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    Text,
+    and_,
+    cast,
+    exists,
+    func,
+    select,
+    tuple_,
+    update,
+)
+
+from app.adapters.db.session import Session
+from app.memory.memories.store import repository as memories
+from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow, UnembeddedRow
+
+Facts = dict[str, str]
+"""By memory, its fact."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A stretch of an engine's memories in the order of their ids: beyond `after`, up to `last`.
+
+    Without `last` it has no end; `since` leaves out what was not changed from then on.
+    """
+
+    after: str = ""
+    last: str | None = None
+    since: datetime | None = None
+
+    def beyond(self, page: Facts) -> "Span":
+        """Return what is left of it after a page, which is in the database's order of ids."""
+        return replace(self, after=next(reversed(page)))
+
+
+async def end_of_span(session: Session, engine_id: int, after: str, size: int) -> str | None:
+    """Return the id of the memory at the end of the next `size`; None: there are no more."""
+    statement = (
+        select(MemoryRow.memory_id)
+        .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id > after)
+        .order_by(MemoryRow.memory_id)
+        .offset(size - 1)
+        .limit(1)
+    )
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def list_lacking(
+    session: Session, engine_id: int, model_id: str, span: Span, page: tuple[datetime, int]
+) -> Facts:
+    """Return memories of a span that are live, have a fact, and no vector by a model.
+
+    `page` is the present, and how many are wanted; they come in the order of their ids.
+    """
+    now, limit = page
+    statement = (
+        select(MemoryRow.memory_id, MemoryRow.fact)
+        .where(
+            MemoryRow.engine_id == engine_id,
+            _within(span),
+            _has_fact(now),
+            ~_has_vector(engine_id, model_id),
+        )
+        .order_by(MemoryRow.memory_id)
+        .limit(limit)
+    )
+    return {memory_id: str(fact) for memory_id, fact in await session.execute(statement)}
+
+
+def _within(span: Span) -> ColumnElement[bool]:
+    if span.since is not None:
+        return and_(MemoryRow.memory_id > span.after, MemoryRow.update_time >= span.since)
+    if span.last is not None:
+        return and_(MemoryRow.memory_id > span.after, MemoryRow.memory_id <= span.last)
+    return MemoryRow.memory_id > span.after
+
+
+def _has_fact(now: datetime) -> ColumnElement[bool]:
+    return and_(memories.is_live(now), MemoryRow.fact.is_not(None))
+
+
+def _has_vector(engine_id: int, model_id: str) -> ColumnElement[bool]:
+    return exists().where(
+        MemoryVectorRow.engine_id == engine_id,
+        MemoryVectorRow.memory_id == MemoryRow.memory_id,
+        MemoryVectorRow.model_id == model_id,
+    )
+
+
+async def count_facts(session: Session, engine_id: int, now: datetime) -> int:
+    """Count the live memories of an engine that have a fact."""
+    statement = (
+        select(func.count())
+        .select_from(MemoryRow)
+        .where(MemoryRow.engine_id == engine_id, _has_fact(now))
+    )
+    return (await session.execute(statement)).scalar_one()
+
+
+async def count_vectors(session: Session, engine_id: int, model_id: str) -> int:
+    """Count the vectors of an engine by a model."""
+    statement = (
+        select(func.count())
+        .select_from(MemoryVectorRow)
+        .where(MemoryVectorRow.engine_id == engine_id, MemoryVectorRow.model_id == model_id)
+    )
+    return (await session.execute(statement)).scalar_one()
+
+
+async def next_transaction(session: Session) -> int:
+    """Return the id of the transaction that begins next: all that run now have lesser ones."""
+    statement = select(_as_number(func.pg_snapshot_xmax(func.pg_current_snapshot())))
+    return (await session.execute(statement)).scalar_one()
+
+
+async def oldest_transaction(session: Session) -> int:
+    """Return the id of the oldest transaction that runs and may write; all before have ended."""
+    statement = select(_as_number(func.pg_snapshot_xmin(func.pg_current_snapshot())))
+    return (await session.execute(statement)).scalar_one()
+
+
+def _as_number(xid: ColumnElement[object]) -> ColumnElement[int]:
+    return cast(cast(xid, Text), BigInteger)
+
+
+# What waits -------------------------------------------------------------------------------------
+
+
+async def claim(session: Session, limit: int, lease: timedelta) -> dict[int, list[str]]:
+    """Take memories that wait for their vectors, by engine; for a while, nobody else gets them.
+
+    After `lease` they are due again, unless their wait has ended: whoever took them may be gone.
+    """
+    key = (UnembeddedRow.engine_id, UnembeddedRow.memory_id)
+    due = (
+        select(*key)
+        .where(UnembeddedRow.due_time <= func.clock_timestamp())
+        .order_by(UnembeddedRow.due_time)
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+        .cte("due")
+    )
+    statement = (
+        update(UnembeddedRow)
+        .where(tuple_(*key).in_(select(due)))
+        .values(due_time=func.clock_timestamp() + lease)
+        .returning(*key)
+        .execution_options(synchronize_session=False)
+    )
+    found: dict[int, list[str]] = {}
+    for engine_id, memory_id in await session.execute(statement):
+        found.setdefault(engine_id, []).append(memory_id)
+    return found
+
+
+async def put_back(
+    session: Session, engine_id: int, memory_ids: Sequence[str], pause: timedelta
+) -> None:
+    """Let memories that were taken be due again after a while."""
+    await session.execute(
+        update(UnembeddedRow)
+        .where(UnembeddedRow.engine_id == engine_id, UnembeddedRow.memory_id.in_(memory_ids))
+        .values(due_time=func.clock_timestamp() + pause)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def list_facts(
+    session: Session, engine_id: int, memory_ids: Sequence[str], now: datetime
+) -> Facts:
+    """Return the facts of those of the memories that are live and have one."""
+    statement = select(MemoryRow.memory_id, MemoryRow.fact).where(
+        MemoryRow.engine_id == engine_id, MemoryRow.memory_id.in_(memory_ids), _has_fact(now)
+    )
+    return {memory_id: str(fact) for memory_id, fact in await session.execute(statement)}
+
+
+async def count_waiting(session: Session) -> int:
+    """Count the memories, of all engines, that wait for their vectors."""
+    return (await session.execute(select(func.count()).select_from(UnembeddedRow))).scalar_one()
+
+
+# What is left over ------------------------------------------------------------------------------
+
+
+async def list_stale(
+    session: Session, engine_id: int, kept: Sequence[str], after: str, limit: int
+) -> list[str]:
+    """Return memories beyond `after` with vectors by other models than those `kept`, by their ids.
+
+    There are no more if the list has fewer than `limit`.
+    """
+    statement = (
+        select(MemoryVectorRow.memory_id)
+        .where(
+            MemoryVectorRow.engine_id == engine_id,
+            MemoryVectorRow.memory_id > after,
+            MemoryVectorRow.model_id.not_in(kept),
+        )
+        .group_by(MemoryVectorRow.memory_id)
+        .order_by(MemoryVectorRow.memory_id)
+        .limit(limit)
+    )
+    return list((await session.execute(statement)).scalars())
+
+
+async def list_lacking_of(
+    session: Session, engine_id: int, model_id: str, memory_ids: Sequence[str], now: datetime
+) -> list[str]:
+    """Return those of the memories that are live, have a fact, and no vector by a model."""
+    statement = select(MemoryRow.memory_id).where(
+        MemoryRow.engine_id == engine_id,
+        MemoryRow.memory_id.in_(memory_ids),
+        _has_fact(now),
+        ~_has_vector(engine_id, model_id),
+    )
+    return list((await session.execute(statement)).scalars())

@@ -1,0 +1,32 @@
+"""The wire form of `memories:purge`. Source: wire specification, section 10."""
+
+from typing import Self
+
+from pydantic import ConfigDict, Field, model_validator
+
+from app.kernel.wire.base import WireModel
+from app.memory.memories.schemas.memories import FilterGroups
+
+
+class PurgeMemoriesRequest(WireModel):
+    """Which memories to delete; without `force` they are only counted."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "anyOf": [{"required": ["filter"]}, {"required": ["filterGroups"]}],
+            "examples": [{"filter": 'scope.user_id="42"', "force": False}],
+        }
+    )
+
+    filter: str | None = Field(None, description="An AIP-160 filter.")
+    filter_groups: FilterGroups | None = None
+    force: bool | None = Field(None, description="Delete them; else they are only counted.")
+    permanent: bool | None = Field(
+        None, description="With `force`: erase them and their history now, beyond recovery."
+    )
+
+    @model_validator(mode="after")
+    def _has_criteria(self) -> Self:
+        if not (self.filter and self.filter.strip()) and not self.filter_groups:
+            raise ValueError("filter or filterGroups is required")
+        return self

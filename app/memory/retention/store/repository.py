@@ -1,0 +1,98 @@
+"""Finds what is to be removed. The removal itself is the ledger's.
+
+All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Sequence
+
+from sqlalchemy import ColumnElement, delete, exists, func, select, tuple_
+
+from app.adapters.db.clock import database_time
+from app.adapters.db.session import Session
+from app.memory.memories.store.repository import is_gone
+from app.memory.memories.store.tables import MemoryRow, RevisionRow
+from app.platform.engines.store.tables import EngineRow
+from app.platform.limits.store.tables import EngineTotalsRow
+
+
+async def count_matching(session: Session, engine_id: int, clause: ColumnElement[bool]) -> int:
+    """Count the memories of an engine that a purge would take."""
+    statement = (
+        select(func.count()).select_from(MemoryRow).where(MemoryRow.engine_id == engine_id, clause)
+    )
+    return (await session.execute(statement)).scalar_one()
+
+
+async def list_matching(
+    session: Session, engine_id: int, clause: ColumnElement[bool], limit: int, after: str
+) -> Sequence[str]:
+    """Return the first ids after `after` of memories that a purge takes; waits for no lock."""
+    statement = (
+        select(MemoryRow.memory_id)
+        .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id > after, clause)
+        .order_by(MemoryRow.memory_id)
+        .limit(limit)
+    )
+    return (await session.execute(statement)).scalars().all()
+
+
+async def list_ids(session: Session, engine_id: int, limit: int) -> Sequence[str]:
+    """Return the ids of up to `limit` memories of an engine, whatever their state."""
+    statement = select(MemoryRow.memory_id).where(MemoryRow.engine_id == engine_id).limit(limit)
+    return (await session.execute(statement)).scalars().all()
+
+
+async def list_gone(session: Session, limit: int) -> dict[int, list[str]]:
+    """Return up to `limit` memories that nothing can read any more, by engine; a sweep's."""
+    statement = (
+        select(MemoryRow.engine_id, MemoryRow.memory_id)
+        .where(is_gone(database_time(session)))
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+    )
+    found: dict[int, list[str]] = {}
+    for engine_id, memory_id in await session.execute(statement):
+        found.setdefault(engine_id, []).append(memory_id)
+    return found
+
+
+async def remove_expired_revisions(session: Session, limit: int) -> int:
+    """Remove up to `limit` revisions past their time, of all engines; return how many went."""
+    key = (RevisionRow.engine_id, RevisionRow.revision_id)
+    old = (
+        select(*key)
+        .where(RevisionRow.expire_time <= database_time(session))
+        .limit(limit)
+        # Those that are being removed with their memories are not waited for.
+        .with_for_update(skip_locked=True)
+        .cte("old")
+    )
+    statement = (
+        delete(RevisionRow)
+        .where(tuple_(*key).in_(select(old)))
+        .returning(RevisionRow.revision_id)
+        .execution_options(synchronize_session=False)
+    )
+    return len((await session.execute(statement)).all())
+
+
+async def remove_gone_totals(session: Session, limit: int) -> int:
+    """Remove up to `limit` rows of the totals of engines that are gone; return how many went.
+
+    Nothing is left below these, so that their totals are naught.
+    """
+    key = (EngineTotalsRow.engine_id, EngineTotalsRow.backend)
+    gone = (
+        select(*key)
+        .where(~exists().where(EngineRow.engine_id == EngineTotalsRow.engine_id))
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+        .cte("gone")
+    )
+    statement = (
+        delete(EngineTotalsRow)
+        .where(tuple_(*key).in_(select(gone)))
+        .returning(EngineTotalsRow.backend)
+        .execution_options(synchronize_session=False)
+    )
+    return len((await session.execute(statement)).all())

@@ -1,0 +1,50 @@
+"""The routes of retrieval. Source: wire specification, sections 7 and 11."""
+
+from starlette.responses import JSONResponse
+
+from app.memory.retrieval.schemas import (
+    RetrieveMemoriesRequest,
+    RetrieveMemoriesResponse,
+    RetrieveProfilesRequest,
+    RetrieveProfilesResponse,
+)
+from app.memory.retrieval.services.retrieval import RetrievalService
+from app.web.context import Context
+from app.web.names import EnginePath
+from app.web.paths import ENGINE
+from app.web.routing import Router
+
+router = Router("memories")
+
+_HEADER = "x-memory-bank-retrieval"
+
+
+@router.post(
+    ENGINE + "/memories:retrieve",
+    summary="Retrieve memories",
+    operation_id="retrieveMemories",
+    response_model=RetrieveMemoriesResponse,
+)
+async def retrieve_memories(
+    context: Context, engine: EnginePath, body: RetrieveMemoriesRequest
+) -> JSONResponse:
+    """Return the memories of exactly one scope: best for a query first, or newest first.
+
+    While the embedding model is away, a search goes by words alone, and the answer has the header
+    `x-memory-bank-retrieval: lexical`.
+    """
+    found = await RetrievalService.of(context.resources).retrieve(engine, body)
+    headers = {_HEADER: "lexical"} if found.is_without_vectors else None
+    return JSONResponse(found.response, headers=headers)
+
+
+@router.post(
+    ENGINE + "/memories:retrieveProfiles",
+    summary="Retrieve profiles",
+    operation_id="retrieveProfiles",
+)
+async def retrieve_profiles(
+    context: Context, engine: EnginePath, body: RetrieveProfilesRequest
+) -> RetrieveProfilesResponse:
+    """Return the profiles of exactly one scope."""
+    return await RetrievalService.of(context.resources).retrieve_profiles(engine, body)

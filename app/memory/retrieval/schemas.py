@@ -1,0 +1,162 @@
+"""The wire form of retrieval. Source: wire specification, sections 7 and 11."""
+
+from typing import Any, Self
+
+from pydantic import ConfigDict, Field, model_validator
+
+from app.kernel.wire.base import WireModel
+from app.kernel.wire.scalars import Timestamp
+from app.memory.memories.schemas.memories import FilterGroups, Memory, Scope
+from app.platform.engines.logic.config import MAX_FACT_CHARS, MaxDistance, MemoryTypeField
+from app.settings.settings import Ranking
+
+
+class SimilaritySearchParams(WireModel):
+    """Search by meaning."""
+
+    search_query: str = Field(
+        min_length=1, max_length=MAX_FACT_CHARS, examples=["Where does the user like to sit?"]
+    )
+    top_k: int | None = Field(None, ge=0, description="Default 3; above 100 is coerced to 100.")
+    max_distance: MaxDistance | None = None
+
+
+class SimpleRetrievalParams(WireModel):
+    """The memories of the scope, newest first."""
+
+    page_size: int | None = Field(None, ge=0, description="Default 3; above 100 is coerced to 100.")
+    page_token: str | None = Field(
+        None,
+        description="Empty for the first page, then the `nextPageToken` of the page before; an"
+        " answer to a request without one has no `nextPageToken`.",
+    )
+
+
+class RetrieveMemoriesRequest(WireModel):
+    """Which memories of a scope to return."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "scope": {"user_id": "42"},
+                    "similaritySearchParams": {
+                        "searchQuery": "Where does the user like to sit?",
+                        "topK": 3,
+                    },
+                }
+            ]
+        }
+    )
+
+    scope: Scope
+    similarity_search_params: SimilaritySearchParams | None = None
+    simple_retrieval_params: SimpleRetrievalParams | None = None
+    filter: str | None = Field(None, description="An AIP-160 filter.")
+    filter_groups: FilterGroups | None = None
+    memory_types: list[MemoryTypeField] | None = Field(
+        None, description="None means natural-language memories only."
+    )
+    max_tokens: int | None = Field(
+        None,
+        ge=0,
+        description="Tokens that the facts may have in all, about four characters each: of the"
+        " memories that would be returned, best first, each that still fits; none is cut. 0: any.",
+    )
+    explain: bool = Field(
+        False, description="Whether each memory comes with an `explanation` of its place."
+    )
+
+    @model_validator(mode="after")
+    def _has_one_kind(self) -> Self:
+        if self.similarity_search_params and self.simple_retrieval_params:
+            raise ValueError(
+                "must have at most one of similaritySearchParams and simpleRetrievalParams"
+            )
+        return self
+
+
+class SourceEvent(WireModel):
+    """The event that a memory was made of."""
+
+    source: str = Field(
+        description="The name of the session, a digest of the conversation, or what the memory's"
+        " metadata name as its `source`."
+    )
+    position: float | None = Field(None, description="The number of the event in the source.")
+
+
+class Explanation(WireModel):
+    """Why a memory has its place. Not in the API's definition; only where it was asked for."""
+
+    ranking: Ranking | None = Field(None, description="What ordered the search; only with one.")
+    vectors_unavailable: bool | None = Field(
+        None,
+        description="True: the model could not embed the query, so words and signals alone count.",
+    )
+    vectors_unsuited: bool | None = Field(
+        None,
+        description="True: the query is in a language that the model of the vectors is not known to"
+        " understand; they count as ever, and words find more.",
+    )
+    vector_distance: float | None = Field(
+        None, description="Euclidean distance of the embeddings, 0 to 2, where both were compared."
+    )
+    lexical_score: float | None = Field(
+        None, description="What the words that it shares with the query weigh; only in `hybrid`."
+    )
+    signals: dict[str, float] | None = Field(
+        None, description="What each signal adds to its score, by name; only in `hybrid`."
+    )
+    tokens: int = Field(description="What it was counted as, of `maxTokens`.")
+    event_time: Timestamp | None = Field(
+        None, description="When it was said, where that is known; output only."
+    )
+    source_event: SourceEvent | None = Field(
+        None, description="Where it was said, where that is known; output only."
+    )
+
+
+class RetrievedMemory(WireModel):
+    """A memory and how far it is from the query."""
+
+    memory: Memory
+    distance: float | None = Field(
+        None,
+        description="0 to 2, ascending; only with a search. The same text is at 0. In the ranking"
+        " `vector` it is the Euclidean distance of the embeddings.",
+    )
+    explanation: Explanation | None = Field(None, description="Only with `explain`.")
+
+
+class RetrieveMemoriesResponse(WireModel):
+    """The memories: best first with a search, else newest first."""
+
+    retrieved_memories: list[RetrievedMemory]
+    next_page_token: str | None = None
+    omitted_count: int | None = Field(
+        None,
+        description="Only with a `maxDistance`, of the request or the engine: how many of the best"
+        " `topK` were left out since they are farther.",
+    )
+
+
+class RetrieveProfilesRequest(WireModel):
+    """Which scope's profiles to return."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"scope": {"user_id": "42"}}]})
+
+    scope: Scope
+
+
+class MemoryProfile(WireModel):
+    """A profile. Clients refuse any further field here. Source: wire specification, section 2.3."""
+
+    schema_id: str
+    profile: dict[str, Any] = Field(description="The values of the fields, by their names.")
+
+
+class RetrieveProfilesResponse(WireModel):
+    """The profiles of a scope, by the id of their schema; only fields that have a value."""
+
+    profiles: dict[str, MemoryProfile] | None = None

@@ -1,0 +1,1 @@
+"""Use cases of retrieval; the entry is `retrieval.py`."""

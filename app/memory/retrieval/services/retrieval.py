@@ -1,0 +1,288 @@
+"""Retrieval: the memories of a scope, nearest to a query or newest first, and its profiles."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from app.adapters.db.filters import read_filter
+from app.adapters.db.session import Database
+from app.adapters.resources import Resources
+from app.kernel.clock import Clock
+from app.kernel.names import EngineName
+from app.kernel.paging import clamp_page_size, decode_token, encode_token, typed_key
+from app.memory.memories.schemas.memories import (
+    DEFAULT_MEMORY_TYPE,
+    metadata_filters,
+    scope_hash,
+    stored_type,
+)
+from app.memory.memories.services.embedding import EmbeddedQuery, EngineEmbedding
+from app.memory.memories.store import repository as memories
+from app.memory.memories.store.stored import StoredMemory
+from app.memory.memories.store.tables import MemoryRow
+from app.memory.retrieval.logic.asking import read
+from app.memory.retrieval.schemas import (
+    MemoryProfile,
+    RetrieveMemoriesRequest,
+    RetrieveProfilesRequest,
+    RetrieveProfilesResponse,
+    SimilaritySearchParams,
+    SimpleRetrievalParams,
+)
+from app.memory.retrieval.services.at_once import SearchAtOnce
+from app.memory.retrieval.services.lookups import LargerScopes, ScopeIndexes
+from app.memory.retrieval.services.search import Found, Search, told, within
+from app.memory.retrieval.store import hot, repository
+from app.memory.retrieval.store.nearest import ScopeQuery, all_of, nothing
+from app.platform.engines.logic.config import MemoryBankConfig, search_language
+from app.platform.engines.schemas import config_of, name_of
+from app.platform.engines.services.known import KnownEngines
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.tables import EngineRow
+from app.settings.settings import Ranking, Settings
+
+DEFAULT_COUNT = 3
+MAX_COUNT = 100
+
+
+@dataclass(frozen=True)
+class Retrieved:
+    """An answer.
+
+    Attributes:
+        response: what was found, the JSON form of a `RetrieveMemoriesResponse`.
+        is_without_vectors: whether the model could not embed the query, so that words alone count.
+    """
+
+    response: dict[str, Any]
+    is_without_vectors: bool = False
+
+
+@dataclass(frozen=True)
+class RetrievalService:
+    """Finds memories inside one scope."""
+
+    db: Database
+    clock: Clock
+    embedding: EngineEmbedding
+    indexes: ScopeIndexes
+    larger: LargerScopes
+    known: KnownEngines
+    settings: Settings
+
+    @classmethod
+    def of(cls, resources: Resources) -> "RetrievalService":
+        """Build the service from the process's resources."""
+        return cls(
+            resources.db,
+            resources.clock,
+            EngineEmbedding.of(resources),
+            ScopeIndexes.of(resources),
+            LargerScopes.of(resources),
+            KnownEngines.of(resources),
+            resources.settings,
+        )
+
+    async def retrieve(self, name: EngineName, request: RetrieveMemoriesRequest) -> Retrieved:
+        """Return memories that have exactly the scope of the request."""
+        query, seconds = self._query(name, request)
+        if request.similarity_search_params is not None:
+            params = request.similarity_search_params
+            return await self._similar(name, request, params, query, seconds)
+        return Retrieved(await self._newest(name, request, query, seconds))
+
+    async def retrieve_profiles(
+        self, name: EngineName, request: RetrieveProfilesRequest
+    ) -> RetrieveProfilesResponse:
+        """Return the profiles that have exactly the scope of the request."""
+        digest, now = scope_hash(request.scope), self.clock.now()
+        async with self.db.snapshot() as session:
+            await engines.get(session, name)
+            rows: list[MemoryRow] = []
+            if self.db.reaches(request.scope):
+                rows = await repository.find_profiles(session, name.engine, digest, now)
+        return RetrieveProfilesResponse(profiles=_profiles(rows) or None)
+
+    def _query(
+        self, name: EngineName, request: RetrieveMemoriesRequest
+    ) -> tuple[ScopeQuery, float | None]:
+        """Check the filters before anything is paid for; return also the limit of the statement."""
+        clause = read_filter(request.filter, memories.FILTER_FIELDS, self.settings)
+        groups = memories.metadata_condition(metadata_filters(request.filter_groups))
+        filters = all_of(clause.condition, groups)
+        types = [stored_type(one) for one in request.memory_types or [DEFAULT_MEMORY_TYPE]]
+        query = ScopeQuery(
+            engine_id=name.engine,
+            scope_hash=scope_hash(request.scope),
+            memory_types=types,
+            clause=filters if self.db.reaches(request.scope) else nothing(),
+            now=self.clock.now(),
+        )
+        return query, clause.seconds
+
+    async def _similar(
+        self,
+        name: EngineName,
+        request: RetrieveMemoriesRequest,
+        params: SimilaritySearchParams,
+        query: ScopeQuery,
+        seconds: float | None,
+    ) -> Retrieved:
+        embedded = await self.embedding.query(name.engine, params.search_query)
+        known = self._known(name, query)
+        if known is not None:
+            at_once = await self._at_once(known, request, params, query, embedded)
+            if at_once is not None:
+                return at_once
+        while True:
+            index = await self.indexes.find(query, embedded.model_id)
+            async with self.db.snapshot(statement_seconds=seconds) as session:
+                row = await engines.get(session, name)
+                is_serving = self.embedding.serving(row) == embedded.model_id
+                if is_serving:
+                    search = Search(session, query, embedded, index, self._count(params.top_k))
+                    found = await self._search(search, config_of(row), params.search_query)
+                    self.known.note(row)
+                    response = _response(name_of(row), request, found or (), config_of(row))
+                    return Retrieved(response, is_without_vectors=embedded.vector is None)
+            embedded = await self.embedding.query(name.engine, params.search_query)
+
+    async def _at_once(
+        self,
+        engine: EngineRow,
+        request: RetrieveMemoriesRequest,
+        params: SimilaritySearchParams,
+        query: ScopeQuery,
+        embedded: EmbeddedQuery,
+    ) -> Retrieved | None:
+        """Search by the hot statements; None where they cannot, or have found nothing."""
+        index = await self.indexes.find(query, embedded.model_id)
+        if index is not None or embedded.model_id != engine.embedding_model:
+            return None
+        count = self._count(params.top_k)
+        search = SearchAtOnce(self.db, engine, query, embedded, count, self.larger)
+        found = await self._search(search, config_of(engine), params.search_query)
+        if not found:
+            return None
+        response = _response(name_of(engine), request, found, config_of(engine))
+        return Retrieved(response, is_without_vectors=embedded.vector is None)
+
+    async def _search(
+        self, search: Search | SearchAtOnce, config: MemoryBankConfig, text: str
+    ) -> list[Found] | None:
+        if self._ranking(config) is Ranking.VECTOR and search.embedded.vector is not None:
+            return await search.by_distance(search.embedded.vector)
+        today = search.query.now.date()
+        return await search.by_everything(text, read(text, today, search_language(config)))
+
+    def _ranking(self, config: MemoryBankConfig) -> Ranking:
+        search = config.similarity_search_config
+        return (search and search.ranking) or self.settings.ranking
+
+    async def _newest(
+        self,
+        name: EngineName,
+        request: RetrieveMemoriesRequest,
+        query: ScopeQuery,
+        seconds: float | None,
+    ) -> dict[str, Any]:
+        """Return a page; a token for the next one only where a token was sent, an empty one too.
+
+        Whoever sends one can send the next. The official client's pager cannot: where an answer
+        brings a token, it asks again with a field that its own request refuses, and so ends early.
+        """
+        params = request.simple_retrieval_params
+        limit = self._page_size(params)
+        token = params.page_token if params is not None else None
+        after = (
+            typed_key(decode_token(token, _bound(name, request)), datetime, str) if token else None
+        )
+        found = None if after else await self._newest_at_once(name, query, limit + 1)
+        if found is None:
+            async with self.db.snapshot(statement_seconds=seconds) as session:
+                row = await engines.get(session, name)
+                found = row, await repository.find_newest(session, query, limit + 1, after)
+                self.known.note(row)
+        engine, rows = found
+        last = rows[limit - 1] if token is not None and len(rows) > limit else None
+        response = _response(name_of(engine), request, [Found(row) for row in rows[:limit]])
+        if last is not None:
+            bound = _bound(name, request)
+            response["nextPageToken"] = encode_token(bound, [last.create_time, last.memory_id])
+        return response
+
+    async def _newest_at_once(
+        self, name: EngineName, query: ScopeQuery, limit: int
+    ) -> tuple[EngineRow, Sequence[MemoryRow | StoredMemory]] | None:
+        """Read the newest by the hot statement; None where it cannot, or has found nothing."""
+        known = self._known(name, query)
+        rows = None if known is None else await hot.find_newest(self.db, known, query, limit)
+        return (known, rows) if known is not None and rows else None
+
+    def _known(self, name: EngineName, query: ScopeQuery) -> EngineRow | None:
+        """Return the engine, as it was read last, if a hot statement can do for the query."""
+        return self.known.find(name) if self.db.sees_all and query.is_unfiltered else None
+
+    def _page_size(self, params: SimpleRetrievalParams | None) -> int:
+        """Without parameters the whole scope is meant, as far as one answer goes."""
+        if params is None:
+            return self._max_count
+        return self._count(params.page_size)
+
+    def _count(self, asked: int | None) -> int:
+        return clamp_page_size(asked, DEFAULT_COUNT, self._max_count)
+
+    @property
+    def _max_count(self) -> int:
+        return min(MAX_COUNT, self.settings.max_page_size)
+
+
+def _bound(name: EngineName, request: RetrieveMemoriesRequest) -> dict[str, Any]:
+    """Return what a token for the next page is good for."""
+    return {
+        "list": "retrieve",
+        "engine": name.engine,
+        "request": request.model_copy(update={"simple_retrieval_params": None}).wire(),
+    }
+
+
+def _response(
+    engine: EngineName,
+    request: RetrieveMemoriesRequest,
+    found: Sequence[Found],
+    config: MemoryBankConfig | None = None,
+) -> dict[str, Any]:
+    """Return the answer; with the engine's configuration, to a search."""
+    most = None if config is None else _max_distance(request, config)
+    near = found if most is None else [one for one in found if (one.distance or 0) <= most]
+    kept = within(near, request.max_tokens)
+    memories = [told(engine, one, explains=request.explain) for one in kept]
+    omitted = {} if most is None else {"omittedCount": len(found) - len(near)}
+    return {"retrievedMemories": memories, **omitted}
+
+
+def _max_distance(request: RetrieveMemoriesRequest, config: MemoryBankConfig) -> float | None:
+    """Return the limit of the request, or else of the engine."""
+    for given in (request.similarity_search_params, config.similarity_search_config):
+        if given is not None and given.max_distance is not None:
+            return given.max_distance
+    return None
+
+
+def _profiles(rows: Iterable[MemoryRow]) -> dict[str, MemoryProfile]:
+    """Put the fields of each schema together; of two values of a field the later row's counts.
+
+    A null, which only a memory written by hand can have, takes the field away.
+    """
+    found: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        content = row.structured_content or {}
+        found.setdefault(content["schemaId"], {}).update(content["data"])
+    return {
+        schema_id: MemoryProfile(
+            schema_id=schema_id,
+            profile={name: value for name, value in fields.items() if value is not None},
+        )
+        for schema_id, fields in found.items()
+    }

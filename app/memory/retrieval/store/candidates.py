@@ -1,0 +1,405 @@
+"""The candidates of a search, by meaning and by words, in one statement inside the scope.
+
+The statement reads the scope once: of each memory its distance to the query, and which of the
+query's terms it has. From that come what the scope says of the terms, the memories before and
+after each in its source, and the first by distance and by words. Of a large scope, which has
+indexes of its own, it reads what those find (`entered.py`). It takes part in the caller's
+transaction.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    DateTime,
+    FromClause,
+    LargeBinary,
+    Row,
+    Select,
+    Text,
+    and_,
+    bindparam,
+    case,
+    cast,
+    collate,
+    false,
+    func,
+    literal,
+    null,
+    or_,
+    select,
+    true,
+)
+from sqlalchemy.dialects.postgresql import (
+    ARRAY,
+    DOUBLE_PRECISION,
+    aggregate_order_by,
+    array,
+)
+from sqlalchemy.sql.elements import False_, True_
+
+from app.adapters.db.columns import EMBEDDING
+from app.adapters.db.conditions import BY_SCOPE
+from app.adapters.db.session import Session
+from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
+from app.memory.retrieval.logic.ranking import Candidate, Neighbour, Statistics
+from app.memory.retrieval.store.entered import LargeScope, of_large_scope
+from app.memory.retrieval.store.nearest import MOST, ScopeIndex, ScopeQuery, Vector, plan_for
+from app.memory.retrieval.store.words import (
+    bits,
+    folded,
+    has_bit,
+    is_matched,
+    rarity,
+    score,
+    terms_of,
+)
+
+BY_DISTANCE = MOST // 2
+"""How many of the nearest are candidates; a hundred of each bring 0.002 more recall."""
+BY_WORDS = MOST // 2
+"""How many of those with the query's words are, in them or in the memories beside them."""
+
+POOL = MOST
+"""How many are candidates, if there are as many: the newest make up for what is missing. That is
+the most that a search may ask for, and whatever it asks for, so that the first are the same."""
+
+TOLD_APART = 1e9
+"""Scores of words are told apart to nine places; beyond, how they were added up would decide."""
+_BYTE_ORDER = "C"
+"""As `small.py` orders ids, whatever the database's own collation is."""
+
+_ENGINE_ID = bindparam("engine_id", type_=BigInteger)
+_SCOPE_HASH = bindparam("scope_hash", type_=LargeBinary)
+_TYPES = bindparam("memory_types", type_=ARRAY(Text))
+_NOW = bindparam("now", type_=DateTime(timezone=True))
+_MODEL = bindparam("model_id", type_=Text)
+_VECTOR = bindparam("vector", type_=EMBEDDING)
+_TEXT = bindparam("text", type_=Text)
+_LANGUAGE = bindparam("language", type_=Text)
+
+
+_SIDES = {"before": func.lag, "after": func.lead}
+_TOLD = ("distance", "matched", "length", "is_question")
+_QUESTION = "is:question"
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is looked for.
+
+    Attributes:
+        text: the query as it was sent.
+        language: the text-search configuration of the query.
+        model_id: of the vectors.
+        vector: of the query; None: words alone are looked for.
+    """
+
+    text: str
+    language: str
+    model_id: str
+    vector: Vector | None
+
+
+async def find_candidates(
+    session: Session, query: ScopeQuery, wanted: Wanted, index: ScopeIndex | None = None
+) -> tuple[Statistics, list[Candidate]]:
+    """Return what the scope says of the query's terms, and what may answer.
+
+    There are as many as exist, up to `POOL`, and of a large scope more. Those that are near or have
+    words come before those that make up for others, and the newest first.
+    """
+    rows: Sequence[Row[Any]] = ()
+    if isinstance(query.clause, False_):
+        # Not even to be looked for: how long that takes would tell how much there is.
+        return candidates_of(rows)
+    if index is not None:
+        await plan_for(session, index)
+        rows = (await session.execute(*_of_large_scope(query, wanted, index))).all()
+    if len(rows) < POOL:
+        rows = (await session.execute(*of_whole_scope(query, wanted))).all()
+    return candidates_of(rows)
+
+
+def _of_large_scope(
+    query: ScopeQuery, wanted: Wanted, index: ScopeIndex
+) -> tuple[Select[*tuple[Any, ...]], dict[str, Any]]:
+    """Return the statement that enters the scope by its indexes, and its values."""
+    # By distance alone there are enough: to make up for others would be to read the scope.
+    most = (POOL, BY_WORDS)
+    if query.is_unfiltered:
+        values = query.values() | {
+            "model_id": wanted.model_id,
+            "text": folded(wanted.text),
+            "language": wanted.language,
+        }
+        with_vectors = wanted.vector is not None
+        if with_vectors:
+            values["vector"] = wanted.vector
+        return of_large_scope(index.dimensions, most, with_vectors=with_vectors), values
+    vector = None if wanted.vector is None else literal(wanted.vector, EMBEDDING)
+    large = LargeScope(query, wanted.model_id, vector, index)
+    text, language = literal(folded(wanted.text), Text), literal(wanted.language, Text)
+    return large.statement(text, language, most), {}
+
+
+def candidates_of(rows: Sequence[Any]) -> tuple[Statistics, list[Candidate]]:
+    """Return what the rows of a statement say."""
+    return _statistics(rows), [_candidate(row) for row in rows]
+
+
+def of_whole_scope(
+    query: ScopeQuery, wanted: Wanted
+) -> tuple[Select[*tuple[Any, ...]], dict[str, Any]]:
+    """Return the statement that reads all of the scope, and its values."""
+    values: dict[str, Any] = {
+        "engine_id": query.engine_id,
+        "scope_hash": query.scope_hash,
+        "memory_types": list(query.memory_types),
+        "now": query.now,
+        "text": folded(wanted.text),
+        "language": wanted.language,
+    }
+    with_vectors = wanted.vector is not None
+    if with_vectors:
+        values |= {"model_id": wanted.model_id, "vector": wanted.vector}
+    if isinstance(query.clause, True_):
+        return _unfiltered(with_vectors=with_vectors), values
+    return _statement(query.clause, with_vectors=with_vectors), values
+
+
+def _statistics(rows: Sequence[Any]) -> Statistics:
+    told = next((row[-1] for row in rows if row[-1] is not None), None)
+    if told is None:
+        return Statistics(0, (), 0.0)
+    memories, average_length, *holding = told
+    return Statistics(int(memories), [int(one) for one in holding], average_length)
+
+
+def _candidate(row: Sequence[Any]) -> Candidate:
+    # By their places: names would take longer than all else here.
+    memory_id, distance, matched, length, cues, source, position = row[:7]
+    before, after = _neighbour(row[7:11]), _neighbour(row[11:15])
+    return Candidate(
+        memory_id, distance, matched, length, cues or (), source, position, before, after
+    )
+
+
+def _neighbour(told: Sequence[Any]) -> Neighbour | None:
+    return None if told[1] is None else Neighbour(*told)
+
+
+@cache
+def _unfiltered(*, with_vectors: bool) -> Select[*tuple[Any, ...]]:
+    return _statement(true(), with_vectors=with_vectors)
+
+
+def _statement(clause: ColumnElement[bool], *, with_vectors: bool) -> Select[*tuple[Any, ...]]:
+    """Return the statement; of its filters, `clause` alone has its values in itself."""
+    found, words = read_scope(clause, with_vectors=with_vectors)
+    patterns = _patterns(found)
+    holding = _holding(words, patterns)
+    totals = _totals(found)
+    weights = _weights(patterns, holding, totals)
+    placed = _placed(found, weights, totals, with_vectors=with_vectors)
+    is_chosen = and_(placed.c.nearby_words > 0, placed.c.by_words <= BY_WORDS)
+    if with_vectors:
+        is_near = and_(placed.c.distance.is_not(None), placed.c.by_distance <= BY_DISTANCE)
+        is_chosen = or_(is_chosen, is_near)
+    best = (
+        select(placed, is_chosen.label("is_chosen"))
+        .where(placed.c.fits)
+        .order_by(is_chosen.desc(), placed.c.create_time.desc(), placed.c.memory_id.desc())
+        .limit(POOL)
+        .subquery("best")
+    )
+    is_first = func.row_number().over() == 1
+    return (
+        select(
+            best.c.memory_id,
+            best.c.distance,
+            best.c.matched,
+            best.c.length,
+            best.c.cues,
+            best.c.source,
+            best.c.position,
+            *(best.c[f"{side}_{name}"] for side in _SIDES for name in _TOLD),
+            _told_once(is_first, totals, holding).label("statistics"),
+        )
+        .order_by(best.c.is_chosen.desc(), best.c.create_time.desc(), best.c.memory_id.desc())
+        .execution_options(**BY_SCOPE)
+    )
+
+
+def read_scope(
+    clause: ColumnElement[bool], *, with_vectors: bool, most: int | None = None
+) -> tuple[FromClause, FromClause]:
+    """Return the memories of the scope, up to `most`, and the terms of the query.
+
+    Each memory with its distance and the bits of the terms that it has (`matched`).
+    """
+    scoped = _scoped(clause, with_vectors=with_vectors, most=most)
+    languages = select(scoped.c.language).distinct().cte("languages")
+    words = terms_of(languages, _TEXT, _LANGUAGE)
+    return _found(scoped, words), words
+
+
+def _scoped(clause: ColumnElement[bool], *, with_vectors: bool, most: int | None) -> FromClause:
+    """Return the live memories of the scope that are in words, with what is needed of each.
+
+    Those that the filters leave out tell of the others: as neighbours, and of the terms. Both
+    sides of the full join are read once, whatever the statistics say (see `nearest.py`).
+    """
+    row = MemoryRow
+    memories = (
+        select(
+            row.memory_id,
+            row.create_time,
+            row.language,
+            row.terms,
+            func.length(row.terms).label("length"),
+            row.cues,
+            func.coalesce(literal(_QUESTION) == func.any(row.cues), false()).label("is_question"),
+            row.source,
+            row.position,
+            func.coalesce(clause, false()).label("fits"),
+        )
+        .where(
+            row.engine_id == _ENGINE_ID,
+            row.scope_hash == _SCOPE_HASH,
+            row.memory_type == func.any(_TYPES),
+            row.delete_time.is_(None),
+            or_(row.expire_time.is_(None), row.expire_time > _NOW),
+            row.fact.is_not(None),
+        )
+        .limit(most)
+        .subquery("meeting")
+    )
+    if not with_vectors:
+        distance = cast(null(), DOUBLE_PRECISION).label("distance")
+        return select(memories, distance).cte("scoped")
+    having = _distances().subquery("having_vector")
+    is_same = memories.c.memory_id == having.c.memory_id
+    return (
+        select(memories, having.c.distance)
+        .join_from(memories, having, is_same, full=True)
+        .where(func.coalesce(memories.c.length, -1) >= 0)
+        .cte("scoped")
+    )
+
+
+def _distances() -> Select[*tuple[Any, ...]]:
+    row = MemoryVectorRow
+    return select(row.memory_id, row.vector.l2_distance(_VECTOR).label("distance")).where(
+        row.engine_id == _ENGINE_ID,
+        row.scope_hash == _SCOPE_HASH,
+        row.model_id == _MODEL,
+        or_(row.expire_time.is_(None), row.expire_time > _NOW),
+    )
+
+
+def _found(scoped: FromClause, words: FromClause) -> FromClause:
+    """Return the memories with the bits of the terms that they have."""
+    matched = (
+        select(bits(words))
+        .where(is_matched(words, scoped.c.language, scoped.c.terms))
+        .correlate(scoped)
+        .scalar_subquery()
+    )
+    kept = [one for one in scoped.c if one.name not in {"language", "terms"}]
+    return select(*kept, matched.label("matched")).cte("found")
+
+
+def _patterns(found: FromClause) -> FromClause:
+    """Return how many memories have just these terms."""
+    return (
+        select(found.c.matched, func.count().label("memories"))
+        .group_by(found.c.matched)
+        .cte("patterns")
+    )
+
+
+def _holding(words: FromClause, patterns: FromClause) -> FromClause:
+    """Return how many memories have each term."""
+    numbers = select(words.c.n).distinct().subquery("numbers")
+    return (
+        select(numbers.c.n, func.coalesce(func.sum(patterns.c.memories), 0).label("memories"))
+        .join_from(numbers, patterns, has_bit(patterns.c.matched, numbers.c.n), isouter=True)
+        .group_by(numbers.c.n)
+        .cte("holding")
+    )
+
+
+def _totals(found: FromClause) -> FromClause:
+    # Not `avg`, which rounds in its own way: `small.py` must come to the same.
+    average = cast(func.sum(found.c.length), DOUBLE_PRECISION) / func.count()
+    return (
+        select(func.count().label("memories"), func.coalesce(average, 0).label("average"))
+        .select_from(found)
+        .cte("totals")
+    )
+
+
+def _weights(patterns: FromClause, holding: FromClause, totals: FromClause) -> FromClause:
+    """Return what the terms of a pattern weigh together: those that few have weigh most."""
+    weight = func.sum(rarity(totals.c.memories, holding.c.memories))
+    return (
+        select(patterns.c.matched, weight.label("weight"))
+        .join_from(patterns, holding, has_bit(patterns.c.matched, holding.c.n))
+        .join(totals, true())
+        .group_by(patterns.c.matched)
+        .cte("weights")
+    )
+
+
+def _placed(
+    found: FromClause, weights: FromClause, totals: FromClause, *, with_vectors: bool
+) -> FromClause:
+    """Return the memories with their places, and what is told of those beside them in a source."""
+    average = select(totals.c.average).scalar_subquery()
+    of_words = func.coalesce(score(weights.c.weight, found.c.length, average), 0)
+    weighed = (
+        select(found, of_words.label("of_words"))
+        # As in `_scoped`.
+        .join_from(found, weights, found.c.matched == weights.c.matched, full=True)
+        .where(func.coalesce(found.c.length, -1) >= 0)
+        .subquery("weighed")
+    )
+    has_place = and_(weighed.c.source.is_not(None), weighed.c.position.is_not(None))
+    source, place = weighed.c.source, (weighed.c.position, weighed.c.memory_id)
+    told = {
+        f"{side}_{name}": case(
+            (has_place, beside_of(weighed.c[name]).over(partition_by=source, order_by=place))
+        )
+        for side, beside_of in _SIDES.items()
+        for name in (*_TOLD, "of_words")
+    }
+    beside = select(weighed, *(one.label(name) for name, one in told.items())).subquery("beside")
+    # What its neighbours say is part of what it says: see `benchmarks/recall`.
+    around = (beside.c[f"{side}_of_words"] for side in _SIDES)
+    nearby = sum((func.coalesce(one, 0) for one in around), beside.c.of_words)
+    fits, memory_id = beside.c.fits.desc(), collate(beside.c.memory_id, _BYTE_ORDER)
+    told_apart = func.trunc(nearby * TOLD_APART)
+    orders: dict[str, tuple[ColumnElement[Any], ...]] = {
+        "by_words": (fits, told_apart.desc(), memory_id)
+    }
+    if with_vectors:
+        orders["by_distance"] = (fits, beside.c.distance, memory_id)
+    places = [func.row_number().over(order_by=order).label(name) for name, order in orders.items()]
+    return select(beside, nearby.label("nearby_words"), *places).subquery("placed")
+
+
+def _told_once(
+    is_first: ColumnElement[bool], totals: FromClause, holding: FromClause
+) -> ColumnElement[Any]:
+    """Return the totals and each term's, in the first row alone."""
+    of_terms = func.array_agg(aggregate_order_by(holding.c.memories, holding.c.n))
+    terms = select(cast(of_terms, ARRAY(DOUBLE_PRECISION))).scalar_subquery()
+    whole = select(
+        array([cast(totals.c.memories, DOUBLE_PRECISION), totals.c.average])
+    ).scalar_subquery()
+    return case((is_first, whole.op("||")(terms)))

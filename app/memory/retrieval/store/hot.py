@@ -1,0 +1,141 @@
+"""Searches of a small scope without filters, past the session: the hot ones.
+
+They send the statements that all others send (`candidates.py`, `nearest.py`), as texts. Since no
+transaction holds them together, what they have assumed of the engine is checked with their last
+statement; where that was wrong, or a memory has gone meanwhile, they find nothing, and the request
+goes the usual way.
+"""
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+from sqlalchemy import (
+    BigInteger,
+    DateTime,
+    Integer,
+    LargeBinary,
+    Select,
+    Text,
+    bindparam,
+    select,
+    true,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
+
+from app.adapters.db.columns import EMBEDDING
+from app.adapters.db.session import Database
+from app.adapters.db.texts import prepared
+from app.memory.memories.store.hot import COLUMNS
+from app.memory.memories.store.stored import StoredMemory
+from app.memory.retrieval.logic.ranking import Candidate, Statistics
+from app.memory.retrieval.store.candidates import Wanted, candidates_of, of_whole_scope
+from app.memory.retrieval.store.nearest import ScopeQuery, Vector, nearest
+from app.memory.retrieval.store.small import MOST, Read, candidates_among, of_small_scope
+from app.platform.engines.store.tables import EngineRow
+
+_LIVE = """\
+m.engine_id = $1 and m.delete_time is null and (m.expire_time is null or m.expire_time > $4)
+    and m.scope_hash = $5"""
+_AS_READ = (
+    "e.engine_id = $1 and e.delete_time is null and e.version = $2 and e.embedding_model = $3"
+)
+_TELL = f"""
+select {COLUMNS}
+from engines e
+join memories m on {_LIVE} and m.memory_id = any($6)
+where {_AS_READ}
+""".encode()  # noqa: S608 - of constants
+_NEWEST = f"""
+select {COLUMNS}
+from engines e
+join memories m on {_LIVE} and m.memory_type = any($6)
+where {_AS_READ}
+order by m.create_time desc, m.memory_id desc
+limit $7
+""".encode()  # noqa: S608 - of constants
+
+
+async def find_candidates(
+    db: Database, query: ScopeQuery, wanted: Wanted
+) -> tuple[Statistics, list[Candidate]]:
+    """Return what `candidates.find_candidates` does, of a query without filters."""
+    return candidates_of(await db.run(*prepared(*of_whole_scope(query, wanted))))
+
+
+async def find_if_small(
+    db: Database, query: ScopeQuery, wanted: Wanted
+) -> tuple[Statistics, list[Candidate]] | None:
+    """Return what `find_candidates` does, for less; None if the scope is larger than `MOST`."""
+    _, values = of_whole_scope(query, wanted)
+    statement = of_small_scope(with_vectors=wanted.vector is not None)
+    read = await db.run(*prepared(statement, values))
+    if len(read) > MOST:
+        return None
+    return candidates_among([Read(*row) for row in read])
+
+
+async def find_nearest(
+    db: Database, query: ScopeQuery, model_id: str, vector: Vector, limit: int
+) -> dict[str, float]:
+    """Return the nearest memories with their distances, nearest first."""
+    values = {
+        "engine_id": query.engine_id,
+        "scope_hash": query.scope_hash,
+        "memory_types": list(query.memory_types),
+        "now": query.now,
+        "model_id": model_id,
+        "vector": vector,
+        "count": limit,
+    }
+    rows: Any = await db.run(*prepared(_nearest(), values))
+    return dict(rows)
+
+
+@cache
+def _nearest() -> Select[*tuple[Any, ...]]:
+    # Places for values, where the statement otherwise has these themselves.
+    given: Any = bindparam
+    query = ScopeQuery(
+        engine_id=given("engine_id", type_=BigInteger),
+        scope_hash=given("scope_hash", type_=LargeBinary),
+        memory_types=given("memory_types", type_=ARRAY(Text)),
+        clause=true(),
+        now=given("now", type_=DateTime(timezone=True)),
+    )
+    vector = bindparam("vector", type_=EMBEDDING)
+    model_id, limit = given("model_id", type_=Text), given("count", type_=Integer)
+    near = nearest(query, model_id, vector, limit).subquery("near")
+    # Without their places, of which the driver makes nothing.
+    return select(near.c.memory_id, near.c.distance).order_by(near.c.distance, near.c.memory_id)
+
+
+async def tell(
+    db: Database, engine: EngineRow, query: ScopeQuery, memory_ids: Sequence[str]
+) -> dict[str, StoredMemory] | None:
+    """Return live memories of the scope by their ids.
+
+    None if one is gone, or the engine is not as it was read; for none at all, that cannot be told.
+    """
+    found = await _stored(db, _TELL, engine, query, list(memory_ids))
+    if not found or len(found) < len(memory_ids):
+        return None
+    return {one.memory_id: one for one in found}
+
+
+async def find_newest(
+    db: Database, engine: EngineRow, query: ScopeQuery, limit: int
+) -> list[StoredMemory]:
+    """Return memories of the scope, newest first, as `repository.find_newest`.
+
+    None are returned also where the engine is not as it was read.
+    """
+    return await _stored(db, _NEWEST, engine, query, list(query.memory_types), limit)
+
+
+async def _stored(
+    db: Database, statement: bytes, engine: EngineRow, query: ScopeQuery, *values: object
+) -> list[StoredMemory]:
+    of_engine = (engine.engine_id, engine.version, engine.embedding_model)
+    rows = await db.run(statement, [*of_engine, query.now, query.scope_hash, *values])
+    return [StoredMemory(*row) for row in rows]

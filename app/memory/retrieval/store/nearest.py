@@ -1,0 +1,357 @@
+"""The memories of one scope that are nearest to a vector, as selections that searches build on.
+
+A scope is compared whole, found by its digest: as cheap in a bank of a million as in a small one.
+Only a large scope may have an index of its own (`indexes.py`); what that finds is completed by the
+whole scope where it is fewer than asked for, so that a search always returns as many as there are.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from pgvector.sqlalchemy import HALFVEC
+from sqlalchemy import (
+    BigInteger,
+    BindParameter,
+    ColumnElement,
+    DateTime,
+    FromClause,
+    Integer,
+    LargeBinary,
+    Select,
+    Text,
+    and_,
+    bindparam,
+    cast,
+    column,
+    false,
+    func,
+    literal,
+    literal_column,
+    or_,
+    select,
+    true,
+    union_all,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
+from sqlalchemy.sql.elements import True_
+
+from app.adapters.db.base import JsonList
+from app.adapters.db.columns import EMBEDDING
+from app.adapters.db.conditions import BY_SCOPE
+from app.adapters.db.session import Session
+from app.memory.memories.store.repository import is_live
+from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
+
+Vector = NDArray[np.float32]
+"""Of unit length."""
+
+Nearest = Select[tuple[str, float, Any]]
+"""Selects `memory_id`, its Euclidean `distance`, and its `place`: how this statement finds it."""
+
+PLACE: ColumnElement[Any] = literal_column("memories.ctid")
+
+MOST = 100
+"""Memories that a search may ask for. An index is asked for as many in any case: whether it has
+enough, and so what is found, does not depend on the number that was asked for."""
+EF_SEARCH = MOST
+"""Vectors that a search by an index holds at a time; the benchmark `scale` has the recall."""
+_MAX_SCANNED = 10_000
+"""Memories that an index yields for those that a filter leaves over; then the scope is compared."""
+_NONE: ColumnElement[int] = literal_column("0")
+
+
+@dataclass(frozen=True)
+class ScopeQuery:
+    """Which memories of one scope are wanted."""
+
+    engine_id: int
+    scope_hash: bytes
+    memory_types: Sequence[str]
+    clause: ColumnElement[bool]
+    now: datetime
+
+    def condition(self) -> ColumnElement[bool]:
+        """Select the live memories of the scope that meet the filters."""
+        return and_(
+            MemoryRow.engine_id == self.engine_id,
+            MemoryRow.scope_hash == self.scope_hash,
+            self.filters(),
+        )
+
+    def filters(self) -> ColumnElement[bool]:
+        """Select live memories that meet the filters, of whatever scope."""
+        return and_(self.has_type(MemoryRow), is_live(self.now), self.clause)
+
+    def has_type(self, row: type[MemoryRow]) -> ColumnElement[bool]:
+        """Select, of the memories at `row`, those of the wanted types."""
+        given: Any = self.memory_types
+        types = given if isinstance(given, BindParameter) else literal(list(given), ARRAY(Text))
+        return row.memory_type == func.any(types)
+
+    def values(self) -> dict[str, Any]:
+        """Return the values for the places of `any_query`."""
+        return {
+            "engine_id": self.engine_id,
+            "scope_hash": self.scope_hash,
+            "memory_types": list(self.memory_types),
+            "now": self.now,
+        }
+
+    @property
+    def is_unfiltered(self) -> bool:
+        """Whether all live memories of the scope meet it that have one of its types."""
+        return isinstance(self.clause, True_)
+
+
+def any_query() -> ScopeQuery:
+    """Return a query without filters that has places for its values."""
+    given: Any = bindparam
+    return ScopeQuery(
+        engine_id=given("engine_id", type_=BigInteger),
+        scope_hash=given("scope_hash", type_=LargeBinary),
+        memory_types=given("memory_types", type_=ARRAY(Text)),
+        clause=true(),
+        now=given("now", type_=DateTime(timezone=True)),
+    )
+
+
+@dataclass(frozen=True)
+class ScopeIndex:
+    """The indexes of one large scope: of the vectors of one model, and of words.
+
+    Attributes:
+        dimensions: of the vectors.
+        memories: how many of the scope had a vector when the sweep looked last.
+    """
+
+    dimensions: int
+    memories: int = 0
+
+
+def distances(
+    query: ScopeQuery, model_id: str, vector: ColumnElement[Any]
+) -> Select[tuple[str, float]]:
+    """Select every memory of the scope that has a vector, whatever the filters, in no order.
+
+    To be joined to memories that meet `query.condition()`; none that has expired is there. The
+    offset keeps it a query of its own, so that distances, not vectors, are joined.
+    """
+    distance = MemoryVectorRow.vector.l2_distance(vector)
+    return (
+        select(MemoryVectorRow.memory_id, distance.label("distance"))
+        .where(_has_vector(query, model_id))
+        .correlate_except(MemoryVectorRow)
+        .offset(_NONE)
+    )
+
+
+def nearest(
+    query: ScopeQuery,
+    model_id: str,
+    vector: ColumnElement[Any],
+    limit: int,
+    index: ScopeIndex | None = None,
+) -> Nearest:
+    """Select the `limit` memories nearest to `vector` that meet the query, nearest first.
+
+    As many as there are, up to `limit`, whether the index is there or not; with one, the nearest
+    are approximate. Before a statement with an index, `plan_for` must have been called.
+    """
+    if index is None:
+        return _exact(query, model_id, vector, limit)
+    near = _by_index(query, model_id, vector, limit, index).cte("near")
+    is_enough = select(func.count()).select_from(near).scalar_subquery() >= limit
+    exact = _exact(query, model_id, vector, limit).where(~is_enough).subquery("all_exact")
+    found = union_all(select(near).where(is_enough), select(exact)).subquery("found")
+    told = (found.c.memory_id, found.c.distance, found.c.place)
+    return select(*told).order_by(found.c.distance, found.c.memory_id)
+
+
+async def plan_for(session: Session, index: ScopeIndex | None) -> None:
+    """Let the statements of this transaction use an index of a scope; nothing to do for None.
+
+    A plan for any values cannot use an index of one scope, and where the statistics do not know the
+    scope yet, to compare and sort it seems cheaper. What a filter leaves out must not be missing.
+    """
+    if index is None:
+        return
+    wanted = {
+        "plan_cache_mode": "force_custom_plan",
+        "enable_sort": "off",
+        "jit": "off",
+        "hnsw.ef_search": str(EF_SEARCH),
+        "hnsw.iterative_scan": "strict_order",
+        "hnsw.max_scan_tuples": str(_MAX_SCANNED),
+    }
+    settings = (func.set_config(name, value, true()) for name, value in wanted.items())
+    await session.execute(select(*settings))
+
+
+def _exact(query: ScopeQuery, model_id: str, vector: ColumnElement[Any], limit: int) -> Nearest:
+    """Select by comparing the whole scope.
+
+    Both sides of a full join are read once, whatever the statistics say: of a scope that is new,
+    Postgres expects one memory, and would compare each of a thousand with each in a nested loop,
+    by which no full join can be done. That only matches are wanted is said in a way that the
+    planner does not see through, else it would not be a full join.
+    """
+    wanted = select(MemoryRow.memory_id, PLACE.label("place"), literal(1).label("one"))
+    meeting = wanted.where(query.condition()).subquery("meeting")
+    having = distances(query, model_id, vector).subquery("having_vector")
+    is_match = and_(func.coalesce(meeting.c.one, 0) > 0, func.coalesce(having.c.distance, -1) >= 0)
+    return (
+        select(meeting.c.memory_id, having.c.distance, meeting.c.place)
+        .join_from(meeting, having, meeting.c.memory_id == having.c.memory_id, full=True)
+        .where(is_match)
+        # The id makes the order total, so that equal distances answer alike every time.
+        .order_by(having.c.distance, meeting.c.memory_id)
+        .limit(limit)
+    )
+
+
+def _by_index(
+    query: ScopeQuery,
+    model_id: str,
+    vector: ColumnElement[Any],
+    limit: int,
+    index: ScopeIndex,
+) -> Nearest:
+    """Select by the index; in its order, without a second criterion, which it does not have.
+
+    Memories are found by their key alone: by their scope, there would be as many for each vector.
+    """
+    indexed = HALFVEC(index.dimensions)
+    distance = cast(MemoryVectorRow.vector, indexed).l2_distance(cast(vector, indexed))
+    return (
+        select(MemoryVectorRow.memory_id, distance.label("distance"), PLACE.label("place"))
+        .join(
+            MemoryRow,
+            and_(
+                MemoryRow.engine_id == MemoryVectorRow.engine_id,
+                MemoryRow.memory_id == MemoryVectorRow.memory_id,
+            ),
+        )
+        .where(_has_vector(query, model_id), query.filters())
+        .order_by(distance)
+        .limit(limit)
+    )
+
+
+def _has_vector(query: ScopeQuery, model_id: str) -> ColumnElement[bool]:
+    return and_(
+        MemoryVectorRow.engine_id == query.engine_id,
+        MemoryVectorRow.scope_hash == query.scope_hash,
+        MemoryVectorRow.model_id == model_id,
+        or_(MemoryVectorRow.expire_time.is_(None), MemoryVectorRow.expire_time > query.now),
+    )
+
+
+async def find_nearest(
+    session: Session,
+    query: ScopeQuery,
+    model_id: str,
+    vector: Vector,
+    limit: int,
+    *,
+    index: ScopeIndex | None = None,
+) -> list[tuple[MemoryRow, float]]:
+    """Return memories with their Euclidean distance to `vector`, as `nearest` finds them."""
+    await plan_for(session, index)
+    if query.is_unfiltered:
+        values = query.values() | {"model_id": model_id, "vector": vector, "count": limit}
+        rows = await session.execute(_unfiltered(index and index.dimensions), values)
+    else:
+        many = limit if index is None else max(MOST, limit)
+        near = nearest(query, model_id, literal(vector, EMBEDDING), many, index).subquery("near")
+        rows = await session.execute(_telling([MemoryRow], query, near).limit(limit))
+    return [(row, float(found)) for row, found in rows]
+
+
+@cache
+def _unfiltered(dimensions: int | None) -> Select[*tuple[Any, ...]]:
+    """Return the statement for any query without filters, made once: to make it costs most."""
+    index = ScopeIndex(dimensions) if dimensions else None
+    query, given = any_query(), bindparam
+    model_id: Any = given("model_id", type_=Text)
+    limit: Any = given("count", type_=Integer)
+    many: Any = limit if index is None else func.greatest(MOST, limit)
+    near = nearest(query, model_id, given("vector", type_=EMBEDDING), many, index)
+    return _telling([MemoryRow], query, near.subquery("near")).limit(limit)
+
+
+@dataclass(frozen=True)
+class Near:
+    """What a search for several vectors tells of a memory; `distance` is Euclidean."""
+
+    memory_id: str
+    version: int
+    fact: str | None
+    topics: JsonList
+    distance: float
+
+
+_TOLD = (MemoryRow.memory_id, MemoryRow.version, MemoryRow.fact, MemoryRow.topics)
+
+
+async def find_nearest_to_each(
+    session: Session,
+    query: ScopeQuery,
+    model_id: str,
+    vectors: Sequence[Vector],
+    limit: int,
+    *,
+    index: ScopeIndex | None = None,
+) -> list[list[Near]]:
+    """As `find_nearest` for several vectors; return a list for each, in their order."""
+    await plan_for(session, index)
+    if index is not None:
+        # Each has a plan of its own, which knows its vector.
+        each = [literal(vector, EMBEDDING) for vector in vectors]
+        near = [nearest(query, model_id, one, limit, index).subquery("near") for one in each]
+        told = [await session.execute(_telling(_TOLD, query, one)) for one in near]
+        return [[Near(*row) for row in rows] for rows in told]
+    asked = (
+        func.unnest(literal(list(vectors), ARRAY(EMBEDDING)))
+        .table_valued(column("vector", EMBEDDING), with_ordinality="position")
+        .render_derived(name="asked")
+    )
+    near_each = nearest(query, model_id, asked.c.vector, limit).lateral("near")
+    both = asked.join(near_each, true())
+    statement = _telling([asked.c.position, *_TOLD], query, near_each, both).order_by(None)
+    statement = statement.order_by(asked.c.position, near_each.c.distance, near_each.c.memory_id)
+    found: list[list[Near]] = [[] for _ in vectors]
+    for position, *row in await session.execute(statement):
+        found[position - 1].append(Near(*row))
+    return found
+
+
+def _telling(
+    told: Sequence[Any], query: ScopeQuery, near: FromClause, found: FromClause | None = None
+) -> Select[*tuple[Any, ...]]:
+    """Select what is told of memories that were found, and their distance, nearest first."""
+    return (
+        select(*told, near.c.distance)
+        .select_from(near if found is None else found)
+        # By their place: of an engine that is new, every index seems as good as that of the key.
+        .join(MemoryRow, near.c.place == PLACE)
+        .where(MemoryRow.engine_id == query.engine_id)
+        .order_by(near.c.distance, near.c.memory_id)
+        .execution_options(**BY_SCOPE)
+    )
+
+
+def all_of(*clauses: ColumnElement[bool]) -> ColumnElement[bool]:
+    """Select the memories that all of the clauses select; `true()` where all do."""
+    # SQLAlchemy's own conjunction of two of these would be neither.
+    filters = [clause for clause in clauses if not isinstance(clause, True_)]
+    return and_(*filters) if filters else true()
+
+
+def nothing() -> ColumnElement[bool]:
+    """Select no memory."""
+    return false()

@@ -1,0 +1,58 @@
+"""The searching statements. All enter by the scope, and take part in the caller's transaction."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from sqlalchemy import select, tuple_
+
+from app.adapters.db.conditions import BY_SCOPE
+from app.adapters.db.session import Session
+from app.memory.memories.store.repository import everything
+from app.memory.memories.store.tables import MemoryRow
+from app.memory.retrieval.store.nearest import ScopeQuery
+from app.platform.engines.logic.config import MemoryType
+
+MAX_PROFILE_MEMORIES = 1_000
+"""Structured memories of one scope that are read at once."""
+
+
+async def find_by_ids(
+    session: Session, query: ScopeQuery, memory_ids: Sequence[str]
+) -> dict[str, MemoryRow]:
+    """Return those memories of the scope that this transaction has found, by their ids."""
+    statement = select(MemoryRow).where(
+        MemoryRow.engine_id == query.engine_id, MemoryRow.memory_id.in_(memory_ids)
+    )
+    rows = await session.execute(statement.execution_options(**BY_SCOPE))
+    return {row.memory_id: row for row in rows.scalars()}
+
+
+async def find_newest(
+    session: Session, query: ScopeQuery, limit: int, after: tuple[datetime, str] | None
+) -> Sequence[MemoryRow]:
+    """Return memories of the scope, newest first."""
+    key = (MemoryRow.create_time, MemoryRow.memory_id)
+    statement = select(MemoryRow).where(query.condition())
+    if after is not None:
+        statement = statement.where(tuple_(*key) < after)
+    statement = statement.order_by(*(column.desc() for column in key)).limit(limit)
+    return (await session.execute(statement.execution_options(**BY_SCOPE))).scalars().all()
+
+
+async def find_profiles(
+    session: Session, engine_id: int, scope_hash: bytes, now: datetime
+) -> list[MemoryRow]:
+    """Return the structured memories of a scope, those that changed last at the end.
+
+    Of more than `MAX_PROFILE_MEMORIES` the others are left out.
+    """
+    query = ScopeQuery(engine_id, scope_hash, [MemoryType.STRUCTURED_PROFILE], everything(), now)
+    statement = (
+        select(MemoryRow)
+        .where(query.condition(), MemoryRow.structured_content.is_not(None))
+        .order_by(MemoryRow.update_time.desc(), MemoryRow.memory_id.desc())
+        .limit(MAX_PROFILE_MEMORIES)
+        .execution_options(**BY_SCOPE)
+    )
+    rows = (await session.execute(statement)).scalars().all()
+    return list(reversed(rows))

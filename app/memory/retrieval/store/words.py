@@ -1,0 +1,112 @@
+"""The terms of a query, as selections that searches build on.
+
+A term is a word of the query that its language does not leave out. A memory has it if it has the
+word as the memory's own language reduces it, so that memories of several languages in one scope
+are found by one query. Words become lexemes in Postgres alone, and reach it as one parameter.
+"""
+
+import re
+from typing import Any
+from unicodedata import normalize
+
+from sqlalchemy import (
+    BigInteger,
+    ColumnElement,
+    FromClause,
+    Integer,
+    SmallInteger,
+    Text,
+    and_,
+    cast,
+    column,
+    func,
+    literal,
+    select,
+    true,
+)
+from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, REGCONFIG, TSQUERY, array
+
+from app.language.bm25 import BASE, SLOPE
+
+MAX_TERMS = 48
+"""Terms of a query that are looked for: the first. Each is a bit of an integer of 64."""
+_ACCENTS = re.compile("[\u0300-\u036f]")
+
+
+def folded(text: str) -> str:
+    """Take off accents, as the column `terms` does."""
+    return _ACCENTS.sub("", normalize("NFD", text))
+
+
+def terms_of(
+    languages: FromClause, text: ColumnElement[str], language: ColumnElement[str]
+) -> FromClause:
+    """Select the terms of a query: number `n`, a language, and what it is there, as a query.
+
+    What is no word in the query's own `language` is none, nor what is none in any of `languages`.
+    """
+    own = _lexemes(language, text, "own")
+    first = select(own.c.positions).order_by(own.c.positions).limit(MAX_TERMS).cte("first_words")
+    given = _lexemes(languages.c.language, text, "given").lateral("given")
+    # As text, a vector of one lexeme is the query for it, quoted as it has to be.
+    quoted = cast(func.array_to_tsvector(array([given.c.lexeme])), Text)
+    return (
+        select(
+            (func.dense_rank().over(order_by=first.c.positions) - 1).label("n"),
+            languages.c.language,
+            any_of(quoted).label("query"),
+        )
+        .select_from(languages)
+        .join(given, true())
+        .join(first, first.c.positions.bool_op("&&")(given.c.positions))
+        .group_by(first.c.positions, languages.c.language)
+        .cte("words")
+    )
+
+
+def _lexemes(language: ColumnElement[str], text: ColumnElement[str], name: str) -> Any:  # noqa: ANN401 - of no public type
+    """Select the lexemes of a text in a language, and where they stand in it."""
+    return (
+        func.unnest(func.to_tsvector(cast(language, REGCONFIG), text))
+        .table_valued("lexeme", column("positions", ARRAY(SmallInteger)), "weights")
+        .render_derived(name=name)
+    )
+
+
+def any_of(queries: ColumnElement[str]) -> ColumnElement[Any]:
+    """Return the query that is met where any of these is, an aggregate."""
+    return cast(func.string_agg(queries, literal(" | ")), TSQUERY)
+
+
+def is_matched(words: FromClause, language: Any, terms: Any) -> ColumnElement[bool]:  # noqa: ANN401 - columns of any place
+    """Select the terms that a memory has, by its columns."""
+    return and_(words.c.language == language, terms.bool_op("@@")(words.c.query))
+
+
+def bits(words: FromClause) -> ColumnElement[int]:
+    """Return the bits of terms together, an aggregate."""
+    bit = literal(1, BigInteger).bitwise_lshift(cast(words.c.n, Integer))
+    return func.coalesce(func.bit_or(bit), 0)
+
+
+def has_bit(matched: ColumnElement[int], n: ColumnElement[int]) -> ColumnElement[bool]:
+    """Say whether the bit of a term is set."""
+    return matched.bitwise_rshift(cast(n, Integer)).bitwise_and(1) == 1
+
+
+def rarity(memories: ColumnElement[Any], holding: ColumnElement[Any]) -> ColumnElement[Any]:
+    """Return what a term weighs that so many of the memories have."""
+    return func.ln(1 + (memories - holding + 0.5) / (holding + 0.5))
+
+
+def score(
+    weight: ColumnElement[Any], length: ColumnElement[Any], average: ColumnElement[Any]
+) -> ColumnElement[Any]:
+    """Return BM25 of a memory, of the weight of its terms and its length, as `rules.bm25` does."""
+    slope = _double(SLOPE) / func.greatest(average, _double(1))
+    return weight / (_double(BASE) + slope * length)
+
+
+def _double(value: float) -> ColumnElement[float]:
+    # Postgres takes a fraction for a decimal one, which takes ten times as long to reckon with.
+    return literal(value, DOUBLE_PRECISION)

@@ -1,0 +1,72 @@
+"""Routes of revisions. Source: wire specification, section 6."""
+
+from typing import Annotated
+
+from fastapi import Depends
+
+from app.kernel.names import MemoryName, RevisionName, parse_revision_id
+from app.memory.memories.schemas.memories import RollbackMemoryRequest
+from app.memory.revisions.schemas import ListMemoryRevisionsResponse, MemoryRevision
+from app.memory.revisions.service import ALL_MEMORIES, RevisionService
+from app.platform.operations.schemas import Operation
+from app.platform.operations.services.operations import OperationService
+from app.web.context import Context, Mutation
+from app.web.etag import IfMatch
+from app.web.names import EnginePath, MemoryPath, RevisionPart
+from app.web.paging import Filter, Page
+from app.web.paths import ENGINE
+from app.web.routing import Router
+
+router = Router("revisions")
+
+_MEMORY = ENGINE + "/memories/{memory}"
+_COLLECTION = _MEMORY + "/revisions"
+_ALL = ENGINE + f"/memories/{ALL_MEMORIES}/revisions"
+
+
+async def _revision(memory: MemoryPath, revision: RevisionPart) -> RevisionName:
+    return RevisionName(memory, parse_revision_id(revision))
+
+
+@router.get(_ALL, summary="List revisions of all memories", operation_id="listAllRevisions")
+async def list_all_revisions(
+    context: Context,
+    engine: EnginePath,
+    page: Page,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
+) -> ListMemoryRevisionsResponse:
+    """List revisions of every memory of an engine, newest first; filter by `labels.key="value"`."""
+    service = RevisionService.of(context.resources)
+    parent = MemoryName(engine, ALL_MEMORIES)
+    return await service.list_page(parent, filter, page)
+
+
+@router.get(_COLLECTION, summary="List a memory's revisions", operation_id="listMemoryRevisions")
+async def list_revisions(
+    context: Context,
+    memory: MemoryPath,
+    page: Page,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
+) -> ListMemoryRevisionsResponse:
+    """List the revisions of a memory, newest first; also of one deleted in the last 48 hours."""
+    service = RevisionService.of(context.resources)
+    return await service.list_page(memory, filter, page)
+
+
+@router.get(_COLLECTION + "/{revision}", summary="Get a revision", operation_id="getMemoryRevision")
+async def get_revision(
+    context: Context, name: Annotated[RevisionName, Depends(_revision)]
+) -> MemoryRevision:
+    """Return a revision."""
+    return await RevisionService.of(context.resources).get(name)
+
+
+@router.post(_MEMORY + ":rollback", summary="Roll a memory back", operation_id="rollbackMemory")
+async def roll_back(
+    context: Mutation, name: MemoryPath, body: RollbackMemoryRequest, if_match: IfMatch = None
+) -> Operation:
+    """Make a memory what it was after a revision; brings a deleted memory back."""
+    once = context.once({"body": body.sent(), "etag": if_match})
+    service = RevisionService.of(context.resources)
+    row = await service.roll_back(name, body, if_match, once)
+    return await OperationService.of(context.resources).render(row)

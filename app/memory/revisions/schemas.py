@@ -1,0 +1,73 @@
+"""The wire form of revisions. Source: wire specification, section 6."""
+
+from typing import Any
+
+from pydantic import Field
+
+from app.kernel.names import EngineName, MemoryName, RevisionName
+from app.kernel.wire.base import WireModel
+from app.kernel.wire.labels import Labels
+from app.kernel.wire.scalars import Timestamp
+from app.memory.memories.schemas.memories import MemoryContentFields
+from app.memory.memories.store.columns import shown_content
+from app.memory.memories.store.tables import RevisionRow
+
+
+class ExtractedMemory(WireModel):
+    """What generation extracted, before it was merged with what was there."""
+
+    fact: str | None = None
+    context: str | None = None
+    structured_data: dict[str, Any] | None = Field(None, description="Of a profile's field.")
+
+
+class MemoryRevision(MemoryContentFields):
+    """An immutable snapshot of a memory after one change.
+
+    The API's definition has `name`, `createTime`, `expireTime`, `fact`, `labels`,
+    `extractedMemories`, `structuredData` and `context`; the other fields are this service's own.
+    """
+
+    fact: str | None = Field(None, description="Absent in the revision of a deletion.")
+    create_time: Timestamp
+    expire_time: Timestamp
+    labels: Labels | None = None
+    extracted_memories: list[ExtractedMemory] | None = None
+    structured_data: dict[str, Any] | None = None
+    action: str = Field(description="`CREATED`, `UPDATED`, `DELETED` or `ROLLED_BACK`.")
+    memory_expire_time: Timestamp | None = None
+    author: str | None = Field(None, description="The engine or model that wrote the fact.")
+    prompt_version: str | None = Field(None, description="Of the prompts the model was given.")
+    operation: str | None = Field(None, description="The operation that made the change.")
+    restored_revision: str | None = Field(None, description="What a rollback restored.")
+
+    @classmethod
+    def from_row(cls, engine: EngineName, row: RevisionRow) -> "MemoryRevision":
+        """Build the answer; `engine` is the stored full name."""
+        memory = MemoryName(engine, row.memory_id)
+        structured = row.structured_content
+        restored = row.restored_revision_id
+        return cls.model_validate(
+            {
+                **shown_content(row),
+                "name": str(RevisionName(memory, row.revision_id)),
+                "create_time": row.create_time,
+                "expire_time": row.expire_time,
+                "labels": row.labels or None,
+                "extracted_memories": row.extracted_memories or None,
+                "structured_data": structured["data"] if structured else None,
+                "action": row.action,
+                "memory_expire_time": row.memory_expire_time,
+                "author": row.author,
+                "prompt_version": row.prompt_version,
+                "operation": row.operation_id and f"{engine}/operations/{row.operation_id}",
+                "restored_revision": restored and str(RevisionName(memory, restored)),
+            }
+        )
+
+
+class ListMemoryRevisionsResponse(WireModel):
+    """A page of revisions, newest first."""
+
+    memory_revisions: list[MemoryRevision]
+    next_page_token: str | None = None

@@ -1,0 +1,149 @@
+"""What a worker runs to take an operation back.
+
+First it finds which facts need their vectors again and embeds them outside any transaction. Then
+one transaction locks the memories, decides once more by what they are now, changes them, and ends
+the operation. A memory that has changed in between is left alone and told, so nothing is planned
+again: only a clash with another transaction makes the runner try the whole once more.
+"""
+
+from collections.abc import AsyncIterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from app.adapters.db.session import Session
+from app.adapters.resources import Resources
+from app.kernel.names import EngineName
+from app.memory.memories.schemas.memories import RevisionFields
+from app.memory.memories.services.memories import MemoryService
+from app.memory.memories.store import repository as memories
+from app.memory.memories.store.changes import Writing
+from app.memory.memories.store.vectors import Vector
+from app.memory.undo.logic.plan import Skipped
+from app.memory.undo.schemas import QueuedUndo
+from app.memory.undo.services.writer import Report, Writer, fact_to_embed, judged
+from app.memory.undo.store import repository
+from app.memory.undo.store.repository import Target
+from app.platform.engines.schemas import config_of
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
+from app.platform.operations.services.runner import Job
+
+_EMBEDDED_AT_A_TIME = 256
+"""Facts between two looks whether the client wants it cancelled: about a second of MiniLM."""
+
+
+async def undo(job: Job, resources: Resources) -> None:
+    """Run a queued undo."""
+    request = QueuedUndo.model_validate(job.claim.request)
+    engine = EngineName.parse(job.claim.engine_name)
+    await _Undo(job, MemoryService.of(resources), engine, request).run()
+
+
+@dataclass(frozen=True)
+class _Undo:
+    """One run of one undo."""
+
+    job: Job
+    service: MemoryService
+    engine: EngineName
+    request: QueuedUndo
+
+    async def run(self) -> None:
+        """Embed, then change everything and end the operation in one transaction.
+
+        Raises:
+            Aborted: a concurrent transaction won.
+        """
+        vectors = {} if self.request.validate_only else await self._vectors()
+        await self.job.step()
+        async with self.job.db.transaction() as session:
+            engine = await engines.get(session, self.engine, Lock.SHARED)
+            writing = self.service.writing_for(
+                engine,
+                self.job.claim.owned.operation_id,
+                self.job.clock.now(),
+                RevisionFields(revision_labels=self.request.revision_labels),
+            )
+            writer = Writer(session, config_of(engine), writing, vectors)
+            report = await self._apply(writer)
+            details = {**report.details(), **_revisions_note(writing)}
+            await self.job.finish(session, report.response(), details)
+
+    async def _vectors(self) -> dict[str, Vector]:
+        """Return the vector of each fact that will need one. Runs outside any transaction."""
+        now = self.job.clock.now()
+        # Unique, and in order.
+        wanted: dict[str, None] = {}
+        async with self.job.db.snapshot() as session:
+            async for targets in self._pages(session, now, for_update=False):
+                found = [fact_to_embed(*one) for one in judged(targets, now)]
+                wanted |= dict.fromkeys(fact for fact in found if fact is not None)
+        facts = list(wanted)
+        vectors: dict[str, Vector] = {}
+        for at in range(0, len(facts), _EMBEDDED_AT_A_TIME):
+            batch = facts[at : at + _EMBEDDED_AT_A_TIME]
+            vectors |= await self.service.embedding.facts(self.engine.engine, batch)
+            await self.job.step()
+        return vectors
+
+    async def _apply(self, writer: Writer) -> Report:
+        """Take back what can be, page by page; of a request to validate only, tell it."""
+        now, is_dry = writer.writing.now, bool(self.request.validate_only)
+        report = Report(writer.writing.engine)
+        seen: set[str] = set()
+        async for targets in self._pages(writer.session, now, for_update=not is_dry):
+            verdicts = judged(targets, now)
+            if not is_dry:
+                await writer.write(verdicts)
+            for target, found in verdicts:
+                report.add(target.trace, found)
+                seen.add(target.trace.memory_id)
+        await self._add_traceless(writer.session, report, seen, now)
+        return report
+
+    async def _pages(
+        self, session: Session, now: datetime, *, for_update: bool
+    ) -> AsyncIterator[list[Target]]:
+        operation = (self.engine.engine, self.request.operation)
+        limit, last = self.service.settings.sweep_batch_rows, ""
+        while True:
+            page = (limit, last)
+            targets = await repository.list_targets(
+                session, operation, page, now, for_update=for_update
+            )
+            yield targets
+            if len(targets) < limit:
+                return
+            last = targets[-1].trace.memory_id
+
+    async def _add_traceless(
+        self, session: Session, report: Report, seen: set[str], now: datetime
+    ) -> None:
+        """Tell of memories that the operation's answer names and of which no revision is left."""
+        engine_id = self.engine.engine
+        source = await repository.find_operation(session, engine_id, self.request.operation, now)
+        named = _named(source.response) if source is not None and source.response else []
+        lost = [memory_id for memory_id in named if memory_id not in seen]
+        limit, is_known = self.service.settings.sweep_batch_rows, memories.is_known(now)
+        for at in range(0, len(lost), limit):
+            batch = lost[at : at + limit]
+            rows = await repository.list_memories(session, engine_id, batch, is_known)
+            there = {row.memory_id for row in rows}
+            for memory_id in batch:
+                is_there = memory_id in there
+                report.skip(memory_id, Skipped.REVISION_NOT_KEPT if is_there else Skipped.ERASED)
+
+
+def _named(response: Mapping[str, Any]) -> list[str]:
+    """Return the ids of the memories that an operation's answer says it changed."""
+    entries = [
+        one for key in ("generatedMemories", "undoneMemories") for one in response.get(key, [])
+    ]
+    names = [one["memory"]["name"] for one in entries]
+    names += [one["name"] for one in response.get("memories", [])]
+    return [name.rpartition("/")[2] for name in names]
+
+
+def _revisions_note(writing: Writing) -> dict[str, Any]:
+    return {} if writing.keeps_revisions else {"revisionsDisabled": True}

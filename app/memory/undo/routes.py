@@ -1,0 +1,28 @@
+"""The route of undo; the method is this service's own."""
+
+from app.memory.undo.schemas import UndoOperationRequest
+from app.memory.undo.services.undo import UndoService
+from app.platform.operations.schemas import Operation
+from app.web.context import Mutation
+from app.web.names import OperationPath
+from app.web.paths import ENGINE
+from app.web.routing import Router
+
+router = Router("operations")
+
+
+@router.post(
+    ENGINE + "/operations/{operation}:undo",
+    summary="Undo an operation",
+    operation_id="undoOperation",
+)
+async def undo_operation(
+    context: Mutation, name: OperationPath, body: UndoOperationRequest | None = None
+) -> Operation:
+    """Take back what an operation did to memories, as new revisions, all at once.
+
+    Memories that have changed since are left alone and listed. An undo can be undone as well.
+    """
+    request = body or UndoOperationRequest()
+    once = context.once(request.sent())
+    return Operation.from_row(await UndoService.of(context.resources).start(name, request, once))

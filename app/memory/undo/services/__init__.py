@@ -1,0 +1,1 @@
+"""Use cases of undo; the entry is `undo.py`."""

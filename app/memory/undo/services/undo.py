@@ -1,0 +1,97 @@
+"""Starting an undo: checks that there is something to take back, and queues the operation."""
+
+from dataclasses import dataclass, replace
+from typing import Final
+
+from app.adapters.resources import Resources
+from app.kernel.errors import FailedPrecondition, Reason
+from app.kernel.names import OperationName
+from app.kernel.once import Once
+from app.memory.memories.services.memories import MemoryService
+from app.memory.undo.schemas import UndoOperationRequest
+from app.memory.undo.store import repository
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
+from app.platform.operations.schemas import State
+from app.platform.operations.store import claims, repeats
+from app.platform.operations.store import repository as operations
+from app.platform.operations.store.tables import OperationRow
+
+UNDO: Final = "undo.undo"
+"""The kind of the operation that takes another one back."""
+
+
+@dataclass(frozen=True)
+class UndoService:
+    """Queues undos; `jobs.py` runs them."""
+
+    memories: MemoryService
+
+    @classmethod
+    def of(cls, resources: Resources) -> "UndoService":
+        """Build the service from the process's resources."""
+        return cls(MemoryService.of(resources))
+
+    async def start(
+        self, name: OperationName, request: UndoOperationRequest, once: Once | None
+    ) -> OperationRow:
+        """Queue the undo of an operation.
+
+        Undos need not wait for each other: a memory's version tells whether it may be put back.
+
+        Raises:
+            FailedPrecondition: the operation has not ended, or left nothing that can be undone.
+            NotFound: no such operation.
+            ResourceExhausted: the engine has as many operations waiting as it may.
+        """
+        service = self.memories
+        now = service.clock.now()
+        async with service.db.transaction() as session:
+            engine = await engines.get(session, name.engine, Lock.SHARED)
+            new = service.operation(engine, UNDO, "UndoOperation", now)
+            if (known := await repeats.replay(session, new, once)) is not None:
+                return known
+            most = service.settings.engine_max_queued_operations
+            await claims.check_queue(session, engine.engine_id, most)
+            asked = await operations.get(session, name, now)
+            # The operation that changed memories may be gone while its revisions are there.
+            changing = asked.engine_id, _changing(asked)
+            source = await repository.find_operation(session, *changing, now) or asked
+            _check_ended(source)
+            if not await repository.has_traces(session, *changing, now):
+                raise _nothing_to_undo(source)
+            new = replace(new, scopes=asked.scopes).noting(undoneOperation=asked.name)
+            if request.validate_only:
+                new = new.noting(validateOnly=True)
+            queued = new.queued(None, request.queued(changing[1]))
+            return await operations.insert(session, queued)
+
+
+def _changing(asked: OperationRow) -> str:
+    """Return the id that revisions name: of an ingestion, that of the generation it fired."""
+    generation = (asked.response or {}).get("generateMemoriesOperation")
+    return asked.operation_id if generation is None else str(generation).rpartition("/")[2]
+
+
+def _check_ended(source: OperationRow) -> None:
+    if not State(source.state).is_final:
+        raise FailedPrecondition(
+            f"{source.name} has not ended; wait for its end, or cancel it.",
+            Reason.OPERATION_RUNNING,
+        )
+
+
+def _nothing_to_undo(source: OperationRow) -> FailedPrecondition:
+    return FailedPrecondition(f"{source.name} {_why(source)}", Reason.NOTHING_TO_UNDO)
+
+
+def _why(source: OperationRow) -> str:
+    if source.state == State.FAILED:
+        return "failed, so it changed nothing."
+    if source.state == State.CANCELLED:
+        return "was cancelled before it changed anything."
+    if source.details.get("revisionsDisabled"):
+        return "kept no revisions, so nothing tells what it changed."
+    if "erased" in source.details:
+        return "erased memories for good, and nothing brings them back."
+    return "changed no memory, or nothing of what it changed is kept any more."

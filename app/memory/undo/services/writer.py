@@ -1,0 +1,134 @@
+"""Puts memories back through the ledger, and tells it as the operation's response does."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from app.adapters.db.session import Session
+from app.kernel.names import EngineName, MemoryName, RevisionName
+from app.memory.memories.store import ledger
+from app.memory.memories.store.changes import Action, Change, Deletion, Writing
+from app.memory.memories.store.columns import content_of
+from app.memory.memories.store.vectors import Vector
+from app.memory.undo.logic.plan import Before, Present, Skipped, Trace, Undone, expiry, verdict
+from app.memory.undo.store.repository import Target
+from app.platform.engines.logic.config import MemoryBankConfig
+from app.platform.operations.schemas import type_url
+
+Verdict = tuple[Target, Undone | Skipped | None]
+
+
+def judged(targets: Sequence[Target], now: datetime) -> list[Verdict]:
+    """Return each target with what becomes of it."""
+    return [
+        (target, verdict(target.trace, _present(target), _before(target), now))
+        for target in targets
+    ]
+
+
+def _present(target: Target) -> Present | None:
+    row = target.row
+    if row is None:
+        return None
+    return Present(
+        row.version,
+        row.delete_time is not None,
+        row.expire_time,
+        row.recover_until,
+        target.put_back,
+    )
+
+
+def _before(target: Target) -> Before | None:
+    if target.before is None:
+        return None
+    return Before(target.before.action == Action.DELETED, target.before.memory_expire_time)
+
+
+def fact_to_embed(target: Target, found: Undone | Skipped | None) -> str | None:
+    """Return the fact that will need its vector again; None where there is one, or no fact."""
+    if found not in {Undone.UPDATED, Undone.RESTORED}:
+        return None
+    assert target.row is not None
+    assert target.before is not None
+    is_there = found is Undone.UPDATED and target.row.fact == target.before.fact
+    return None if is_there else target.before.fact
+
+
+@dataclass(frozen=True)
+class Writer:
+    """Writes verdicts through the ledger, inside the caller's transaction.
+
+    `vectors` has those of facts that `fact_to_embed` tells; a fact without is embedded later.
+    """
+
+    session: Session
+    config: MemoryBankConfig
+    writing: Writing
+    vectors: Mapping[str, Vector]
+
+    async def write(self, verdicts: Sequence[Verdict]) -> None:
+        """Make the changes; memories that are skipped stay as they are.
+
+        Raises:
+            Aborted: a memory was changed since it was read; it cannot be where it was locked.
+        """
+        changes = [self._change(target, found) for target, found in verdicts]
+        wanted = [change for change in changes if change is not None]
+        await ledger.apply(self.session, self.writing, wanted)
+
+    def _change(self, target: Target, found: Undone | Skipped | None) -> Change | Deletion | None:
+        if not isinstance(found, Undone):
+            return None
+        row, before = target.row, target.before
+        assert row is not None
+        if found is Undone.DELETED:
+            return Deletion(row)
+        assert before is not None
+        fact = fact_to_embed(target, found)
+        return Change(
+            row=row,
+            content=content_of(before),
+            expire_time=expiry(
+                self.config, before.memory_expire_time, row.expire_time, self.writing.now
+            ),
+            vector=None if fact is None else self.vectors.get(fact),
+            restores=before.revision_id,
+        )
+
+
+@dataclass(frozen=True)
+class Report:
+    """What became of each memory, by name; `engine` is the stored full name."""
+
+    engine: EngineName
+    undone: list[dict[str, Any]] = field(default_factory=list)
+    skipped: list[dict[str, Any]] = field(default_factory=list)
+
+    def add(self, trace: Trace, found: Undone | Skipped | None) -> None:
+        """Note what became of a memory; one that is as it was is not worth telling."""
+        name = MemoryName(self.engine, trace.memory_id)
+        if isinstance(found, Skipped):
+            self.skip(trace.memory_id, found)
+        elif found is not None:
+            previous = str(RevisionName(name, trace.revision_id))
+            memory = {"name": str(name)}
+            self.undone.append({"memory": memory, "action": found, "previousRevision": previous})
+
+    def skip(self, memory_id: str, reason: Skipped) -> None:
+        """Note that a memory was left alone."""
+        name = MemoryName(self.engine, memory_id)
+        self.skipped.append({"memory": {"name": str(name)}, "reason": reason})
+
+    def response(self) -> dict[str, Any]:
+        """Return the operation's response: names only."""
+        lists = {"undoneMemories": self.undone, "skippedMemories": self.skipped}
+        return {
+            "@type": type_url("UndoOperationResponse"),
+            **{name: entries for name, entries in lists.items() if entries},
+        }
+
+    def details(self) -> dict[str, Any]:
+        """Return what the operation's metadata tells."""
+        return {"undoneCount": len(self.undone), "skippedCount": len(self.skipped)}

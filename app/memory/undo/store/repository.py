@@ -1,0 +1,151 @@
+"""Finds what an operation did to memories. The changes themselves are the ledger's.
+
+All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from sqlalchemy import ColumnElement, and_, func, select, tuple_
+
+from app.adapters.db.session import Session
+from app.memory.memories.store import repository as memories
+from app.memory.memories.store.tables import MemoryRow, RevisionRow
+from app.memory.undo.logic.plan import Trace
+from app.platform.operations.store import repository as operations
+from app.platform.operations.store.tables import OperationRow
+
+
+@dataclass(frozen=True)
+class Target:
+    """A memory that an operation changed: as it is, and as the operation found it.
+
+    `put_back` are the versions that it is again, its own among them.
+    """
+
+    trace: Trace
+    row: MemoryRow | None
+    before: RevisionRow | None
+    put_back: frozenset[int]
+
+
+async def find_operation(
+    session: Session, engine_id: int, operation_id: str, now: datetime
+) -> OperationRow | None:
+    """Return an operation, if it is still kept."""
+    statement = select(OperationRow).where(
+        OperationRow.engine_id == engine_id,
+        OperationRow.operation_id == operation_id,
+        operations.is_kept(now),
+    )
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def has_traces(session: Session, engine_id: int, operation_id: str, now: datetime) -> bool:
+    """Say whether a revision that an operation made can still be read."""
+    statement = select(RevisionRow.revision_id).where(_is_trace(engine_id, operation_id, now))
+    return (await session.execute(statement.limit(1))).first() is not None
+
+
+async def list_targets(
+    session: Session,
+    operation: tuple[int, str],
+    page: tuple[int, str],
+    now: datetime,
+    *,
+    for_update: bool,
+) -> list[Target]:
+    """Return memories that an operation (engine and id) changed, in the order of their ids.
+
+    `page` is a limit and the id of the memory before. `for_update` locks the memories.
+    """
+    engine_id, operation_id = operation
+    traces = await _list_traces(session, _is_trace(engine_id, operation_id, now), page)
+    if not traces:
+        return []
+    ids = [trace.memory_id for trace in traces]
+    read = memories.lock if for_update else list_memories
+    found = await read(session, engine_id, ids, memories.everything())
+    rows = {row.memory_id: row for row in found}
+    before = await _list_before(session, engine_id, traces, now)
+    put_back = await _put_back(session, engine_id, found, now)
+    return [
+        Target(trace, rows.get(one), before.get(one), frozenset(put_back.get(one, ())))
+        for one, trace in zip(ids, traces, strict=True)
+    ]
+
+
+async def list_memories(
+    session: Session, engine_id: int, memory_ids: Sequence[str], only: ColumnElement[bool]
+) -> Sequence[MemoryRow]:
+    """Return those of the memories that `only` selects."""
+    statement = select(MemoryRow).where(
+        MemoryRow.engine_id == engine_id, MemoryRow.memory_id.in_(memory_ids), only
+    )
+    return (await session.execute(statement)).scalars().all()
+
+
+def _is_trace(engine_id: int, operation_id: str, now: datetime) -> ColumnElement[bool]:
+    return and_(
+        RevisionRow.engine_id == engine_id,
+        RevisionRow.operation_id == operation_id,
+        RevisionRow.expire_time > now,
+    )
+
+
+async def _list_traces(
+    session: Session, is_trace: ColumnElement[bool], page: tuple[int, str]
+) -> list[Trace]:
+    limit, after = page
+    statement = (
+        select(
+            RevisionRow.memory_id,
+            func.min(RevisionRow.version),
+            func.max(RevisionRow.version),
+            func.max(RevisionRow.revision_id),
+        )
+        .where(is_trace, RevisionRow.memory_id > after)
+        .group_by(RevisionRow.memory_id)
+        .order_by(RevisionRow.memory_id)
+        .limit(limit)
+    )
+    return [Trace(*row) for row in await session.execute(statement)]
+
+
+async def _list_before(
+    session: Session, engine_id: int, traces: Sequence[Trace], now: datetime
+) -> dict[str, RevisionRow]:
+    """Return the revisions right before the operation, by memory, as far as they are kept."""
+    statement = select(RevisionRow).where(
+        RevisionRow.engine_id == engine_id,
+        tuple_(RevisionRow.memory_id, RevisionRow.version).in_(
+            [(trace.memory_id, trace.first_version - 1) for trace in traces]
+        ),
+        RevisionRow.expire_time > now,
+    )
+    return {row.memory_id: row for row in (await session.execute(statement)).scalars()}
+
+
+async def _put_back(
+    session: Session, engine_id: int, rows: Sequence[MemoryRow], now: datetime
+) -> dict[str, list[int]]:
+    """Return the versions that memories put back are again, as far as revisions tell.
+
+    A rollback or an undo names the revision that it put back, and that may be of another rollback.
+    """
+    present = [(row.memory_id, row.version) for row in rows]
+    columns = (RevisionRow.memory_id, RevisionRow.version, RevisionRow.restored_revision_id)
+    kept = and_(RevisionRow.engine_id == engine_id, RevisionRow.expire_time > now)
+    newest = select(*columns).where(
+        kept,
+        tuple_(RevisionRow.memory_id, RevisionRow.version).in_(present),
+        RevisionRow.restored_revision_id.is_not(None),
+    )
+    chain = newest.cte("chain", recursive=True)
+    is_restored = RevisionRow.revision_id == chain.c.restored_revision_id
+    chain = chain.union_all(select(*columns).where(kept, is_restored))
+    found: dict[str, list[int]] = {}
+    for memory_id, version in await session.execute(select(chain.c.memory_id, chain.c.version)):
+        found.setdefault(memory_id, []).append(version)
+    return found

@@ -1,0 +1,1 @@
+"""What every resource depends on: engines, operations, access, limits, usage, sessions."""

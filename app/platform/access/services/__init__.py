@@ -1,0 +1,1 @@
+"""Use cases of access; the entry is `access.py`."""

@@ -1,0 +1,311 @@
+"""Who may call: authenticates API keys and tokens, and makes, lists and ends keys."""
+
+import asyncio
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from functools import cached_property
+
+import structlog
+from typing_extensions import override
+
+from app.adapters.db.pages import Slice
+from app.adapters.db.session import Database, Session, caller_of, note
+from app.adapters.resources import Resources
+from app.kernel.audit import Audited
+from app.kernel.auth import Authenticator, Caller
+from app.kernel.clock import Clock
+from app.kernel.errors import (
+    FailedPrecondition,
+    InvalidArgument,
+    Reason,
+    ServiceError,
+    Unauthenticated,
+)
+from app.kernel.ids import new_id
+from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
+from app.kernel.permissions import Permission, Role
+from app.kernel.wire.scalars import moment_after
+from app.platform.access.logic.credentials import has_shape, hash_of, mint
+from app.platform.access.schemas import ApiKey, CreateKeyRequest, ListKeysResponse
+from app.platform.access.services.lookups import KeyLookups, KnownKey
+from app.platform.access.services.remembered import MetricsReaders
+from app.platform.access.services.tokens import TokenService
+from app.platform.access.services.uses import LastUses
+from app.platform.access.store import repository
+from app.platform.access.store.tables import ApiKeyRow
+from app.platform.audit.store import repository as audit
+from app.platform.audit.store.repository import NewEvent
+
+log = structlog.get_logger()
+
+_CONFIGURED = "configured"
+_FIRST = "first"
+_READER_SECONDS = 2.0
+"""Limit for looking up the key of a known reader of metrics, since scrapers do not wait."""
+
+
+@dataclass(frozen=True)
+class AccessService(Authenticator):
+    """Finds out who is calling, by key or by token."""
+
+    db: Database
+    clock: Clock
+    tokens: TokenService | None = None
+    readers: MetricsReaders = field(default_factory=MetricsReaders)
+
+    @cached_property
+    def lookups(self) -> KeyLookups:
+        """What is known of keys."""
+        return KeyLookups(self.db, self.clock)
+
+    @cached_property
+    def uses(self) -> LastUses:
+        """When keys were used."""
+        return LastUses(self.db)
+
+    @override
+    async def authenticate(self, secret: str) -> Caller:
+        if self.tokens is not None and self.tokens.is_token(secret):
+            return await self.tokens.authenticate(secret)
+        return (await self._key_of(secret)).caller
+
+    @override
+    async def authenticate_reader(self, secret: str) -> Caller:
+        if self.tokens is not None and self.tokens.is_token(secret):
+            return await self.tokens.authenticate(secret)
+        known = self.readers.find(secret, self.lookups.version, self.clock.now())
+        try:
+            async with asyncio.timeout(None if known is None else _READER_SECONDS):
+                found = await self._key_of(secret)
+        except Unauthenticated:
+            self.readers.forget_secret(secret)
+            raise
+        except (TimeoutError, ServiceError) as error:
+            if known is None or not _is_of_database(error):
+                raise
+            return known.caller
+        if found.caller.may(Permission.METRICS_GET):
+            self.readers.remember(secret, found, self.lookups.version, self.clock.now())
+        return found.caller
+
+    async def _key_of(self, secret: str) -> KnownKey:
+        """Return the key of a secret, whose use is noted.
+
+        Raises:
+            Unauthenticated: there is none, or none that still works.
+        """
+        found = await self.lookups.find(secret)
+        now = self.clock.now()
+        if found is None or not found.works(now):
+            # The same for what never was, what is revoked and what has expired.
+            raise Unauthenticated("The API key is not valid.", Reason.CREDENTIAL_INVALID)
+        self.uses.note(found.caller.key_id, now, found.last_use_time)
+        return found
+
+    async def has_keys(self) -> bool:
+        """Say whether there is any key; without one, nobody can have called yet."""
+        async with self.db.snapshot() as session:
+            return await repository.exists(session)
+
+    async def ensure_first_key(self, configured: str | None) -> str | None:
+        """Make sure that there is a key. Safe to be called by several processes at once.
+
+        Args:
+            configured: the administrator's key of the settings. It is made to work in place of the
+                one that was configured before, unless it has been rotated away or revoked.
+
+        Returns:
+            The key that was made because there was none at all; it is shown once.
+        """
+        now = self.clock.now()
+        made = None
+        async with self.db.transaction() as session:
+            await repository.hold(session)
+            if configured is not None:
+                await _configure(session, configured, now)
+            elif not await repository.exists(session):
+                made = mint()
+                await _insert_admin(session, _FIRST, made, now)
+        self.lookups.forget()
+        return made
+
+
+def _is_of_database(error: Exception) -> bool:
+    if isinstance(error, ServiceError):
+        return error.reason is Reason.DATABASE_UNAVAILABLE
+    return isinstance(error, TimeoutError)
+
+
+async def _configure(session: Session, secret: str, now: datetime) -> None:
+    known = await repository.find_secret(session, hash_of(secret))
+    if known is None:
+        revoked = await repository.retire_configured(session, now)
+        await audit.insert_events(session, [_event("revokeKey", one, now) for one in revoked])
+        await _insert_admin(session, _CONFIGURED, secret, now)
+        return
+    key = await repository.get(session, known.key_id)
+    if key.revoke_time is not None or not _is_live(known.expire_time, key.expire_time, now=now):
+        log.warning(
+            "admin_key.refused",
+            key=key.key_id,
+            why="the key that MEMORY_BANK_ADMIN_KEY names was rotated away or revoked",
+        )
+
+
+async def _insert_admin(session: Session, name: str, secret: str, now: datetime) -> None:
+    values = {
+        "key_id": str(new_id(now)),
+        "display_name": name,
+        "roles": [Role.ADMIN.value],
+        "permissions": [],
+        "create_time": now,
+    }
+    row = await repository.insert_key(session, values)
+    await _insert_secret(session, row, secret, now, is_configured=name == _CONFIGURED)
+    await audit.insert_events(session, [_event("createKey", row.key_id, now)])
+
+
+def _event(method: str, key_id: str, now: datetime) -> NewEvent:
+    """Return what the audit log says of what the start of the service does."""
+    return NewEvent(Audited(None, method, f"keys/{key_id}", engine_id=None), now)
+
+
+async def _insert_secret(
+    session: Session, row: ApiKeyRow, secret: str, now: datetime, *, is_configured: bool = False
+) -> None:
+    values = {
+        "secret_hash": hash_of(secret),
+        "key_id": row.key_id,
+        "is_minted": has_shape(secret),
+        "is_configured": is_configured,
+        "create_time": now,
+    }
+    await repository.insert_secret(session, values)
+
+
+def _is_live(*ends: datetime | None, now: datetime) -> bool:
+    return all(end is None or end > now for end in ends)
+
+
+@dataclass(frozen=True)
+class KeyService:
+    """API keys, as those who manage them see them."""
+
+    db: Database
+    clock: Clock
+    readers: MetricsReaders = field(default_factory=MetricsReaders)
+
+    @classmethod
+    def of(cls, resources: Resources) -> "KeyService":
+        """Build the service from the process's resources."""
+        return cls(resources.db, resources.clock, MetricsReaders.of(resources))
+
+    async def create(self, request: CreateKeyRequest) -> ApiKey:
+        """Make a key; its secret is in the answer, and nowhere else.
+
+        Raises:
+            InvalidArgument: it would have expired already.
+        """
+        now = self.clock.now()
+        secret = mint()
+        async with self.db.transaction() as session:
+            values = {
+                "key_id": str(new_id(now)),
+                **request.columns(),
+                "creator": caller_of(session),
+                "create_time": now,
+                "expire_time": _expiry(request, now),
+            }
+            row = await repository.insert_key(session, values)
+            await _insert_secret(session, row, secret, now)
+            answer = ApiKey.from_row(row, secret)
+            note(session, resource=answer.name)
+        return answer
+
+    async def list_page(self, page: PageRequest) -> ListKeysResponse:
+        """Return a page of keys, newest first, whatever their state."""
+        limit = clamp_page_size(page.size)
+        query = {"list": "keys"}
+        after = typed_key(decode_token(page.token, query), datetime, str) if page.token else None
+        async with self.db.snapshot() as session:
+            asked = Slice(limit + 1, after, is_descending=True)
+            rows = await repository.list_page(session, asked)
+        last = rows[limit - 1] if len(rows) > limit else None
+        return ListKeysResponse(
+            keys=[ApiKey.from_row(row) for row in rows[:limit]],
+            next_page_token=last and encode_token(query, [last.create_time, last.key_id]),
+        )
+
+    async def get(self, key_id: str) -> ApiKey:
+        """Return a key, whatever its state.
+
+        Raises:
+            NotFound: there is none with this id.
+        """
+        async with self.db.snapshot() as session:
+            return ApiKey.from_row(await repository.get(session, key_id))
+
+    async def revoke(self, key_id: str, *, force: bool = False) -> ApiKey:
+        """End a key for good; one that is revoked stays as it is.
+
+        Args:
+            key_id: of the key.
+            force: whether even the last key may go that can manage keys.
+
+        Raises:
+            FailedPrecondition: it is the last key that can manage keys.
+            NotFound: there is none with this id.
+        """
+        now = self.clock.now()
+        async with self.db.transaction() as session:
+            await repository.hold(session)
+            row = await repository.get(session, key_id, for_update=True)
+            if row.revoke_time is not None:
+                return ApiKey.from_row(row)
+            if not force:
+                await _check_not_last(session, row, now)
+            answer = ApiKey.from_row(await repository.revoke(session, key_id, now))
+        self.readers.forget(key_id)
+        return answer
+
+    async def rotate(self, key_id: str, grace: timedelta) -> ApiKey:
+        """Give a key another secret; it is in the answer, and nowhere else.
+
+        Args:
+            key_id: of the key.
+            grace: how long its former secrets go on working.
+
+        Raises:
+            FailedPrecondition: the key is revoked or has expired.
+            NotFound: there is none with this id.
+        """
+        now = self.clock.now()
+        secret = mint()
+        async with self.db.transaction() as session:
+            await repository.hold(session)
+            row = await repository.get(session, key_id, for_update=True)
+            if row.revoke_time is not None or not _is_live(row.expire_time, now=now):
+                raise FailedPrecondition(
+                    f"keys/{key_id} is revoked or has expired; create another key.",
+                    Reason.KEY_ENDED,
+                )
+            await repository.expire_secrets(session, key_id, now + grace)
+            await _insert_secret(session, row, secret, now)
+        self.readers.forget(key_id)
+        return ApiKey.from_row(row, secret)
+
+
+async def _check_not_last(session: Session, row: ApiKeyRow, now: datetime) -> None:
+    if list(await repository.list_managers(session, now, limit=2)) == [row.key_id]:
+        raise FailedPrecondition(
+            f"keys/{row.key_id} is the last key that can manage keys; create another one first.",
+            Reason.LAST_ADMIN_KEY,
+        )
+
+
+def _expiry(request: CreateKeyRequest, now: datetime) -> datetime | None:
+    if request.ttl is not None:
+        return moment_after(now, request.ttl, "ttl")
+    if request.expire_time is not None and request.expire_time <= now:
+        raise InvalidArgument.of_field("expireTime", "must lie in the future.")
+    return request.expire_time

@@ -1,0 +1,196 @@
+"""JSON Web Tokens: callers whom an issuer vouches for, beside those with API keys.
+
+What is wrong with a token is told to the log, never to the caller. Of what a token says of itself
+only the algorithm and the name of the key are read before its signature holds; keys that it brings
+along, or points to, are not looked at.
+
+Source: RFC 7515; RFC 7519; RFC 8725.
+"""
+
+import json
+import re
+from base64 import urlsafe_b64decode
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import jwt
+import structlog
+from jwt import PyJWK, PyJWTError
+from typing_extensions import override
+
+from app.kernel.auth import Authenticator, Caller
+from app.kernel.clock import Clock
+from app.kernel.errors import Reason, Unauthenticated
+from app.platform.access.services.grants import ClaimRefused, Claims, Grants
+from app.platform.access.services.jwks import KeyRing, KeySet, source_of
+from app.settings.settings import Settings
+
+log = structlog.get_logger()
+
+_SHAPE = re.compile(r"([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*")
+_MAX_MOMENT = 253_402_300_799
+"""Seconds until the end of the year 9999."""
+_REMEMBERED = 4_096
+"""Tokens whose signatures are not checked again; some kilobytes each."""
+
+
+class _TokenRefused(Exception):
+    """The token is not taken; the message says why."""
+
+
+@dataclass(frozen=True)
+class _Header:
+    algorithm: str
+    key_id: str | None
+
+
+@dataclass(frozen=True)
+class _Verified:
+    """Whom a token stands for, from one moment until before another, as long as keys last."""
+
+    keys: KeySet
+    starts: float
+    ends: float
+    caller: Caller
+
+
+class TokenService(Authenticator):
+    """Verifies tokens.
+
+    A signature that holds is remembered for as long as the keys are the same; the times of a token
+    are judged anew for every request.
+    """
+
+    def __init__(self, settings: Settings, clock: Clock) -> None:
+        """Make ready; the settings must name issuer, audience and keys."""
+        self._settings = settings
+        self._clock = clock
+        self._algorithms = settings.jwt_algorithms
+        self._keys = KeyRing(source_of(settings), self._algorithms, clock)
+        self._grants = Grants(settings)
+        self._verified: dict[bytes, _Verified] = {}
+
+    @classmethod
+    def of(cls, settings: Settings, clock: Clock) -> "TokenService | None":
+        """Return the service; None: the settings name no issuer."""
+        return cls(settings, clock) if settings.jwt_issuer else None
+
+    def is_token(self, secret: str) -> bool:
+        """Say whether a credential has the form of a signed token, be it a valid one or not."""
+        shape = _SHAPE.fullmatch(secret)
+        if shape is None:
+            return False
+        # Nothing is read of one that is longer than tokens may be.
+        return self._is_too_long(secret) or _read_header(shape[1]) is not None
+
+    @override
+    async def authenticate(self, secret: str) -> Caller:
+        """Return whom a token stands for.
+
+        Raises:
+            Unauthenticated: it is not valid, or not now.
+            Unavailable: the keys of the issuer cannot be read.
+        """
+        try:
+            return await self._caller(secret)
+        except (_TokenRefused, ClaimRefused) as refused:
+            why = str(refused)
+        except PyJWTError as refused:
+            # Its message may quote the token.
+            why = type(refused).__name__
+        log.info("token.refused", why=why)
+        raise Unauthenticated("The token is not valid.", Reason.CREDENTIAL_INVALID)
+
+    async def _caller(self, token: str) -> Caller:
+        shape = _SHAPE.fullmatch(token)
+        if shape is None or self._is_too_long(token):
+            raise _TokenRefused("form")
+        header = self._header(shape[1])
+        keys = await self._keys.current()
+        digest = sha256(token.encode()).digest()
+        found = self._verified.get(digest)
+        if found is None or found.keys is not keys:
+            if not keys.knows(header.key_id):
+                keys = await self._keys.search()
+            found = self._verify(token, header, keys)
+            self._remember(digest, found)
+        self._check_times(found)
+        return found.caller
+
+    def _is_too_long(self, token: str) -> bool:
+        return len(token) > self._settings.jwt_max_token_bytes
+
+    def _header(self, encoded: str) -> _Header:
+        header = _read_header(encoded) or {}
+        algorithm, key_id = header.get("alg"), header.get("kid")
+        if not isinstance(algorithm, str) or algorithm not in self._algorithms:
+            raise _TokenRefused("algorithm")
+        if not isinstance(key_id, str | None):
+            raise _TokenRefused("kid")
+        # What an issuer calls critical must be understood; we know of no extension.
+        if "crit" in header or "b64" in header:
+            raise _TokenRefused("crit")
+        return _Header(algorithm, key_id)
+
+    def _verify(self, token: str, header: _Header, keys: KeySet) -> _Verified:
+        key = keys.find(header.key_id, header.algorithm)
+        if key is None:
+            raise _TokenRefused("no one key for it")
+        claims = self._claims(token, key, header.algorithm)
+        ends = _moment(claims, "exp")
+        if ends is None:
+            raise _TokenRefused("exp")
+        leeway = self._settings.jwt_leeway_seconds
+        starts = max(_moment(claims, "nbf") or 0, _moment(claims, "iat") or 0)
+        return _Verified(keys, starts - leeway, ends + leeway, self._grants.caller(claims))
+
+    def _claims(self, token: str, key: PyJWK, algorithm: str) -> Claims:
+        # The library would take the time from the machine.
+        return jwt.decode(
+            token,
+            key,
+            [algorithm],
+            issuer=self._settings.jwt_issuer,
+            audience=self._settings.jwt_audience,
+            options={
+                "require": ["iss", "aud", "exp", "sub"],
+                "verify_exp": False,
+                "verify_nbf": False,
+                "verify_iat": False,
+            },
+        )
+
+    def _check_times(self, found: _Verified) -> None:
+        now = self._clock.now().timestamp()
+        if now < found.starts:
+            raise _TokenRefused("not yet")
+        if now >= found.ends:
+            raise _TokenRefused("expired")
+
+    def _remember(self, digest: bytes, found: _Verified) -> None:
+        if digest not in self._verified and len(self._verified) >= _REMEMBERED:
+            del self._verified[next(iter(self._verified))]
+        self._verified[digest] = found
+
+
+def _read_header(encoded: str) -> dict[str, Any] | None:
+    """Return the header of a token; None: it is no JSON object."""
+    try:
+        found = json.loads(urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)))
+    except (ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
+
+
+def _moment(claims: Claims, name: str) -> float | None:
+    """Return a time in seconds since 1970; None: the claim is absent."""
+    if name not in claims:
+        return None
+    found = claims[name]
+    # What is no number, or not a number, is within no bounds.
+    if isinstance(found, bool) or not isinstance(found, int | float):
+        raise _TokenRefused(name)
+    if not 0 <= found <= _MAX_MOMENT:
+        raise _TokenRefused(name)
+    return found

@@ -1,0 +1,202 @@
+"""Every statement on API keys. All functions take part in the caller's transaction."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ARRAY, ColumnElement, LargeBinary, any_, literal, or_, select, text, update
+from sqlalchemy.dialects.postgresql import array, insert
+
+from app.adapters.db.pages import Slice, sliced
+from app.adapters.db.session import Session
+from app.kernel.errors import NotFound
+from app.kernel.permissions import OF_ROLE, Permission
+from app.platform.access.store.tables import ApiKeyChangesRow, ApiKeyRow, ApiKeySecretRow
+
+# Any constant does, as long as nothing else of the service takes it.
+_LOCK = 7_260_110_422
+_MANAGERS = [role.value for role, held in OF_ROLE.items() if Permission.KEYS_MANAGE in held]
+
+
+@dataclass(frozen=True)
+class Found:
+    """A key, by one of its secrets that is not revoked."""
+
+    key: ApiKeyRow
+    secret_hash: bytes
+    expire_time: datetime | None
+    """Of the secret."""
+
+
+async def find_by_hashes(session: Session, hashes: Sequence[bytes]) -> Sequence[Found]:
+    """Return what secrets with these SHA-256 stand for, expired or not; revoked keys left out."""
+    asked = literal(hashes, ARRAY(LargeBinary))
+    statement = (
+        select(ApiKeyRow, ApiKeySecretRow.secret_hash, ApiKeySecretRow.expire_time)
+        .join(ApiKeySecretRow, ApiKeySecretRow.key_id == ApiKeyRow.key_id)
+        .where(ApiKeySecretRow.secret_hash == any_(asked), ApiKeyRow.revoke_time.is_(None))
+    )
+    return [Found(*row) for row in (await session.execute(statement)).all()]
+
+
+async def find_version(session: Session) -> int | None:
+    """Return what differs once a key has ended, or one of another shape begun; None: none has."""
+    return (await session.execute(select(ApiKeyChangesRow.version))).scalar_one_or_none()
+
+
+async def list_own_shape(session: Session) -> Collection[bytes]:
+    """Return the SHA-256 of the secrets that were not made here, by their index."""
+    statement = select(ApiKeySecretRow.secret_hash).where(~ApiKeySecretRow.is_minted)
+    return frozenset((await session.execute(statement)).scalars())
+
+
+async def exists(session: Session) -> bool:
+    """Say whether there is any key, in whatever state."""
+    return (await session.execute(select(ApiKeyRow.key_id).limit(1))).first() is not None
+
+
+async def hold(session: Session) -> None:
+    """Wait until no other transaction holds the keys, and hold them until this one ends.
+
+    For what ends keys: it depends on what other keys there are, and it writes the one row of
+    changes, which two that had locked keys before could each be waiting for.
+    """
+    await session.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
+
+
+async def get(session: Session, key_id: str, *, for_update: bool = False) -> ApiKeyRow:
+    """Return a key, in whatever state.
+
+    Raises:
+        NotFound: there is none with this id.
+    """
+    statement = select(ApiKeyRow).where(ApiKeyRow.key_id == key_id)
+    if for_update:
+        statement = statement.with_for_update(key_share=True)
+    row = (await session.execute(statement)).scalar_one_or_none()
+    if row is None:
+        raise NotFound.of(f"keys/{key_id}")
+    return row
+
+
+async def list_page(session: Session, page: Slice[tuple[datetime, str]]) -> Sequence[ApiKeyRow]:
+    """Return keys, in whatever state, in the order of their creation."""
+    order = (ApiKeyRow.create_time, ApiKeyRow.key_id)
+    return (await session.execute(sliced(select(ApiKeyRow), order, page))).scalars().all()
+
+
+async def insert_key(session: Session, values: Mapping[str, Any]) -> ApiKeyRow:
+    """Insert a key."""
+    statement = insert(ApiKeyRow).values(dict(values)).returning(ApiKeyRow)
+    return (await session.execute(statement)).scalar_one()
+
+
+async def insert_secret(session: Session, values: Mapping[str, Any]) -> None:
+    """Let a secret stand for a key."""
+    await session.execute(insert(ApiKeySecretRow).values(dict(values)))
+
+
+async def find_secret(session: Session, secret_hash: bytes) -> ApiKeySecretRow | None:
+    """Return a secret that stands for a key, or has done so."""
+    statement = select(ApiKeySecretRow).where(ApiKeySecretRow.secret_hash == secret_hash)
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def expire_secrets(session: Session, key_id: str, at: datetime) -> None:
+    """Let the secrets of a key expire at a moment; those that do so before stay as they are."""
+    await session.execute(
+        update(ApiKeySecretRow)
+        .where(ApiKeySecretRow.key_id == key_id, _is_live(ApiKeySecretRow.expire_time, at))
+        .values(expire_time=at)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def revoke(session: Session, key_id: str, now: datetime) -> ApiKeyRow:
+    """Revoke a key that the caller has locked."""
+    statement = (
+        update(ApiKeyRow)
+        .where(ApiKeyRow.key_id == key_id)
+        .values(revoke_time=now)
+        .returning(ApiKeyRow)
+        .execution_options(populate_existing=True, synchronize_session=False)
+    )
+    return (await session.execute(statement)).scalar_one()
+
+
+async def retire_configured(session: Session, now: datetime) -> Sequence[str]:
+    """Let every secret expire that the settings have named, and revoke keys that had no other.
+
+    Returns the ids of those keys.
+    """
+    retired = await session.execute(
+        update(ApiKeySecretRow)
+        .where(ApiKeySecretRow.is_configured, _is_live(ApiKeySecretRow.expire_time, now))
+        .values(expire_time=now)
+        .returning(ApiKeySecretRow.key_id)
+        .execution_options(synchronize_session=False)
+    )
+    revoked = await session.execute(
+        update(ApiKeyRow)
+        .where(
+            ApiKeyRow.key_id.in_(retired.scalars().all()),
+            ApiKeyRow.revoke_time.is_(None),
+            ~_has_secret(now),
+        )
+        .values(revoke_time=now)
+        .returning(ApiKeyRow.key_id)
+        .execution_options(synchronize_session=False)
+    )
+    return revoked.scalars().all()
+
+
+async def list_managers(session: Session, now: datetime, limit: int) -> Sequence[str]:
+    """Return the ids of up to `limit` working keys that can manage keys."""
+    statement = select(ApiKeyRow.key_id).where(
+        ApiKeyRow.revoke_time.is_(None),
+        _is_live(ApiKeyRow.expire_time, now),
+        _has_secret(now),
+        or_(
+            ApiKeyRow.roles.has_any(array(_MANAGERS)),
+            ApiKeyRow.permissions.contains([Permission.KEYS_MANAGE.value]),
+        ),
+        ApiKeyRow.projects.is_(None),
+        ApiKeyRow.engines.is_(None),
+        ApiKeyRow.scope_conditions.is_(None),
+    )
+    return (await session.execute(statement.limit(limit))).scalars().all()
+
+
+async def note_uses(session: Session, key_ids: Collection[str], now: datetime) -> None:
+    """Keep that keys were used; one that is being changed at the moment is left out.
+
+    No lock is waited for, so that this delays nobody and cannot be part of a deadlock.
+    """
+    free = (
+        select(ApiKeyRow.key_id)
+        .where(ApiKeyRow.key_id.in_(key_ids))
+        .with_for_update(skip_locked=True, key_share=True)
+        .cte("free")
+    )
+    await session.execute(
+        update(ApiKeyRow)
+        .where(ApiKeyRow.key_id.in_(select(free)))
+        .values(last_use_time=now)
+        .execution_options(synchronize_session=False)
+    )
+
+
+def _has_secret(now: datetime) -> ColumnElement[bool]:
+    return (
+        select(literal(1))
+        .select_from(ApiKeySecretRow)
+        .where(
+            ApiKeySecretRow.key_id == ApiKeyRow.key_id, _is_live(ApiKeySecretRow.expire_time, now)
+        )
+        .exists()
+    )
+
+
+def _is_live(expire_time: Any, now: datetime) -> ColumnElement[bool]:  # noqa: ANN401 - a column
+    return or_(expire_time.is_(None), expire_time > now)

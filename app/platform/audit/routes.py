@@ -1,0 +1,43 @@
+"""Routes of the audit log of the whole service. That of one engine is a route of engines."""
+
+from fastapi import Response
+
+from app.platform.audit.schemas import AuditEvent, ListAuditEventsResponse
+from app.platform.audit.service import AuditService
+from app.web.context import Context
+from app.web.ndjson import documented, ndjson
+from app.web.paging import Filter, Page
+from app.web.paths import SERVICE
+from app.web.routing import Router
+
+router = Router("audit")
+
+_COLLECTION = SERVICE + "/auditEvents"
+
+
+@router.get(_COLLECTION, summary="List all audit events", operation_id="listAllAuditEvents")
+async def list_all(
+    context: Context,
+    page: Page,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
+) -> ListAuditEventsResponse:
+    """List what was done in all engines, also in deleted ones, and outside of any; newest first.
+
+    Filter as in an engine's list, and by `engine`, which is 0 for what concerns none.
+    """
+    return await AuditService.of(context.resources).list_page(None, filter, page)
+
+
+@router.get(
+    _COLLECTION + ":export",
+    summary="Export all audit events",
+    operation_id="exportAllAuditEvents",
+    response_class=Response,
+    responses=documented(AuditEvent),
+)
+async def export_all(
+    context: Context,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
+) -> Response:
+    """Return all that was done until now, oldest first: an event a line."""
+    return await ndjson(AuditService.of(context.resources).export(None, filter))

@@ -1,0 +1,70 @@
+"""The wire form of the audit log; its methods are this service's own."""
+
+from pydantic import Field
+
+from app.kernel.wire.base import WireModel
+from app.kernel.wire.scalars import Timestamp
+from app.platform.audit.store.tables import AuditEventRow
+
+_ENGINES = "/reasoningEngines/"
+
+
+class AuditEvent(WireModel):
+    """Who did what, on which resource, when and from where, and what it came to. No content."""
+
+    name: str
+    create_time: Timestamp
+    caller: str | None = Field(
+        None,
+        description="Id of the API key; `jwt:` and the subject, of a token; `command-line`;"
+        " absent: the service itself.",
+    )
+    method: str = Field(
+        description="Method of the API, or the kind of the operation that has ended.",
+        examples=["createMemory"],
+    )
+    resource: str | None = Field(
+        None,
+        description="Name of what the method is on, or has created. Parts of a path that cannot be"
+        " an id are `?`.",
+    )
+    operation: str | None = Field(None, description="Name of the long-running operation.")
+    address: str | None = Field(None, description="IP address of the caller.")
+    request_id: str | None = Field(None, description="As in `x-request-id` and in the log.")
+    result: str = Field(
+        description="Name of the canonical code.", examples=["OK", "PERMISSION_DENIED"]
+    )
+    reason: str | None = Field(None, description="Reason of the error.")
+
+    @classmethod
+    def from_row(cls, row: AuditEventRow) -> "AuditEvent":
+        """Build the answer."""
+        return cls(
+            name=_name(row),
+            create_time=row.create_time,
+            caller=row.caller,
+            method=row.method,
+            resource=row.resource,
+            operation=row.operation,
+            address=row.address,
+            request_id=row.request_id,
+            result=row.result,
+            reason=row.reason,
+        )
+
+
+def _name(row: AuditEventRow) -> str:
+    """Return the name of an event: that of its engine, which its resource has, and its id."""
+    own = f"auditEvents/{row.event_id}"
+    if not row.engine_id:
+        return own
+    location, below, _ = (row.resource or "").partition(_ENGINES)
+    engine = f"reasoningEngines/{row.engine_id}"
+    return f"{location}/{engine}/{own}" if below else f"{engine}/{own}"
+
+
+class ListAuditEventsResponse(WireModel):
+    """A page of events, newest first."""
+
+    audit_events: list[AuditEvent]
+    next_page_token: str | None = None

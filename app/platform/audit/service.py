@@ -1,0 +1,145 @@
+"""Keeps the audit log, and shows it."""
+
+from collections.abc import AsyncIterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+import structlog
+from typing_extensions import override
+
+from app.adapters.db.filters import Clause, read_filter
+from app.adapters.db.pages import Slice
+from app.adapters.db.session import Database, Session, noted
+from app.adapters.resources import Resources
+from app.kernel.audit import Audited, Auditor
+from app.kernel.clock import Clock
+from app.kernel.errors import Reason, ServiceError, Unavailable
+from app.kernel.failures import describe
+from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
+from app.platform.audit.schemas import AuditEvent, ListAuditEventsResponse
+from app.platform.audit.store import repository
+from app.platform.audit.store.repository import After, NewEvent
+from app.platform.audit.store.tables import AuditEventRow
+from app.settings.settings import Settings
+
+log = structlog.get_logger()
+
+_EXPORT_ROWS = 200
+"""Events that an export reads, and holds, at a time: few enough not to hold up other requests."""
+# Refusals by which a flood is held off: a row for each would let it in by another door. They are
+# in the metrics of requests, and in the log.
+_NOT_WRITTEN = frozenset({Reason.RATE_LIMIT_EXCEEDED, Reason.TOO_MANY_AT_ONCE})
+
+
+@dataclass(frozen=True)
+class AuditService(Auditor):
+    """The audit log of the service."""
+
+    db: Database
+    clock: Clock
+    settings: Settings
+
+    @classmethod
+    def of(cls, resources: Resources) -> "AuditService":
+        """Build the service from the process's resources."""
+        return cls(resources.db, resources.clock, resources.settings)
+
+    @override
+    def columns(self, audited: Audited, told: Mapping[str, str]) -> dict[str, Any]:
+        return self._event(audited, told).columns()
+
+    @override
+    async def record(self, session: Session, audited: Audited) -> None:
+        await repository.insert_events(session, [self._event(audited, noted(session))])
+
+    def _event(self, audited: Audited, told: Mapping[str, str]) -> NewEvent:
+        found = replace(
+            audited,
+            resource=told.get("resource", audited.resource),
+            engine_id=int(told["engine"]) if "engine" in told else audited.engine_id,
+        )
+        return NewEvent(found, self.clock.now(), operation=told.get("operation"))
+
+    @override
+    async def record_alone(self, audited: Audited, error: ServiceError | None) -> None:
+        """As the port has it. What fails here is logged, and changes nothing of the answer."""
+        if error is not None and error.reason in _NOT_WRITTEN:
+            return
+        if isinstance(error, Unavailable) and error.reason is Reason.DATABASE_UNAVAILABLE:
+            # Not tried: the caller would wait twice for what is away.
+            log.error("audit.not_recorded", method=audited.method, reason=error.reason)
+            return
+        try:
+            async with self.db.transaction() as session:
+                event = NewEvent(audited, self.clock.now(), error)
+                await repository.insert_events(session, [event])
+        except Exception as failure:  # noqa: BLE001 - as the docstring has it
+            # Not `exception`: see `describe`.
+            log.error("audit.not_recorded", method=audited.method, error=describe(failure))  # noqa: TRY400 - as above
+
+    async def list_page(
+        self, engine_id: int | None, filter_text: str | None, page: PageRequest
+    ) -> ListAuditEventsResponse:
+        """Return a page of the events of an engine, newest first; None: of all there are.
+
+        Raises:
+            InvalidArgument: the filter or the token cannot be read, or the filter takes too long.
+        """
+        limit = clamp_page_size(page.size)
+        clause = self._clause(engine_id, filter_text)
+        query = {"list": "auditEvents", "engine": engine_id, "filter": filter_text}
+        after = (
+            typed_key(decode_token(page.token, query), datetime, str, int) if page.token else None
+        )
+        rows = await self._page(engine_id, clause, Slice(limit + 1, after, is_descending=True))
+        return ListAuditEventsResponse(
+            audit_events=[AuditEvent.from_row(row) for row in rows[:limit]],
+            next_page_token=encode_token(query, _key(rows[limit - 1]))
+            if len(rows) > limit
+            else None,
+        )
+
+    async def export(
+        self, engine_id: int | None, filter_text: str | None
+    ) -> AsyncIterator[Sequence[AuditEvent]]:
+        """Yield the events that there are now, oldest first, a few at a time.
+
+        Each time is a snapshot of its own: an export of any length holds no transaction.
+
+        Raises:
+            InvalidArgument: the filter cannot be read, or takes too long.
+        """
+        clause = self._clause(engine_id, filter_text)
+        clause = replace(clause, condition=clause.condition & repository.until(self.clock.now()))
+        after: After | None = None
+        while True:
+            rows = await self._page(
+                engine_id, clause, Slice(_EXPORT_ROWS, after, is_descending=False)
+            )
+            yield [AuditEvent.from_row(row) for row in rows]
+            if len(rows) < _EXPORT_ROWS:
+                return
+            after = _key(rows[-1])
+
+    async def remove_old(self, session: Session, limit: int) -> int:
+        """Remove events that are past their time; return how many; a sweep."""
+        kept = self.settings.audit_retention_seconds
+        if kept is None:
+            return 0
+        return await repository.remove_old(session, timedelta(seconds=kept), limit)
+
+    def _clause(self, engine_id: int | None, filter_text: str | None) -> Clause:
+        return read_filter(filter_text, repository.filter_fields(engine_id), self.settings)
+
+    async def _page(
+        self, engine_id: int | None, clause: Clause, page: Slice[After]
+    ) -> Sequence[AuditEventRow]:
+        async with self.db.snapshot(statement_seconds=clause.seconds) as session:
+            if engine_id is None:
+                return await repository.list_page_of_all(session, clause.condition, page)
+            return await repository.list_page(session, engine_id, clause.condition, page)
+
+
+def _key(row: AuditEventRow) -> After:
+    return row.create_time, row.event_id, row.engine_id

@@ -1,0 +1,126 @@
+"""Every statement on the audit log. All functions take part in the caller's transaction."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, delete, func, insert, select, true, tuple_
+
+from app.adapters.db.clock import database_time
+from app.adapters.db.filter_fields import EnumField, IntegerField, TextField, TimestampField
+from app.adapters.db.filters import Fields
+from app.adapters.db.insertions import Insertion
+from app.adapters.db.pages import Slice, sliced
+from app.adapters.db.session import Session
+from app.kernel.audit import Audited
+from app.kernel.errors import Reason, ServiceError
+from app.kernel.ids import new_id
+from app.platform.audit.store.tables import AuditEventRow
+
+NO_ENGINE = 0
+"""Whose events are those that concern no engine, or none that the caller reaches."""
+OK = "OK"
+"""The result of what succeeds."""
+
+EVENT = Insertion(
+    "event",
+    AuditEventRow,
+    "engine_id create_time event_id caller method resource operation address request_id result",
+)
+"""Inserts an event of what succeeds, of the columns that `NewEvent.columns` returns."""
+_RESULTS = (OK, *sorted(error.status for error in ServiceError.__subclasses__()))
+_OF_ENGINE: Fields = {
+    "caller": TextField(AuditEventRow.caller),
+    "method": TextField(AuditEventRow.method),
+    "resource": TextField(AuditEventRow.resource),
+    "operation": TextField(AuditEventRow.operation),
+    "address": TextField(AuditEventRow.address),
+    "request_id": TextField(AuditEventRow.request_id),
+    "result": EnumField(AuditEventRow.result, _RESULTS),
+    "reason": EnumField(AuditEventRow.reason, tuple(Reason)),
+    "create_time": TimestampField(AuditEventRow.create_time),
+}
+_OF_SERVICE: Fields = {**_OF_ENGINE, "engine": IntegerField(AuditEventRow.engine_id)}
+
+_KEY = (AuditEventRow.create_time, AuditEventRow.event_id, AuditEventRow.engine_id)
+_INSERT = insert(AuditEventRow.__table__)  # type: ignore[arg-type]  # a table, whatever its type says
+# Said by the one statement that the table's trigger lets remove rows.
+_REMOVING = select(func.set_config("memory_bank.audit_retention", "on", true()))
+
+After = tuple[datetime, str, int]
+"""The key of an event in the order of time."""
+
+
+def filter_fields(engine_id: int | None) -> Fields:
+    """Return what a filter of an engine's events may name; None: of the events of all."""
+    return _OF_SERVICE if engine_id is None else _OF_ENGINE
+
+
+@dataclass(frozen=True, slots=True)
+class NewEvent:
+    """An event about to be inserted. Without an error, what was done has succeeded."""
+
+    audited: Audited
+    now: datetime
+    error: ServiceError | None = None
+    operation: str | None = None
+    """The name of the operation that was made, or has ended."""
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns, with an id made now."""
+        audited, error = self.audited, self.error
+        return {
+            "engine_id": NO_ENGINE if audited.engine_id is None else audited.engine_id,
+            "create_time": self.now,
+            "event_id": str(new_id(self.now)),
+            "caller": audited.caller,
+            "method": audited.method,
+            "resource": audited.resource or None,
+            "operation": self.operation,
+            "address": audited.address,
+            "request_id": audited.request_id,
+            "result": OK if error is None else error.status,
+            "reason": None if error is None else error.reason.value,
+        }
+
+
+async def insert_events(session: Session, events: Sequence[NewEvent]) -> None:
+    """Insert events, of one engine or of several."""
+    if events:
+        await session.execute(_INSERT, [event.columns() for event in events])
+
+
+def until(moment: datetime) -> ColumnElement[bool]:
+    """Select the events of a moment and before."""
+    return AuditEventRow.create_time <= moment
+
+
+async def list_page(
+    session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice[After]
+) -> Sequence[AuditEventRow]:
+    """Return events of an engine in the order of time."""
+    statement = select(AuditEventRow).where(AuditEventRow.engine_id == engine_id, clause)
+    return (await session.execute(sliced(statement, _KEY, page))).scalars().all()
+
+
+async def list_page_of_all(
+    session: Session, clause: ColumnElement[bool], page: Slice[After]
+) -> Sequence[AuditEventRow]:
+    """Return events in the order of time, whichever engine they are of."""
+    statement = select(AuditEventRow).where(clause)
+    return (await session.execute(sliced(statement, _KEY, page))).scalars().all()
+
+
+async def remove_old(session: Session, kept: timedelta, limit: int) -> int:
+    """Remove up to `limit` events that have been kept for so long; return how many; a sweep's."""
+    is_old = AuditEventRow.create_time <= database_time(session) - kept
+    old = select(*_KEY).where(is_old).order_by(*_KEY).limit(limit)
+    await session.execute(_REMOVING)
+    statement = (
+        delete(AuditEventRow)
+        .where(tuple_(*_KEY).in_(old))
+        .returning(AuditEventRow.event_id)
+        .execution_options(synchronize_session=False)
+    )
+    return len((await session.execute(statement)).all())

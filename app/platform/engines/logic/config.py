@@ -1,0 +1,370 @@
+"""The configuration of a memory bank (`memoryBankConfig`): its messages and their rules.
+
+Source: wire specification, section 12.2.
+"""
+
+from collections.abc import Mapping
+from datetime import timedelta
+from enum import StrEnum
+from typing import Annotated, Any, Self
+
+from pydantic import (
+    AfterValidator,
+    AliasChoices,
+    ConfigDict,
+    Field,
+    ValidationInfo,
+    model_validator,
+)
+
+from app.kernel.languages import Language
+from app.kernel.names import MAX_ID_CHARS
+from app.kernel.wire.base import EXACTLY_ONE, WireModel
+from app.kernel.wire.content import Content
+from app.kernel.wire.json_schema import read_schema
+from app.kernel.wire.memory_policy import MemoryPolicy
+from app.kernel.wire.objects import BoundedObject
+from app.kernel.wire.scalars import PositiveDuration, one_of
+from app.settings.settings import Ranking
+
+_MINUTE = timedelta(minutes=1)
+MAX_TTL = timedelta(days=365_000)
+_MAX_REVISIONS_PER_CANDIDATE = 10
+MAX_FACT_CHARS = 10_000
+MAX_SCOPE_KEY_CHARS = 256
+MAX_TOPICS = 50
+_MAX_DESCRIPTION_CHARS = 4_096
+_MAX_ENTRIES = 50
+_MAX_EXAMPLE_EVENTS = 100
+STORED: dict[str, Any] = {"stored": True}
+"""The context in which a stored configuration is read: what was accepted once stays readable."""
+
+ScopeKeys = Annotated[
+    list[Annotated[str, Field(max_length=MAX_SCOPE_KEY_CHARS)]], Field(max_length=_MAX_ENTRIES)
+]
+"""Keys that a scope must have for a part of the configuration to apply to it."""
+
+
+class ManagedTopic(StrEnum):
+    """The topics that the API defines."""
+
+    MANAGED_TOPIC_ENUM_UNSPECIFIED = "MANAGED_TOPIC_ENUM_UNSPECIFIED"
+    USER_PERSONAL_INFO = "USER_PERSONAL_INFO"
+    USER_PREFERENCES = "USER_PREFERENCES"
+    KEY_CONVERSATION_DETAILS = "KEY_CONVERSATION_DETAILS"
+    EXPLICIT_INSTRUCTIONS = "EXPLICIT_INSTRUCTIONS"
+
+
+ManagedTopicField = Annotated[ManagedTopic, one_of(ManagedTopic)]
+
+
+class MemoryTopicId(WireModel):
+    """The name of a topic: one of a custom label and a managed topic."""
+
+    model_config = ConfigDict(json_schema_extra=EXACTLY_ONE)
+
+    custom_memory_topic_label: str | None = Field(None, max_length=256)
+    managed_memory_topic: ManagedTopicField | None = None
+
+    @model_validator(mode="after")
+    def _has_one(self) -> Self:
+        if (self.custom_memory_topic_label is None) == (self.managed_memory_topic is None):
+            raise ValueError("must have one of customMemoryTopicLabel and managedMemoryTopic")
+        return self
+
+
+MemoryTopicIds = Annotated[list[MemoryTopicId], Field(max_length=MAX_TOPICS)]
+
+
+class CustomMemoryTopic(WireModel):
+    """A topic of the bank's own."""
+
+    label: str = Field(min_length=1, max_length=256)
+    description: str | None = Field(None, max_length=_MAX_DESCRIPTION_CHARS)
+
+
+class ManagedMemoryTopic(WireModel):
+    """A topic that the API defines."""
+
+    managed_topic_enum: ManagedTopicField
+
+
+class MemoryTopic(WireModel):
+    """A topic that memories may be about."""
+
+    model_config = ConfigDict(json_schema_extra=EXACTLY_ONE)
+
+    custom_memory_topic: CustomMemoryTopic | None = None
+    managed_memory_topic: ManagedMemoryTopic | None = None
+
+    @model_validator(mode="after")
+    def _has_one(self) -> Self:
+        if (self.custom_memory_topic is None) == (self.managed_memory_topic is None):
+            raise ValueError("must have one of customMemoryTopic and managedMemoryTopic")
+        return self
+
+
+class ExampleEvent(WireModel):
+    """A turn of an example."""
+
+    content: Content
+
+
+class ConversationSource(WireModel):
+    """The conversation of an example."""
+
+    events: list[ExampleEvent] | None = Field(None, max_length=_MAX_EXAMPLE_EVENTS)
+
+
+class ExampleMemory(WireModel):
+    """A memory that should come of an example."""
+
+    fact: str = Field(max_length=MAX_FACT_CHARS)
+    topics: MemoryTopicIds | None = None
+
+
+class GenerateMemoriesExample(WireModel):
+    """An example of what to extract; no memories at all is an example too."""
+
+    conversation_source: ConversationSource | None = None
+    generated_memories: list[ExampleMemory] | None = Field(None, max_length=_MAX_ENTRIES)
+
+
+class ConsolidationConfig(WireModel):
+    """How candidates are merged with what is there."""
+
+    revisions_per_candidate_count: int | None = Field(None, ge=0, le=_MAX_REVISIONS_PER_CANDIDATE)
+
+
+class CustomizationConfig(WireModel):
+    """What to extract, for the scopes that have all of `scopeKeys`."""
+
+    scope_keys: ScopeKeys | None = None
+    memory_topics: list[MemoryTopic] | None = Field(None, max_length=MAX_TOPICS)
+    generate_memories_examples: list[GenerateMemoriesExample] | None = Field(
+        None, max_length=_MAX_ENTRIES
+    )
+    enable_third_person_memories: bool | None = None
+    consolidation_config: ConsolidationConfig | None = None
+    disable_natural_language_memories: bool | None = None
+
+
+class GenerationRule(WireModel):
+    """When buffered events become memories."""
+
+    idle_duration: PositiveDuration | None = None
+    fixed_interval: PositiveDuration | None = None
+    event_count: int | None = Field(None, ge=1)
+    overlap_event_count: int | None = Field(None, ge=1)
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if self.idle_duration is not None and self.fixed_interval is not None:
+            raise ValueError("must have at most one of idleDuration and fixedInterval")
+        for name, length in (
+            ("idleDuration", self.idle_duration),
+            ("fixedInterval", self.fixed_interval),
+        ):
+            if length is not None and length % _MINUTE:
+                raise ValueError(f'{name} must be whole minutes, such as "300s"')
+        self._check_overlap()
+        return self
+
+    def _check_overlap(self) -> None:
+        if self.overlap_event_count is None:
+            return
+        if (self.idle_duration or self.fixed_interval or self.event_count) is None:
+            raise ValueError("overlapEventCount needs another rule beside it")
+        if self.event_count is not None and self.overlap_event_count >= self.event_count:
+            raise ValueError("overlapEventCount must be less than eventCount")
+
+
+class GenerationTriggerConfig(WireModel):
+    """The rule of the bank's streams."""
+
+    generation_rule: GenerationRule | None = None
+
+
+class GenerationConfig(WireModel):
+    """The model that writes memories, and when it does."""
+
+    model: str | None = Field(None, max_length=512)
+    generation_trigger_config: GenerationTriggerConfig | None = None
+
+
+MaxDistance = Annotated[
+    float,
+    Field(
+        gt=0,
+        le=2,
+        description="Memories that are farther from the query are left out, and `omittedCount`"
+        " tells how many. Distances of different embedders do not compare.",
+    ),
+]
+
+
+class SimilaritySearchConfig(WireModel):
+    """How searches go. The model is kept; searches use this service's own."""
+
+    embedding_model: str | None = Field(None, max_length=512)
+    ranking: Annotated[Ranking, one_of(Ranking)] | None = Field(
+        None, description="`hybrid` or `vector`; absent: as the service is set."
+    )
+    language: Annotated[Language, one_of(Language)] | None = Field(
+        None,
+        description="Of memories written from now on, and of queries: a two-letter code, or"
+        " `simple` for words as they are; absent: what each text seems to be in.",
+    )
+    max_distance: MaxDistance | None = None
+
+
+def _check_ttl(length: timedelta) -> timedelta:
+    # Every write adds it to its time: a sum beyond the calendar would make all of them fail.
+    if length > MAX_TTL:
+        raise ValueError(f'must be at most "{MAX_TTL.days * 86_400}s", a thousand years')
+    return length
+
+
+Ttl = Annotated[PositiveDuration, AfterValidator(_check_ttl)]
+
+
+class GranularTtlConfig(WireModel):
+    """The life of memories by how they came about."""
+
+    create_ttl: Ttl | None = None
+    generate_created_ttl: Ttl | None = None
+    generate_updated_ttl: Ttl | None = None
+
+
+def _also(camel: str, snake: str, *names: str) -> AliasChoices:
+    return AliasChoices(camel, snake, *names)
+
+
+class TtlConfig(WireModel):
+    """The life of memories and of revisions.
+
+    The product's documentation calls two fields otherwise than the API's definition; both names
+    are read.
+    """
+
+    default_ttl: Ttl | None = None
+    granular_ttl_config: GranularTtlConfig | None = Field(
+        None,
+        validation_alias=_also(
+            "granularTtlConfig", "granular_ttl_config", "granularTtl", "granular_ttl"
+        ),
+    )
+    memory_revision_default_ttl: Ttl | None = Field(
+        None,
+        validation_alias=_also(
+            "memoryRevisionDefaultTtl", "memory_revision_default_ttl", "revisionTtl", "revision_ttl"
+        ),
+    )
+
+    @model_validator(mode="after")
+    def _has_one(self) -> Self:
+        if self.default_ttl is not None and self.granular_ttl_config is not None:
+            raise ValueError("must have at most one of defaultTtl and granularTtlConfig")
+        return self
+
+
+class MemoryType(StrEnum):
+    """What a memory holds."""
+
+    MEMORY_TYPE_UNSPECIFIED = "MEMORY_TYPE_UNSPECIFIED"
+    NATURAL_LANGUAGE_COLLECTION = "NATURAL_LANGUAGE_COLLECTION"
+    STRUCTURED_PROFILE = "STRUCTURED_PROFILE"
+
+
+MemoryTypeField = Annotated[MemoryType, one_of(MemoryType)]
+
+
+class SchemaConfig(WireModel):
+    """The schema of a profile: an object, whose properties are the profile's fields.
+
+    References may lead to parts of the schema itself; nothing is fetched.
+    """
+
+    id: str = Field(
+        pattern=r"^[a-z][a-z0-9-]*$",
+        min_length=1,
+        max_length=MAX_ID_CHARS,
+        description="Lowercase letter first, then letters, digits and hyphens.",
+    )
+    memory_schema: BoundedObject | None = Field(None, alias="schema")
+    json_schema: BoundedObject | None = None
+    memory_type: MemoryTypeField | None = Field(None, description="Absent: `STRUCTURED_PROFILE`.")
+
+    @model_validator(mode="after")
+    def _is_no_array(self) -> Self:
+        for schema in (self.memory_schema, self.json_schema):
+            if schema is not None and str(schema.get("type", "")).upper() == "ARRAY":
+                raise ValueError("the type of a schema must not be ARRAY")
+        return self
+
+    @model_validator(mode="after")
+    def _is_sound(self, info: ValidationInfo) -> Self:
+        if info.context == STORED:
+            return self
+        for schema in (self.memory_schema, self.json_schema):
+            if schema is not None and read_schema(schema).get("type", "object") != "object":
+                raise ValueError("the type of a schema must be OBJECT")
+        return self
+
+    def effective_schema(self) -> dict[str, Any]:
+        """Return the schema that counts; where both are given, that is `jsonSchema`."""
+        return self.json_schema or self.memory_schema or {}
+
+
+class StructuredMemoryConfig(WireModel):
+    """The profiles of the scopes that have all of `scopeKeys`."""
+
+    scope_keys: ScopeKeys | None = None
+    schema_configs: list[SchemaConfig] | None = Field(None, max_length=_MAX_ENTRIES)
+
+
+class MemoryBankConfig(WireModel):
+    """The configuration of a bank; every part is optional.
+
+    Neither it nor a part of it has defaults: what was sent is answered, and nothing beside.
+    """
+
+    generation_config: GenerationConfig | None = None
+    similarity_search_config: SimilaritySearchConfig | None = None
+    ttl_config: TtlConfig | None = None
+    disable_memory_revisions: bool | None = None
+    customization_configs: list[CustomizationConfig] | None = Field(None, max_length=_MAX_ENTRIES)
+    structured_memory_configs: list[StructuredMemoryConfig] | None = Field(
+        None, max_length=_MAX_ENTRIES
+    )
+
+    memory_policy: MemoryPolicy | None = Field(
+        None, description="The policy of contexts of sessions that have none of their own."
+    )
+
+    @model_validator(mode="after")
+    def _has_one_default(self) -> Self:
+        configs = self.customization_configs or []
+        if sum(1 for config in configs if not config.scope_keys) > 1:
+            raise ValueError("customizationConfigs may have only one without scopeKeys")
+        return self
+
+
+def customization_for(config: MemoryBankConfig, scope: Mapping[str, str]) -> CustomizationConfig:
+    """Return the configuration that applies to a scope.
+
+    Of those whose keys the scope all has, the one with the most; else the one without keys; else
+    an empty one.
+    """
+    fitting = [
+        one
+        for one in config.customization_configs or []
+        if set(one.scope_keys or []) <= scope.keys()
+    ]
+    return max(fitting, key=lambda one: len(one.scope_keys or []), default=CustomizationConfig())
+
+
+def search_language(config: MemoryBankConfig) -> str | None:
+    """Return the text-search configuration of an engine's memories; None: each text decides."""
+    search = config.similarity_search_config
+    return search.language.configuration if search and search.language else None

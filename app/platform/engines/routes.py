@@ -1,0 +1,135 @@
+"""Routes of engines. Source: wire specification, sections 3.2 and 12."""
+
+from fastapi import Response
+
+from app.platform.audit.schemas import AuditEvent, ListAuditEventsResponse
+from app.platform.audit.service import AuditService
+from app.platform.engines.schemas import (
+    ListReasoningEnginesResponse,
+    ReasoningEngine,
+    ReasoningEngineRequest,
+)
+from app.platform.engines.services.engines import EngineService
+from app.platform.engines.store import repository
+from app.platform.operations.schemas import ListOperationsResponse, Operation
+from app.platform.operations.services.operations import OperationService
+from app.web.context import Context, Mutation
+from app.web.etag import IfMatch, etag_of
+from app.web.names import EnginePath, LocationPath
+from app.web.ndjson import documented, ndjson
+from app.web.paging import Filter, Page, UpdateMask
+from app.web.paths import ENGINE, PREFIX
+from app.web.routing import Router
+
+router = Router("engines")
+children = Router()
+"""What is listed under an engine by features that do not know engines."""
+
+_COLLECTION = PREFIX + "/reasoningEngines"
+
+
+@router.post(_COLLECTION, summary="Create an engine", operation_id="createReasoningEngine")
+async def create_engine(
+    context: Mutation, location: LocationPath, body: ReasoningEngineRequest | None = None
+) -> Operation:
+    """Create an engine, with the configuration of its memory bank."""
+    request = body or ReasoningEngineRequest()
+    service = EngineService.of(context.resources)
+    row = await service.create(
+        location, request, context.once(request.sent()), context.caller.reach
+    )
+    return Operation.from_row(row)
+
+
+@router.get(_COLLECTION, summary="List engines", operation_id="listReasoningEngines")
+async def list_engines(
+    context: Context,
+    location: LocationPath,
+    page: Page,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
+) -> ListReasoningEnginesResponse:
+    """List the engines of a location, newest first; filter by `display_name`, `labels.k`, times."""
+    service = EngineService.of(context.resources)
+    return await service.list_page(location, context.caller.reach, filter, page)
+
+
+@router.get(ENGINE, summary="Get an engine", operation_id="getReasoningEngine")
+async def get_engine(context: Context, name: EnginePath) -> ReasoningEngine:
+    """Return an engine with its configuration."""
+    async with context.resources.db.snapshot() as session:
+        return ReasoningEngine.from_row(await repository.get(session, name))
+
+
+@children.get(
+    ENGINE + "/operations",
+    summary="List operations",
+    operation_id="listOperations",
+    tags=["operations"],
+)
+async def list_operations(
+    context: Context, engine: EnginePath, page: Page
+) -> ListOperationsResponse:
+    """List the operations of an engine, newest first; also of a deleted one, while they last."""
+    found = await OperationService.of(context.resources).list_page(engine, page)
+    if not found.operations and not page.token:
+        # Nothing says yet that there is, or was, such an engine.
+        async with context.resources.db.snapshot() as session:
+            await repository.get(session, engine)
+    return found
+
+
+@children.get(
+    ENGINE + "/auditEvents",
+    summary="List audit events",
+    operation_id="listAuditEvents",
+    tags=["audit"],
+)
+async def list_audit_events(
+    context: Context,
+    engine: EnginePath,
+    page: Page,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
+) -> ListAuditEventsResponse:
+    """List what was done in an engine, newest first.
+
+    Filter by `caller`, `method`, `resource`, `operation`, `result`, `reason`, `address`,
+    `request_id` and `create_time`.
+    """
+    async with context.resources.db.snapshot() as session:
+        await repository.get(session, engine)
+    return await AuditService.of(context.resources).list_page(engine.engine, filter, page)
+
+
+@children.get(
+    ENGINE + "/auditEvents:export",
+    summary="Export audit events",
+    operation_id="exportAuditEvents",
+    tags=["audit"],
+    response_class=Response,
+    responses=documented(AuditEvent),
+)
+async def export_audit_events(
+    context: Context,
+    engine: EnginePath,
+    filter: Filter = None,  # noqa: A002 - the name on the wire
+) -> Response:
+    """Return what was done in an engine until now, oldest first: an event a line."""
+    async with context.resources.db.snapshot() as session:
+        await repository.get(session, engine)
+    return await ndjson(AuditService.of(context.resources).export(engine.engine, filter))
+
+
+@router.patch(ENGINE, summary="Update an engine", operation_id="updateReasoningEngine")
+async def update_engine(
+    context: Mutation,
+    name: EnginePath,
+    body: ReasoningEngineRequest | None = None,
+    if_match: IfMatch = None,
+    update_mask: UpdateMask = None,
+) -> Operation:
+    """Change the masked fields; without a mask, the fields that are sent."""
+    request = body or ReasoningEngineRequest()
+    etag = etag_of(if_match, request.etag)
+    once = context.once({"body": request.sent(), "mask": update_mask, "etag": etag})
+    row = await EngineService.of(context.resources).update(name, request, update_mask, etag, once)
+    return Operation.from_row(row)

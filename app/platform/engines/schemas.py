@@ -1,0 +1,137 @@
+"""The wire form of engines (`ReasoningEngine`)."""
+
+from collections.abc import Iterable
+from typing import Annotated, ClassVar
+
+from pydantic import BeforeValidator, ConfigDict, Field
+
+from app.kernel.errors import InvalidArgument
+from app.kernel.fieldmask import FIELD
+from app.kernel.names import EngineName
+from app.kernel.wire.base import WireModel
+from app.kernel.wire.labels import Labels
+from app.kernel.wire.scalars import Timestamp
+from app.platform.engines.logic.config import STORED, MemoryBankConfig
+from app.platform.engines.store.tables import EngineRow
+
+_MAX_NAME_CHARS = 128
+_MAX_DESCRIPTION_CHARS = 4096
+
+
+class ContextSpec(WireModel):
+    """Where the bank's configuration lies within an engine."""
+
+    memory_bank_config: MemoryBankConfig | None = None
+
+
+class EncryptionSpec(WireModel):
+    """Kept and returned; this service encrypts nothing itself."""
+
+    kms_key_name: str = Field(max_length=1024)
+
+
+UNSERVED_FIELDS = frozenset({"spec", "traffic_config"})
+"""Fields of the API for engines that run agents, which those of this service do not."""
+_IS_UNSERVED = "is a field of the API that this service does not serve, since it runs no agents"
+
+
+def _refuse(value: object) -> None:
+    if value is not None:
+        raise ValueError(f"{_IS_UNSERVED}; leave it out.")
+
+
+def check_served(paths: Iterable[str]) -> None:
+    """Refuse the paths of a mask that lead to what this service does not serve.
+
+    Raises:
+        InvalidArgument: one does; names it.
+    """
+    for path in paths:
+        if path.partition(".")[0] in UNSERVED_FIELDS:
+            raise InvalidArgument.of_field(FIELD, f"{path[:_MAX_NAME_CHARS]} {_IS_UNSERVED}.")
+
+
+_Unserved = Annotated[None, BeforeValidator(_refuse)]
+"""A field of the API that can only be left out here."""
+
+
+class ReasoningEngineRequest(WireModel):
+    """An engine as callers send it. Fields that only answers have are ignored."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "displayName": "Travel agent",
+                    "contextSpec": {"memoryBankConfig": {"ttlConfig": {"defaultTtl": "2592000s"}}},
+                }
+            ]
+        }
+    )
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time"})
+
+    display_name: str | None = Field(None, max_length=_MAX_NAME_CHARS, examples=["Travel agent"])
+    description: str | None = Field(None, max_length=_MAX_DESCRIPTION_CHARS)
+    labels: Labels | None = None
+    context_spec: ContextSpec | None = None
+    encryption_spec: EncryptionSpec | None = None
+    spec: _Unserved = Field(None, description="Not served: no agents run here.")
+    traffic_config: _Unserved = Field(None, description="Not served: no agents run here.")
+    etag: str | None = Field(None, description="On update: the etag that was read.")
+
+
+class DeleteEngineRequest(WireModel):
+    """The body of a delete, as the Python client sends it."""
+
+    force: bool = False
+
+
+class ReasoningEngine(WireModel):
+    """An engine: the parent of memories, with the configuration of its memory bank."""
+
+    name: str
+    display_name: str | None = None
+    description: str | None = None
+    labels: dict[str, str] | None = None
+    create_time: Timestamp
+    update_time: Timestamp
+    etag: str
+    context_spec: ContextSpec | None = None
+    encryption_spec: EncryptionSpec | None = None
+
+    @classmethod
+    def from_row(cls, row: EngineRow) -> "ReasoningEngine":
+        """Build the answer."""
+        return cls(
+            name=str(name_of(row)),
+            display_name=row.display_name,
+            description=row.description,
+            labels=row.labels or None,
+            create_time=row.create_time,
+            update_time=row.update_time,
+            etag=str(row.version),
+            context_spec=None
+            if row.bank_config is None
+            else ContextSpec(memory_bank_config=config_of(row)),
+            encryption_spec=None
+            if row.encryption_spec is None
+            else EncryptionSpec.model_validate(row.encryption_spec),
+        )
+
+
+class ListReasoningEnginesResponse(WireModel):
+    """A page of engines, newest first."""
+
+    reasoning_engines: list[ReasoningEngine]
+    next_page_token: str | None = None
+
+
+def name_of(row: EngineRow) -> EngineName:
+    """Return the full name under which the engine is stored."""
+    return EngineName(row.project, row.location, row.engine_id)
+
+
+def config_of(row: EngineRow) -> MemoryBankConfig:
+    """Return the bank's configuration; an engine without one has the defaults."""
+    return MemoryBankConfig.model_validate(row.bank_config or {}, context=STORED)

@@ -1,0 +1,1 @@
+"""Use cases of engines; the entry is `engines.py`."""

@@ -1,0 +1,220 @@
+"""Use cases of engines: create, list, update. Deletion is in `retention`: it knows children."""
+
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from app.adapters.db.filters import read_filter
+from app.adapters.db.session import Database, note
+from app.adapters.llm.models import TextModels
+from app.adapters.llm.named import check_policy
+from app.adapters.resources import Resources
+from app.kernel.auth import Reach
+from app.kernel.clock import Clock
+from app.kernel.errors import InvalidArgument, NotFound
+from app.kernel.etags import check_etag
+from app.kernel.fieldmask import check, parse_mask
+from app.kernel.ids import new_id
+from app.kernel.names import WILDCARD, EngineName, LocationName
+from app.kernel.once import Once
+from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
+from app.platform.engines.schemas import (
+    ListReasoningEnginesResponse,
+    ReasoningEngine,
+    ReasoningEngineRequest,
+    check_served,
+    name_of,
+)
+from app.platform.engines.store import repository
+from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.tables import EngineRow
+from app.platform.operations.schemas import type_url
+from app.platform.operations.store import repeats
+from app.platform.operations.store import repository as operations
+from app.platform.operations.store.repository import NewOperation
+from app.platform.operations.store.tables import OperationRow
+from app.settings.settings import Settings
+
+DEFAULT_LOCATION = LocationName("default", "local")
+"""Where engines go whose path names no project."""
+FIRST_ENGINE = EngineName(DEFAULT_LOCATION.project, DEFAULT_LOCATION.location, 1)
+"""The engine that is there from the first start."""
+
+_BANK_PATH = "context_spec.memory_bank_config"
+_MASKABLE = frozenset(
+    {"display_name", "description", "labels", "context_spec", _BANK_PATH, "encryption_spec"}
+)
+_POLICY_FIELD = "contextSpec.memoryBankConfig.memoryPolicy"
+# Request ids of creations are unique over the service: the engine is not there yet.
+_NO_ENGINE = 0
+
+
+@dataclass(frozen=True)
+class EngineService:
+    """Engines, the parents of memories."""
+
+    db: Database
+    clock: Clock
+    settings: Settings
+    models: TextModels = field(default_factory=TextModels)
+
+    @classmethod
+    def of(cls, resources: Resources) -> "EngineService":
+        """Build the service from the process's resources."""
+        return cls(resources.db, resources.clock, resources.settings, resources.models)
+
+    async def ensure_first(self) -> None:
+        """Create the first engine unless it is there.
+
+        Only for a database that nobody has used yet: of a removed engine nothing is left that
+        would tell it from one that never was, and this would make it anew.
+        """
+        async with self.db.transaction() as session:
+            values = _new_values(FIRST_ENGINE, ReasoningEngineRequest(), self.clock.now())
+            await repository.insert_once(session, values)
+
+    async def create(
+        self,
+        location: LocationName,
+        request: ReasoningEngineRequest,
+        once: Once | None,
+        reach: Reach,
+    ) -> OperationRow:
+        """Create an engine where the caller reaches it; the operation is done.
+
+        Raises:
+            InvalidArgument: the path names a project but any location, or the other way round; or
+                the configuration names a model or a counter that is not here.
+            NotFound: it names neither, and the caller does not reach the default.
+        """
+        now = self.clock.now()
+        self._check_policy(request)
+        parent = _parent_of_new(location)
+        if not reach.has_project(parent.project):
+            raise NotFound.of(parent)
+        name = EngineName(parent.project, parent.location, new_id(now))
+        new = self._operation(name, "engines.create", "CreateReasoningEngineOperationMetadata", now)
+        async with self.db.transaction() as session:
+            known = await repeats.replay(session, new, once, within=_NO_ENGINE)
+            if known is not None:
+                return known
+            row = await repository.insert_engine(session, _new_values(name, request, now))
+            note(session, resource=str(name), engine=str(name.engine))
+            return await operations.insert_done(session, new, _response(row))
+
+    async def update(
+        self,
+        name: EngineName,
+        request: ReasoningEngineRequest,
+        mask: str | None,
+        etag: str | None,
+        once: Once | None,
+    ) -> OperationRow:
+        """Change the masked fields, or without a mask those that were sent.
+
+        Raises:
+            Aborted: the etag is stale.
+            InvalidArgument: the configuration names a model or a counter that is not here.
+        """
+        now = self.clock.now()
+        paths = parse_mask(mask)
+        check_served(paths or ())
+        changed = _sent_fields(request) if paths is None else check(paths, _MASKABLE)
+        self._check_policy(request)
+        async with self.db.transaction() as session:
+            row = await repository.get(session, name, Lock.UPDATE)
+            new = self._operation(
+                name_of(row), "engines.update", "UpdateReasoningEngineOperationMetadata", now
+            )
+            if (known := await repeats.replay(session, new, once)) is not None:
+                return known
+            check_etag(row.version, etag)
+            values = {**_values(request, changed), "update_time": now}
+            row = await repository.update_engine(session, row.engine_id, values)
+            return await operations.insert_done(session, new, _response(row))
+
+    async def list_page(
+        self,
+        location: LocationName,
+        reach: Reach,
+        filter_text: str | None,
+        page: PageRequest,
+    ) -> ListReasoningEnginesResponse:
+        """Return a page of the engines that a caller reaches, newest first."""
+        limit = clamp_page_size(page.size)
+        clause = read_filter(filter_text, repository.FILTER_FIELDS, self.settings)
+        query = {"list": "engines", "parent": str(location), "filter": filter_text}
+        after = typed_key(decode_token(page.token, query), datetime, int) if page.token else None
+        where = repository.is_within(reach) & clause.condition
+        async with self.db.snapshot(statement_seconds=clause.seconds) as session:
+            rows = await repository.list_page(session, location, where, limit + 1, after)
+        last = rows[limit - 1] if len(rows) > limit else None
+        return ListReasoningEnginesResponse(
+            reasoning_engines=[ReasoningEngine.from_row(row) for row in rows[:limit]],
+            next_page_token=last and encode_token(query, [last.create_time, last.engine_id]),
+        )
+
+    def _check_policy(self, request: ReasoningEngineRequest) -> None:
+        config = request.context_spec and request.context_spec.memory_bank_config
+        policy = config.memory_policy if config else None
+        check_policy(policy, self.models, self.settings, _POLICY_FIELD)
+
+    def _operation(self, name: EngineName, kind: str, details: str, now: datetime) -> NewOperation:
+        return NewOperation(
+            engine_id=name.engine,
+            engine_name=str(name),
+            kind=kind,
+            now=now,
+            keep=self.settings.operation_retention,
+            details={"@type": type_url(details)},
+        )
+
+
+def _parent_of_new(location: LocationName) -> LocationName:
+    named = WILDCARD not in {location.project, location.location}
+    if not named and location.project != location.location:
+        raise InvalidArgument.of_field(
+            "parent", f"must name a project and a location; {WILDCARD} is for lists."
+        )
+    return location if named else DEFAULT_LOCATION
+
+
+def _new_values(name: EngineName, request: ReasoningEngineRequest, now: datetime) -> dict[str, Any]:
+    return {
+        "engine_id": name.engine,
+        "project": name.project,
+        "location": name.location,
+        **_values(request, _MASKABLE),
+        "version": 1,
+        "create_time": now,
+        "update_time": now,
+    }
+
+
+def _response(row: EngineRow) -> dict[str, Any]:
+    return {"@type": type_url("ReasoningEngine"), **ReasoningEngine.from_row(row).wire()}
+
+
+def _sent_fields(request: ReasoningEngineRequest) -> frozenset[str]:
+    """Return what an update without a mask changes: the fields that were sent.
+
+    A client that renames a bank sends an empty configuration along; taken at its word it would
+    wipe the stored one. Source: wire specification, section 3.2.
+    """
+    sent = frozenset(request.model_fields_set) & _MASKABLE
+    config = request.context_spec and request.context_spec.memory_bank_config
+    return sent if config is not None and config.model_fields_set else sent - {"context_spec"}
+
+
+def _values(request: ReasoningEngineRequest, changed: frozenset[str]) -> dict[str, Any]:
+    """Return the columns of the fields in `changed`, as the request has them."""
+    config = request.context_spec and request.context_spec.memory_bank_config
+    columns: dict[str, Any] = {
+        "display_name": request.display_name,
+        "description": request.description,
+        "labels": request.labels or {},
+        "bank_config": config.wire() if config is not None else None,
+        "encryption_spec": request.encryption_spec and request.encryption_spec.wire(),
+    }
+    wanted = {"bank_config" if path.startswith("context_spec") else path for path in changed}
+    return {column: value for column, value in columns.items() if column in wanted}

@@ -1,0 +1,267 @@
+"""Every statement on engines. All functions take part in the caller's transaction."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from enum import Enum
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, delete, func, select, true, tuple_, union_all, update
+from sqlalchemy.dialects.postgresql import insert
+
+from app.adapters.db.filter_fields import MapField, TextField, TimestampField
+from app.adapters.db.filters import Fields
+from app.adapters.db.session import Session
+from app.kernel.auth import Reach
+from app.kernel.errors import AlreadyExists, FailedPrecondition, NotFound, Reason
+from app.kernel.names import WILDCARD, EngineName, LocationName
+from app.platform.engines.logic.config import search_language
+from app.platform.engines.schemas import config_of
+from app.platform.engines.store.tables import EmbeddingModelRow, EngineRow
+from app.platform.operations.store.tables import OperationRow
+
+
+class Lock(Enum):
+    """How a transaction holds an engine that it reads."""
+
+    NONE = "NONE"
+    SHARED = "SHARED"
+    """The engine cannot be deleted before the transaction ends; taken to write children."""
+    UPDATE = "UPDATE"
+    """The engine cannot be changed; who writes its children is not kept waiting."""
+    EXCLUSIVE = "EXCLUSIVE"
+    """Nothing is written below the engine; taken to delete it."""
+
+
+async def get(session: Session, name: EngineName, lock: Lock = Lock.NONE) -> EngineRow:
+    """Return an engine that is not deleted.
+
+    Raises:
+        NotFound: no such engine, or it lies in another project or location.
+    """
+    statement = select(EngineRow).where(
+        EngineRow.engine_id == name.engine, EngineRow.delete_time.is_(None), _lies_in(name.parent)
+    )
+    if lock is Lock.SHARED:
+        statement = statement.with_for_update(key_share=True, read=True)
+    elif lock is Lock.UPDATE:
+        statement = statement.with_for_update(key_share=True)
+    elif lock is Lock.EXCLUSIVE:
+        statement = statement.with_for_update()
+    row = (await session.execute(statement)).scalar_one_or_none()
+    if row is None:
+        raise NotFound.of(name)
+    return row
+
+
+async def find_location(session: Session, engine_id: int) -> LocationName | None:
+    """Return where an engine lies, whatever its state.
+
+    Of one that is gone, its operations still tell it: they can be read on.
+    """
+    parts = (func.split_part(OperationRow.engine_name, "/", place) for place in (2, 4))
+    # One statement: what is not there takes no longer to find out than what is.
+    statement = union_all(
+        select(EngineRow.project, EngineRow.location).where(EngineRow.engine_id == engine_id),
+        select(*parts).where(OperationRow.engine_id == engine_id),
+    )
+    found = (await session.execute(statement.limit(1))).first()
+    return None if found is None else LocationName(*found)
+
+
+async def is_live(session: Session, engine_id: int) -> bool:
+    """Say whether there is an engine with this id that is not deleted."""
+    statement = select(EngineRow.engine_id).where(
+        EngineRow.engine_id == engine_id, EngineRow.delete_time.is_(None)
+    )
+    return (await session.execute(statement)).first() is not None
+
+
+async def list_deleted(session: Session, limit: int) -> Sequence[int]:
+    """Return engines that are hidden but not removed yet, of any project; a sweep's."""
+    statement = select(EngineRow.engine_id).where(EngineRow.delete_time.is_not(None))
+    return (await session.execute(statement.limit(limit))).scalars().all()
+
+
+def _lies_in(location: LocationName) -> ColumnElement[bool]:
+    parts = ((EngineRow.project, location.project), (EngineRow.location, location.location))
+    return and_(true(), *(column == value for column, value in parts if value != WILDCARD))
+
+
+async def insert_engine(session: Session, values: dict[str, Any]) -> EngineRow:
+    """Insert an engine.
+
+    Raises:
+        AlreadyExists: its id is taken.
+    """
+    row = await _insert(session, values)
+    if row is None:
+        raise AlreadyExists("The engine's id is taken; retry.", Reason.ID_TAKEN)
+    return row
+
+
+async def insert_once(session: Session, values: dict[str, Any]) -> None:
+    """Insert an engine unless its id is there, even if hidden."""
+    await _insert(session, values)
+
+
+async def _insert(session: Session, values: dict[str, Any]) -> EngineRow | None:
+    statement = insert(EngineRow).values(values).on_conflict_do_nothing().returning(EngineRow)
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def update_engine(session: Session, engine_id: int, values: dict[str, Any]) -> EngineRow:
+    """Change an engine that the caller has locked."""
+    statement = (
+        update(EngineRow)
+        .where(EngineRow.engine_id == engine_id)
+        .values(**values, version=EngineRow.version + 1)
+        .returning(EngineRow)
+        .execution_options(populate_existing=True)
+    )
+    return (await session.execute(statement)).scalar_one()
+
+
+async def mark_deleted(session: Session, engine_id: int, now: datetime) -> None:
+    """Hide an engine from every read."""
+    await update_engine(session, engine_id, {"delete_time": now})
+
+
+async def remove(session: Session, engine_id: int) -> None:
+    """Remove an engine whose children are gone."""
+    await session.execute(delete(EngineRow).where(EngineRow.engine_id == engine_id))
+
+
+async def find_language(session: Session, engine_id: int) -> str | None:
+    """Return the text-search configuration that an engine is set to, if it is."""
+    statement = select(EngineRow).where(EngineRow.engine_id == engine_id)
+    row = (await session.execute(statement)).scalar_one_or_none()
+    return None if row is None else search_language(config_of(row))
+
+
+async def find_model(session: Session, engine_id: int) -> str | None:
+    """Return the model that serves an engine, if it has one."""
+    statement = select(EngineRow.embedding_model).where(EngineRow.engine_id == engine_id)
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def adopt_model(session: Session, engine_id: int, model_id: str, dimensions: int) -> str:
+    """Let a model serve an engine that none serves; return the one that serves it then.
+
+    Another transaction that does the same at this moment is waited for.
+
+    Raises:
+        FailedPrecondition: the model's vectors had another length before.
+    """
+    await learn_model(session, model_id, dimensions)
+    statement = (
+        update(EngineRow)
+        .where(EngineRow.engine_id == engine_id, EngineRow.embedding_model.is_(None))
+        .values(embedding_model=model_id)
+        .returning(EngineRow.embedding_model)
+        .execution_options(synchronize_session=False)
+    )
+    adopted = (await session.execute(statement)).scalar_one_or_none()
+    return adopted or await find_model(session, engine_id) or model_id
+
+
+async def serve_model(session: Session, engine_id: int, model_id: str) -> None:
+    """Let a model serve an engine from the commit on; the caller has locked it (`Lock.UPDATE`)."""
+    await set_models(
+        session,
+        engine_id,
+        {"embedding_model": model_id, "embedding_target": None, "stale_vectors_xid": 0},
+    )
+
+
+async def set_models(session: Session, engine_id: int, values: dict[str, Any]) -> None:
+    """Note of an engine what is of no version: which models' vectors it has."""
+    await session.execute(
+        update(EngineRow)
+        .where(EngineRow.engine_id == engine_id)
+        .values(values)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def note_stale_vectors(
+    session: Session, engine_id: int, was: int, becomes: int | None
+) -> None:
+    """Go on in the removal of an engine's stale vectors, unless it has to begin anew meanwhile."""
+    await session.execute(
+        update(EngineRow)
+        .where(EngineRow.engine_id == engine_id, EngineRow.stale_vectors_xid == was)
+        .values(stale_vectors_xid=becomes)
+        .execution_options(synchronize_session=False)
+    )
+
+
+async def list_with_stale_vectors(session: Session, limit: int) -> Sequence[EngineRow]:
+    """Return engines that may have vectors of models that do not serve them; a sweep's."""
+    statement = select(EngineRow).where(
+        EngineRow.stale_vectors_xid.is_not(None), EngineRow.delete_time.is_(None)
+    )
+    return (await session.execute(statement.limit(limit))).scalars().all()
+
+
+async def find_length(session: Session, model_id: str) -> int | None:
+    """Return the length of a model's vectors, if there ever were any."""
+    statement = select(EmbeddingModelRow.dimensions).where(EmbeddingModelRow.model_id == model_id)
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def learn_model(session: Session, model_id: str, dimensions: int) -> None:
+    """Note how long the vectors of a model are, at its first use.
+
+    Raises:
+        FailedPrecondition: they had another length before.
+    """
+    new = insert(EmbeddingModelRow).values(model_id=model_id, dimensions=dimensions)
+    await session.execute(new.on_conflict_do_nothing())
+    check_length(model_id, await find_length(session, model_id), dimensions)
+
+
+def check_length(model_id: str, known: int | None, dimensions: int) -> None:
+    """Make sure that a model's vectors are as long as those that are stored.
+
+    Raises:
+        FailedPrecondition: they are not.
+    """
+    if known not in {None, dimensions}:
+        raise FailedPrecondition(
+            f"The embedding model {model_id} gives vectors of {dimensions} numbers, and those that"
+            f" are stored have {known}; let its server give the former ones again, or set"
+            " MEMORY_BANK_EMBEDDING_REVISION and re-embed.",
+            Reason.EMBEDDING_LENGTH_CHANGED,
+            metadata={"model": model_id, "stored": str(known), "given": str(dimensions)},
+        )
+
+
+FILTER_FIELDS: Fields = {
+    "display_name": TextField(EngineRow.display_name),
+    "description": TextField(EngineRow.description),
+    "labels": MapField(EngineRow.labels),
+    "create_time": TimestampField(EngineRow.create_time),
+    "update_time": TimestampField(EngineRow.update_time),
+}
+
+
+def is_within(reach: Reach) -> ColumnElement[bool]:
+    """Select the engines that are within a caller's reach."""
+    parts = ((EngineRow.engine_id, reach.engines), (EngineRow.project, reach.projects))
+    return and_(true(), *(column.in_(sorted(some)) for column, some in parts if some is not None))
+
+
+async def list_page(
+    session: Session,
+    location: LocationName,
+    clause: ColumnElement[bool],
+    limit: int,
+    after: tuple[datetime, int] | None,
+) -> Sequence[EngineRow]:
+    """Return up to `limit` engines of a location, newest first."""
+    statement = select(EngineRow).where(EngineRow.delete_time.is_(None), _lies_in(location), clause)
+    key = (EngineRow.create_time, EngineRow.engine_id)
+    if after is not None:
+        statement = statement.where(tuple_(*key) < after)
+    statement = statement.order_by(*(column.desc() for column in key)).limit(limit)
+    return (await session.execute(statement)).scalars().all()

@@ -1,0 +1,51 @@
+"""The tables of engines, and of the models that their memories were embedded with."""
+
+from datetime import datetime
+
+from sqlalchemy import Index, Integer, Text, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.adapters.db.base import Base, JsonObject
+
+
+class EngineRow(Base):
+    """An engine. `delete_time` hides it at once, while an operation removes its children."""
+
+    __tablename__ = "engines"
+    __table_args__ = (
+        Index("ix_engines_location", "project", "location", "create_time"),
+        Index(
+            "ix_engines_stale_vectors",
+            "engine_id",
+            postgresql_where=text("stale_vectors_xid is not null"),
+        ),
+    )
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    project: Mapped[str] = mapped_column(Text)
+    location: Mapped[str] = mapped_column(Text)
+    display_name: Mapped[str | None] = mapped_column(Text)
+    description: Mapped[str | None] = mapped_column(Text)
+    labels: Mapped[JsonObject] = mapped_column(server_default=text("'{}'"))
+    bank_config: Mapped[JsonObject | None]
+    encryption_spec: Mapped[JsonObject | None]
+    version: Mapped[int]
+    create_time: Mapped[datetime]
+    update_time: Mapped[datetime]
+    delete_time: Mapped[datetime | None]
+    # The model whose vectors serve it; null until it has a vector.
+    embedding_model: Mapped[str | None] = mapped_column(Text)
+    # The model that the last reembed is to bring, until it serves: its vectors are kept, too.
+    embedding_target: Mapped[str | None] = mapped_column(Text)
+    # Set while vectors of further models may be there: 0, or a transaction before whose end some
+    # may still be written.
+    stale_vectors_xid: Mapped[int | None]
+
+
+class EmbeddingModelRow(Base):
+    """How long the vectors of a model are; written once."""
+
+    __tablename__ = "embedding_models"
+
+    model_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    dimensions: Mapped[int] = mapped_column(Integer)

@@ -1,0 +1,1 @@
+"""Use cases of limits; the entry is `limits.py`."""

@@ -1,0 +1,163 @@
+"""Bodies of requests while they are held: how many are open, and how many bytes are kept of them.
+
+Long bodies count in bytes from before their first is read; all bodies count in number once they
+are slow, since many clients send head and body in two writes. A key's bound is looked at before
+the process's, so that its holder is told of their own.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+
+from prometheus_client import Gauge
+from typing_extensions import override
+
+from app.kernel.limits import HeldBody
+from app.platform.limits.services.refusals import count_given_up, too_many_bodies
+
+_FEW = 8
+"""Open bodies that a caller keeps, however many connections others want."""
+_OPEN = Gauge("memory_bank_bodies_open", "Bodies of requests that have been slow to come, so far.")
+_HELD = Gauge("memory_bank_body_bytes_held", "Bytes that long bodies of requests count for.")
+
+
+@dataclass(frozen=True)
+class BodyBounds:
+    """How many slow bodies there may be, and how many bytes, of one holder or of all."""
+
+    requests: int
+    bytes: int
+
+
+@dataclass(slots=True, eq=False)
+class _Share:
+    """What the bodies of one holder count for, or those of all."""
+
+    whose: str
+    bounds: BodyBounds
+    requests: int = 0
+    bytes: int = 0
+    open: "dict[_Body, None]" = field(default_factory=dict)
+    """Those of which more is to come; the longest first."""
+
+    def check_request(self) -> None:
+        if self.requests >= self.bounds.requests:
+            raise too_many_bodies(self.whose, "requests", self.bounds.requests)
+
+    def check_bytes(self, own: int, more: int) -> None:
+        # One body is taken in any case, however it grows: its length has a bound of its own.
+        if self.bytes > own and self.bytes + more > self.bounds.bytes:
+            raise too_many_bodies(self.whose, "bytes", self.bounds.bytes)
+
+
+class Bodies:
+    """The bodies of one process.
+
+    Args:
+        per_key: bounds of one key, or of one address where no key is needed.
+        in_all: bounds of all together.
+    """
+
+    def __init__(self, per_key: BodyBounds, in_all: BodyBounds) -> None:
+        self._per_key = per_key
+        self._all = _Share("process", in_all)
+        self._shares: dict[tuple[str, str], _Share] = {}
+        """By kind of holder and holder, those that hold any."""
+
+    def hold(self, whose: str, holder: str, give_up: Callable[[], None]) -> HeldBody:
+        """Hold a body until it is released.
+
+        Args:
+            whose: the kind of holder, as refusals name it: `key` or `address`.
+            holder: which of them.
+            give_up: called where its place is needed.
+        """
+        named = (whose, holder)
+        share = self._shares.get(named)
+        if share is None:
+            share = self._shares[named] = _Share(whose, self._per_key)
+        return _Body((share, self._all), give_up, partial(self._leave, named))
+
+    def _leave(self, named: tuple[str, str]) -> None:
+        share = self._shares.get(named)
+        if share is not None and not (share.open or share.bytes):
+            del self._shares[named]
+
+    def give_up_one(self, *, slow: bool) -> bool:
+        """Give up the body that has been open longest of the holder that has most, if many.
+
+        Args:
+            slow: whether those alone are looked at that are slow.
+        """
+
+        def count(share: _Share) -> int:
+            return share.requests if slow else len(share.open)
+
+        most = max(self._shares.values(), key=count, default=None)
+        if most is None or count(most) <= _FEW:
+            return False
+        count_given_up()
+        next(body for body in most.open if body.is_slow or not slow).give_up()
+        return True
+
+
+class _Body(HeldBody):
+    def __init__(
+        self,
+        shares: tuple[_Share, _Share],
+        give_up: Callable[[], None],
+        leave: Callable[[], None],
+    ) -> None:
+        self._shares = shares
+        self._give_up = give_up
+        self._leave = leave
+        self.is_slow = False
+        self._bytes = 0
+        self._open = shares[0].open
+        self._open[self] = None
+
+    @override
+    def keep(self, size: int) -> None:
+        more = size - self._bytes
+        for share in self._shares:
+            share.check_bytes(self._bytes, more)
+        self._add(more)
+
+    def _add(self, more: int) -> None:
+        self._bytes += more
+        for share in self._shares:
+            share.bytes += more
+        _HELD.inc(more)
+
+    @override
+    def count(self) -> None:
+        if self.is_slow:
+            return
+        for share in self._shares:
+            share.check_request()
+        self._set_slow(is_slow=True)
+
+    def _set_slow(self, *, is_slow: bool) -> None:
+        change = is_slow - self.is_slow
+        self.is_slow = is_slow
+        if change:
+            for share in self._shares:
+                share.requests += change
+            _OPEN.inc(change)
+
+    def give_up(self) -> None:
+        """Have it end; it is not given up once more."""
+        self.end()
+        self._give_up()
+
+    @override
+    def end(self) -> None:
+        self._open.pop(self, None)
+        self._set_slow(is_slow=False)
+
+    @override
+    def release(self) -> None:
+        self.end()
+        if self._bytes:
+            self._add(-self._bytes)
+        self._leave()

@@ -1,0 +1,121 @@
+"""Rates: how many units a second the requests of a key, and those on an engine, may take.
+
+The units of each are in a bucket that all processes share: a row of the database. A process takes
+a block of them at a time, and requests take theirs from the block, which costs no statement.
+"""
+
+import asyncio
+import hashlib
+from functools import lru_cache, partial
+
+from app.adapters.db.session import Database
+from app.kernel.clock import Clock
+from app.kernel.errors import Unavailable
+from app.platform.limits.logic.blocks import Block, Pace
+from app.platform.limits.services.refusals import Bound, too_fast
+from app.platform.limits.store import claims
+from app.settings.settings import Settings
+
+# The blocks of those that were used last are kept, at about 200 bytes each. Units in one that is
+# dropped are lost to its key or engine, and nobody gets more than the rate.
+_MAX_BLOCKS = 20_000
+_MAX_NAME_CHARS = 100
+
+
+class Rate:
+    """One rate, that of keys or that of engines, as a process has its parts of it."""
+
+    def __init__(self, db: Database, clock: Clock, bound: Bound, pace: Pace) -> None:
+        self.pace = pace
+        self._db = db
+        self._clock = clock
+        self._bound = bound
+        self._block_of = lru_cache(_MAX_BLOCKS)(_empty_block)
+        self._leases: dict[str | int, asyncio.Task[None]] = {}
+        """Those under way; requests of one subject share one."""
+
+    async def take(self, name: str | int, cost: int) -> Block:
+        """Take units; return the block that they are from.
+
+        Raises:
+            ResourceExhausted: there are not so many.
+        """
+        block = self._block_of(name)
+        while not block.take(cost):
+            await self._fill(name, block, cost)
+        return block
+
+    async def _fill(self, name: str | int, block: Block, cost: int) -> None:
+        lease = self._leases.get(name)
+        if lease is None:
+            wait = block.wait(cost, self.pace, self._clock.now())
+            if wait.for_look > 0:
+                raise too_fast(self._bound, self.pace.units_per_second, wait.for_units)
+            needed = cost - block.units
+            wanted = max(self.pace.block, cost) - block.units
+            lease = asyncio.create_task(self._lease(name, block, needed, wanted))
+            self._leases[name] = lease
+            lease.add_done_callback(partial(self._end, name))
+        # A task of its own: a request that is broken off must not take it from the others.
+        await asyncio.wait({lease})
+        lease.result()
+
+    async def _lease(self, name: str | int, block: Block, needed: int, wanted: int) -> None:
+        subject = f"{self._bound}:{_stored(str(name))}"
+        try:
+            async with self._db.transaction() as session:
+                granted, left = await claims.take(session, subject, needed, wanted, self.pace)
+        except Unavailable:
+            # A standby serves reads while nothing can be written; it must not be the rates that
+            # refuse them. Each process then has the rate to itself.
+            granted, left = wanted, 0.0
+        # Read afterwards: what is said to be there then must be there by then.
+        block.receive(granted, left, self._clock.now())
+
+    def _end(self, name: str | int, lease: asyncio.Task[None]) -> None:
+        del self._leases[name]
+        if not lease.cancelled():
+            # Looked at, though all who waited for it may be gone.
+            lease.exception()
+
+
+class Rates:
+    """The rates of keys and of engines, in one process."""
+
+    def __init__(self, db: Database, clock: Clock, settings: Settings) -> None:
+        def rate(bound: Bound, units_per_second: int) -> Rate | None:
+            lengths = (settings.rate_burst_seconds, settings.rate_block_seconds)
+            pace = Pace.of(units_per_second, *lengths)
+            return Rate(db, clock, bound, pace) if units_per_second else None
+
+        self._keys = rate(Bound.KEY, settings.key_rate_units_per_second)
+        self._engines = rate(Bound.ENGINE, settings.engine_rate_units_per_second)
+
+    async def charge(self, key_id: str, engine_id: int | None, cost: int) -> None:
+        """Take the cost of a request from the rate of its key, then from that of its engine.
+
+        Opens a transaction where a block is used up. Must not be called inside one.
+
+        Raises:
+            ResourceExhausted: one of them has not that much left; nothing is taken from either.
+        """
+        block = None if self._keys is None else await self._keys.take(key_id, cost)
+        if self._engines is None or engine_id is None:
+            return
+        try:
+            await self._engines.take(engine_id, cost)
+        except BaseException:
+            if self._keys is not None and block is not None:
+                block.give_back(cost, self._keys.pace)
+            raise
+
+
+def _empty_block(_: str | int) -> Block:
+    return Block()
+
+
+def _stored(name: str) -> str:
+    """Return a name as it can be stored: the subject of a token may be any text."""
+    if len(name) <= _MAX_NAME_CHARS and name.isprintable():
+        return name
+    return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()

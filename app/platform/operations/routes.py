@@ -1,0 +1,57 @@
+"""Routes of operations. Source: google.longrunning.Operations; wire specification, section 4.
+
+Their list is a route of engines, which knows whether there is such an engine.
+"""
+
+from typing import Annotated
+
+from fastapi import Query, Request
+
+from app.kernel.wire.base import Empty
+from app.kernel.wire.scalars import Duration
+from app.platform.operations.schemas import Operation
+from app.platform.operations.services.operations import OperationService
+from app.web.context import Context, Mutation
+from app.web.names import OperationPath
+from app.web.paths import ENGINE
+from app.web.routing import Router
+
+router = Router("operations")
+
+_ONE = ENGINE + "/operations/{operation}"
+
+
+@router.get(_ONE, summary="Get an operation", operation_id="getOperation")
+async def get_operation(context: Context, name: OperationPath) -> Operation:
+    """Return an operation; clients poll this until `done`."""
+    return await OperationService.of(context.resources).get(name)
+
+
+@router.post(_ONE + ":wait", summary="Wait for an operation", operation_id="waitOperation")
+async def wait_operation(
+    request: Request,
+    context: Context,
+    name: OperationPath,
+    at_most: Annotated[
+        Duration | None,
+        Query(alias="timeout", description="Longest wait; a duration such as `10s`."),
+    ] = None,
+) -> Operation:
+    """Return an operation once it is done, or as it is when the timeout has passed."""
+    service = OperationService.of(context.resources)
+    # A client that has gone holds one of its key's places until it is seen to be gone.
+    return await service.wait(name, at_most, request.is_disconnected)
+
+
+@router.post(_ONE + ":cancel", summary="Cancel an operation", operation_id="cancelOperation")
+async def cancel_operation(context: Mutation, name: OperationPath) -> Empty:
+    """Cancel what waits; ask what runs to stop at its next step."""
+    await OperationService.of(context.resources).cancel(name, context.once({}))
+    return Empty()
+
+
+@router.delete(_ONE, summary="Delete an operation", operation_id="deleteOperation")
+async def delete_operation(context: Mutation, name: OperationPath) -> Empty:
+    """Forget an operation that has ended; what it did stays."""
+    await OperationService.of(context.resources).delete(name, context.once({}))
+    return Empty()

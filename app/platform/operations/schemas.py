@@ -1,0 +1,69 @@
+"""The wire form of operations.
+
+Source: google.longrunning.Operation; the metadata types are those of the Memory Bank API.
+"""
+
+from collections.abc import Mapping
+from enum import StrEnum
+from typing import Any
+
+from pydantic import Field
+
+from app.kernel.wire.base import WireModel
+from app.kernel.wire.scalars import format_timestamp
+from app.platform.operations.store.tables import OperationRow
+
+_TYPES = "type.googleapis.com/google.cloud.aiplatform.v1beta1."
+EMPTY = {"@type": "type.googleapis.com/google.protobuf.Empty"}
+
+
+class State(StrEnum):
+    """The states of an operation; only the first two change again."""
+
+    PENDING = "PENDING"
+    RUNNING = "RUNNING"
+    SUCCEEDED = "SUCCEEDED"
+    FAILED = "FAILED"
+    CANCELLED = "CANCELLED"
+
+    @property
+    def is_final(self) -> bool:
+        """Say whether the operation has ended."""
+        return self not in {State.PENDING, State.RUNNING}
+
+
+def type_url(name: str) -> str:
+    """Return the `@type` of a message of the API."""
+    return _TYPES + name
+
+
+class Operation(WireModel):
+    """A long-running operation. When done, it has either `response` or `error`."""
+
+    name: str
+    metadata: dict[str, Any] = Field(description="`genericMetadata` and what the work reports.")
+    done: bool = False
+    response: dict[str, Any] | None = None
+    error: dict[str, Any] | None = Field(None, description="A google.rpc.Status.")
+
+    @classmethod
+    def from_row(cls, row: OperationRow, response: Mapping[str, Any] | None = None) -> "Operation":
+        """Build the answer; `response` replaces what is stored, which holds names only."""
+        times = {
+            "createTime": format_timestamp(row.create_time),
+            "updateTime": format_timestamp(row.update_time),
+        }
+        return cls(
+            name=row.name,
+            metadata={**row.details, "genericMetadata": times},
+            done=State(row.state).is_final,
+            response=dict(response or row.response) if row.response is not None else None,
+            error=row.error,
+        )
+
+
+class ListOperationsResponse(WireModel):
+    """A page of operations, newest first."""
+
+    operations: list[Operation]
+    next_page_token: str | None = None

@@ -1,0 +1,1 @@
+"""Use cases of operations; the entry is `operations.py`."""

@@ -1,0 +1,130 @@
+"""Use cases of operations: read, list, wait, cancel, delete."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from app.adapters.db.session import Database, Session
+from app.adapters.resources import Resources, ResponseReader
+from app.kernel.clock import Clock
+from app.kernel.errors import FailedPrecondition, Reason
+from app.kernel.names import EngineName, OperationName
+from app.kernel.once import Once
+from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
+from app.platform.operations.schemas import ListOperationsResponse, Operation, State
+from app.platform.operations.store import repeats, repository
+from app.platform.operations.store.tables import OperationRow
+
+# A wait looks soon, and then ever more seldom: most operations are short, and waiters are many.
+_FIRST_LOOK_SECONDS = 0.05
+_LONGEST_PAUSE_SECONDS = 1.0
+
+GivenUp = Callable[[], Awaitable[bool]]
+
+
+@dataclass(frozen=True)
+class OperationService:
+    """Operations as clients see them."""
+
+    db: Database
+    clock: Clock
+    readers: Mapping[str, ResponseReader]
+    keep: timedelta
+    longest_wait: timedelta
+    stopping: asyncio.Event
+    """Set once the process is to stop, which a wait would hold up."""
+
+    @classmethod
+    def of(cls, resources: Resources) -> "OperationService":
+        """Build the service from the process's resources."""
+        settings = resources.settings
+        return cls(
+            resources.db,
+            resources.clock,
+            resources.response_readers,
+            settings.operation_retention,
+            timedelta(seconds=settings.operation_wait_max_seconds),
+            resources.stopping,
+        )
+
+    async def get(self, name: OperationName) -> Operation:
+        """Return an operation; what its response names is read at this moment."""
+        async with self.db.snapshot() as session:
+            row = await repository.get(session, name, self.clock.now())
+            return await self._render(session, row)
+
+    async def render(self, row: OperationRow) -> Operation:
+        """Return the wire form of an operation that was just stored."""
+        if row.kind not in self.readers or row.response is None:
+            return Operation.from_row(row)
+        async with self.db.snapshot() as session:
+            return await self._render(session, row)
+
+    async def list_page(self, engine: EngineName, page: PageRequest) -> ListOperationsResponse:
+        """Return a page of an engine's operations, newest first, without their responses' text."""
+        limit = clamp_page_size(page.size)
+        query = {"list": "operations", "engine": engine.engine}
+        after = typed_key(decode_token(page.token, query), str)[0] if page.token else None
+        async with self.db.snapshot() as session:
+            rows = await repository.list_page(session, engine, limit + 1, after, self.clock.now())
+        more = encode_token(query, [rows[limit - 1].operation_id]) if len(rows) > limit else None
+        return ListOperationsResponse(
+            operations=[Operation.from_row(row) for row in rows[:limit]], next_page_token=more
+        )
+
+    async def wait(
+        self, name: OperationName, at_most: timedelta | None, is_given_up: GivenUp
+    ) -> Operation:
+        """Return the operation once it is done; after `at_most`, or if the process stops, as it is.
+
+        `is_given_up` says whether nobody waits any more.
+        """
+        limit = self.longest_wait if at_most is None else min(at_most, self.longest_wait)
+        loop = asyncio.get_running_loop()
+        # Not `asyncio.timeout`: it would break off a statement, and with it the connection.
+        deadline = loop.time() + limit.total_seconds()
+        pause = _FIRST_LOOK_SECONDS
+        while True:
+            found = await self.get(name)
+            left = deadline - loop.time()
+            if found.done or left <= 0 or self.stopping.is_set() or await is_given_up():
+                return found
+            with suppress(TimeoutError):
+                await asyncio.wait_for(self.stopping.wait(), min(pause, left))
+            pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
+
+    async def cancel(self, name: OperationName, once: Once | None) -> None:
+        """Cancel what waits, ask what runs to stop; what has ended stays as it is."""
+        now = self.clock.now()
+        async with self.db.transaction() as session:
+            if await repeats.is_repeated(session, name.engine.engine, once, now):
+                return
+            row = await repository.get(session, name, now, for_update=True)
+            await repository.cancel(session, row, now, self.keep)
+
+    async def delete(self, name: OperationName, once: Once | None) -> None:
+        """Forget an ended operation; its effects stay.
+
+        Raises:
+            FailedPrecondition: it has not ended.
+        """
+        now = self.clock.now()
+        async with self.db.transaction() as session:
+            if await repeats.is_repeated(session, name.engine.engine, once, now):
+                return
+            row = await repository.get(session, name, now, for_update=True)
+            if not State(row.state).is_final:
+                raise FailedPrecondition(
+                    f"{name} has not ended; cancel it first.", Reason.OPERATION_RUNNING
+                )
+            await repository.remove(session, row)
+
+    async def _render(self, session: Session, row: OperationRow) -> Operation:
+        read = self.readers.get(row.kind)
+        response: Mapping[str, Any] | None = row.response
+        if read is not None and response is not None:
+            response = await read(session, response)
+        return Operation.from_row(row, response)

@@ -1,0 +1,299 @@
+"""The worker loop: claims operations, runs them under a lease, and ends, retries or releases them.
+
+Knows the kinds of work only by name; `app/process/worker.py` fills in what runs them.
+"""
+
+import asyncio
+import secrets
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import partial
+from random import SystemRandom
+from typing import Any
+
+import structlog
+
+from app.adapters.db.session import Database, Session
+from app.kernel.clock import Clock
+from app.kernel.errors import (
+    Aborted,
+    DeadlineExceeded,
+    Internal,
+    Reason,
+    ResourceExhausted,
+    ServiceError,
+    Unavailable,
+)
+from app.kernel.failures import describe
+from app.platform.operations.store import claims, repository
+from app.platform.operations.store.claims import Claim
+from app.platform.operations.store.repository import Owned
+from app.settings.settings import Settings
+
+log = structlog.get_logger()
+
+RETRYABLE = (Unavailable, ResourceExhausted, DeadlineExceeded, Aborted)
+"""Failures that lie in the moment, not in the work."""
+# The model's client has retried these as long as a client should wait; a budget lasts a day; and
+# a generation that has planned as often as it may is not paid for again unasked.
+_FINAL = (
+    Reason.MODEL_TIMEOUT,
+    Reason.MODEL_RATE_LIMITED,
+    Reason.MODEL_UNAVAILABLE,
+    Reason.TOKEN_BUDGET_EXHAUSTED,
+    Reason.SCOPE_KEEPS_CHANGING,
+)
+# A retry waits between half of its delay and the whole, so that failures do not come back in step.
+_JITTER = 0.5
+_random = SystemRandom()
+
+
+class LeaseLost(Exception):
+    """Another worker has this operation; nothing of this attempt may remain."""
+
+
+class Postponed(Exception):
+    """What a job raises that cannot be done before a moment, through no failure of its own."""
+
+    def __init__(self, until: datetime) -> None:
+        super().__init__(until)
+        self.until = until
+
+
+@dataclass(frozen=True)
+class Job:
+    """A claimed operation, as the function that runs it sees it."""
+
+    claim: Claim
+    db: Database
+    clock: Clock
+    keep: timedelta
+
+    async def step(self) -> None:
+        """Stop here if the client has asked to cancel. Opens a short transaction.
+
+        Raises:
+            Cancelled: it has.
+        """
+        async with self.db.snapshot() as session:
+            is_cancelled = await claims.is_cancelled(session, self.claim.owned)
+        if is_cancelled:
+            raise repository.cancelled()
+
+    async def finish(
+        self, session: Session, response: dict[str, Any], details: dict[str, Any]
+    ) -> None:
+        """End the operation in the transaction of its effects.
+
+        What these raise must roll the transaction back.
+
+        Raises:
+            Cancelled: the client has asked to cancel.
+            LeaseLost: it is no longer this worker's.
+        """
+        ended = (self.clock.now(), self.keep)
+        if await repository.finish(session, self.claim.owned, ended, response, details):
+            return
+        if await claims.is_cancelled(session, self.claim.owned):
+            raise repository.cancelled()
+        raise LeaseLost
+
+    async def note(self, session: Session, details: dict[str, Any]) -> None:
+        """Add to the operation's metadata while it goes on; in vain if its lease was lost."""
+        await repository.note(session, self.claim.owned, details)
+
+
+JobFunction = Callable[[Job], Awaitable[None]]
+
+
+class Runner:
+    """Runs operations until it is stopped."""
+
+    def __init__(
+        self, db: Database, clock: Clock, settings: Settings, jobs: Mapping[str, JobFunction]
+    ) -> None:
+        self._db = db
+        self._clock = clock
+        self._settings = settings
+        self._jobs = jobs
+        self._lease = timedelta(seconds=settings.worker_lease_seconds)
+        self._keep = timedelta(seconds=settings.operation_retention_seconds)
+        self._wake = asyncio.Event()
+        self._running: set[asyncio.Task[None]] = set()
+
+    def wake(self) -> None:
+        """Look for work now."""
+        self._wake.set()
+
+    async def run(self) -> None:
+        """Claim and run until cancelled; then let running work end within the grace period."""
+        slots = asyncio.Semaphore(self._settings.worker_concurrency)
+        try:
+            while True:
+                await slots.acquire()
+                claim = await self._next()
+                task = asyncio.create_task(self._work(claim))
+                self._running.add(task)
+                task.add_done_callback(self._running.discard)
+                task.add_done_callback(lambda _: slots.release())
+        finally:
+            await self._drain()
+
+    async def run_pending(self) -> int:
+        """Run what is due now, one after another, and return how many; for tests."""
+        count = 0
+        while (claim := await self._claim()) is not None:
+            await self._work(claim)
+            count += 1
+        return count
+
+    async def run_one(self, engine_id: int, operation_id: str) -> bool:
+        """Run one operation now, due or not, if no worker has it; return whether it was run."""
+        wanted = Owned(engine_id, operation_id, secrets.token_hex(8))
+        async with self._db.transaction() as session:
+            claim = await claims.take(session, wanted, self._clock.now(), self._lease)
+        if claim is not None:
+            await self._work(claim)
+        return claim is not None
+
+    async def _next(self) -> Claim:
+        while True:
+            self._wake.clear()
+            try:
+                claim = await self._claim()
+            except Exception as error:  # noqa: BLE001 - a worker outlives whatever befalls its database
+                log.warning("worker.claim_failed", error=describe(error))
+                claim = None
+            if claim is not None:
+                return claim
+            await self._pause()
+
+    async def _pause(self) -> None:
+        try:
+            async with asyncio.timeout(self._settings.worker_poll_seconds):
+                await self._wake.wait()
+        except TimeoutError:
+            return
+
+    async def _claim(self) -> Claim | None:
+        owner = secrets.token_hex(8)
+        async with self._db.transaction() as session:
+            return await claims.claim(session, owner, self._clock.now(), self._lease)
+
+    async def _drain(self) -> None:
+        if not self._running:
+            return
+        running = set(self._running)
+        _, late = await asyncio.wait(running, timeout=self._settings.shutdown_grace_seconds)
+        for task in late:
+            task.cancel()
+        await asyncio.gather(*running, return_exceptions=True)
+
+    async def _work(self, claim: Claim) -> None:
+        """Run one operation to its end; only cancellation leaves this function as an error."""
+        name = f"{claim.engine_name}/operations/{claim.owned.operation_id}"
+        with structlog.contextvars.bound_contextvars(operation=name, kind=claim.kind):
+            job = Job(claim, self._db, self._clock, self._keep)
+            work = asyncio.create_task(self._run_job(job))
+            keeper = asyncio.create_task(self._keep_lease(claim, work))
+            try:
+                await work
+            except asyncio.CancelledError:
+                work.cancel()
+                await asyncio.gather(work, return_exceptions=True)
+                await self._record(lambda: self._release(claim), timedelta())
+            except LeaseLost:
+                log.warning("operation.lease_lost", attempts=claim.attempts)
+            except Postponed as later:
+                await self._record(partial(self._postpone, claim, later.until), self._lease)
+            except Exception as error:  # noqa: BLE001 - every failure must be recorded in the row
+                # Bound now: the name of a caught error ends with its clause.
+                await self._record(partial(self._fail, claim, error), self._lease)
+            else:
+                log.info("operation.succeeded", attempts=claim.attempts)
+            finally:
+                keeper.cancel()
+
+    async def _run_job(self, job: Job) -> None:
+        claim = job.claim
+        if claim.is_cancelled:
+            raise repository.cancelled()
+        if claim.attempts > self._settings.worker_max_attempts:
+            raise Internal(
+                f"The work did not end in {self._settings.worker_max_attempts} attempts.",
+                Reason.ATTEMPTS_EXHAUSTED,
+            )
+        await self._jobs[claim.kind](job)
+
+    async def _keep_lease(self, claim: Claim, work: asyncio.Task[None]) -> None:
+        """Renew the lease at a third of its length; stop the work when it is lost or cancelled."""
+        while True:
+            await asyncio.sleep(self._lease.total_seconds() / 3)
+            try:
+                async with self._db.transaction() as session:
+                    kept = await claims.renew(session, claim.owned, self._lease)
+            except Exception as error:  # noqa: BLE001 - the next renewal may succeed
+                log.warning("operation.renew_failed", error=describe(error))
+                continue
+            if kept is not False:
+                work.cancel()
+                return
+
+    async def _release(self, claim: Claim) -> None:
+        async with self._db.transaction() as session:
+            await claims.release(session, claim.owned, self._ended())
+
+    async def _postpone(self, claim: Claim, until: datetime) -> None:
+        log.info("operation.postponed", until=until.isoformat())
+        async with self._db.transaction() as session:
+            await claims.postpone(session, claim.owned, self._ended(), until)
+
+    async def _fail(self, claim: Claim, error: Exception) -> None:
+        """Record a failure: another attempt later where that may help, else the end."""
+        found = _as_service_error(error)
+        may_retry = isinstance(found, RETRYABLE) and found.reason not in _FINAL
+        is_last = claim.attempts >= self._settings.worker_max_attempts
+        async with self._db.transaction() as session:
+            if may_retry and not is_last:
+                due = self._clock.now() + self._delay(found, claim.attempts)
+                log.warning("operation.retry", reason=found.reason, attempts=claim.attempts)
+                await claims.retry(
+                    session, claim.owned, self._ended(), due, found.as_operation_error()
+                )
+                return
+            log.error("operation.failed", reason=found.reason, attempts=claim.attempts)
+            await repository.fail(session, claim.owned, self._ended(), found)
+
+    def _ended(self) -> tuple[datetime, timedelta]:
+        return self._clock.now(), self._keep
+
+    def _delay(self, error: ServiceError, attempts: int) -> timedelta:
+        base = self._settings.worker_retry_base_seconds
+        # Where the database was away it is back by now, since this is written into it: no need to
+        # spare it longer each time, as a model that is overloaded.
+        if error.reason is not Reason.DATABASE_UNAVAILABLE:
+            base = min(base * 2 ** (attempts - 1), self._settings.worker_retry_max_seconds)
+        return timedelta(seconds=base * (_JITTER + _JITTER * _random.random()))
+
+    async def _record(self, write: Callable[[], Awaitable[None]], at_most: timedelta) -> None:
+        """Write an outcome, again for `at_most` should that fail; then the lease runs out."""
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + at_most.total_seconds()
+        while True:
+            try:
+                await write()
+            except Exception as error:  # noqa: BLE001 - as the docstring has it
+                log.warning("operation.outcome_not_recorded", error=describe(error))
+            else:
+                return
+            if loop.time() >= deadline:
+                return
+            await asyncio.sleep(self._settings.worker_poll_seconds)
+
+
+def _as_service_error(error: Exception) -> ServiceError:
+    if isinstance(error, ServiceError):
+        return error
+    log.error("operation.unexpected_error", error=describe(error))
+    return Internal("The work failed for an unexpected reason.", Reason.INTERNAL)

@@ -1,0 +1,393 @@
+"""Every statement on operations, save the claims. An operation ends only through this module.
+
+All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from sqlalchemy import ColumnElement, and_, cast, delete, func, or_, select, update
+from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from app.adapters.db.conditions import check_scopes
+from app.adapters.db.insertions import Insertion
+from app.adapters.db.session import Session, caller_of
+from app.adapters.db.session import note as leave_word
+from app.kernel.audit import Audited
+from app.kernel.auth import Scopes
+from app.kernel.errors import Cancelled, NotFound, Reason, ServiceError
+from app.kernel.ids import new_id
+from app.kernel.names import WILDCARD, EngineName, OperationName
+from app.platform.audit.store import repository as audit
+from app.platform.audit.store.repository import NewEvent
+from app.platform.operations.schemas import State
+from app.platform.operations.store.tables import OperationRow, name_of
+
+PREVIEW = "generation.preview"
+"""The kind of operation whose answer holds texts that are nowhere else."""
+UNMET_REQUESTS = "unmetForgetRequests"
+"""What the details of a generation tell of requests to forget, in the words of users."""
+DONE = Insertion(
+    "operation",
+    OperationRow,
+    "engine_id operation_id engine_name kind state response details create_time "
+    "update_time due_time remove_time scopes caller",
+)
+"""Inserts an operation that is done, of the columns that `NewOperation.columns` returns."""
+CHANNEL = "memory_bank_operations"
+"""The channel on which a new operation is announced."""
+
+
+@dataclass(frozen=True)
+class NewOperation:
+    """An operation about to be inserted.
+
+    `key` serialises: of one engine and key, one operation runs at a time. `details` is the
+    client-visible metadata with its `@type`, never text of memories. Without `due`, it is at once.
+    """
+
+    engine_id: int
+    engine_name: str
+    kind: str
+    now: datetime
+    keep: timedelta
+    details: dict[str, Any]
+    key: str | None = None
+    request: dict[str, Any] | None = None
+    operation_id: str = field(default="")
+    due: datetime | None = None
+    scopes: Scopes | None = None
+    """The scopes that it concerns; None: it may be any."""
+    caller: str | None = None
+    """Who asked for it, where that is not the session's caller."""
+    memory_id: str | None = None
+    """The memory below which it is named; None: it is named below the engine."""
+
+    def __post_init__(self) -> None:
+        if not self.operation_id:
+            object.__setattr__(self, "operation_id", str(new_id(self.now)))
+
+    def queued(self, key: str | None, request: dict[str, Any]) -> "NewOperation":
+        """Return it with what a worker needs: the key that serialises it, and the request."""
+        return replace(self, key=key, request=request)
+
+    def concerning(self, scope: Mapping[str, str]) -> "NewOperation":
+        """Return it with the one scope that it concerns."""
+        return replace(self, scopes={key: [value] for key, value in scope.items()})
+
+    @property
+    def name(self) -> str:
+        """Its full name."""
+        return name_of(self.engine_name, self.memory_id, self.operation_id)
+
+    def columns(self, state: State, response: dict[str, Any] | None) -> dict[str, Any]:
+        """Return the columns of the operation as it is inserted."""
+        return {
+            "engine_id": self.engine_id,
+            "operation_id": self.operation_id,
+            "engine_name": self.engine_name,
+            "memory_id": self.memory_id,
+            "kind": self.kind,
+            "key": self.key,
+            "state": state,
+            "request": self.request,
+            "response": response,
+            "details": self.details,
+            "create_time": self.now,
+            "update_time": self.now,
+            "due_time": self.due or self.now,
+            "remove_time": self.now + self.keep if state.is_final else None,
+            "scopes": self.scopes,
+            "caller": self.caller,
+        }
+
+    def noting(self, **details: object) -> "NewOperation":
+        """Return it with more metadata."""
+        return replace(self, details={**self.details, **details})
+
+
+async def insert(session: Session, new: NewOperation) -> OperationRow:
+    """Insert an operation that a worker shall run; wake the workers at commit if it is due."""
+    row = await _insert(session, new, State.PENDING)
+    await wake_if_due(session, row, new.now)
+    return row
+
+
+async def wake_if_due(session: Session, row: OperationRow, now: datetime) -> None:
+    """Wake the workers at commit, should they find this operation due then."""
+    if row.due_time <= now:
+        await wake(session)
+
+
+async def wake(session: Session) -> None:
+    """Wake the workers at commit."""
+    await session.execute(select(func.pg_notify(CHANNEL, "")))
+
+
+async def insert_done(
+    session: Session, new: NewOperation, response: dict[str, Any]
+) -> OperationRow:
+    """Insert an operation whose effects are in this very transaction.
+
+    That of a caller's request is in the audit log as the request; a worker's is told here.
+    """
+    row = await _insert(session, new, State.SUCCEEDED, response)
+    if caller_of(session) is None:
+        await audit.insert_events(session, [_end_event(row, new.now, None)])
+    return row
+
+
+async def _insert(
+    session: Session, new: NewOperation, state: State, response: dict[str, Any] | None = None
+) -> OperationRow:
+    """Insert an operation.
+
+    Raises:
+        NotFound: it concerns scopes that the session's caller does not reach.
+    """
+    check_scopes(session, new.scopes)
+    columns = new.columns(state, response)
+    columns["caller"] = new.caller or caller_of(session)
+    statement = upsert(OperationRow).values(columns).returning(OperationRow)
+    row = (await session.execute(statement)).scalar_one()
+    leave_word(session, operation=row.name)
+    return row
+
+
+def is_kept(now: datetime) -> ColumnElement[bool]:
+    """Select what is to be kept at `now`; the rest is gone for readers, swept or not."""
+    return or_(OperationRow.remove_time.is_(None), OperationRow.remove_time > now)
+
+
+async def get(
+    session: Session, name: OperationName, now: datetime, *, for_update: bool = False
+) -> OperationRow:
+    """Return an operation that is under this project, location and engine.
+
+    Raises:
+        NotFound: no such operation, or its time has passed.
+    """
+    statement = select(OperationRow).where(
+        _is_under(name.engine), OperationRow.operation_id == name.operation, is_kept(now)
+    )
+    if for_update:
+        statement = statement.with_for_update()
+    row = (await session.execute(statement)).scalar_one_or_none()
+    if row is None:
+        raise NotFound.of(name)
+    return row
+
+
+def _is_under(engine: EngineName) -> ColumnElement[bool]:
+    """Select what the engine has, and only where its name has the parts that are not `-`."""
+    parts = ((2, engine.project), (4, engine.location))
+    return and_(
+        OperationRow.engine_id == engine.engine,
+        *(
+            func.split_part(OperationRow.engine_name, "/", place) == part
+            for place, part in parts
+            if part != WILDCARD
+        ),
+    )
+
+
+async def list_page(
+    session: Session, engine: EngineName, limit: int, after: str | None, now: datetime
+) -> Sequence[OperationRow]:
+    """Return up to `limit` operations, newest first, older than the one with the id `after`."""
+    statement = select(OperationRow).where(_is_under(engine), is_kept(now))
+    if after is not None:
+        statement = statement.where(OperationRow.operation_id < after)
+    # Ids are 18 digits ordered by time, so their order as text is that of their making.
+    statement = statement.order_by(OperationRow.operation_id.desc()).limit(limit)
+    return (await session.execute(statement)).scalars().all()
+
+
+async def remove(session: Session, row: OperationRow) -> None:
+    """Remove an ended operation."""
+    await session.execute(
+        delete(OperationRow).where(
+            OperationRow.engine_id == row.engine_id,
+            OperationRow.operation_id == row.operation_id,
+        )
+    )
+
+
+async def cancel(session: Session, row: OperationRow, now: datetime, keep: timedelta) -> None:
+    """Cancel at once what waits; ask what runs to stop at its next step; leave the rest.
+
+    The caller has locked the row, so that no worker claims it in between.
+
+    An operation without a request is not cancelled: it only tidies up after an effect that its
+    first answer has made visible, such as a deleted engine.
+    """
+    if row.request is None:
+        return
+    is_it = and_(
+        OperationRow.engine_id == row.engine_id, OperationRow.operation_id == row.operation_id
+    )
+    if row.state == State.RUNNING:
+        await session.execute(update(OperationRow).where(is_it).values(cancel_requested=True))
+    elif row.state == State.PENDING:
+        error = cancelled()
+        values = {**_ended(State.CANCELLED, now, keep), "error": error.as_operation_error()}
+        await _end(session, is_it, values, error)
+
+
+def cancelled() -> Cancelled:
+    """Return the error of an operation that its client has cancelled."""
+    return Cancelled("The operation was cancelled.", Reason.OPERATION_CANCELLED)
+
+
+@dataclass(frozen=True)
+class Owned:
+    """A running operation and the token of the worker that runs it."""
+
+    engine_id: int
+    operation_id: str
+    owner: str
+
+    def is_mine(self) -> ColumnElement[bool]:
+        """Select the row, as long as this worker still owns it."""
+        return and_(
+            OperationRow.engine_id == self.engine_id,
+            OperationRow.operation_id == self.operation_id,
+            OperationRow.owner == self.owner,
+            OperationRow.state == State.RUNNING,
+        )
+
+
+async def finish(
+    session: Session,
+    owned: Owned,
+    ended: tuple[datetime, timedelta],
+    response: dict[str, Any],
+    details: dict[str, Any],
+) -> bool:
+    """End an operation in the transaction of its effects.
+
+    False if its lease was lost, or its client has asked to cancel: then there must be no effects.
+    `ended` is when it ended and how long it is kept; `response` has names and counts only;
+    `details` are added to its metadata, from which what is None goes.
+    """
+    values = {
+        **_ended(State.SUCCEEDED, *ended),
+        "response": response,
+        "details": _with_more(details),
+    }
+    return await _end(session, owned.is_mine() & ~OperationRow.cancel_requested, values, None)
+
+
+async def fail(
+    session: Session, owned: Owned, ended: tuple[datetime, timedelta], error: ServiceError
+) -> bool:
+    """End an operation without effects; false if its lease was lost."""
+    state = State.CANCELLED if isinstance(error, Cancelled) else State.FAILED
+    values = {**_ended(state, *ended), "error": error.as_operation_error()}
+    return await _end(session, owned.is_mine(), values, error)
+
+
+async def fail_waiting(
+    session: Session,
+    engine_id: int,
+    kind: str,
+    ended: tuple[datetime, timedelta],
+    error: ServiceError,
+) -> None:
+    """End what waits of one kind with an engine that is going, whose children it needs."""
+    waits = and_(
+        OperationRow.engine_id == engine_id,
+        OperationRow.kind == kind,
+        OperationRow.state == State.PENDING,
+    )
+    values = {**_ended(State.FAILED, *ended), "error": error.as_operation_error()}
+    await _end(session, waits, values, error)
+
+
+async def extend_done(
+    session: Session,
+    row: OperationRow,
+    now: datetime,
+    response: dict[str, Any],
+    details: dict[str, Any],
+) -> None:
+    """Replace the answer of an operation that goes on to have effects; add to its metadata."""
+    await audit.insert_events(session, [_end_event(row, now, None)])
+    await update_done(session, row, response, details)
+
+
+async def update_done(
+    session: Session, row: OperationRow, response: dict[str, Any], details: dict[str, Any]
+) -> None:
+    """Do the same for an operation whose own request goes on, and is in the audit log itself."""
+    is_it = and_(
+        OperationRow.engine_id == row.engine_id, OperationRow.operation_id == row.operation_id
+    )
+    values = {"response": response, "details": _with_more(details)}
+    await session.execute(
+        update(OperationRow)
+        .where(is_it)
+        .values(values)
+        .execution_options(synchronize_session=False)
+    )
+    leave_word(session, operation=row.name)
+
+
+async def note(session: Session, owned: Owned, details: dict[str, Any]) -> None:
+    """Add to the metadata of an operation that is still running; what is None goes."""
+    await session.execute(
+        update(OperationRow).where(owned.is_mine()).values(details=_with_more(details))
+    )
+
+
+def _with_more(details: dict[str, Any]) -> ColumnElement[Any]:
+    return func.jsonb_strip_nulls(OperationRow.details.op("||")(cast(details, JSONB)))
+
+
+def _ended(state: State, now: datetime, keep: timedelta) -> dict[str, Any]:
+    """Return what every ending sets: the request's text goes, since it may be erased one day."""
+    return {
+        "state": state,
+        "request": None,
+        "owner": None,
+        "lease_until": None,
+        "update_time": now,
+        "remove_time": now + keep,
+    }
+
+
+async def _end(
+    session: Session,
+    which: ColumnElement[bool],
+    values: dict[str, Any],
+    error: ServiceError | None,
+) -> bool:
+    """End operations, and tell the audit log of each; false if there were none."""
+    statement = (
+        update(OperationRow)
+        .where(which)
+        .values(values)
+        .returning(
+            OperationRow.engine_id,
+            OperationRow.operation_id,
+            OperationRow.engine_name,
+            OperationRow.memory_id,
+            OperationRow.kind,
+            OperationRow.caller,
+        )
+        .execution_options(synchronize_session=False)
+    )
+    ended = (await session.execute(statement)).all()
+    now = values["update_time"]
+    await audit.insert_events(session, [_end_event(row, now, error) for row in ended])
+    return bool(ended)
+
+
+def _end_event(row: Any, now: datetime, error: ServiceError | None) -> NewEvent:  # noqa: ANN401 - columns of an operation
+    """Return what the audit log says of an ended operation: done for whoever asked for it."""
+    name = name_of(row.engine_name, row.memory_id, row.operation_id)
+    done = Audited(caller=row.caller, method=row.kind, resource=name, engine_id=row.engine_id)
+    return NewEvent(done, now, error, operation=name)

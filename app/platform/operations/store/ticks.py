@@ -1,0 +1,33 @@
+"""Slots of periodic work, each of which one process takes."""
+
+from datetime import UTC, datetime, timedelta
+
+from sqlalchemy import func, update
+from sqlalchemy.dialects.postgresql import insert as upsert
+
+from app.adapters.db.session import Session
+from app.platform.operations.store.tables import TickRow
+
+
+async def take_tick(session: Session, name: str, interval: timedelta) -> bool:
+    """Take the present slot of a periodic task; false where another process has it.
+
+    Slots are cut by the clock of the database, the only one that all processes share; it is read
+    once per statement, so that what is compared is what is stored.
+    """
+    seconds = interval.total_seconds()
+    await session.execute(
+        upsert(TickRow)
+        .values(name=name, last_slot=datetime.fromtimestamp(0, UTC))
+        .on_conflict_do_nothing()
+    )
+    slot = func.to_timestamp(
+        func.floor(func.extract("epoch", func.statement_timestamp()) / seconds) * seconds
+    )
+    statement = (
+        update(TickRow)
+        .where(TickRow.name == name, TickRow.last_slot < slot)
+        .values(last_slot=slot)
+        .returning(TickRow.name)
+    )
+    return (await session.execute(statement)).first() is not None

@@ -1,0 +1,284 @@
+"""The wire form of events. Source: wire specification, section 13; batches are this service's."""
+
+from datetime import datetime
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, ConfigDict, Field
+from typing_extensions import override
+
+from app.kernel.names import MAX_INT64, EventName, SessionName
+from app.kernel.wire.base import WireModel
+from app.kernel.wire.content import Content, Part
+from app.kernel.wire.memory_policy import MAX_TOKENS
+from app.kernel.wire.objects import AnyMessage, BoundedObject, size_of
+from app.kernel.wire.scalars import Timestamp
+from app.platform.sessions.logic.spoken import Speaker, speaker_of
+from app.platform.sessions.logic.states import lasting
+from app.platform.sessions.schemas.sessions import MAX_TEXT_CHARS
+from app.platform.sessions.store.tables import SessionEventRow
+
+MAX_BATCH = 500
+_MAX_TOOL_IDS = 1_000
+
+
+class EventActions(WireModel):
+    """What an event does beside what it says."""
+
+    state_delta: Annotated[dict[str, Any], AfterValidator(lasting)] | None = Field(
+        None,
+        description="Replaces these keys of the session's state, of its user's (`user:`) and of"
+        " the engine's (`app:`); those that start with `temp:` are not stored.",
+    )
+    artifact_delta: dict[str, int] | None = Field(
+        None, description="Files that were written, with their versions."
+    )
+    transfer_agent: str | None = None
+    escalate: bool | None = None
+    skip_summarization: bool | None = None
+    requested_auth_configs: dict[str, Any] | None = None
+
+
+class EventMetadata(WireModel):
+    """What is known of an event that a model made."""
+
+    partial: bool | None = None
+    turn_complete: bool | None = None
+    interrupted: bool | None = None
+    branch: str | None = None
+    custom_metadata: dict[str, Any] | None = None
+    long_running_tool_ids: list[str] | None = Field(None, max_length=_MAX_TOOL_IDS)
+    grounding_metadata: AnyMessage | None = None
+    input_transcription: AnyMessage | None = None
+    output_transcription: AnyMessage | None = None
+
+
+class EventFields(WireModel):
+    """An event, but for its name."""
+
+    author: str = Field(min_length=1, max_length=MAX_TEXT_CHARS, examples=["user"])
+    invocation_id: str = Field(max_length=MAX_TEXT_CHARS, examples=["e-1"])
+    timestamp: Timestamp = Field(description="When it happened.")
+    content: Content | None = None
+    actions: EventActions | None = None
+    error_code: str | None = None
+    error_message: str | None = None
+    event_metadata: EventMetadata | None = None
+    raw_event: dict[str, Any] | None = Field(
+        None, description="Any JSON object; it is returned as it is."
+    )
+
+
+class AppendEventRequest(EventFields):
+    """An event as callers send it. Its name is ignored."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "author": "user",
+                    "invocationId": "e-1",
+                    "timestamp": "2026-01-15T12:00:00Z",
+                    "content": {"role": "user", "parts": [{"text": "I prefer a window seat."}]},
+                    "actions": {"stateDelta": {"seat": "window"}},
+                }
+            ]
+        }
+    )
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"name"})
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns that hold the event."""
+        wire = self.wire()
+        return {
+            "author": self.author,
+            "invocation_id": self.invocation_id,
+            "timestamp": self.timestamp,
+            "content": wire.get("content"),
+            "actions": wire.get("actions"),
+            "error_code": self.error_code,
+            "error_message": self.error_message,
+            "event_metadata": wire.get("eventMetadata"),
+            "raw_event": _without_temporary(self.raw_event),
+            "size_bytes": size_of(wire),
+        }
+
+
+_STATE_DELTAS = frozenset({"stateDelta", "state_delta"})
+"""Names of a state change in an event as ADK serialises it."""
+
+
+def _without_temporary(raw_event: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Return an event of ADK without the keys of its state change that are not stored."""
+    actions = None if raw_event is None else raw_event.get("actions")
+    if raw_event is None or not isinstance(actions, dict):
+        return raw_event
+    kept = {
+        name: lasting(value) if name in _STATE_DELTAS and isinstance(value, dict) else value
+        for name, value in actions.items()
+    }
+    return {**raw_event, "actions": kept}
+
+
+TokenCount = Annotated[int, Field(ge=0, le=MAX_TOKENS)]
+"""What a sender says that something takes of a prompt."""
+ExpectedLastSeq = Annotated[
+    int | None,
+    Field(
+        ge=0,
+        le=MAX_INT64,
+        description="The number of the session's last event, as the caller knows it; where it is"
+        " another by now, nothing is appended: 409.",
+    ),
+]
+
+
+class BatchedEvent(AppendEventRequest):
+    """An event of a batch. Its name is ignored."""
+
+    token_count: TokenCount | None = Field(
+        None, description="What it takes of a prompt, for policies whose counter is `declared`."
+    )
+
+    @override
+    def columns(self) -> dict[str, Any]:
+        """Return the columns that hold the event."""
+        return {**super().columns(), "token_count": self.token_count}
+
+
+class BatchAppendEventsRequest(WireModel):
+    """Events to append at once, in their order: all of them, or none."""
+
+    model_config = ConfigDict(
+        json_schema_extra={
+            "examples": [
+                {
+                    "events": [
+                        {
+                            "author": "user",
+                            "invocationId": "e-1",
+                            "timestamp": "2026-01-15T12:00:00Z",
+                            "content": {"role": "user", "parts": [{"text": "Is 12A free?"}]},
+                        },
+                        {
+                            "author": "agent",
+                            "invocationId": "e-1",
+                            "timestamp": "2026-01-15T12:00:01Z",
+                            "content": {"role": "model", "parts": [{"text": "It is."}]},
+                            "tokenCount": 3,
+                        },
+                    ]
+                }
+            ]
+        }
+    )
+
+    events: list[BatchedEvent] = Field(min_length=1, max_length=MAX_BATCH)
+    expected_last_seq: ExpectedLastSeq = None
+
+
+def _check_agent(name: str) -> str:
+    # Its role says that it is the agent's, but agents' frameworks go by the author.
+    if speaker_of(name, None) is Speaker.USER:
+        raise ValueError("must be the name of an agent, not of a user")
+    return name
+
+
+class CreateExchangeRequest(WireModel):
+    """What a user said, and what the agent answered."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"input": "Is 12A free?", "output": "It is."}]}
+    )
+
+    input: str = Field(min_length=1, description="The user's text.")
+    output: str = Field(min_length=1, description="The agent's text.")
+    agent: Annotated[str, AfterValidator(_check_agent)] = Field(
+        "agent", min_length=1, max_length=MAX_TEXT_CHARS, description="The author of the answer."
+    )
+    invocation_id: str | None = Field(
+        None, max_length=MAX_TEXT_CHARS, description="Of both events; else one is made."
+    )
+    timestamp: Timestamp | None = Field(None, description="When it happened; else now.")
+    input_token_count: TokenCount | None = Field(
+        None, description="What the input takes of a prompt, where the counter is `declared`."
+    )
+    output_token_count: TokenCount | None = Field(None, description="The same of the output.")
+    metadata: BoundedObject | None = Field(
+        None, description="Kept with both events, as their `customMetadata`."
+    )
+    expected_last_seq: ExpectedLastSeq = None
+
+    def events(self, now: datetime, invocation_id: str) -> list[BatchedEvent]:
+        """Return the two events; without values of its own, with these."""
+        shared: dict[str, Any] = {
+            "invocation_id": invocation_id if self.invocation_id is None else self.invocation_id,
+            "timestamp": self.timestamp or now,
+        }
+        if self.metadata is not None:
+            shared["event_metadata"] = EventMetadata(custom_metadata=self.metadata)
+        said = (
+            ("user", "user", self.input, self.input_token_count),
+            (self.agent, "model", self.output, self.output_token_count),
+        )
+        return [
+            BatchedEvent(
+                author=author,
+                content=Content(role=role, parts=[Part(text=text)]),
+                token_count=tokens,
+                **shared,
+            )
+            for author, role, text, tokens in said
+        ]
+
+
+class AppendedEvent(WireModel):
+    """An event, as it has been numbered."""
+
+    name: str
+    seq: int = Field(description="Its number in the session: from 1, without gaps.")
+    exchange: int = Field(description="The number of its exchange; 0 before a user's first event.")
+
+
+class BatchAppendEventsResponse(WireModel):
+    """The events of a batch, in their order."""
+
+    events: list[AppendedEvent]
+    last_seq: int = Field(description="The number of the last of them.")
+
+
+class Exchange(BatchAppendEventsResponse):
+    """An exchange, as it has been appended."""
+
+    exchange: int = Field(description="Its number in the session.")
+
+
+class SessionEvent(EventFields):
+    """An event of a session."""
+
+    name: str
+
+    @classmethod
+    def from_row(cls, session: SessionName, row: SessionEventRow) -> "SessionEvent":
+        """Build the answer; `session` is the stored full name."""
+        return cls.model_validate(
+            {
+                "name": str(EventName(session, row.event_id)),
+                "author": row.author,
+                "invocation_id": row.invocation_id,
+                "timestamp": row.timestamp,
+                "content": row.content,
+                "actions": row.actions,
+                "error_code": row.error_code,
+                "error_message": row.error_message,
+                "event_metadata": row.event_metadata,
+                "raw_event": row.raw_event,
+            }
+        )
+
+
+class ListEventsResponse(WireModel):
+    """A page of events."""
+
+    session_events: list[SessionEvent]
+    next_page_token: str | None = None

@@ -1,0 +1,170 @@
+"""The wire form of sessions and their events. Source: wire specification, section 13."""
+
+import re
+from collections.abc import Mapping
+from typing import Annotated, Any, ClassVar, Self
+
+from pydantic import AfterValidator, ConfigDict, Field, WithJsonSchema, model_validator
+
+from app.kernel.errors import InvalidArgument
+from app.kernel.names import EngineName, SessionName
+from app.kernel.wire.base import WireModel
+from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_LABELS, Labels
+from app.kernel.wire.memory_policy import MemoryPolicy
+from app.kernel.wire.objects import size_of
+from app.kernel.wire.scalars import PositiveDuration, Timestamp
+from app.platform.sessions.logic.states import Shared, lasting
+from app.platform.sessions.store.tables import SessionRow
+
+MAX_STATE_BYTES = 1024 * 1024
+MAX_USER_ID_CHARS = 512
+MAX_PAGE_SIZE = 100
+MAX_PAGE_BYTES = 8 * 1024 * 1024
+"""A page ends early where its events or states are longer; one row is always in it."""
+MAX_TEXT_CHARS = 4_096
+# Lower case where a script has cases; letters of other scripts are accepted.
+_LABEL = re.compile(r"[\w-]*")
+_LABEL_SCHEMA = {"type": "string", "pattern": "^[a-z0-9_-]*$", "maxLength": MAX_LABEL_CHARS}
+
+
+def check_state_size(state: Mapping[str, Any], field: str) -> None:
+    """Refuse a state that is too long as it is stored: there 1e300 is written in full.
+
+    Raises:
+        InvalidArgument: it is; names the field.
+    """
+    if size_of(state) > MAX_STATE_BYTES:
+        raise InvalidArgument.of_field(
+            field, f"the session's state must have at most {MAX_STATE_BYTES} bytes as JSON."
+        )
+
+
+State = Annotated[
+    dict[str, Any],
+    AfterValidator(lasting),
+    Field(
+        description=f"Any JSON object, of at most {MAX_STATE_BYTES} bytes. Keys that start with"
+        " `user:` are shared by the sessions of the user, those with `app:` by all sessions of the"
+        " engine, and those with `temp:` are not stored."
+    ),
+]
+
+
+def _check_labels(labels: dict[str, str]) -> dict[str, str]:
+    for text in [*labels, *labels.values()]:
+        if _LABEL.fullmatch(text) is None or text != text.lower():
+            raise ValueError("must have keys and values of lower-case letters, digits, _ and -")
+    return labels
+
+
+SessionLabels = Annotated[
+    Labels,
+    AfterValidator(_check_labels),
+    WithJsonSchema(
+        {
+            "type": "object",
+            "maxProperties": MAX_LABELS,
+            "propertyNames": {**_LABEL_SCHEMA, "minLength": 1},
+            "additionalProperties": _LABEL_SCHEMA,
+            "examples": [{"channel": "web"}],
+        }
+    ),
+]
+
+
+class SessionFields(WireModel):
+    """What callers may set of a session, at its creation or later."""
+
+    display_name: str | None = Field(None, max_length=MAX_TEXT_CHARS)
+    labels: SessionLabels | None = None
+    session_state: State | None = None
+    expire_time: Timestamp | None = None
+    ttl: PositiveDuration | None = Field(None, description="Input only: expiry is now + ttl.")
+    memory_policy: MemoryPolicy | None = Field(
+        None, description="What its contexts show and summarise; absent: the engine's policy."
+    )
+
+    @model_validator(mode="after")
+    def _has_one_expiry(self) -> Self:
+        if self.ttl is not None and self.expire_time is not None:
+            raise ValueError("must have at most one of ttl and expireTime")
+        return self
+
+    def columns(self) -> dict[str, Any]:
+        """Return the columns that callers set, as this request has them; not the expiry."""
+        return {
+            "display_name": self.display_name,
+            "labels": self.labels or {},
+            "session_state": self.session_state or {},
+            "memory_policy": self.memory_policy and self.memory_policy.wire(),
+        }
+
+
+UserId = Annotated[str, Field(min_length=1, max_length=MAX_USER_ID_CHARS, examples=["42"])]
+
+
+class CreateSessionRequest(SessionFields):
+    """A session as its creator sends it. Fields that only answers have are ignored."""
+
+    model_config = ConfigDict(
+        json_schema_extra={"examples": [{"userId": "42", "sessionState": {"language": "de"}}]}
+    )
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time", "etag"})
+
+    user_id: UserId
+
+
+class UpdateSessionRequest(SessionFields):
+    """The fields to change. The user may be repeated as it is."""
+
+    model_config = ConfigDict(json_schema_extra={"examples": [{"displayName": "Trip to Lisbon"}]})
+
+    ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time"})
+
+    user_id: UserId | None = None
+    etag: str | None = Field(None, description="The etag that was read.")
+
+
+class Session(WireModel):
+    """A conversation of a user with an agent."""
+
+    name: str
+    user_id: str
+    display_name: str | None = None
+    labels: dict[str, str] | None = None
+    session_state: dict[str, Any] = Field(
+        description="Its own, with what it shares with others: keys that start with `user:` and"
+        " with `app:`."
+    )
+    memory_policy: MemoryPolicy | None = None
+    create_time: Timestamp
+    update_time: Timestamp = Field(
+        description="The `timestamp` of the newest event, unless a change came after it; within"
+        " the session's life so far. Filters and orders go by when the session was changed."
+    )
+    expire_time: Timestamp
+    etag: str
+
+    @classmethod
+    def from_row(cls, engine: EngineName, row: SessionRow, shared: Shared) -> "Session":
+        """Build the answer; `engine` is the stored full name."""
+        return cls(
+            name=str(SessionName(engine, row.session_id)),
+            user_id=row.user_id,
+            display_name=row.display_name,
+            labels=row.labels or None,
+            session_state=shared.merged(row.session_state, row.user_id),
+            memory_policy=row.memory_policy and MemoryPolicy.model_validate(row.memory_policy),
+            create_time=row.create_time,
+            update_time=row.shown_update_time,
+            expire_time=row.expire_time,
+            etag=str(row.version),
+        )
+
+
+class ListSessionsResponse(WireModel):
+    """A page of sessions."""
+
+    sessions: list[Session]
+    next_page_token: str | None = None

@@ -1,0 +1,1 @@
+"""Use cases of sessions; the entry is `sessions.py`."""

@@ -1,0 +1,287 @@
+"""Use cases of sessions: create, list, update, delete."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from app.adapters.db.filters import read_filter
+from app.adapters.db.pages import Slice
+from app.adapters.db.session import Database, note
+from app.adapters.db.session import Session as DatabaseSession
+from app.adapters.llm.models import TextModels
+from app.adapters.llm.named import check_policy
+from app.adapters.resources import Resources
+from app.kernel.clock import Clock
+from app.kernel.errors import InvalidArgument
+from app.kernel.etags import check_etag
+from app.kernel.fieldmask import check, parse_mask
+from app.kernel.ids import new_id
+from app.kernel.names import EngineName, SessionName, check_session_id
+from app.kernel.once import Once
+from app.kernel.ordering import read_order
+from app.kernel.paging import (
+    PageRequest,
+    clamp_page_size,
+    decode_token,
+    encode_token,
+    rows_within,
+    typed_key,
+)
+from app.kernel.permissions import Permission
+from app.kernel.wire.scalars import format_timestamp, moment_after
+from app.platform.engines.schemas import name_of
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.tables import EngineRow
+from app.platform.operations.schemas import EMPTY, type_url
+from app.platform.operations.store import repeats
+from app.platform.operations.store import repository as operations
+from app.platform.operations.store.repository import NewOperation
+from app.platform.operations.store.tables import OperationRow
+from app.platform.sessions.logic.states import Parts
+from app.platform.sessions.schemas.sessions import (
+    MAX_PAGE_BYTES,
+    MAX_PAGE_SIZE,
+    CreateSessionRequest,
+    ListSessionsResponse,
+    Session,
+    SessionFields,
+    UpdateSessionRequest,
+    check_state_size,
+)
+from app.platform.sessions.store import erasure, repository, shared
+from app.platform.sessions.store.shared import Change
+from app.platform.sessions.store.tables import SessionRow
+from app.settings.settings import Settings
+
+_EXPIRY_FIELDS = frozenset({"ttl", "expire_time"})
+_COLUMNS = frozenset({"display_name", "labels", "session_state", "memory_policy"})
+_STATE_FIELD = "sessionState"
+_MASKABLE = _COLUMNS | _EXPIRY_FIELDS | {"user_id"}
+
+
+@dataclass(frozen=True)
+class SessionService:
+    """Sessions, but for their events."""
+
+    db: Database
+    clock: Clock
+    settings: Settings
+    models: TextModels
+
+    @classmethod
+    def of(cls, resources: Resources) -> "SessionService":
+        """Build the service from the process's resources."""
+        return cls(resources.db, resources.clock, resources.settings, resources.models)
+
+    async def create(
+        self,
+        name: EngineName,
+        session_id: str | None,
+        request: CreateSessionRequest,
+        once: Once | None,
+    ) -> OperationRow:
+        """Create a session; the operation is done.
+
+        Raises:
+            AlreadyExists: the chosen id is taken.
+            InvalidArgument: the policy names what there is not, or a state is too large.
+            PermissionDenied: what all users share would change, and the caller is bound to some.
+        """
+        now = self.clock.now()
+        self._check_policy(request)
+        columns = request.columns()
+        parts = Parts.of(columns["session_state"])
+        chosen = str(new_id(now)) if session_id is None else session_id
+        check_session_id("sessionId", chosen)
+        async with self.db.transaction() as session:
+            engine = await engines.get(session, name, Lock.SHARED)
+            new = self._operation(engine, "sessions.create", "CreateSession", now)
+            if (known := await repeats.replay(session, new, once)) is not None:
+                return known
+            new = new.concerning({"user_id": request.user_id})
+            values = {
+                "engine_id": engine.engine_id,
+                "session_id": chosen,
+                "user_id": request.user_id,
+                **columns,
+                "session_state": parts.own,
+                "version": 1,
+                "create_time": now,
+                "update_time": now,
+                "shown_update_time": now,
+                "expire_time": self._expiry(request, now),
+            }
+            row = await repository.insert_session(session, values)
+            await self._check_and_share(session, row, parts, Permission.SESSIONS_CREATE)
+            response = {
+                "@type": type_url("Session"),
+                "name": str(SessionName(name_of(engine), row.session_id)),
+                "createTime": format_timestamp(row.create_time),
+            }
+            note(session, resource=response["name"])
+            return await operations.insert_done(session, new, response)
+
+    async def update(
+        self,
+        name: SessionName,
+        request: UpdateSessionRequest,
+        mask: str | None,
+        etag: str | None,
+        once: Once | None,
+    ) -> Session:
+        """Change the masked fields, or without a mask those that were sent.
+
+        Of what the session shares with others, the keys that are sent change, and those that are
+        null go; what is not sent stays. A repeated request changes nothing and is answered with
+        the session as it is then.
+
+        Raises:
+            Aborted: the etag is stale.
+            InvalidArgument: the user is another, the policy names what there is not, or a state
+                is too large.
+            NotFound: no such session.
+            PermissionDenied: what all users share would change, and the caller is bound to some.
+        """
+        now = self.clock.now()
+        self._check_policy(request)
+        changed = _changed_fields(request, mask)
+        async with self.db.transaction() as session:
+            engine = await engines.get(session, name.engine, Lock.SHARED)
+            is_repeated = await repeats.is_repeated(session, engine.engine_id, once, now)
+            row = await repository.get(session, name, now, for_update=True)
+            if is_repeated:
+                return await self._session(session, name_of(engine), row)
+            check_etag(row.version, etag)
+            if request.user_id not in {None, row.user_id}:
+                raise InvalidArgument.of_field("userId", "cannot change; leave it out or as it is.")
+            columns = request.columns()
+            values = {column: columns[column] for column in changed & _COLUMNS}
+            parts = Parts.of(values.get("session_state", {}))
+            if "session_state" in values:
+                values["session_state"] = parts.own
+            if changed & _EXPIRY_FIELDS:
+                values["expire_time"] = self._expiry(request, now)
+            row = await repository.update_session(session, row, values, now)
+            if "session_state" in values:
+                await self._check_and_share(session, row, parts, Permission.SESSIONS_UPDATE)
+            return await self._session(session, name_of(engine), row)
+
+    async def delete(self, name: SessionName, etag: str | None, once: Once | None) -> OperationRow:
+        """Erase a session with its events, beyond recovery; the operation is done.
+
+        Raises:
+            Aborted: the etag is stale.
+            NotFound: no such session.
+        """
+        now = self.clock.now()
+        async with self.db.transaction() as session:
+            engine = await engines.get(session, name.engine, Lock.SHARED)
+            new = self._operation(engine, "sessions.delete", "Delete", now)
+            if (known := await repeats.replay(session, new, once)) is not None:
+                return known
+            row = await repository.get(session, name, now, for_update=True)
+            new = new.concerning({"user_id": row.user_id})
+            check_etag(row.version, etag)
+            await erasure.remove(session, row)
+            return await operations.insert_done(session, new, EMPTY)
+
+    async def list_page(
+        self,
+        name: EngineName,
+        filter_text: str | None,
+        order_by: str | None,
+        page: PageRequest,
+    ) -> ListSessionsResponse:
+        """Return a page of sessions that have not expired."""
+        now = self.clock.now()
+        limit = clamp_page_size(page.size, maximum=MAX_PAGE_SIZE)
+        order = read_order(order_by, "create_time desc", ("create_time", "update_time"))
+        clause = read_filter(filter_text, repository.FILTER_FIELDS, self.settings)
+        query = {"list": "sessions", "engine": name.engine, "filter": filter_text}
+        query["order"] = f"{order.field} {order.is_descending}"
+        after = typed_key(decode_token(page.token, query), datetime, str) if page.token else None
+        async with self.db.snapshot(statement_seconds=clause.seconds) as session:
+            engine = name_of(await engines.get(session, name))
+            where = repository.is_unexpired(now) & clause.condition
+            asked = Slice(limit + 1, after, order.is_descending)
+            found = (session, name.engine, where, order.field)
+            sizes = await repository.list_sizes(*found, asked)
+            fits = rows_within(sizes, limit, MAX_PAGE_BYTES)
+            rows = await repository.list_page(*found, replace(asked, limit=fits))
+            users = {row.user_id for row in rows}
+            held = await shared.read(session, name.engine, users)
+        last = rows[-1] if len(sizes) > fits else None
+        return ListSessionsResponse(
+            sessions=[Session.from_row(engine, row, held) for row in rows],
+            next_page_token=last
+            and encode_token(query, [getattr(last, order.field), last.session_id]),
+        )
+
+    async def read_response(
+        self, session: DatabaseSession, stored: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        """Fill the response of an operation: the session as it is at present.
+
+        Where it is no longer there (deleted, expired, made anew, its engine deleted), only its
+        name stays.
+        """
+        name = SessionName.parse(stored["name"])
+        row = await repository.find(session, name, self.clock.now())
+        if row is not None and await engines.is_live(session, name.engine.engine):
+            wire = (await self._session(session, name.engine, row)).wire()
+            if wire["createTime"] == stored["createTime"]:
+                return {**stored, **wire}
+        return dict(stored)
+
+    @staticmethod
+    async def _session(session: DatabaseSession, engine: EngineName, row: SessionRow) -> Session:
+        """Return a session with what it shares with others."""
+        held = await shared.read(session, row.engine_id, [row.user_id])
+        return Session.from_row(engine, row, held)
+
+    async def _check_and_share(
+        self, session: DatabaseSession, row: SessionRow, parts: Parts, permission: Permission
+    ) -> None:
+        """Check the state of a session as it is stored, and change what it shares with others."""
+        check_state_size(row.session_state, _STATE_FIELD)
+        change = Change(
+            engine_id=row.engine_id,
+            user_id=row.user_id,
+            parts=parts,
+            field=_STATE_FIELD,
+            permission=permission,
+            most_bytes=self.settings.max_shared_state_bytes,
+            removes_nulls=permission is Permission.SESSIONS_UPDATE,
+        )
+        await shared.write(session, change)
+
+    def _check_policy(self, request: SessionFields) -> None:
+        check_policy(request.memory_policy, self.models, self.settings, "memoryPolicy")
+
+    def _expiry(self, request: SessionFields, now: datetime) -> datetime:
+        """Return when a session expires: as the request says, else after the default life."""
+        if request.expire_time is not None:
+            if request.expire_time <= now:
+                raise InvalidArgument.of_field("expireTime", "must lie in the future.")
+            return request.expire_time
+        default = timedelta(seconds=self.settings.session_ttl_seconds)
+        return moment_after(now, request.ttl or default, "ttl")
+
+    def _operation(self, engine: EngineRow, kind: str, method: str, now: datetime) -> NewOperation:
+        return NewOperation(
+            engine_id=engine.engine_id,
+            engine_name=str(name_of(engine)),
+            kind=kind,
+            now=now,
+            keep=self.settings.operation_retention,
+            details={"@type": type_url(f"{method}OperationMetadata")},
+        )
+
+
+def _changed_fields(request: UpdateSessionRequest, mask: str | None) -> frozenset[str]:
+    paths = parse_mask(mask)
+    if paths is None:
+        return frozenset(request.model_fields_set)
+    return check(paths, _MASKABLE)

@@ -1,0 +1,147 @@
+"""Every statement by which events enter a session: all take part in the caller's transaction."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from sqlalchemy import ColumnElement, case, func, literal, null, or_, select, update
+from sqlalchemy.dialects.postgresql import JSONB, insert
+
+from app.adapters.db.session import Session
+from app.kernel.errors import NotFound
+from app.kernel.names import SessionName
+from app.platform.sessions.logic.spoken import Place, Step
+from app.platform.sessions.store.tables import SessionEventRow, SessionRow
+
+
+@dataclass(frozen=True)
+class Standing:
+    """How a session stands after its newest event.
+
+    Attributes:
+        state: the session's own, where it has just been changed.
+    """
+
+    user_id: str
+    memory_policy: dict[str, Any] | None
+    last_seq: int
+    place: Place
+    cleared_seq: int
+    cleared_exchange: int
+    state: dict[str, Any] | None
+
+
+@dataclass(frozen=True)
+class At:
+    """When events are appended, and when the newest of them happened, as its sender says."""
+
+    now: datetime
+    newest: datetime
+
+
+_STANDING = (
+    SessionRow.user_id,
+    SessionRow.memory_policy,
+    SessionRow.last_seq,
+    SessionRow.exchanges,
+    SessionRow.is_answered,
+    SessionRow.cleared_seq,
+    SessionRow.cleared_exchange,
+)
+
+
+def is_live(name: SessionName, now: datetime) -> ColumnElement[bool]:
+    """Select a session that has not expired."""
+    return (
+        (SessionRow.engine_id == name.engine.engine)
+        & (SessionRow.session_id == name.session)
+        & (SessionRow.expire_time > now)
+    )
+
+
+_NEXT = {"last_seq": SessionRow.last_seq + 1}
+_BEGINS = case((or_(SessionRow.is_answered, SessionRow.exchanges == 0), 1), else_=0)
+_MOVES: Mapping[Step, Mapping[str, Any]] = {
+    Step.ASKS: {**_NEXT, "exchanges": SessionRow.exchanges + _BEGINS, "is_answered": False},
+    Step.ANSWERS: {**_NEXT, "is_answered": SessionRow.exchanges > 0},
+    Step.GOES_ON: _NEXT,
+}
+"""What `Place.after` does, in SQL: what a session's columns become with one more event."""
+
+
+async def lock(session: Session, name: SessionName, now: datetime) -> Standing:
+    """Lock a session, and say how it stands.
+
+    Raises:
+        NotFound: there is no such session.
+    """
+    statement = select(*_STANDING, null()).where(is_live(name, now)).with_for_update()
+    return _standing(name, (await session.execute(statement)).first())
+
+
+async def count_event(
+    session: Session, name: SessionName, at: At, step: Step, delta: Mapping[str, Any]
+) -> Standing:
+    """Give a new event its number and exchange, and apply its change of the session's own state.
+
+    The session stays locked until the transaction ends, so numbers have no gap.
+
+    Raises:
+        NotFound: there is no such session.
+    """
+    return await _count(session, name, at, {**_MOVES[step]}, delta)
+
+
+async def count_events(
+    session: Session, name: SessionName, at: At, stands: Standing, delta: Mapping[str, Any]
+) -> Standing:
+    """As `count_event`, for several in a session that is locked: it stands thus after them."""
+    values = {
+        "last_seq": stands.last_seq,
+        "exchanges": stands.place.exchange,
+        "is_answered": stands.place.is_answered,
+    }
+    return await _count(session, name, at, values, delta)
+
+
+async def _count(
+    session: Session,
+    name: SessionName,
+    at: At,
+    values: dict[str, Any],
+    delta: Mapping[str, Any],
+) -> Standing:
+    values |= {"version": SessionRow.version + 1, "update_time": at.now}
+    shown = literal(min(at.newest, at.now), SessionRow.create_time.type)
+    values["shown_update_time"] = func.greatest(SessionRow.create_time, shown)
+    if delta:
+        values["session_state"] = SessionRow.session_state.op("||")(literal(dict(delta), JSONB()))
+    # A large state is not read back by each event that leaves it alone.
+    state = SessionRow.session_state if delta else null()
+    statement = (
+        update(SessionRow)
+        .where(is_live(name, at.now))
+        .values(values)
+        .returning(*_STANDING, state)
+        .execution_options(synchronize_session=False)
+    )
+    return _standing(name, (await session.execute(statement)).first())
+
+
+def _standing(name: SessionName, columns: Sequence[Any] | None) -> Standing:
+    if columns is None:
+        raise NotFound.of(name)
+    user_id, policy, last_seq, exchange, is_answered, cleared_seq, cleared_exchange, state = columns
+    place = Place(exchange, is_answered)
+    return Standing(user_id, policy, last_seq, place, cleared_seq, cleared_exchange, state)
+
+
+async def insert_event(session: Session, values: Mapping[str, Any]) -> None:
+    """Insert an event under the number that `count_event` gave."""
+    await session.execute(insert(SessionEventRow).values(dict(values)))
+
+
+async def insert_events(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Insert events of a session that the transaction has locked."""
+    await session.execute(insert(SessionEventRow), [dict(row) for row in rows])

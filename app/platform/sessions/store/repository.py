@@ -1,0 +1,361 @@
+"""Every statement on sessions and their events.
+
+All functions take part in the caller's transaction.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any, TypeVar
+
+from sqlalchemy import (
+    JSON,
+    ColumnElement,
+    Row,
+    Select,
+    Text,
+    and_,
+    case,
+    cast,
+    delete,
+    func,
+    literal,
+    literal_column,
+    select,
+    update,
+)
+from sqlalchemy.dialects.postgresql import insert
+from sqlalchemy.orm import InstrumentedAttribute, defer
+
+from app.adapters.db.clock import database_time
+from app.adapters.db.conditions import check_scope
+from app.adapters.db.filter_fields import MapField, TextField, TimestampField
+from app.adapters.db.filters import Fields
+from app.adapters.db.pages import Slice, sliced
+from app.adapters.db.session import Session
+from app.kernel.errors import AlreadyExists, NotFound, Reason
+from app.kernel.names import SessionName
+from app.kernel.wire.objects import size_of
+from app.platform.sessions.logic.spoken import Said, is_answer, speaker_of, text_of
+from app.platform.sessions.store.entered import is_live
+from app.platform.sessions.store.tables import (
+    AppStateRow,
+    SessionEventRow,
+    SessionRow,
+    UserStateRow,
+)
+
+_R = TypeVar("_R")
+
+_UNREADABLE = r"\\u(0000|[dD][89a-fA-F])"
+"""In JSON, what no text of the database can hold, or may be a half of."""
+MAX_SAID_BYTES = 4 * 1024 * 1024
+"""How long the events are, as they were sent, after which `list_said` returns no further one."""
+
+FILTER_FIELDS: Fields = {
+    "user_id": TextField(SessionRow.user_id),
+    "display_name": TextField(SessionRow.display_name),
+    "labels": MapField(SessionRow.labels),
+    "create_time": TimestampField(SessionRow.create_time),
+    "update_time": TimestampField(SessionRow.update_time),
+    "expire_time": TimestampField(SessionRow.expire_time),
+}
+"""What the filter of a list of sessions may name."""
+
+EVENT_FILTER_FIELDS: Fields = {"timestamp": TimestampField(SessionEventRow.timestamp)}
+"""What the filter of a list of events may name."""
+
+
+async def get(
+    session: Session, name: SessionName, now: datetime, *, for_update: bool = False
+) -> SessionRow:
+    """Return a session that has not expired.
+
+    Raises:
+        NotFound: there is none.
+    """
+    row = await find(session, name, now, for_update=for_update)
+    if row is None:
+        raise NotFound.of(name)
+    return row
+
+
+async def find(
+    session: Session, name: SessionName, now: datetime, *, for_update: bool = False
+) -> SessionRow | None:
+    """Return a session, if there is one that has not expired."""
+    statement = select(SessionRow).where(is_live(name, now))
+    if for_update:
+        statement = statement.with_for_update()
+    return (await session.execute(statement)).scalar_one_or_none()
+
+
+async def list_sizes(
+    session: Session,
+    engine_id: int,
+    clause: ColumnElement[bool],
+    by: str,
+    page: Slice[tuple[datetime, str]],
+) -> Sequence[int]:
+    """Return the lengths of the states, in bytes, of the sessions that `list_page` returns.
+
+    What they share is in each of them.
+    """
+    of_user = select(_length(UserStateRow.state)).where(
+        UserStateRow.engine_id == engine_id, UserStateRow.user_id == SessionRow.user_id
+    )
+    of_all = select(_length(AppStateRow.state)).where(AppStateRow.engine_id == engine_id)
+    size = (
+        _length(SessionRow.session_state)
+        + func.coalesce(of_user.correlate(SessionRow).scalar_subquery(), 0)
+        + func.coalesce(of_all.scalar_subquery(), 0)
+    )
+    return await _listed(session, select(size), _of_engine(engine_id, clause, by), page)
+
+
+def _length(state: InstrumentedAttribute[dict[str, Any]]) -> ColumnElement[int]:
+    return func.octet_length(cast(state, Text()))
+
+
+async def list_page(
+    session: Session,
+    engine_id: int,
+    clause: ColumnElement[bool],
+    by: str,
+    page: Slice[tuple[datetime, str]],
+) -> Sequence[SessionRow]:
+    """Return sessions of an engine in the order of the column `by`."""
+    return await _listed(session, select(SessionRow), _of_engine(engine_id, clause, by), page)
+
+
+async def list_event_sizes(
+    session: Session,
+    name: SessionName,
+    clause: ColumnElement[bool],
+    page: Slice[tuple[datetime, int]],
+) -> Sequence[int]:
+    """Return the lengths, in bytes, of the events that `list_event_page` returns."""
+    sizes = select(SessionEventRow.size_bytes)
+    return await _listed(session, sizes, _of_session(name, clause), page)
+
+
+async def list_event_page(
+    session: Session,
+    name: SessionName,
+    clause: ColumnElement[bool],
+    page: Slice[tuple[datetime, int]],
+) -> Sequence[SessionEventRow]:
+    """Return events of a session in the order of their time."""
+    return await _listed(session, select(SessionEventRow), _of_session(name, clause), page)
+
+
+_Asked = tuple[ColumnElement[bool], tuple[InstrumentedAttribute[Any], InstrumentedAttribute[Any]]]
+
+
+def _of_engine(engine_id: int, clause: ColumnElement[bool], by: str) -> _Asked:
+    order = (getattr(SessionRow, by), SessionRow.session_id)
+    return and_(SessionRow.engine_id == engine_id, clause), order
+
+
+def _of_session(name: SessionName, clause: ColumnElement[bool]) -> _Asked:
+    is_mine = and_(
+        SessionEventRow.engine_id == name.engine.engine,
+        SessionEventRow.session_id == name.session,
+        SessionEventRow.delete_time.is_(None),
+    )
+    return is_mine & clause, (SessionEventRow.timestamp, SessionEventRow.seq)
+
+
+async def _listed(
+    session: Session, what: Select[_R], asked: _Asked, page: Slice[Any]
+) -> Sequence[_R]:
+    where, order = asked
+    return (await session.execute(sliced(what.where(where), order, page))).scalars().all()
+
+
+async def list_events(
+    session: Session,
+    engine_id: int,
+    session_id: str,
+    start: datetime | None,
+    end: datetime | None,
+    limit: int,
+) -> tuple[Sequence[SessionEventRow], int]:
+    """Return the last events with content from `start` and before `end`, and how many are older.
+
+    They come in the order of their time. For those who read what was said: the raw event is not
+    loaded, and cannot be read.
+    """
+    wanted = [
+        SessionEventRow.engine_id == engine_id,
+        SessionEventRow.session_id == session_id,
+        SessionEventRow.content.is_not(None),
+    ]
+    if start is not None:
+        wanted.append(SessionEventRow.timestamp >= start)
+    if end is not None:
+        wanted.append(SessionEventRow.timestamp < end)
+    statement = (
+        select(SessionEventRow)
+        .where(*wanted)
+        .options(defer(SessionEventRow.raw_event, raiseload=True))
+        .order_by(SessionEventRow.timestamp.desc(), SessionEventRow.seq.desc())
+        .limit(limit)
+    )
+    rows = (await session.execute(statement)).scalars().all()[::-1]
+    if len(rows) < limit:
+        return rows, 0
+    counted = select(func.count()).select_from(SessionEventRow).where(*wanted)
+    return rows, (await session.execute(counted)).scalar_one() - len(rows)
+
+
+async def has_said(session: Session, name: SessionName, between: tuple[int, int]) -> bool:
+    """Say whether of the events from the one number to the other there is one not erased."""
+    statement = select(SessionEventRow.seq).where(_are_said(name, between)).limit(1)
+    return (await session.execute(statement)).first() is not None
+
+
+# To look into an object fails where any text in it holds what no column can.
+_PARTIAL: ColumnElement[str | None] = case(
+    (cast(SessionEventRow.event_metadata, Text).regexp_match(_UNREADABLE), None),
+    else_=SessionEventRow.event_metadata["partial"].as_string(),
+)
+
+
+async def list_said(
+    session: Session,
+    name: SessionName,
+    between: tuple[int, int],
+    limit: int,
+    *,
+    newest: bool,
+    with_files: bool = False,
+) -> list[Said]:
+    """Return up to `limit` events with numbers from the one to the other, in their order.
+
+    Where there are more, the newest of them, or the oldest; erased ones are left out. Fewer come
+    where they are long: none once there are `MAX_SAID_BYTES`; none at all: there are none.
+    Without `with_files`, the contents of files stay where they are, and do not count.
+    """
+    row = SessionEventRow
+    page = (
+        select(
+            row.seq,
+            row.event_id,
+            row.exchange,
+            row.author,
+            row.content,
+            row.token_count,
+            row.size_bytes,
+            _PARTIAL.label("partial"),
+        )
+        .where(_are_said(name, between))
+        .order_by(row.seq.desc() if newest else row.seq)
+        .limit(limit)
+        .subquery()
+    )
+    order = page.c.seq.desc() if newest else page.c.seq
+    before = func.sum(page.c.size_bytes).over(order_by=order) - page.c.size_bytes
+    sized = select(page, before.label("before")).subquery("sized")
+    others = [column for column in sized.c if column.name not in {"content", "before"}]
+    text = cast(sized.c.content, Text)
+    is_spared: ColumnElement[bool] = literal(value=False)
+    if not with_files:
+        has_files = and_(text.contains('"inlineData"'), ~text.regexp_match(_UNREADABLE))
+        is_spared = func.coalesce(has_files, is_spared)
+    content = case((is_spared, _WITHOUT_FILES), else_=sized.c.content)
+    statement: Select[Any] = (
+        select(*others, content.label("content"), is_spared.label("is_spared"))
+        .where(sized.c.before < MAX_SAID_BYTES)
+        .order_by(sized.c.seq)
+    )
+    return [_said(found) for found in await session.execute(statement)]
+
+
+def _are_said(name: SessionName, between: tuple[int, int]) -> ColumnElement[bool]:
+    return and_(
+        SessionEventRow.engine_id == name.engine.engine,
+        SessionEventRow.session_id == name.session,
+        SessionEventRow.seq.between(*between),
+        SessionEventRow.delete_time.is_(None),
+    )
+
+
+_WITHOUT_FILES: ColumnElement[Any] = literal_column(
+    # All else is left as it was sent, which `jsonb` would change.
+    """json_build_object(
+        'role', sized.content -> 'role',
+        'parts', (select json_agg(case when json_typeof(part -> 'inlineData') = 'object' then (
+            select json_object_agg(of_part.key, case when of_part.key = 'inlineData' then (
+                select coalesce(json_object_agg(of_file.key, of_file.value), '{}')
+                from json_each(of_part.value) of_file where of_file.key <> 'data'
+            ) else of_part.value end)
+            from json_each(part) of_part
+        ) else part end order by place)
+        from json_array_elements(sized.content -> 'parts') with ordinality parts (part, place)))""",
+    JSON(),
+)
+
+
+def _said(row: Row[Any]) -> Said:
+    return Said(
+        seq=row.seq,
+        event_id=row.event_id,
+        exchange=row.exchange,
+        speaker=speaker_of(row.author, row.content),
+        content=row.content,
+        text=text_of(row.content),
+        token_count=row.token_count,
+        is_answer=is_answer(row.author, row.content, {"partial": row.partial == "true"}),
+        size_bytes=size_of(row.content) if row.is_spared else row.size_bytes,
+        stored_bytes=row.size_bytes,
+    )
+
+
+def is_unexpired(now: datetime) -> ColumnElement[bool]:
+    """Select what has not expired at `now`."""
+    return SessionRow.expire_time > now
+
+
+async def exists_any(session: Session, engine_id: int, now: datetime) -> bool:
+    """Say whether an engine has sessions that have not expired."""
+    statement = select(SessionRow.session_id).where(
+        SessionRow.engine_id == engine_id, is_unexpired(now)
+    )
+    return (await session.execute(statement.limit(1))).first() is not None
+
+
+async def insert_session(session: Session, values: Mapping[str, Any]) -> SessionRow:
+    """Insert a session; an expired one of the same id gives way.
+
+    Raises:
+        AlreadyExists: the id is taken.
+        NotFound: the session's caller does not reach the user.
+    """
+    check_scope(session, {"user_id": values["user_id"]})
+    expired = delete(SessionRow).where(
+        SessionRow.engine_id == values["engine_id"],
+        SessionRow.session_id == values["session_id"],
+        SessionRow.expire_time <= database_time(session),
+    )
+    await session.execute(expired)
+    statement = insert(SessionRow).values(dict(values)).on_conflict_do_nothing()
+    row = (await session.execute(statement.returning(SessionRow))).scalar_one_or_none()
+    if row is None:
+        raise AlreadyExists(
+            f"sessions/{values['session_id']} exists; choose another id.", Reason.ID_TAKEN
+        )
+    return row
+
+
+async def update_session(
+    session: Session, row: SessionRow, values: Mapping[str, Any], now: datetime
+) -> SessionRow:
+    """Change a session that the caller has locked."""
+    statement = (
+        update(SessionRow)
+        .where(SessionRow.engine_id == row.engine_id, SessionRow.session_id == row.session_id)
+        .values(**values, version=SessionRow.version + 1, update_time=now, shown_update_time=now)
+        .returning(SessionRow)
+        .execution_options(populate_existing=True, synchronize_session=False)
+    )
+    return (await session.execute(statement)).scalar_one()

@@ -1,0 +1,166 @@
+"""Every statement on the states that sessions share. All take part in the caller's transaction.
+
+Who writes locks the session first, then the state of its user, then that of the engine.
+"""
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Text, literal, select, update
+from sqlalchemy.dialects.postgresql import ARRAY, JSONB, insert
+
+from app.adapters.db.conditions import conditions_of
+from app.adapters.db.session import Session
+from app.kernel.errors import InvalidArgument, PermissionDenied, Reason
+from app.kernel.permissions import Permission
+from app.kernel.wire.objects import size_of
+from app.platform.sessions.logic.states import APP, USER, Parts, Shared
+from app.platform.sessions.store.tables import AppStateRow, UserStateRow
+
+SETTING = "max_shared_state_bytes"
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of what a session shares with others.
+
+    Attributes:
+        field: of the request, that holds the change.
+        permission: by which the request was let in.
+        most_bytes: how long a state may be, as JSON.
+        removes_nulls: whether a null takes its key away; otherwise it is a value like others.
+    """
+
+    engine_id: int
+    user_id: str
+    parts: Parts
+    field: str
+    permission: Permission
+    most_bytes: int
+    removes_nulls: bool = False
+
+
+async def read(session: Session, engine_id: int, users: Collection[str]) -> Shared:
+    """Return what the sessions of these users share."""
+    theirs = select(UserStateRow.user_id, UserStateRow.state).where(
+        UserStateRow.engine_id == engine_id, UserStateRow.user_id.in_(sorted(users))
+    )
+    of_all = select(AppStateRow.state).where(AppStateRow.engine_id == engine_id)
+    states = {row.user_id: row.state for row in await session.execute(theirs)}
+    return Shared(states, (await session.execute(of_all)).scalar_one_or_none() or {})
+
+
+async def write(session: Session, change: Change) -> None:
+    """Change what is shared, where it is not so already; the session is locked.
+
+    A caller who sends back what it has read so writes nothing that is not its own.
+
+    Raises:
+        InvalidArgument: a state would become too large; names the field.
+        PermissionDenied: what all users share would change, and the caller is bound to some.
+    """
+    if not (change.parts.user or change.parts.app):
+        return
+    shared = await read(session, change.engine_id, [change.user_id])
+    user = _changed(change, change.parts.user, shared.users.get(change.user_id, {}))
+    app = _changed(change, change.parts.app, shared.app)
+    if app and conditions_of(session):
+        raise PermissionDenied(
+            f"{change.field}: keys that start with {APP} are shared by all users of"
+            f" reasoningEngines/{change.engine_id}, and can be read, but not changed, with a key"
+            " that is bound to a part of it.",
+            Reason.PERMISSION_MISSING,
+            metadata={"permission": change.permission.value},
+        )
+    if user:
+        state = await _write_users(session, change, user)
+        _check_size(change, state, f"the state that the user's sessions share ({USER} keys)")
+    if app:
+        state = await _write_apps(session, change, app)
+        _check_size(change, state, f"the state that all sessions share ({APP} keys)")
+
+
+def _changed(
+    change: Change, sent: Mapping[str, Any], stored: Mapping[str, Any]
+) -> Mapping[str, Any]:
+    """Return what is sent and not there already."""
+
+    def is_there(key: str, value: object) -> bool:
+        if value is None and change.removes_nulls:
+            return key not in stored
+        # As texts: to Python, 1 is true.
+        return key in stored and _text(stored[key]) == _text(value)
+
+    return {key: value for key, value in sent.items() if not is_there(key, value)}
+
+
+def _text(value: object) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+async def _write_users(
+    session: Session, change: Change, state: Mapping[str, Any]
+) -> dict[str, Any]:
+    key = {"engine_id": change.engine_id, "user_id": change.user_id}
+    # What callers are bound to is added to an update, and could not be to what an insert changes.
+    replaced = (
+        update(UserStateRow)
+        .where(UserStateRow.engine_id == change.engine_id, UserStateRow.user_id == change.user_id)
+        .values(state=_merged(UserStateRow.state, change, state))
+        .returning(UserStateRow.state)
+        .execution_options(synchronize_session=False)
+    )
+    inserted = (
+        insert(UserStateRow)
+        .values(**key, state=_given(change, state))
+        .on_conflict_do_nothing()
+        .returning(UserStateRow.state)
+    )
+    return await _first(session, replaced, inserted, replaced)
+
+
+async def _write_apps(session: Session, change: Change, state: Mapping[str, Any]) -> dict[str, Any]:
+    new = insert(AppStateRow).values(engine_id=change.engine_id, state=_given(change, state))
+    statement = new.on_conflict_do_update(
+        index_elements=[AppStateRow.engine_id],
+        set_={"state": _merged(AppStateRow.state, change, state)},
+    ).returning(AppStateRow.state)
+    return await _first(session, statement)
+
+
+async def _first(session: Session, *statements: Any) -> dict[str, Any]:  # noqa: ANN401 - SQLAlchemy has no common type
+    """Execute statements until one returns a state."""
+    for statement in statements:
+        state: dict[str, Any] | None = (await session.execute(statement)).scalar_one_or_none()
+        if state is not None:
+            return state
+    raise AssertionError("A state that is there cannot be changed.")
+
+
+def _given(change: Change, state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys that stay, or come."""
+    return {
+        key: value for key, value in state.items() if not (value is None and change.removes_nulls)
+    }
+
+
+def _merged(column: Any, change: Change, state: Mapping[str, Any]) -> Any:  # noqa: ANN401 - SQLAlchemy's own
+    given = _given(change, state)
+    removed = sorted(state.keys() - given.keys())
+    return column.op("-")(literal(removed, ARRAY(Text()))).op("||")(literal(given, JSONB()))
+
+
+def _check_size(change: Change, state: Mapping[str, Any], what: str) -> None:
+    """Refuse a state that is too long as it is stored.
+
+    Raises:
+        InvalidArgument: it is.
+    """
+    if size_of(state) > change.most_bytes:
+        raise InvalidArgument.of_field(
+            change.field,
+            f"{what} must have at most {change.most_bytes} bytes as JSON, as the setting {SETTING}"
+            " has it.",
+        )

@@ -1,0 +1,111 @@
+"""Sessions and their events."""
+
+from datetime import datetime
+
+from sqlalchemy import JSON, ForeignKeyConstraint, Index, Text, UniqueConstraint, func, text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.adapters.db.base import Base, JsonObject
+from app.adapters.db.bindings import ByKeys, ByParent
+
+# Kept as the text that was sent, which `jsonb` would change: the order of keys, -0.0, 1e308.
+_AS_SENT = JSON(none_as_null=True)
+
+
+class SessionRow(Base):
+    """A conversation of a user with an agent, and its state."""
+
+    __tablename__ = "sessions"
+    conditioned_by = ByKeys({"user_id": "user_id"})
+    __table_args__ = (
+        Index("ix_sessions_create_time", "engine_id", "create_time", "session_id"),
+        Index("ix_sessions_update_time", "engine_id", "update_time", "session_id"),
+        Index("ix_sessions_user", "engine_id", "user_id", "create_time", "session_id"),
+        Index("ix_sessions_expire_time", "expire_time"),
+    )
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    session_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    user_id: Mapped[str] = mapped_column(Text)
+    display_name: Mapped[str | None] = mapped_column(Text)
+    labels: Mapped[JsonObject] = mapped_column(server_default=text("'{}'"))
+    session_state: Mapped[JsonObject] = mapped_column(server_default=text("'{}'"))
+    """Its own; what it shares with other sessions is in the tables of states."""
+    last_seq: Mapped[int] = mapped_column(server_default=text("0"))
+    """The number of the session's last event."""
+    exchanges: Mapped[int] = mapped_column(server_default=text("0"))
+    """The number of the exchange that the last event belongs to; 0 before a user's first event."""
+    is_answered: Mapped[bool] = mapped_column(server_default=text("false"))
+    """Whether that exchange is complete: the agent has said something."""
+    cleared_seq: Mapped[int] = mapped_column(server_default=text("0"))
+    """Events up to this one are in no context any more."""
+    cleared_exchange: Mapped[int] = mapped_column(server_default=text("0"))
+    memory_policy: Mapped[JsonObject | None]
+    """What was given of the policy of its contexts; null: the engine's is taken."""
+    version: Mapped[int]
+    create_time: Mapped[datetime]
+    update_time: Mapped[datetime]
+    """When the row was changed, by which lists are ordered."""
+    shown_update_time: Mapped[datetime] = mapped_column(server_default=func.now())
+    """What readers are shown: the time of the newest event, unless a change came after it."""
+    expire_time: Mapped[datetime]
+
+
+class UserStateRow(Base):
+    """The state that the sessions of a user share. It stays when they go."""
+
+    __tablename__ = "user_states"
+    conditioned_by = ByKeys({"user_id": "user_id"})
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    user_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    state: Mapped[JsonObject]
+
+
+class AppStateRow(Base):
+    """The state that all sessions of an engine share, whoever's they are."""
+
+    __tablename__ = "app_states"
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    state: Mapped[JsonObject]
+
+
+class SessionEventRow(Base):
+    """An event of a session, as it was sent. It never changes, but may be erased to its number."""
+
+    __tablename__ = "session_events"
+    conditioned_by = ByParent("sessions", ("engine_id", "session_id"))
+    __table_args__ = (
+        ForeignKeyConstraint(
+            ["engine_id", "session_id"],
+            ["sessions.engine_id", "sessions.session_id"],
+            ondelete="CASCADE",
+        ),
+        UniqueConstraint("engine_id", "session_id", "event_id"),
+        Index("ix_session_events_timestamp", "engine_id", "session_id", "timestamp", "seq"),
+    )
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    session_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    seq: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    """From 1, without a gap, in the order of arrival."""
+    event_id: Mapped[str] = mapped_column(Text)
+    author: Mapped[str] = mapped_column(Text)
+    invocation_id: Mapped[str] = mapped_column(Text)
+    timestamp: Mapped[datetime]
+    """When it happened, as its sender says."""
+    content: Mapped[JsonObject | None] = mapped_column(_AS_SENT)
+    actions: Mapped[JsonObject | None] = mapped_column(_AS_SENT)
+    error_code: Mapped[str | None] = mapped_column(Text)
+    error_message: Mapped[str | None] = mapped_column(Text)
+    event_metadata: Mapped[JsonObject | None] = mapped_column(_AS_SENT)
+    raw_event: Mapped[JsonObject | None] = mapped_column(_AS_SENT)
+    exchange: Mapped[int] = mapped_column(server_default=text("0"))
+    """The number of its exchange: a user's events, and all that follow up to the next user's."""
+    token_count: Mapped[int | None]
+    """What its sender says that it takes of a prompt."""
+    delete_time: Mapped[datetime | None]
+    size_bytes: Mapped[int]
+    """The length of the event as JSON, by which pages are bounded."""
+    create_time: Mapped[datetime]

@@ -1,0 +1,33 @@
+"""Routes of usage; this service's own."""
+
+from typing import Annotated
+
+from fastapi import Query
+
+from app.platform.usage.schemas import Day, EngineUsage
+from app.platform.usage.services.usage import UsageService
+from app.web.context import Context
+from app.web.names import EnginePath
+from app.web.paths import ENGINE
+from app.web.routing import Router
+
+router = Router("engines")
+
+
+@router.get(ENGINE + ":usage", summary="Sum up usage", operation_id="getUsage")
+async def get_usage(
+    context: Context,
+    engine: EnginePath,
+    start_day: Annotated[
+        Day | None,
+        Query(alias="startDay", description="First day (UTC); absent: 30 days in all."),
+    ] = None,
+    end_day: Annotated[
+        Day | None, Query(alias="endDay", description="Last day (UTC), included; absent: today.")
+    ] = None,
+) -> EngineUsage:
+    """Return what the models of an engine took, by day and model; at most 366 days.
+
+    The built-in rules call no model, and so do not appear.
+    """
+    return await UsageService.of(context.resources).usage(engine, start_day, end_day)

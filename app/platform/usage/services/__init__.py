@@ -1,0 +1,1 @@
+"""Use cases of usage; the entry is `usage.py`."""

@@ -1,0 +1,107 @@
+"""Every statement on the usage of models. All functions take part in the caller's transaction."""
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, date, datetime
+
+from prometheus_client import Counter
+from sqlalchemy import delete, event, func, select, tuple_
+from sqlalchemy.dialects.postgresql import insert
+
+from app.adapters.db.session import Session
+from app.adapters.llm.ports import Meter, Usage
+from app.platform.usage.logic.costs import cost_of
+from app.platform.usage.store.tables import ModelUsageRow
+from app.settings.settings import ModelPrice
+
+_CALLS = Counter("memory_bank_model_calls", "Requests to a model, failed ones too.", ["model"])
+_SECONDS = Counter(
+    "memory_bank_model_seconds", "Time from asking a model to its answer.", ["model"]
+)
+_TOKENS = Counter(
+    "memory_bank_model_tokens", "Tokens of prompts and of answers.", ["model", "direction"]
+)
+_KEY = (ModelUsageRow.engine_id, ModelUsageRow.day, ModelUsageRow.model_id)
+
+
+def day_of(now: datetime) -> date:
+    """Return the UTC day of a moment: the day that usage is counted under."""
+    return now.astimezone(UTC).date()
+
+
+async def record(
+    session: Session,
+    engine_id: int,
+    now: datetime,
+    meter: Meter,
+    prices: Mapping[str, ModelPrice],
+) -> None:
+    """Add what a piece of work has spent to its engine's day; without calls, do nothing.
+
+    The caller has locked the engine, so that nothing is left behind when it is deleted, and calls
+    this late: generations of one engine wait here for each other's commit. The process's metrics
+    count it when the transaction commits.
+    """
+    spent = dict(meter.by_model)
+    if not spent:
+        return
+    statement = insert(ModelUsageRow).values(
+        [
+            {
+                "engine_id": engine_id,
+                "day": day_of(now),
+                "model_id": model,
+                "calls": used.calls,
+                "input_tokens": used.input_tokens,
+                "output_tokens": used.output_tokens,
+                "milliseconds": used.milliseconds,
+                "cost": cost_of(model, used, prices),
+            }
+            # In one order everywhere: two that record at once must not wait for each other.
+            for model, used in sorted(spent.items())
+        ]
+    )
+    # A cost that is not known makes the sum null, as it should.
+    added = ("calls", "input_tokens", "output_tokens", "milliseconds", "cost")
+    sums = {name: getattr(ModelUsageRow, name) + statement.excluded[name] for name in added}
+    await session.execute(statement.on_conflict_do_update(index_elements=_KEY, set_=sums))
+    event.listen(session.sync_session, "after_commit", lambda _: _count(spent), once=True)
+
+
+def _count(spent: Mapping[str, Usage]) -> None:
+    for model, used in spent.items():
+        _CALLS.labels(model).inc(used.calls)
+        _SECONDS.labels(model).inc(used.milliseconds / 1_000)
+        _TOKENS.labels(model, "input").inc(used.input_tokens)
+        _TOKENS.labels(model, "output").inc(used.output_tokens)
+
+
+async def tokens_of_day(session: Session, engine_id: int, day: date) -> int:
+    """Return the tokens, in and out, that all models have used for an engine on a UTC day."""
+    used = func.sum(ModelUsageRow.input_tokens + ModelUsageRow.output_tokens)
+    statement = select(used).where(ModelUsageRow.engine_id == engine_id, ModelUsageRow.day == day)
+    return int((await session.execute(statement)).scalar_one() or 0)
+
+
+async def list_usage(
+    session: Session, engine_id: int, start: date, end: date
+) -> Sequence[ModelUsageRow]:
+    """Return an engine's usage from `start` to `end`, both included, by day and model."""
+    statement = (
+        select(ModelUsageRow)
+        .where(ModelUsageRow.engine_id == engine_id, ModelUsageRow.day.between(start, end))
+        .order_by(ModelUsageRow.day, ModelUsageRow.model_id)
+    )
+    return (await session.execute(statement)).scalars().all()
+
+
+async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
+    """Remove up to `limit` rows of an engine that is being deleted; return how many went."""
+    mine = ModelUsageRow.engine_id == engine_id
+    some = select(*_KEY).where(mine).limit(limit).subquery()
+    statement = (
+        delete(ModelUsageRow)
+        .where(mine, tuple_(*_KEY).in_(select(some)))
+        .returning(ModelUsageRow.model_id)
+        .execution_options(synchronize_session=False)
+    )
+    return len((await session.execute(statement)).all())

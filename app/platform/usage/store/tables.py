@@ -1,0 +1,26 @@
+"""The table of what models cost, by engine and day."""
+
+from datetime import date
+
+from sqlalchemy import Date, Double, Text
+from sqlalchemy.orm import Mapped, mapped_column
+
+from app.adapters.db.base import Base
+
+
+class ModelUsageRow(Base):
+    """The calls of one model for one engine on one UTC day.
+
+    `cost` is null as soon as some of the calls had no configured price.
+    """
+
+    __tablename__ = "model_usage"
+
+    engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
+    day: Mapped[date] = mapped_column(Date, primary_key=True)
+    model_id: Mapped[str] = mapped_column(Text, primary_key=True)
+    calls: Mapped[int]
+    input_tokens: Mapped[int]
+    output_tokens: Mapped[int]
+    milliseconds: Mapped[int]
+    cost: Mapped[float | None] = mapped_column(Double)

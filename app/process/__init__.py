@@ -1,0 +1,1 @@
+"""How the service starts: composition, and the commands of `memory-bank`."""

@@ -1,0 +1,137 @@
+"""The command `memory-bank`."""
+
+import json
+import sys
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from app.adapters.db import migrate
+from app.adapters.db.migrate import SchemaError
+from app.adapters.llm.names import ModelSetupError
+from app.adapters.postgres.embedded import PostgresStartError
+from app.adapters.terminal import MISUSED, fail, read_settings
+from app.kernel.errors import ServiceError
+from app.process import cost_commands, key_commands
+
+app = typer.Typer(
+    help="Open Memory Bank: a self-hosted memory service for AI agents.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+)
+app.add_typer(key_commands.app, name="keys")
+app.command("costs")(cost_commands.costs)
+
+
+def _run(process: Callable[[], Coroutine[object, object, None]]) -> None:
+    """Run a process; what an operator can mend is told in one sentence."""
+    # Imported here, so that `--help` and errors of usage answer at once.
+    from app.process.serving import ServeError, run  # noqa: PLC0415 - as above
+
+    try:
+        run(process)
+    except (SchemaError, PostgresStartError, ServeError, ModelSetupError, ServiceError) as error:
+        fail(str(error))
+
+
+@app.command()
+def serve(
+    host: Annotated[str | None, typer.Option(help="Address to listen on.")] = None,
+    port: Annotated[int | None, typer.Option(help="Port; 0 picks a free one.")] = None,
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of the embedded Postgres.")] = None,
+) -> None:
+    """Serve the API; without MEMORY_BANK_DATABASE_URL also run Postgres and the worker."""
+    settings = read_settings(host=host, port=port, data_dir=data_dir)
+    from app.process import serving  # noqa: PLC0415 - as in _run
+
+    _run(lambda: serving.serve(settings))
+
+
+@app.command()
+def worker() -> None:
+    """Run operations and sweeps; for an external database, beside one or more servers."""
+    settings = read_settings()
+    if settings.database_url is None:
+        fail("worker needs MEMORY_BANK_DATABASE_URL; `serve` without it works itself.", MISUSED)
+    from app.process import serving  # noqa: PLC0415 - as in _run
+
+    _run(lambda: serving.work(settings))
+
+
+@app.command("migrate")
+def migrate_database(
+    *,
+    recreate_vectors: Annotated[
+        bool,
+        typer.Option(
+            "--recreate-vectors",
+            help="Make tables of vectors anew that a restored database lacks; the worker then"
+            " embeds what they held.",
+        ),
+    ] = False,
+) -> None:
+    """Bring an external database to the schema of this release."""
+    settings = read_settings()
+    if settings.database_url is None:
+        fail("migrate needs MEMORY_BANK_DATABASE_URL; `serve` without it migrates itself.", MISUSED)
+    try:
+        made = migrate.upgrade(
+            settings.database_url.get_secret_value(),
+            settings.database_connect_timeout_seconds,
+            recreates_vectors=recreate_vectors,
+        )
+    except SchemaError as error:
+        fail(str(error))
+    if recreate_vectors:
+        typer.echo(f"Made anew: {', '.join(made) or 'nothing, the tables of vectors are there'}.")
+    typer.echo("The database has the schema of this release.")
+
+
+@app.command()
+def reembed(
+    *,
+    engine: Annotated[
+        list[int] | None, typer.Option(help="Engine, by its id; repeatable.", min=1)
+    ] = None,
+    all_engines: Annotated[bool, typer.Option("--all", help="Every engine.")] = False,
+    data_dir: Annotated[Path | None, typer.Option(help="Folder of the embedded Postgres.")] = None,
+) -> None:
+    """Embed memories with the model of the settings; the former one serves until all is there."""
+    if bool(engine) == all_engines:
+        fail("Give at least one --engine, or --all.", MISUSED)
+    settings = read_settings(data_dir=data_dir)
+    from app.process import reembed_admin  # noqa: PLC0415 - as in _run
+
+    reembed_admin.run(settings, engine, typer.echo)
+
+
+@app.command()
+def demo() -> None:
+    """Show the main job on a throw-away server, with the conversations that are shipped."""
+    from app.process import demo as demonstration  # noqa: PLC0415 - as in _run
+
+    read_settings(log_level="ERROR")
+    _run(demonstration.run)
+
+
+@app.command()
+def openapi() -> None:
+    """Print the OpenAPI document."""
+    from app.process.main import create_app  # noqa: PLC0415 - as in _run
+    from app.process.serving import offline_resources  # noqa: PLC0415 - as in _run
+
+    document = create_app(offline_resources(read_settings())).openapi()
+    json.dump(document, sys.stdout, indent=2, ensure_ascii=False)
+    sys.stdout.write("\n")
+
+
+def main() -> None:
+    """Run the command line."""
+    app()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,244 @@
+"""The command `memory-bank costs`: what strategies would cost, as the API estimates it.
+
+It needs no server and no database. What counts is imported when it is needed, since that takes a
+while.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+from pydantic import ValidationError
+
+from app.adapters.terminal import FAILED, MISUSED, fail
+from app.kernel.errors import InvalidArgument
+
+if TYPE_CHECKING:
+    from app.conversation.costs.logic.charts import Line
+    from app.conversation.costs.schemas import (
+        EstimateContextCostsRequest,
+        EstimateContextCostsResponse,
+    )
+
+_SVG_POINTS = 240
+_MAX_DIGITS = 18
+"""Of a whole number; one with more is none that could be counted with."""
+_PRICES = ("inputPer1k", "outputPer1k", "summaryInputPer1k", "summaryOutputPer1k")
+_OPTIONS = {
+    "messages": "--messages",
+    "messageTokens": "--message-tokens",
+    "systemTokens": "--system-tokens",
+    "summaryTokens": "--summary-tokens",
+    "summaryOverheadTokens": "--summary-overhead-tokens",
+    "prices": "--prices",
+    "models": "--model-prices",
+    "model": "--model",
+    "summaryModel": "--summary-model",
+    "contextWindow": "--context-window",
+    "strategies": "--strategy",
+    "accounting": "--accounting",
+    "findBestCap": "--best-cap",
+}
+"""By field of a request, the option that sets it."""
+
+_Messages = Annotated[
+    list[int] | None,
+    typer.Option(help="Length of a session in messages; repeatable.", show_default="30, 100, 1000"),
+]
+_MessageTokens = Annotated[
+    str | None,
+    typer.Option(
+        help="Of a prompt with its answer; or USER,ASSISTANT to tell them apart.",
+        show_default="100",
+    ),
+]
+_SystemTokens = Annotated[
+    int | None, typer.Option(help="Of the system prompt.", show_default="400")
+]
+_SummaryTokens = Annotated[int | None, typer.Option(help="Of a summary.", show_default="250")]
+_OverheadTokens = Annotated[
+    int | None,
+    typer.Option(help="Of what a summariser is told beside what it reads.", show_default="30"),
+]
+_PlainPrices = Annotated[
+    str | None,
+    typer.Option(
+        metavar="IN,OUT[,IN,OUT]",
+        help="Of a thousand tokens of prompts and answers, and of summarisers.",
+        show_default="0.002",
+    ),
+]
+_ModelPrices = Annotated[
+    list[str] | None,
+    typer.Option(metavar="MODEL=IN,OUT", help="The same of a model; repeatable."),
+]
+_Model = Annotated[str | None, typer.Option(help="The model that answers.")]
+_SummaryModel = Annotated[
+    str | None, typer.Option(help="The model that summarises, or builtin; absent: the same.")
+]
+_Window = Annotated[int | None, typer.Option(help="Tokens that a prompt and its answer may have.")]
+_Strategies = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="NAME[:SETTING=VALUE,...]",
+        help="Such as every_n:every=5; or a policy as JSON; repeatable.",
+    ),
+]
+_Accounting = Annotated[
+    str | None, typer.Option(help="per_prompt; or published_tables, to compare with those.")
+]
+_BestCap = Annotated[bool, typer.Option("--best-cap", help="Also find the cheapest cap.")]
+_AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, as the API answers.")]
+_Plot = Annotated[
+    Path | None, typer.Option(metavar="FILE", help="Draw the costs by messages as SVG, too.")
+]
+
+
+def costs(  # noqa: PLR0913 - one parameter for each option: typer reads them
+    *,
+    messages: _Messages = None,
+    message_tokens: _MessageTokens = None,
+    system_tokens: _SystemTokens = None,
+    summary_tokens: _SummaryTokens = None,
+    summary_overhead_tokens: _OverheadTokens = None,
+    prices: _PlainPrices = None,
+    model_prices: _ModelPrices = None,
+    model: _Model = None,
+    summary_model: _SummaryModel = None,
+    context_window: _Window = None,
+    strategy: _Strategies = None,
+    accounting: _Accounting = None,
+    best_cap: _BestCap = False,
+    as_json: _AsJson = False,
+    plot: _Plot = None,
+) -> None:
+    """Estimate what contexts cost under each strategy, in tokens and money."""
+    given = {
+        "messages": messages,
+        "messageTokens": message_tokens and _message_tokens(message_tokens),
+        "systemTokens": system_tokens,
+        "summaryTokens": summary_tokens,
+        "summaryOverheadTokens": summary_overhead_tokens,
+        "prices": prices and _plain_prices(prices),
+        "models": dict(_priced(text) for text in model_prices or []) or None,
+        "model": model,
+        "summaryModel": summary_model,
+        "contextWindow": context_window,
+        "strategies": [_strategy(text) for text in strategy or []] or None,
+        "accounting": accounting,
+        "findBestCap": best_cap,
+    }
+    _show(
+        {name: value for name, value in given.items() if value is not None}, plot, as_json=as_json
+    )
+
+
+def _message_tokens(text: str) -> Any:  # noqa: ANN401 - what the API takes
+    user, comma, assistant = text.partition(",")
+    return {"user": user, "assistant": assistant} if comma else _number(text)
+
+
+def _plain_prices(text: str) -> Mapping[str, str]:
+    listed = text.split(",")
+    if len(listed) > len(_PRICES):
+        fail(f"--prices: must be at most {len(_PRICES)}.", MISUSED)
+    return dict(zip(_PRICES, listed, strict=False))
+
+
+def _priced(text: str) -> tuple[str, Mapping[str, str]]:
+    # The name of a model may have any sign in it; prices have none of these.
+    name, _, amounts = text.rpartition("=")
+    listed = amounts.split(",")
+    if not name or len(listed) != 2:
+        fail("--model-prices: must be MODEL=INPUT,OUTPUT.", MISUSED)
+    return name, dict(zip(_PRICES[:2], listed, strict=True))
+
+
+def _strategy(text: str) -> Any:  # noqa: ANN401 - what the API takes
+    if text.startswith("{"):
+        try:
+            return json.loads(text)
+        except ValueError:
+            fail("--strategy: is not JSON.", MISUSED)
+    name, _, settings = text.partition(":")
+    pairs = [setting.partition("=") for setting in settings.split(",") if setting]
+    return {"strategy": name} | {key: _number(value) for key, _, value in pairs}
+
+
+def _number(text: str) -> int | str:
+    is_whole = text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS
+    return int(text) if is_whole else text
+
+
+def _refuse(error: InvalidArgument) -> NoReturn:
+    """Say which option is wrong, and where in it."""
+    for found in error.violations:
+        option = _OPTIONS.get(re.split(r"[.\[]", found.field)[0], found.field)
+        place = "" if found.field in _OPTIONS else f" ({found.field})"
+        fail(f"{option}{place}: {found.description}", MISUSED)
+    fail(error.message, MISUSED)
+
+
+def _show(given: Mapping[str, Any], plot: Path | None, *, as_json: bool) -> None:
+    from app.conversation.costs.schemas import EstimateContextCostsRequest  # noqa: PLC0415 - see the module
+    from app.conversation.costs.services.costs import estimate  # noqa: PLC0415 - as above
+    from app.kernel.wire.violations import invalid_fields  # noqa: PLC0415 - as above
+
+    try:
+        request = EstimateContextCostsRequest.model_validate(given)
+        found = estimate(request)
+    except ValidationError as error:
+        _refuse(invalid_fields(error.errors()))
+    except InvalidArgument as error:
+        _refuse(error)
+    if plot is not None:
+        _plot(request, plot)
+    if as_json:
+        json.dump(found.wire(), sys.stdout, indent=2)
+        sys.stdout.write("\n")
+        return
+    _print(request, found)
+
+
+def _print(request: "EstimateContextCostsRequest", found: "EstimateContextCostsResponse") -> None:
+    from app.conversation.costs.logic import charts  # noqa: PLC0415 - as the module says
+    from app.conversation.costs.services import printed  # noqa: PLC0415 - as the module says
+
+    drawn = charts.in_characters(_lines(request, charts.COLUMNS))
+    notes = dict.fromkeys([found.note, *(row.note for row in found.rows)])
+    typer.echo("\n\n".join([printed.table(found), drawn, *filter(None, notes)]))
+
+
+def _plot(request: "EstimateContextCostsRequest", file: Path) -> None:
+    from app.conversation.costs.logic import charts  # noqa: PLC0415 - as the module says
+
+    drawn = charts.as_svg(_lines(request, _SVG_POINTS), "What contexts cost by strategy")
+    try:
+        file.write_text(drawn, encoding="utf-8")
+    except OSError as error:
+        fail(f"--plot: {file}: {error.strerror}.", FAILED)
+
+
+def _lines(request: "EstimateContextCostsRequest", count: int) -> "Sequence[Line]":
+    """Return what the strategies cost at so many lengths, up to the longest that is asked for."""
+    from app.conversation.costs.logic.charts import Line  # noqa: PLC0415 - as above
+    from app.conversation.costs.services.cases import cases_of  # noqa: PLC0415 - as the module says
+    from app.conversation.costs.services.costs import costs_of  # noqa: PLC0415 - as above
+    from app.conversation.costs.services.printed import label  # noqa: PLC0415 - as above
+
+    longest = max(request.messages)
+    ends = sorted({1 + round(place * (longest - 1) / (count - 1)) for place in range(count)})
+    return [
+        Line(
+            label(case.policy),
+            [
+                (end, float(cost))
+                for end, cost in zip(ends, costs_of(case, request.accounting, ends), strict=True)
+            ],
+        )
+        for case in cases_of(request)
+    ]

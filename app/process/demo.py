@@ -1,0 +1,179 @@
+"""`memory-bank demo`: the main job on the conversations that are shipped, on a throw-away server.
+
+A client like any other: everything it shows goes over HTTP.
+"""
+
+import asyncio
+import json
+import secrets
+import tempfile
+import time
+import urllib.request
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import SecretStr
+
+from app.process.serving import ServeError, opened, serving
+from app.settings.settings import Settings
+
+_ENGINE = "/v1beta1/projects/default/locations/local/reasoningEngines/1"
+_POLL_SECONDS = 0.1
+Json = dict[str, Any]
+
+
+async def run() -> None:
+    """Show the demonstration on a server of its own, which leaves nothing behind.
+
+    Raises:
+        ServeError: the conversations are not installed, or an operation fails.
+    """
+    key = secrets.token_urlsafe()
+    with tempfile.TemporaryDirectory(prefix="memory-bank-demo-") as folder:
+        # A database user other than root has to enter it.
+        await asyncio.to_thread(Path(folder).chmod, 0o755)
+        settings = Settings(
+            host="127.0.0.1",
+            port=0,
+            data_dir=Path(folder),
+            admin_key=SecretStr(key),
+            database_url=None,
+        )
+        async with (
+            opened(settings) as process,
+            serving(settings, process.resources) as listening,
+        ):
+            demo = _Demo(f"http://127.0.0.1:{listening.port}{_ENGINE}", key)
+            await asyncio.to_thread(demo.run)
+
+
+def conversations_folder() -> Path:
+    """Return where the conversations lie: in the package, or in a checkout beside it."""
+    package = Path(__file__).parent
+    for folder in (package / "conversations", package.parents[1] / "tests/data/conversations"):
+        if folder.is_dir():
+            return folder
+    raise ServeError("The conversations of the demonstration are not installed.")
+
+
+@dataclass(frozen=True)
+class _Demo:
+    """The demonstration, step by step."""
+
+    base: str
+    key: str
+
+    def run(self) -> None:
+        """Go through all steps."""
+        self._hear("travel", "first half")
+        self._search("Where does Daniel like to sit on a plane?")
+        changed = self._hear("travel", "second half")
+        updated = [one for one in changed if one["action"] == "UPDATED"][-1]
+        self._history(updated)
+        self._roll_back(updated)
+        self._recover(next(one for one in changed if one["action"] == "DELETED"))
+        self._hear("umzug", "first half")
+        self._by_label()
+
+    def _hear(self, name: str, part: str) -> list[Json]:
+        """Generate memories from half of a conversation, and show what became of them."""
+        conversation = json.loads((conversations_folder() / f"{name}.json").read_text())
+        events = conversation["events"]
+        middle = len(events) // 2
+        half = events[:middle] if part == "first half" else events[middle:]
+        _title(f"generate: the {part} of {name}.json, {len(half)} messages")
+        body = {
+            "scope": conversation["scope"],
+            "directContentsSource": {"events": half},
+            "revisionLabels": {"conversation": name, "part": part.replace(" ", "-")},
+        }
+        response = self._finished(self._call("POST", "/memories:generate", body))
+        generated: list[Json] = response.get("generatedMemories", [])
+        for one in generated:
+            self._show_generated(one)
+        return generated
+
+    def _show_generated(self, one: Json) -> None:
+        before = one.get("previousRevision")
+        old = self._call("GET", _below_engine(before))["fact"] if before else None
+        if one["action"] == "DELETED":
+            _say("DELETED", str(old))
+            return
+        fact = self._call("GET", _below_engine(one["memory"]["name"]))["fact"]
+        _say(one["action"], fact if old in {None, fact} else f"{old}  ->  {fact}")
+
+    def _search(self, question: str) -> None:
+        _title(f"retrieve: {question}")
+        body = {
+            "scope": {"user_id": "daniel"},
+            "similaritySearchParams": {"searchQuery": question, "topK": 3},
+        }
+        for found in self._call("POST", "/memories:retrieve", body)["retrievedMemories"]:
+            _say(f"{found['distance']:.2f}", found["memory"]["fact"])
+
+    def _history(self, generated: Json) -> None:
+        _title("revisions of the memory that was updated, newest first")
+        path = _below_engine(generated["memory"]["name"])
+        for one in self._call("GET", f"{path}/revisions")["memoryRevisions"]:
+            labels = ", ".join(f"{key}={value}" for key, value in sorted(one["labels"].items()))
+            _say(one["action"], f"{one['fact']}  [{labels}]")
+
+    def _roll_back(self, generated: Json) -> None:
+        _title("rollback to what it was before the second half")
+        memory = self._restore(generated)
+        _say("now", memory["fact"])
+
+    def _recover(self, generated: Json) -> None:
+        _title("recovery of the memory that was forgotten, within 48 hours")
+        path = _below_engine(generated["memory"]["name"])
+        for one in self._call("GET", f"{path}/revisions")["memoryRevisions"]:
+            _say(one["action"], one.get("fact", "(nothing)"))
+        memory = self._restore(generated)
+        _say("now", memory["fact"])
+
+    def _restore(self, generated: Json) -> Json:
+        path = _below_engine(generated["memory"]["name"])
+        target = generated["previousRevision"].rpartition("/")[2]
+        operation = self._call("POST", f"{path}:rollback", {"targetRevisionId": target})
+        return self._finished(operation)
+
+    def _by_label(self) -> None:
+        _title('revisions of all memories with labels.conversation="umzug"')
+        path = "/memories/-/revisions?filter=labels.conversation%3D%22umzug%22&pageSize=3"
+        for one in self._call("GET", path)["memoryRevisions"]:
+            _say(one["action"], one["fact"])
+
+    def _call(self, method: str, path: str, body: Json | None = None) -> Json:
+        """Send a request and return the JSON of its answer."""
+        request = urllib.request.Request(  # noqa: S310 - an address of this machine
+            self.base + path,
+            data=None if body is None else json.dumps(body).encode(),
+            method=method,
+            headers={"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"},
+        )
+        with urllib.request.urlopen(request) as answer:  # noqa: S310 - as above
+            found: Json = json.load(answer)
+            return found
+
+    def _finished(self, operation: Json) -> Json:
+        """Wait for an operation and return its response."""
+        while not operation["done"]:
+            time.sleep(_POLL_SECONDS)
+            operation = self._call("GET", _below_engine(operation["name"]))
+        if "error" in operation:
+            raise ServeError(operation["error"]["message"])
+        response: Json = operation["response"]
+        return response
+
+
+def _below_engine(name: str) -> str:
+    return name.partition("/reasoningEngines/1")[2]
+
+
+def _title(text: str) -> None:
+    print(f"\n{text}\n{'-' * len(text)}")  # noqa: T201 - what the command is for
+
+
+def _say(what: str, text: str) -> None:
+    print(f"  {what:<12} {text}")  # noqa: T201 - as above

@@ -1,0 +1,240 @@
+"""What the commands `memory-bank keys ...` do: they manage API keys on the database itself.
+
+So they work without a key, and where none is left that can manage keys. The database is that of the
+settings; without one, the embedded Postgres: the one that a server runs at the moment, or one that
+is started for as long as the command takes.
+"""
+
+import asyncio
+import re
+from collections.abc import AsyncIterator, Iterable, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from functools import partial
+
+from app.adapters.db import migrate
+from app.adapters.db.clock import DatabaseClock, Skew
+from app.adapters.db.engine import open_engine
+from app.adapters.db.session import Database
+from app.adapters.db.urls import plain_url
+from app.adapters.postgres.embedded import embedded_postgres
+from app.adapters.postgres.process import PostgresStartError
+from app.adapters.postgres.server import find_running, has_cluster
+from app.kernel.audit import Audited
+from app.kernel.auth import Caller
+from app.kernel.clock import Clock, SystemClock
+from app.kernel.errors import InvalidArgument, NotFound, Reason
+from app.kernel.names import parse_text_id
+from app.kernel.paging import MAX_PAGE_SIZE, PageRequest
+from app.kernel.permissions import Permission
+from app.platform.access.schemas import ApiKey, check_grace
+from app.platform.access.services.access import AccessService, KeyService
+from app.platform.audit.service import AuditService
+from app.platform.engines.services.engines import EngineService
+from app.settings.settings import Settings
+
+CALLER = Caller("command-line", frozenset(Permission))
+"""Who manages keys here, in the audit log and as the creator of a key."""
+
+_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+_LENGTH = re.compile(r"([0-9]{1,8})([smhdw])")
+_COLLECTION = "keys/"
+_NONE = "-"
+_GAP = "  "
+
+
+@dataclass(frozen=True)
+class Managed:
+    """The keys, and the id of the one that a command is about, if it is about one."""
+
+    keys: KeyService
+    key_id: str
+
+
+@asynccontextmanager
+async def managed_keys(
+    settings: Settings, method: str, named: str | None = None
+) -> AsyncIterator[Managed]:
+    """Open the database for one command, whose changes the audit log has.
+
+    Args:
+        settings: name the database, or the data folder.
+        method: the API method that does the same; `createKey` alone may start on a new database.
+        named: the key that it is about, if it is about one: see `find_id`.
+
+    Raises:
+        InvalidArgument: several keys have this name.
+        NotFound: no key has it.
+        PostgresStartError: the embedded Postgres cannot start, or there is no database.
+        SchemaError: the database is not ready for this release.
+    """
+    clock = DatabaseClock(SystemClock(), Skew())
+    is_creating = method == "createKey"
+    async with AsyncExitStack() as stack:
+        url = await stack.enter_async_context(database_of(settings, may_make=is_creating))
+        whole = Database(open_engine(url, settings))
+        stack.push_async_callback(whole.close)
+        await clock.measure(whole)
+        if is_creating:
+            await _begin(whole, clock, settings)
+        key_id = "" if named is None else await find_id(KeyService(whole, clock), named)
+        resource = f"keys/{key_id}" if key_id else "keys"
+        audited = Audited(CALLER.key_id, method, resource, engine_id=None)
+        record = partial(AuditService(whole, clock, settings).record, audited=audited)
+        yield Managed(KeyService(whole.for_caller(CALLER, record), clock), key_id)
+
+
+async def _begin(db: Database, clock: Clock, settings: Settings) -> None:
+    """Make what the first start of a server makes: once there is a key, none does so any more."""
+    if not await AccessService(db, clock).has_keys():
+        await EngineService(db, clock, settings).ensure_first()
+
+
+@asynccontextmanager
+async def database_of(settings: Settings, *, may_make: bool) -> AsyncIterator[str]:
+    """Open the database of the settings, be a server running on it or not; give its address.
+
+    Raises:
+        PostgresStartError: the embedded Postgres cannot start, or there is none and none may be
+            made.
+        SchemaError: the database is not ready for this release.
+    """
+    if settings.database_url is not None:
+        url = settings.database_url.get_secret_value()
+        await asyncio.to_thread(migrate.check, url, settings.database_connect_timeout_seconds)
+        yield plain_url(url)
+        return
+    running = await asyncio.to_thread(find_running, settings.data_dir)
+    if running is not None:
+        await asyncio.to_thread(migrate.check, running)
+        yield running
+        return
+    if not may_make and not await asyncio.to_thread(has_cluster, settings.data_dir):
+        raise PostgresStartError(
+            f"There is no database in {settings.data_dir}; name its folder with --data-dir, or set"
+            " MEMORY_BANK_DATABASE_URL."
+        )
+    async with embedded_postgres(settings) as postgres:
+        await asyncio.to_thread(migrate.upgrade, postgres.url)
+        yield postgres.url
+
+
+async def list_all(keys: KeyService) -> list[ApiKey]:
+    """Return every key, newest first."""
+    found: list[ApiKey] = []
+    token = None
+    while True:
+        page = await keys.list_page(PageRequest(MAX_PAGE_SIZE, token))
+        found += page.keys
+        token = page.next_page_token
+        if token is None:
+            return found
+
+
+async def find_id(keys: KeyService, text: str) -> str:
+    """Return the id of the key that a text names: by `keys/ID`, by the id, or as the list shows it.
+
+    A display name that several keys have is that of the one which is not revoked.
+
+    Raises:
+        InvalidArgument: several keys have this name.
+        NotFound: no key has it.
+    """
+    if text.startswith(_COLLECTION):
+        return parse_text_id("keys", text.removeprefix(_COLLECTION))
+    listed = await list_all(keys)
+    named = [key for key in listed if text == key.display_name]
+    live = [key for key in named if key.revoke_time is None]
+    by_id = [key for key in listed if key.name == _COLLECTION + text]
+    found = {key.name for key in (*by_id, *(live or named))}
+    if not found:
+        raise NotFound(
+            "No key has this id or name; see `memory-bank keys list`.", Reason.RESOURCE_NOT_FOUND
+        )
+    if len(found) > 1:
+        raise InvalidArgument(
+            f"Several keys have this name; give one of: {', '.join(sorted(found))}.",
+            Reason.FIELD_INVALID,
+        )
+    return found.pop().removeprefix(_COLLECTION)
+
+
+def read_length(text: str) -> timedelta:
+    """Read a length of time, such as `30d`.
+
+    Raises:
+        ValueError: it is none.
+    """
+    found = _LENGTH.fullmatch(text)
+    if found is None:
+        raise ValueError("must be a number with s, m, h, d or w, such as 30d, 12h or 3600s")
+    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+
+
+def read_grace(text: str) -> timedelta:
+    """Read how long former secrets go on working.
+
+    Raises:
+        ValueError: it is no length of time, or too long.
+    """
+    return check_grace(read_length(text))
+
+
+def read_conditions(pairs: Iterable[str]) -> dict[str, list[str]]:
+    """Read `key=value` pairs; a key that comes again has several values.
+
+    Raises:
+        ValueError: one is no pair.
+    """
+    found: dict[str, list[str]] = {}
+    for pair in pairs:
+        key, separator, value = pair.partition("=")
+        if not separator:
+            raise ValueError("must be key=value, such as user_id=42")
+        found.setdefault(key, []).append(value)
+    return found
+
+
+def table(keys: Sequence[ApiKey]) -> str:
+    """Write keys as columns."""
+    now = SystemClock().now()
+    head = ("ID", "NAME", "MAY", "BOUND TO", "CREATED", "EXPIRES", "LAST USE", "STATE")
+    rows = [head, *(_row(key, now) for key in keys)]
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return "\n".join(
+        _GAP.join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    )
+
+
+def _row(key: ApiKey, now: datetime) -> tuple[str, ...]:
+    return (
+        key.name.removeprefix(_COLLECTION),
+        _shown(key.display_name),
+        ", ".join([*(key.roles or []), *(key.permissions or [])]),
+        _shown(_bounds(key)) or _NONE,
+        *map(_moment, (key.create_time, key.expire_time, key.last_use_time)),
+        _state(key, now),
+    )
+
+
+def _bounds(key: ApiKey) -> str:
+    bounds = [("projects", key.projects), ("engines", key.engines)]
+    bounds += [(f"scope {name}", values) for name, values in (key.scope_conditions or {}).items()]
+    return "; ".join(f"{name}: {', '.join(values)}" for name, values in bounds if values)
+
+
+def _moment(moment: datetime | None) -> str:
+    return _NONE if moment is None else f"{moment.astimezone(UTC):%Y-%m-%d %H:%M}"
+
+
+def _state(key: ApiKey, now: datetime) -> str:
+    if key.revoke_time is not None:
+        return "revoked"
+    return "expired" if key.expire_time is not None and key.expire_time <= now else "active"
+
+
+def _shown(text: str) -> str:
+    """Make what others wrote safe for a terminal."""
+    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)

@@ -1,0 +1,209 @@
+"""The commands `memory-bank keys ...`.
+
+What they do is in `app.process.key_admin`, which is imported when it is needed, since that takes
+a while.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
+
+import typer
+from pydantic import ValidationError
+
+from app.adapters.db.migrate import SchemaError
+from app.adapters.postgres.process import PostgresStartError
+from app.adapters.terminal import FAILED, MISUSED, fail, read_settings
+from app.kernel.errors import InvalidArgument, ServiceError
+
+if TYPE_CHECKING:
+    from app.platform.access.schemas import ApiKey, CreateKeyRequest
+    from app.process.key_admin import Managed
+
+_T = TypeVar("_T")
+
+app = typer.Typer(
+    help="API keys: who may call, and what they may do and reach. They are managed on the database"
+    " itself: that of MEMORY_BANK_DATABASE_URL, else the one in the data folder, be a server"
+    " running or not.",
+    no_args_is_help=True,
+)
+
+_DataDir = Annotated[Path | None, typer.Option(help="Folder of the embedded Postgres.")]
+_AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, as the API answers.")]
+_Key = Annotated[
+    str, typer.Argument(metavar="KEY", help="Id or name of the key, as `list` shows them.")
+]
+_OPTIONS = {
+    "displayName": "--name",
+    "roles": "--role",
+    "permissions": "--permission",
+    "projects": "--project",
+    "engines": "--engine",
+    "scopeConditions": "--condition",
+    "ttl": "--expires-in",
+    "gracePeriod": "--grace",
+}
+"""By field of a request, the option that sets it."""
+
+
+@app.command("create")
+def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
+    *,
+    name: Annotated[str, typer.Option(help="What it is for.")],
+    role: Annotated[
+        list[str] | None, typer.Option(help="viewer, user, editor or admin; repeatable.")
+    ] = None,
+    permission: Annotated[
+        list[str] | None, typer.Option(help="A single one, such as metrics.get; repeatable.")
+    ] = None,
+    project: Annotated[
+        list[str] | None, typer.Option(help="Project whose engines it reaches; repeatable.")
+    ] = None,
+    engine: Annotated[
+        list[str] | None, typer.Option(help="Engine that it reaches, by its id; repeatable.")
+    ] = None,
+    condition: Annotated[
+        list[str] | None,
+        typer.Option(help="KEY=VALUE that a scope must have; repeatable, also for one key."),
+    ] = None,
+    expires_in: Annotated[
+        str | None, typer.Option(help="When it ends: 30d, 12h, 3600s ...; absent: never.")
+    ] = None,
+    as_json: _AsJson = False,
+    data_dir: _DataDir = None,
+) -> None:
+    """Make a key and print its secret, this once. Without bounds it reaches everything."""
+    from app.process import key_admin  # noqa: PLC0415 - as the module says
+
+    if not (role or permission):
+        fail("Give at least one --role or --permission.", MISUSED)
+    given = {
+        "displayName": name,
+        "roles": role,
+        "permissions": permission,
+        "projects": project,
+        "engines": engine,
+        "scopeConditions": condition and _read(key_admin.read_conditions, condition, "--condition"),
+        "ttl": expires_in and _read(key_admin.read_length, expires_in, "--expires-in"),
+    }
+    request = _request({field: value for field, value in given.items() if value not in (None, [])})
+    made = _managed(data_dir, "createKey", lambda managed: managed.keys.create(request))
+    _show_secret(made, as_json=as_json)
+
+
+@app.command("list")
+def list_all(*, as_json: _AsJson = False, data_dir: _DataDir = None) -> None:
+    """List all keys, newest first, with those that are revoked or have expired."""
+    from app.process import key_admin  # noqa: PLC0415 - as the module says
+
+    found = _managed(data_dir, "listKeys", lambda managed: key_admin.list_all(managed.keys))
+    if as_json:
+        _show_json({"keys": [key.wire() for key in found]})
+    else:
+        typer.echo(key_admin.table(found))
+
+
+@app.command("revoke")
+def revoke(
+    key: _Key,
+    *,
+    force: Annotated[
+        bool, typer.Option("--force", help="Even the last key that can manage keys.")
+    ] = False,
+    as_json: _AsJson = False,
+    data_dir: _DataDir = None,
+) -> None:
+    """End a key for good; servers refuse it within a second."""
+    revoked = _managed(
+        data_dir,
+        "revokeKey",
+        lambda managed: managed.keys.revoke(managed.key_id, force=force),
+        named=key,
+    )
+    if as_json:
+        _show_json(revoked.wire())
+    else:
+        typer.echo(f"{revoked.name} is revoked.")
+
+
+@app.command("rotate")
+def rotate(
+    key: _Key,
+    *,
+    grace: Annotated[
+        str, typer.Option(help="How long the former secrets go on working, such as 1h.")
+    ] = "0s",
+    as_json: _AsJson = False,
+    data_dir: _DataDir = None,
+) -> None:
+    """Give a key another secret and print it, this once."""
+    from app.process import key_admin  # noqa: PLC0415 - as the module says
+
+    length = _read(key_admin.read_grace, grace, "--grace")
+    rotated = _managed(
+        data_dir,
+        "rotateKey",
+        lambda managed: managed.keys.rotate(managed.key_id, length),
+        named=key,
+    )
+    _show_secret(rotated, as_json=as_json)
+
+
+def _read(read: Callable[[_T], Any], value: _T, option: str) -> Any:  # noqa: ANN401 - as read has it
+    try:
+        return read(value)
+    except ValueError as error:
+        fail(f"{option}: {error}.", MISUSED)
+
+
+def _request(given: Mapping[str, Any]) -> "CreateKeyRequest":
+    from app.platform.access.schemas import CreateKeyRequest  # noqa: PLC0415 - as the module says
+
+    try:
+        return CreateKeyRequest.model_validate(given)
+    except ValidationError as error:
+        first = error.errors()[0]
+        said = str(first["msg"]).removeprefix("Value error, ")
+        fail(f"{_OPTIONS[str(first['loc'][0])]}: {said}.", MISUSED)
+
+
+def _managed(
+    data_dir: Path | None,
+    method: str,
+    work: "Callable[[Managed], Awaitable[_T]]",
+    named: str | None = None,
+) -> _T:
+    """Do one thing with the keys, or with the one that is named; `method` is that of the API."""
+    from app.process import key_admin  # noqa: PLC0415 - as the module says
+
+    settings = read_settings(data_dir=data_dir)
+
+    async def main() -> _T:
+        async with key_admin.managed_keys(settings, method, named) as managed:
+            return await work(managed)
+
+    try:
+        return asyncio.run(main())
+    except InvalidArgument as error:
+        first = error.violations[0] if error.violations else None
+        option = first and _OPTIONS.get(first.field)
+        fail(f"{option}: {first.description}" if first and option else error.message, MISUSED)
+    except (SchemaError, PostgresStartError, ServiceError) as error:
+        fail(str(error), FAILED)
+
+
+def _show_secret(key: "ApiKey", *, as_json: bool) -> None:
+    if as_json:
+        _show_json(key.wire())
+        return
+    typer.echo(key.name)
+    typer.echo(f"API key, shown only this once: {key.secret}")
+
+
+def _show_json(value: Mapping[str, Any]) -> None:
+    json.dump(value, sys.stdout, indent=2, ensure_ascii=False)
+    sys.stdout.write("\n")

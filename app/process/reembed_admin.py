@@ -1,0 +1,155 @@
+"""What the command `memory-bank reembed` does: it queues re-embeddings, and runs them here.
+
+A worker may take one first, then that is followed. Either may be killed, and whoever goes on does
+so where it was. The database is found as for `memory-bank keys`.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import replace
+from functools import partial
+
+import typer
+
+from app.adapters.db.migrate import SchemaError
+from app.adapters.llm.names import ModelSetupError
+from app.adapters.postgres.process import PostgresStartError
+from app.adapters.resources import Resources, open_resources
+from app.adapters.terminal import FAILED, fail
+from app.kernel.audit import Audited
+from app.kernel.auth import Caller, Reach
+from app.kernel.errors import ServiceError
+from app.kernel.names import WILDCARD, EngineName, LocationName, OperationName
+from app.kernel.paging import MAX_PAGE_SIZE, PageRequest
+from app.kernel.permissions import Permission
+from app.memory.reembedding.services.reembedding import ReembeddingService
+from app.platform.audit.service import AuditService
+from app.platform.engines.services.engines import EngineService
+from app.platform.operations.schemas import Operation
+from app.platform.operations.services.runner import Runner
+from app.platform.operations.store import repository as operations
+from app.process.key_admin import database_of
+from app.process.worker import make_runner
+from app.settings.settings import Settings
+
+CALLER = Caller("command-line", frozenset(Permission))
+"""Who re-embeds here, in the audit log."""
+
+_LOOK_SECONDS = 0.5
+
+Report = Callable[[Operation], None]
+"""Told of an operation whenever it was looked at."""
+
+
+async def reembed(settings: Settings, engine_ids: Sequence[int] | None, report: Report) -> bool:
+    """Re-embed engines, or all, with the model of the settings; return whether all succeeded.
+
+    Raises:
+        NotFound: there is no such engine.
+        ModelSetupError: the model cannot be opened.
+        PostgresStartError: the embedded Postgres cannot start, or there is no database.
+        SchemaError: the database is not ready for this release.
+    """
+    async with AsyncExitStack() as stack:
+        url = await stack.enter_async_context(database_of(settings, may_make=False))
+        resources = await stack.enter_async_context(open_resources(settings, url))
+        if engine_ids is None:
+            names = await _all_engines(resources)
+        else:
+            names = [EngineName(WILDCARD, WILDCARD, one) for one in engine_ids]
+        queued = [await _queued(resources, name) for name in names]
+        runner = make_runner(resources)
+        ended = [await _followed(resources, runner, one, report) for one in queued]
+        return all(one.error is None for one in ended)
+
+
+async def _all_engines(resources: Resources) -> list[EngineName]:
+    service = EngineService.of(resources)
+    everywhere = LocationName(WILDCARD, WILDCARD)
+    found: list[EngineName] = []
+    token: str | None = None
+    while True:
+        page = await service.list_page(everywhere, Reach(), None, PageRequest(MAX_PAGE_SIZE, token))
+        found += [EngineName.parse(engine.name) for engine in page.reasoning_engines]
+        token = page.next_page_token
+        if token is None:
+            return found
+
+
+async def _queued(resources: Resources, name: EngineName) -> OperationName:
+    audited = Audited(CALLER.key_id, "reembedReasoningEngine", str(name), engine_id=name.engine)
+    record = partial(AuditService.of(resources).record, audited=audited)
+    db = resources.db.for_caller(CALLER, record)
+    row = await ReembeddingService.of(replace(resources, db=db)).start(name, None)
+    return OperationName(EngineName.parse(row.engine_name), row.operation_id)
+
+
+async def _followed(
+    resources: Resources, runner: Runner, name: OperationName, report: Report
+) -> Operation:
+    """Run an operation, or follow the worker that does; return it when it has ended."""
+    async with asyncio.TaskGroup() as group:
+        running: asyncio.Task[None] | None = None
+        while True:
+            async with resources.db.snapshot() as session:
+                row = await operations.get(session, name, resources.clock.now())
+            found = Operation.from_row(row)
+            report(found)
+            if found.done:
+                # What runs here has ended it, and may have a little to do after that.
+                return found
+            if running is None or running.done():
+                running = group.create_task(_run(resources, runner, name))
+            await asyncio.sleep(_LOOK_SECONDS)
+
+
+async def _run(resources: Resources, runner: Runner, name: OperationName) -> None:
+    """Run an operation, unless a worker does; one that does not have the model puts it off."""
+    if await runner.run_one(name.engine.engine, name.operation):
+        # If it has not ended, the model is away for a while.
+        async with resources.db.snapshot() as session:
+            row = await operations.get(session, name, resources.clock.now())
+        if not Operation.from_row(row).done:
+            await asyncio.sleep(resources.settings.embedding_retry_seconds)
+
+
+def run(settings: Settings, engine_ids: Sequence[int] | None, say: Callable[[str], None]) -> None:
+    """Re-embed to the end, and say how far it is; what an operator can mend is one sentence."""
+    try:
+        succeeded = asyncio.run(reembed(settings, engine_ids, _Said(say)))
+    except (SchemaError, PostgresStartError, ModelSetupError, ServiceError) as error:
+        fail(str(error))
+    if not succeeded:
+        raise typer.Exit(FAILED)
+
+
+class _Said:
+    """Says of operations what is new."""
+
+    def __init__(self, say: Callable[[str], None]) -> None:
+        self._say = say
+        self._last = ""
+
+    def __call__(self, operation: Operation) -> None:
+        """Say how far an operation is, unless that was just said."""
+        told = f"{operation.name.partition('/operations/')[0]}: {_state(operation)}"
+        if told != self._last:
+            self._say(told)
+        self._last = told
+
+
+def _state(operation: Operation) -> str:
+    told = operation.metadata
+    if operation.error is not None:
+        return str(operation.error["message"])
+    if operation.response is not None:
+        serves = f"{told['embeddedCount']} memories; {operation.response['embeddingModel']} serves."
+        refused = operation.response.get("refusedCount", 0)
+        # Their names are in the operation.
+        return f"{serves} It refuses {refused} more, found by words alone." if refused else serves
+    if "postponedUntil" in told:
+        return f"the model is away; next attempt at {told['postponedUntil']}."
+    if "totalCount" not in told:
+        return "waiting."
+    return f"{told['embeddedCount']} of {told['totalCount']} ({told['percent']} %)."

@@ -1,0 +1,397 @@
+"""The processes: a server, alone or with its database and worker, and a worker."""
+
+import asyncio
+import gc
+import sys
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager, suppress
+from dataclasses import dataclass
+from socket import AF_INET, AF_INET6, create_server, gaierror, socket
+
+import structlog
+import uvicorn
+from fastapi import FastAPI
+from typing_extensions import override
+
+from app.adapters.db import migrate
+from app.adapters.db.engine import connect_arguments, open_engine
+from app.adapters.db.session import Database
+from app.adapters.db.urls import plain_url
+from app.adapters.lag import watched
+from app.adapters.llm.factory import open_embedder
+from app.adapters.postgres.embedded import embedded_postgres
+from app.adapters.resources import Resources, open_resources
+from app.kernel.clock import Clock, SystemClock
+from app.kernel.failures import describe
+from app.memory.memories.services.embedding import EngineEmbedding
+from app.platform.access.logic.credentials import is_mistyped
+from app.platform.access.services.access import AccessService
+from app.platform.engines.services.engines import EngineService
+from app.platform.operations.store import claims
+from app.process.main import create_app, create_metrics_app
+from app.process.watchdog import SIGNALS, Watchdog
+from app.process.worker import working
+from app.settings.settings import Settings
+from app.web.admission import Gate
+from app.web.connections import Bounds, connections
+from app.web.room import GivingUp
+
+log = structlog.get_logger()
+
+_BACKLOG = 2048
+"""Connections that wait to be accepted; uvicorn's own default."""
+_GARBAGE = (10_000, 20, 20)
+"""Objects made between two collections of young garbage; those between two of older garbage."""
+
+
+class ServeError(RuntimeError):
+    """The server cannot start; the message says why."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A process's resources, and the API key that was made because there was none."""
+
+    resources: Resources
+    first_key: str | None
+
+
+@asynccontextmanager
+async def opened(settings: Settings, clock: Clock | None = None) -> AsyncIterator[Opened]:
+    """Open database and resources, with the first key and the first engine in place.
+
+    Without a database URL this starts the embedded Postgres and migrates it.
+
+    Raises:
+        SchemaError: the external database is not ready for this release.
+        PostgresStartError: the embedded Postgres cannot start.
+        ModelSetupError: a model that the settings name cannot be opened.
+        ServeError: the administrator's key of the settings can be no key.
+    """
+    configured = _admin_key(settings)
+    async with AsyncExitStack() as stack:
+        url = await stack.enter_async_context(_database(settings))
+        resources = await stack.enter_async_context(open_resources(settings, url, clock))
+        warming = asyncio.create_task(_warm(resources))
+        stack.push_async_callback(_stopped, warming)
+        access = AccessService(resources.db, resources.clock)
+        if not await access.has_keys():
+            await EngineService.of(resources).ensure_first()
+        first_key = await access.ensure_first_key(configured)
+        if settings.database_url is None:
+            async with resources.db.transaction() as session:
+                await claims.release_all(session)
+        yield Opened(resources, first_key)
+
+
+def _admin_key(settings: Settings) -> str | None:
+    """Return the administrator's key that the settings name.
+
+    Raises:
+        ServeError: it looks like a key of this service, but is not one: nobody could use it.
+    """
+    configured = settings.admin_key.get_secret_value() if settings.admin_key else None
+    if configured is not None and is_mistyped(configured):
+        raise ServeError(
+            "MEMORY_BANK_ADMIN_KEY looks like a key that this service has made, but its last six"
+            " characters do not fit the others; see whether it was mistyped or cut."
+        )
+    return configured
+
+
+async def _warm(resources: Resources) -> None:
+    """Load the model, and see that its vectors are as long as before.
+
+    Where that fails, what needs no model is served nevertheless.
+    """
+    embedder = resources.embedder
+    log.info("embedder.opened", model_id=embedder.model_id, understands=embedder.languages)
+    try:
+        await embedder.warm()
+        await EngineEmbedding.of(resources).check_length(embedder.model_id, embedder.dimensions)
+        _keep_what_is_there()
+    except Exception as error:  # noqa: BLE001 - the next use tries again, and says so to its caller
+        log.error("embedder.warm_failed", error=describe(error))  # noqa: TRY400 - as in describe
+
+
+def _keep_what_is_there() -> None:
+    """Let the collector of garbage look no more at what the start has made, which stays.
+
+    To look through all of it stops the process for a fifth of a second; what else there is, it
+    looks through less often than it would.
+    """
+    gc.freeze()
+    gc.set_threshold(*_GARBAGE)
+
+
+async def _stopped(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    with suppress(asyncio.CancelledError):
+        await task
+
+
+@asynccontextmanager
+async def _database(settings: Settings) -> AsyncIterator[str]:
+    if settings.database_url is not None:
+        yield await _checked(settings)
+        return
+    async with embedded_postgres(settings) as postgres:
+        await asyncio.to_thread(migrate.upgrade, postgres.url)
+        yield postgres.url
+
+
+async def _checked(settings: Settings) -> str:
+    """Return the address of the external database, which is ready for this release.
+
+    Raises:
+        SchemaError: it is not ready, or cannot be used with these settings.
+    """
+    assert settings.database_url is not None
+    url = settings.database_url.get_secret_value()
+    await asyncio.to_thread(migrate.check, url, settings.database_connect_timeout_seconds)
+    if not settings.database_behind_pooler:
+        await asyncio.to_thread(migrate.check_direct, url, connect_arguments(settings))
+    if settings.listen_url is not None:
+        migrate.check_address(settings.listen_url.get_secret_value(), "MEMORY_BANK_LISTEN_URL")
+    return plain_url(url)
+
+
+class _Server(uvicorn.Server):
+    """A server that leaves signals to the process around it."""
+
+    @override
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        # uvicorn would raise the signal again once it has stopped, and so kill the process
+        # before the worker and the database have.
+        yield
+
+
+@dataclass(frozen=True)
+class Listening:
+    """The port of a server, and the task that ends when the server does."""
+
+    port: int
+    task: asyncio.Task[None]
+
+
+@asynccontextmanager
+async def serving(settings: Settings, resources: Resources) -> AsyncIterator[Listening]:
+    """Serve beside the block; on the embedded database work, too, since nobody else does.
+
+    Servers and worker stop at the same time: each may take the whole period of grace.
+
+    Raises:
+        ServeError: the address cannot be listened on.
+    """
+    server, probes, worker = AsyncExitStack(), AsyncExitStack(), AsyncExitStack()
+    try:
+        await worker.enter_async_context(watched())
+        if settings.database_url is None:
+            await worker.enter_async_context(working(resources))
+        if settings.metrics_port:
+            await probes.enter_async_context(_metrics_listening(settings, resources))
+        yield await server.enter_async_context(_listening(settings, resources))
+    finally:
+        resources.stopping.set()
+        await asyncio.gather(server.aclose(), probes.aclose(), worker.aclose())
+
+
+@asynccontextmanager
+async def _listening(settings: Settings, resources: Resources) -> AsyncIterator[Listening]:
+    with _socket(settings.host, settings.port, "--host or --port") as bound:
+        app = create_app(resources)
+        _keep_what_is_there()
+        gate: Gate = app.state.gate
+        config = _config(settings, app, gate.limits.give_up_body)
+        async with _served(config, bound) as task:
+            yield Listening(bound.getsockname()[1], task)
+
+
+@asynccontextmanager
+async def _metrics_listening(settings: Settings, resources: Resources) -> AsyncIterator[None]:
+    names = "MEMORY_BANK_METRICS_HOST or MEMORY_BANK_METRICS_PORT"
+    with _socket(settings.metrics_host, settings.metrics_port, names) as bound:
+        config = _config(settings, create_metrics_app(resources), _has_no_bodies)
+        async with _served(config, bound):
+            yield
+
+
+@asynccontextmanager
+async def _served(config: uvicorn.Config, bound: socket) -> AsyncIterator[asyncio.Task[None]]:
+    """Serve on a socket beside the block; give the task that ends when the server does."""
+    server = _Server(config)
+    task = asyncio.create_task(server.serve(sockets=[bound]))
+    try:
+        yield task
+    finally:
+        server.should_exit = True
+        (end,) = await asyncio.gather(task, return_exceptions=True)
+        if isinstance(end, Exception):
+            log.error("server.failed", error=describe(end))
+
+
+def _socket(host: str, port: int, names: str) -> socket:
+    family = AF_INET6 if ":" in host else AF_INET
+    try:
+        return create_server((host, port), family=family, backlog=_BACKLOG)
+    except (OSError, gaierror) as error:
+        raise ServeError(
+            f"Cannot listen on {host}:{port}: {error.strerror}; choose another {names}."
+        ) from error
+
+
+async def serve(settings: Settings) -> None:
+    """Serve until SIGINT or SIGTERM, then stop everything in order."""
+    async with (
+        _until_signalled(settings) as stopping,
+        opened(settings) as process,
+        serving(settings, process.resources) as listening,
+    ):
+        stopping.is_up = True
+        _announce(settings, listening.port, process)
+        await _until_asked(stopping, listening.task)
+
+
+async def _until_asked(stopping: asyncio.Event, server: asyncio.Task[None]) -> None:
+    """Wait until the process is asked to stop.
+
+    Raises:
+        ServeError: the server has ended before.
+    """
+    asked = asyncio.create_task(stopping.wait())
+    await asyncio.wait({asked, server}, return_when=asyncio.FIRST_COMPLETED)
+    asked.cancel()
+    if not stopping.is_set():
+        raise ServeError("The server has ended by itself; the log says why.")
+
+
+def _has_no_bodies(*, slow: bool) -> bool:  # noqa: ARG001 - the form of `GivingUp`
+    """Give up no body: probes have none."""
+    return False
+
+
+def _config(settings: Settings, app: FastAPI, give_up_body: GivingUp) -> uvicorn.Config:
+    return uvicorn.Config(
+        app,
+        host=settings.host,
+        port=settings.port,
+        http=connections(_bounds(settings), give_up_body),
+        ws="none",
+        log_config=None,
+        access_log=False,
+        lifespan="off",
+        server_header=False,
+        # By default anyone on this machine would be believed.
+        proxy_headers=bool(settings.trusted_proxies),
+        forwarded_allow_ips=[str(network) for network in settings.trusted_proxies],
+        timeout_graceful_shutdown=int(settings.shutdown_grace_seconds),
+    )
+
+
+def _bounds(settings: Settings) -> Bounds:
+    return Bounds(
+        idle_seconds=settings.idle_seconds,
+        header_seconds=settings.header_seconds,
+        body_seconds=settings.body_seconds,
+        send_seconds=settings.send_seconds,
+        max_header_bytes=settings.max_header_bytes,
+        max_connections=settings.max_connections,
+        reserved_connections=settings.reserved_connections,
+    )
+
+
+async def work(settings: Settings, clock: Clock | None = None) -> None:
+    """Work until SIGINT or SIGTERM; for processes beside servers on an external database.
+
+    Without a `clock`, the process has that of its machine.
+    """
+    async with _until_signalled(settings) as stopping:
+        url = await _checked(settings)
+        async with watched(), open_resources(settings, url, clock) as resources, working(resources):
+            await _warm(resources)
+            stopping.is_up = True
+            await stopping.wait()
+
+
+class _Stopping(asyncio.Event):
+    """Set once the process is asked to stop. What is still starting does not look: it is cancelled.
+
+    Args:
+        task: the process's own.
+    """
+
+    def __init__(self, task: asyncio.Task[object]) -> None:
+        super().__init__()
+        self.is_up = False
+        self.has_cancelled = False
+        self._task = task
+
+    def ask(self) -> None:
+        """Stop."""
+        if not self.is_up and not self.is_set():
+            self.has_cancelled = self._task.cancel()
+        self.set()
+
+
+@asynccontextmanager
+async def _until_signalled(settings: Settings) -> AsyncIterator[_Stopping]:
+    """Give an event that SIGINT and SIGTERM set, instead of what they do by themselves.
+
+    A process that does not stop then, or whose event loop turns no more, is ended.
+    """
+    task = asyncio.current_task()
+    assert task is not None
+    stopping = _Stopping(task)
+    loop = asyncio.get_running_loop()
+    for number in SIGNALS:
+        loop.add_signal_handler(number, stopping.ask)
+    try:
+        with Watchdog(loop, settings).watching():
+            yield stopping
+    except asyncio.CancelledError:
+        # Everything has been closed on the way here; the process has ended as it was asked to.
+        if not stopping.has_cancelled:
+            raise
+        task.uncancel()
+    finally:
+        for number in SIGNALS:
+            loop.remove_signal_handler(number)
+
+
+def run(process: Callable[[], Coroutine[object, object, None]]) -> None:
+    """Run a process's coroutine to its end, on the fast event loop where there is one."""
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(process())
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop  # noqa: PLC0415 - not there on Windows
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+def _announce(settings: Settings, port: int, process: Opened) -> None:
+    resources = process.resources
+    lines = [
+        f"Open Memory Bank serves http://{settings.host}:{port} (documentation: /docs)",
+        f"Memories are written by: {resources.models.told}",
+        f"Searches understand: {resources.embedder.languages}",
+    ]
+    if process.first_key is not None:
+        lines += [
+            f"API key, shown only this once: {process.first_key}",
+            "Send it as 'Authorization: Bearer KEY'; in a browser it is the password of /docs.",
+        ]
+    if not settings.admin_key:
+        lines.append("If the key is lost: memory-bank keys create --name NAME --role admin")
+    sys.stdout.write("\n".join(lines) + "\n")
+    sys.stdout.flush()
+
+
+def offline_resources(settings: Settings) -> Resources:
+    """Return resources that are connected to nothing, to describe the application with."""
+    database = Database(open_engine("postgresql:///nowhere", settings))
+    return Resources(settings, SystemClock(), database, "", open_embedder(settings))

@@ -1,0 +1,174 @@
+"""The end of a process that turns no more, or that does not stop when it is asked to.
+
+A thread of its own looks every second whether the event loop answers. One that has not answered
+for `stall_exit_seconds` will not, and every client of the process waits for nothing. Signals come
+to this thread, too, whatever the event loop does; it hands them on. The process is ended at once,
+with the stacks of all that runs in the log; whoever supervises it starts it again. Nothing that
+was acknowledged is lost, as by kill -9: the embedded Postgres stops with its process.
+
+What holds the interpreter's lock in foreign code without an end holds this thread, too.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from types import FrameType
+from typing import Any
+
+import structlog
+
+from app.settings.settings import Settings
+
+log = structlog.get_logger()
+
+EXIT_CODE = 70
+"""Source: EX_SOFTWARE of sysexits.h."""
+SIGNALS = (signal.SIGINT, signal.SIGTERM)
+_LOOK_SECONDS = 1.0
+_AFTER_GRACE_SECONDS = 5.0
+"""For what is closed after all work has ended: connections, the embedded Postgres."""
+_ONE_SECONDS = 1.0
+"""Signals within this time are one: what starts programs may pass on what they have had already."""
+_LOG_SECONDS = 3.0
+_MAX_TASKS = 50
+_MAX_FRAMES = 20
+_LEFT = bytes([0])
+"""Among the numbers of signals: the block was left."""
+
+
+class Watchdog:
+    """Watches one event loop from a thread.
+
+    Args:
+        loop: the event loop.
+        settings: for how long it may not answer, and how long work may take to stop.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop, settings: Settings) -> None:
+        self._loop = loop
+        self._stall_seconds = settings.stall_exit_seconds
+        self._stop_seconds = settings.shutdown_grace_seconds + _AFTER_GRACE_SECONDS
+        self._read, self._write = socket.socketpair()
+        self._read.settimeout(_LOOK_SECONDS)
+        self._write.setblocking(False)
+        self._forward = -1
+        """Where the loop reads its signals."""
+        self._has_answered = True
+        self._silent_seconds = 0.0
+        self._asked: float | None = None
+        """When the process was asked to stop."""
+
+    @contextmanager
+    def watching(self) -> Iterator[None]:
+        """Watch while the block runs; once the process is asked to stop, until it ends.
+
+        To be entered on the main thread, when the loop has the handlers of its signals.
+        """
+        self._forward = signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
+        threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
+        try:
+            yield
+        finally:
+            signal.set_wakeup_fd(self._forward, warn_on_full_buffer=False)
+            self._write.send(_LEFT)
+            self._write.close()
+
+    def _watch(self) -> None:
+        with self._read:
+            looked = time.monotonic()
+            while _LEFT not in (numbers := self._signals()):
+                now = time.monotonic()
+                self._note(numbers, now)
+                # Of a process that was halted for a while, no more than one look is missing.
+                self._look(min(now - looked, 2 * _LOOK_SECONDS))
+                looked = now
+        if self._asked is not None:
+            # The loop has ended, but threads may keep the process.
+            time.sleep(max(0.0, self._asked + self._stop_seconds - time.monotonic()))
+            self._end("process.did_not_stop", self._stop_seconds)
+
+    def _signals(self) -> bytes:
+        """Return the numbers of the signals that have come, after a second at the latest."""
+        try:
+            return self._read.recv(64)
+        except TimeoutError:
+            return b""
+
+    def _note(self, numbers: bytes, now: float) -> None:
+        """Hand signals on; end the process if it has not stopped after those before."""
+        with suppress(OSError):
+            os.write(self._forward, numbers)
+        is_asked = bool(set(numbers) & set(SIGNALS))
+        if self._asked is None:
+            self._asked = now if is_asked else None
+        elif is_asked and now - self._asked >= _ONE_SECONDS:
+            self._end("process.asked_again", now - self._asked)
+        elif now - self._asked >= self._stop_seconds:
+            self._end("process.did_not_stop", now - self._asked)
+
+    def _look(self, seconds: float) -> None:
+        """See whether the loop has answered the look before."""
+        if self._has_answered:
+            self._has_answered, self._silent_seconds = False, 0.0
+            # Closed: this thread is told in a moment that the block was left.
+            with suppress(RuntimeError):
+                self._loop.call_soon_threadsafe(self._answer)
+            return
+        self._silent_seconds += seconds
+        if 0 < self._stall_seconds <= self._silent_seconds:
+            self._end("event_loop.stalled", self._silent_seconds)
+
+    def _answer(self) -> None:
+        self._has_answered = True
+
+    def _end(self, why: str, seconds: float) -> None:
+        """End the process, with a word in the log if that takes any."""
+
+        def tell() -> None:
+            stacks = {"threads": _threads(), "tasks": _tasks(self._loop)}
+            log.critical(why, seconds=round(seconds, 1), exit_code=EXIT_CODE, **stacks)
+
+        # From another thread: what holds up the process may be its log.
+        telling = threading.Thread(target=tell, daemon=True)
+        telling.start()
+        telling.join(_LOG_SECONDS)
+        os._exit(EXIT_CODE)
+
+
+def _threads() -> list[str]:
+    """Return where each thread is: files, lines and functions, and nothing that they work on."""
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    return [
+        f"{names.get(ident, '?')}: {_places(reversed(list(traceback.walk_stack(frame))))}"
+        for ident, frame in sys._current_frames().items()  # noqa: SLF001 - documented
+    ]
+
+
+def _tasks(loop: asyncio.AbstractEventLoop) -> list[str]:
+    """Return where the tasks wait."""
+    return [
+        _places(_awaiting(task.get_coro())) for task in list(asyncio.all_tasks(loop))[:_MAX_TASKS]
+    ]
+
+
+def _awaiting(awaited: Any) -> Iterator[tuple[FrameType, int]]:  # noqa: ANN401 - whatever it is
+    """Yield the frames of a coroutine and of those that it awaits."""
+    for _ in range(_MAX_FRAMES):
+        frame = getattr(awaited, "cr_frame", None) or getattr(awaited, "gi_frame", None)
+        if frame is None:
+            return
+        yield frame, frame.f_lineno
+        awaited = getattr(awaited, "cr_await", None) or getattr(awaited, "gi_yieldfrom", None)
+
+
+def _places(frames: Iterable[tuple[FrameType, int]]) -> str:
+    """Write frames as `app.kernel.failures` does, the innermost last."""
+    places = [f"{one.f_code.co_filename}:{line} {one.f_code.co_name}" for one, line in frames]
+    return " > ".join(places[-_MAX_FRAMES:])

@@ -1,0 +1,128 @@
+"""The settings of who may connect, and of how long they may take; a part of `Settings`."""
+
+import re
+from typing import Annotated, Self
+
+from pydantic import AfterValidator, BaseModel, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from app.settings.setting_types import Port
+
+ANY_HOST = "*"
+ANY_ORIGIN = "*"
+_HOST = re.compile(r"[a-z0-9._-]+|\[[0-9a-f:.]+\]")
+_ORIGIN = re.compile(r"[a-z][a-z0-9+.-]*://(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])(?::[0-9]{1,5})?")
+_DEFAULT_PORT = re.compile(r"^(http://.*):80$|^(https://.*):443$")
+
+
+def _checked(origins: list[str]) -> list[str]:
+    """Return origins as browsers send them."""
+    found = [origin.lower() for origin in origins]
+    if found == [ANY_ORIGIN]:
+        return found
+    for origin in found:
+        if not _ORIGIN.fullmatch(origin):
+            raise PydanticCustomError(
+                "origin",
+                "{origin} is no origin, such as https://example.com or http://localhost:3000;"
+                " * stands alone.",
+                {"origin": origin},
+            )
+    return [_DEFAULT_PORT.sub(r"\1\2", origin) for origin in found]
+
+
+def _checked_hosts(hosts: list[str]) -> list[str]:
+    """Return host names as requests have them, without brackets."""
+    found = [host.lower() for host in hosts]
+    if found == [ANY_HOST]:
+        return found
+    for host in found:
+        if not _HOST.fullmatch(host):
+            raise PydanticCustomError(
+                "host",
+                "{host} is no host, such as memory.example.com or 127.0.0.1, without a port;"
+                " * stands alone.",
+                {"host": host},
+            )
+    return [host.strip("[]") for host in found]
+
+
+class ConnectionSettings(BaseModel):
+    """Which pages may call, and what a connection may take."""
+
+    allowed_hosts: Annotated[list[str], AfterValidator(_checked_hosts)] = Field(
+        default=[ANY_HOST],
+        description="JSON array of hosts, without ports, that requests may be for, such as"
+        ' `["memory.example.com"]`; `["*"]`: any. Others are answered 421, but for `/healthz` and'
+        " `/readyz`.",
+    )
+
+    cors_origins: Annotated[list[str], AfterValidator(_checked)] = Field(
+        default_factory=list,
+        description='JSON array of origins whose pages may call, such as `["https://example.com"]`;'
+        ' `["*"]`: all. Requests of other pages are refused.',
+    )
+    metrics_port: Port = Field(
+        0,
+        description="Port of `serve` with `/metrics`, `/healthz` and `/readyz` alone, for which no"
+        " key is needed; 0: none.",
+    )
+    metrics_host: str = Field("127.0.0.1", description="Address that `metrics_port` is on.")
+    max_connections: int = Field(
+        900,
+        ge=1,
+        description="Connections open at once per process; then those that ask for nothing make"
+        " room. A process may open 1,024 files where nothing else is configured.",
+    )
+    reserved_connections: int = Field(
+        32,
+        ge=0,
+        description="Connections of these that serve `/healthz`, `/readyz`, `/metrics` and keys"
+        " with `keys.manage` only, while all others are taken.",
+    )
+    max_header_bytes: int = Field(
+        64 * 1024, ge=1_024, description="Longest request line and headers of a request."
+    )
+    idle_seconds: float = Field(
+        75, gt=0, description="How long a connection stays open between two requests."
+    )
+    header_seconds: float = Field(
+        15, gt=0, description="How long a client may take for the headers of a request."
+    )
+    body_seconds: float = Field(
+        60, gt=0, description="How long a client may take for the body of a request."
+    )
+    body_min_bytes_per_second: int = Field(
+        256,
+        ge=0,
+        description="Pace below which a body is refused, measured over five seconds; 0: none.",
+    )
+    max_body_requests_per_key: int = Field(
+        64,
+        ge=1,
+        description="Bodies that one key may keep open for a second or longer, per process; without"
+        " a key, one address.",
+    )
+    max_body_requests: int = Field(512, ge=1, description="The same for all keys together.")
+    max_body_bytes_per_key: int = Field(
+        64 * 1024 * 1024,
+        ge=1,
+        description="Bytes of bodies longer than 64 KiB that are kept for one key at once, from"
+        " before they come until they are read as what they mean. One body is always taken.",
+    )
+    max_body_bytes_held: int = Field(
+        256 * 1024 * 1024, ge=1, description="The same for all keys together."
+    )
+    send_seconds: float = Field(
+        30, gt=0, description="How long a client may take nothing of its answer."
+    )
+
+    @model_validator(mode="after")
+    def _check_connections(self) -> Self:
+        """Refuse a reserve that leaves nothing for all others."""
+        if self.reserved_connections >= self.max_connections:
+            raise PydanticCustomError(
+                "reserve",
+                "MEMORY_BANK_RESERVED_CONNECTIONS must be less than MEMORY_BANK_MAX_CONNECTIONS.",
+            )
+        return self

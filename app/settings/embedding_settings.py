@@ -1,0 +1,114 @@
+"""The settings of embedding models; a part of `Settings`, which reads them."""
+
+from enum import StrEnum
+from pathlib import Path
+
+from pydantic import BaseModel, Field, SecretStr
+
+from app.settings.setting_types import LanguageCodes
+
+
+class EmbedderChoice(StrEnum):
+    """Which embedder turns texts into vectors."""
+
+    AUTO = "auto"
+    MINILM = "minilm"
+    HTTP = "http"
+    ONNX = "onnx"
+    HASH = "hash"
+
+
+class Pooling(StrEnum):
+    """Ways to reduce the vectors of a text's tokens to one vector."""
+
+    MEAN = "mean"
+    """The mean of all."""
+    CLS = "cls"
+    """Take the vector of the first token."""
+
+
+class EmbeddingSettings(BaseModel):
+    """Which models turn texts into vectors, and how what lacks its vectors is caught up with."""
+
+    embedder: EmbedderChoice = Field(
+        EmbedderChoice.AUTO,
+        description="`minilm`, `http` (OpenAI-compatible), `onnx` (a folder of your own), `hash`"
+        " (lexical only), or `auto`: MiniLM where it is installed.",
+    )
+    embedder_folder: Path | None = Field(
+        None,
+        description="Folder of the embedder `onnx`, with `model.onnx` and `tokenizer.json`. Nothing"
+        " is fetched.",
+    )
+    embedder_pooling: Pooling = Field(
+        Pooling.MEAN,
+        description="Which states of the tokens make the vector of `onnx`: their `mean`, or that of"
+        " the first (`cls`); of no account where the graph pools by itself.",
+    )
+    embedder_max_tokens: int = Field(
+        256, ge=8, le=2_048, description="Tokens to which `onnx` cuts a text."
+    )
+    embedder_query_prefix: str = Field(
+        "", description="What `http` and `onnx` are given before a query, such as `query: `."
+    )
+    embedder_text_prefix: str = Field(
+        "",
+        description="What they are given before a text that is stored, such as `passage: `; another"
+        " one makes another model.",
+    )
+    embedder_languages: LanguageCodes | None = Field(
+        None,
+        description="Languages that the model of `http` or `onnx` understands, by ISO 639-1 codes"
+        " such as `en,de`; absent: all.",
+    )
+    embedder_threads: int = Field(
+        2, ge=1, description="Threads that compute embeddings in one process."
+    )
+    embedding_cache_entries: int = Field(
+        4_096, ge=0, description="Embeddings kept in memory by content hash."
+    )
+    embedding_model: str | None = Field(None, description="Model of the embedder `http`.")
+    embedding_base_url: str | None = Field(
+        None, description="Address of the embedder `http`, up to and with its `/v1`."
+    )
+    embedding_key: SecretStr | None = Field(None, description="API key of the embedder `http`.")
+    embedding_revision: str | None = Field(
+        None,
+        description="Mark of what the embedder `http` serves under its model's name; another one"
+        " makes another model of it, for when the same name gives other vectors.",
+    )
+    embedding_previous_model: str | None = Field(
+        None,
+        description="Model of the embedder `http` that engines are still served by until they are"
+        " re-embedded.",
+    )
+    embedding_previous_base_url: str | None = Field(
+        None, description="Its address; absent: that of `embedding_base_url`, with its key."
+    )
+    embedding_previous_key: SecretStr | None = Field(
+        None, description="Its API key, for an address of its own."
+    )
+    embedding_previous_revision: str | None = Field(
+        None, description="Its `embedding_revision`, where it had one."
+    )
+    embedding_previous_query_prefix: str = Field(
+        "", description="Its `embedder_query_prefix`, where it had one."
+    )
+    embedding_previous_text_prefix: str = Field(
+        "", description="Its `embedder_text_prefix`, where it had one."
+    )
+    embedding_query_seconds: float = Field(
+        10,
+        gt=0,
+        description="How long a search, and the write of one memory, wait for an embedding: then"
+        " the search goes by words, and the memory is embedded later.",
+    )
+    embedding_retry_seconds: float = Field(
+        5, gt=0, description="Pause between attempts at memories that wait for their vectors."
+    )
+    reembed_batch_rows: int = Field(
+        64, ge=1, le=1_000, description="Memories that a re-embedding takes at a time."
+    )
+    reembed_pause_seconds: float = Field(
+        0.1, ge=0, description="Its pause after each, so that others get at the model, too."
+    )

@@ -1,0 +1,64 @@
+"""What the environment holds beside the settings: misspelt names, and names of others."""
+
+import os
+import re
+from collections.abc import Iterable, Mapping
+
+from app.settings.setting_types import is_of_a_link
+
+PREFIX = "MEMORY_BANK_"
+_MOST_EDITS = 2
+_OF_OTHERS = re.compile(
+    r"(?:TEST|CLIENT)_.*|PUBLISH|(?:.*_)?SERVICE_HOST|(?:.*_)?SERVICE_PORT(?:_.*)?|(?:.*_)?PORT_.*"
+)
+"""Names that tests, clients, compose and container platforms use."""
+_FROM_FILE = "_FILE"
+
+
+def environment() -> Mapping[str, str]:
+    """Return the variables of this process."""
+    return os.environ
+
+
+def misspelt(variables: Mapping[str, str], settings: Iterable[str]) -> dict[str, str]:
+    """Return the names that are one or two letters from that of a setting, each with it.
+
+    `settings` are names of fields. A letter more, less, other or swapped with the next is one.
+    """
+    names = [name.upper() for name in settings]
+    found = {}
+    for given in unknown(variables, names):
+        distance, nearest = min((_edits(given.removeprefix(PREFIX), name), name) for name in names)
+        if distance <= _MOST_EDITS:
+            found[given] = PREFIX + nearest
+    return found
+
+
+def unknown(variables: Mapping[str, str], settings: Iterable[str]) -> list[str]:
+    """Return the names that nobody is known to use, in capitals. Settings are read in any case."""
+    names = {name.upper() for name in settings}
+    known = names | {name + _FROM_FILE for name in names}
+    return sorted(
+        name.upper()
+        for name, value in variables.items()
+        if (given := name.upper()).startswith(PREFIX)
+        and (own := given.removeprefix(PREFIX)) not in known
+        and not _OF_OTHERS.fullmatch(own)
+        and not is_of_a_link(value)
+    )
+
+
+def _edits(one: str, other: str) -> int:
+    """Return the letters to insert, delete, replace or swap with the next, to get the other.
+
+    Source: the optimal string alignment distance.
+    """
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for at, sign in enumerate(one, start=1):
+        before, last, row = row, before, [at]
+        for place, wanted in enumerate(other, start=1):
+            cost = min(row[-1] + 1, before[place] + 1, before[place - 1] + (sign != wanted))
+            is_swapped = at > 1 and place > 1 and sign == other[place - 2] and one[at - 2] == wanted
+            row.append(min(cost, last[place - 2] + 1) if is_swapped else cost)
+    return row[-1]
