@@ -31,8 +31,8 @@ _OWNER = """
 import json, signal, sys
 from pathlib import Path
 import psycopg
-from app.postgres.embedded import EmbeddedPostgres
-from app.settings import Settings
+from app.adapters.postgres.embedded import EmbeddedPostgres
+from app.settings.settings import Settings
 
 # A test run in the background of a shell hands down that Ctrl-C is ignored.
 signal.signal(signal.SIGINT, signal.default_int_handler)

@@ -18,9 +18,9 @@ _SECRET = "The user likes tea."
 # What is to hang does so once a file is there: the loop, a thread, or what closes the process.
 _PROGRAM = f"""
 import asyncio, os, sys, time
-from app.cli import main
-from app.db.session import Database
-from app.lag import LagWatch
+from app.process.cli import main
+from app.adapters.db.session import Database
+from app.adapters.lag import LagWatch
 
 look, close = LagWatch.look, Database.close
 trigger = os.environ["TRIGGER"]

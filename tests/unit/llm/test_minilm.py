@@ -188,8 +188,8 @@ async def test_loading_without_the_weights_names_their_package(
 
 ALONE = """
 import asyncio, os, sys
-from app.llm.factory import open_embedder
-from app.settings import Settings
+from app.adapters.llm.factory import open_embedder
+from app.settings.settings import Settings
 
 embedder = open_embedder(Settings(embedder="minilm", embedder_threads=2))
 late = {"onnx", "onnxruntime", "tokenizers", "sentence_transformers"}

@@ -19,11 +19,11 @@ ROWS = [MemoryRow, RevisionRow]
 _FORGETFUL = """
 from sqlalchemy import Text
 from sqlalchemy.orm import mapped_column
-from app.memories.tables import MemoryRow, RevisionRow
+from app.memory.memories.store.tables import MemoryRow, RevisionRow
 for row in (MemoryRow, RevisionRow):
     info = {"role": row.__table__.c.context.info.get("role")} if %r else {}
     row.unlisted = mapped_column("unlisted", Text, info=info)
-import app.main
+import app.process.main
 """
 
 
