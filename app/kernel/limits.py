@@ -6,6 +6,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from app.kernel.auth import Caller
+from app.kernel.errors import Reason, ResourceExhausted
 
 MAX_COST = 20
 """Units that a request may cost at most: every rate has room for one of them."""
@@ -104,3 +105,9 @@ class Limits(Protocol):
             ResourceExhausted: it may not; names the quota.
         """
         ...
+
+
+def exhausted(message: str, quota: str, **numbers: int) -> ResourceExhausted:
+    """Return what says that something has as much as it may; no time is known when it may more."""
+    metadata = {"quota": quota, **{name: str(number) for name, number in numbers.items()}}
+    return ResourceExhausted(message, Reason.QUOTA_EXHAUSTED, metadata=metadata)

@@ -8,8 +8,9 @@ import re
 from dataclasses import dataclass
 from functools import lru_cache
 
+from app.kernel.text import fold
 from app.language.lexicon import language, word_set
-from app.language.text import content, fold, straight, undated
+from app.language.text import content, straight, undated
 from app.language.values import Kinds, Value, valued
 
 INSTEAD_OF = re.compile(

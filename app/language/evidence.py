@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from datetime import date
 from functools import cached_property
 
+from app.kernel.text import fold
 from app.language.dates import resolve
 from app.language.figures import figures, readings_of
 from app.language.lexicon import LEXICONS, language, latin, word_set
 from app.language.profile_words import MONTHS
-from app.language.text import fold, negated, stem
+from app.language.text import negated, stem
 
 _SHORTEST_FAMILY = 4
 _FAMILY_SHARE = 0.7

@@ -16,6 +16,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, tzinfo
 
+from app.kernel.text import clean
 from app.language.dates import day_in, resolve
 from app.language.ellipses import in_full
 from app.language.facts import MANAGED_TOPICS, Candidate, Topic, Turn
@@ -25,7 +26,7 @@ from app.language.lexicon import language
 from app.language.requests import Said
 from app.language.sentences import Sentence, own_words, sentences
 from app.language.statements import finished, follows_on, is_addressed, is_greeting, statements
-from app.language.text import clean, key, resolved
+from app.language.text import key, resolved
 from app.language.third_person import third_person as in_third_person
 from app.language.tongues import PHRASES
 from app.language.topics import classify

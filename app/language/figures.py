@@ -3,7 +3,8 @@
 import re
 from functools import cache
 
-from app.language.text import fold, undated
+from app.kernel.text import fold
+from app.language.text import undated
 
 _DIGITS = re.compile(
     r"(?P<number>\d+(?:[.,:]\d+)*)(?:\s*(?:(?P<thousand>k|thousand|tausend|mil|mille)"

@@ -8,9 +8,10 @@ import re
 from collections.abc import Mapping, Sequence
 from itertools import pairwise
 
+from app.kernel.text import fold
 from app.language.lexicon import GENERIC, LEXICONS, language, word_set
 from app.language.slots import slots
-from app.language.text import content, fold, names, stem, straight, words
+from app.language.text import content, names, stem, straight, words
 
 _SLOTS = (
     (

@@ -5,9 +5,9 @@ A name that is left out costs little; "My name is Tired." is nonsense.
 
 import re
 
+from app.kernel.text import fold
 from app.language.lexicon import word_set
 from app.language.profile_words import LANGUAGES, PROFESSIONS, WEEKDAYS
-from app.language.text import fold
 
 _WORDS = (
     word_set("""

@@ -4,6 +4,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
+from app.kernel.text import fold
 from app.language.lexicon import NEGATIONS, word_set
 from app.language.profile_words import (
     LANGUAGES,
@@ -20,7 +21,7 @@ from app.language.profile_words import (
 from app.language.reported import without_reports
 from app.language.slot_patterns import COUNTRIES
 from app.language.slots import Slot, slots
-from app.language.text import fold, straight
+from app.language.text import straight
 
 _MAX_WORDS = 5
 _MAX_AGE = 120

@@ -5,9 +5,9 @@ All names are spelled as `text.fold` spells them.
 
 import re
 
+from app.kernel.text import fold
 from app.language.lexicon import word_set
 from app.language.slot_patterns import SPELLINGS
-from app.language.text import fold
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 # Words that say of a field no more than that it is the user's.

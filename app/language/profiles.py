@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from app.kernel.text import clean, fold
 from app.language.extraction import MAX_FACT, USER_ROLES
 from app.language.facts import Turn
 from app.language.forgetting import names_something
@@ -18,7 +19,7 @@ from app.language.profile_words import ASKED, FILLED, PLACES, kind_of, thing
 from app.language.requests import Said
 from app.language.sentences import own_words, sentences
 from app.language.statements import statements
-from app.language.text import clean, fold, straight
+from app.language.text import straight
 
 _MINE = re.compile(
     r"^(?:(?:about|of|that|everything about|von|sobre|de|sur)\s+)?"

@@ -8,10 +8,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from app.kernel.text import fold
 from app.language.lexicon import word_set
 from app.language.reported import without_reports
 from app.language.slot_patterns import COLOURS, COUNTRIES, MANY, PATTERNS, SINGLE, SPELLINGS
-from app.language.text import content, fold, straight
+from app.language.text import content, straight
 from app.language.values import kinds_of
 
 

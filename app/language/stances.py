@@ -7,9 +7,10 @@ the same words behind.
 import re
 from dataclasses import dataclass
 
+from app.kernel.text import fold
 from app.language.figures import spells_a_number
 from app.language.lexicon import LEXICONS, language, word_set
-from app.language.text import fold, negated, stem, straight, undated, words
+from app.language.text import negated, stem, straight, undated, words
 from app.language.tongues import PHRASES
 
 LIKING = word_set(

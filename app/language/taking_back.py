@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator
 from itertools import takewhile
 
+from app.kernel.text import fold
 from app.language.extraction import MAX_FACT
 from app.language.facts import Turn
 from app.language.forgetting import names_something
@@ -18,7 +19,7 @@ from app.language.profiles import Wanted, fill, stated, unquoted
 from app.language.reported import without_reports
 from app.language.sentences import own_words, sentences
 from app.language.slot_patterns import SPELLINGS
-from app.language.text import content, fold, straight
+from app.language.text import content, straight
 
 _JUST = r"(?:(?:just|finally|recently|already|now|have|'ve) )*"
 _ENDED = tuple(

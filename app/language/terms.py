@@ -2,9 +2,10 @@
 
 from collections.abc import Iterable, Sequence
 
+from app.kernel.text import fold
 from app.language.lexicon import language
 from app.language.search_languages import configuration_of
-from app.language.text import fold, straight
+from app.language.text import straight
 from app.language.wording import alike, is_sign, meanings
 
 MAX_TERMS = 48

@@ -1,20 +1,15 @@
 """Words of a text: folded for comparison, stemmed, without those that carry no content."""
 
 import re
-import unicodedata
 
+from app.kernel.text import APOSTROPHES, fold
 from app.language.lexicon import LEXICONS, NEGATIONS, language
 
 # Dates that `dates.py` put in; what was said is the same without them.
 _DATED = re.compile(r" \(\d{4}(?:-\d{2}){0,2}(?:/\d{4}-\d{2}-\d{2})?\)")
-_ACCENTS = re.compile("[\u0300-\u036f]")
-_APOSTROPHES = re.compile("['\u2019\u02bc`\u00b4]")
 _STRAIGHT = str.maketrans("\u2018\u2019\u02bc`\u00b4\u2013\u2014\u00a0\u202f", "'''''--  ")
-# `+`, `#`, `%` and currency signs tell things apart ("C", "C++", "C#"); other signs do not.
-_SEPARATORS = re.compile(r"[^\w+#%$€£¥]+|_+")
 _LETTER = re.compile(r"\w")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff]")
 _CONTRACTIONS = (
     (re.compile(r"\bI['\u2019]?m\b"), "I am"),
     (re.compile(r"\b(I|we|you|they)['\u2019]ve\b", re.IGNORECASE), r"\1 have"),
@@ -31,23 +26,9 @@ _SUFFIXES = {
 }
 
 
-def clean(text: str) -> str:
-    """Drop the characters that a database cannot hold or a reader cannot see."""
-    return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
-
-
 def straight(text: str) -> str:
     """Return the text, of the same length, with one kind of apostrophe, dash and blank."""
     return text.replace("`", "'") if text.isascii() else text.translate(_STRAIGHT)
-
-
-def fold(text: str) -> str:
-    """Return the text without case, accents, punctuation and extra spaces."""
-    plain = _APOSTROPHES.sub("", text)
-    if not plain.isascii():
-        bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", plain))
-        plain = unicodedata.normalize("NFKC", bare)
-    return " ".join(_SEPARATORS.sub(" ", plain.casefold()).split()) or text.strip()
 
 
 def undated(text: str) -> str:
@@ -78,7 +59,7 @@ def contractions_in_full(text: str) -> str:
 def words(text: str, tongue: str = "") -> list[str]:
     """Return the folded words in their order."""
     if (tongue or language(text)) == "fr":
-        text = _APOSTROPHES.sub(" ", text)
+        text = APOSTROPHES.sub(" ", text)
     return [word for word in fold(text).split() if _LETTER.search(word)]
 
 

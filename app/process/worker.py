@@ -11,7 +11,7 @@ from apscheduler.schedulers.asyncio import AsyncIOScheduler
 from app.adapters.db.listen import listen
 from app.adapters.resources import Resources
 from app.artifacts.tasks import jobs as tasks
-from app.artifacts.tasks.services.indexing import EMBED, INDEX
+from app.artifacts.tasks.store.indexing import EMBED, INDEX
 from app.conversation.summaries import jobs as summaries
 from app.conversation.summaries.services.queue import REGENERATE, SUMMARIZE
 from app.kernel.errors import ServiceError

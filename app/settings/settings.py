@@ -10,6 +10,7 @@ from pathlib import Path
 from pydantic import Field, IPvAnyNetwork, SecretStr
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
+from app.kernel.ranking import Ranking
 from app.settings.connection_settings import ConnectionSettings
 from app.settings.embedding_settings import EmbedderChoice, EmbeddingSettings
 from app.settings.model_settings import ModelPrice, ModelSettings, OutputMode
@@ -28,15 +29,6 @@ __all__ = [
 ]
 
 _DAY_SECONDS = 86_400
-
-
-class Ranking(StrEnum):
-    """By what searches order memories."""
-
-    HYBRID = "hybrid"
-    """Meaning, words, and what a memory tells besides."""
-    VECTOR = "vector"
-    """The Euclidean distance of the embeddings alone."""
 
 
 class LogFormat(StrEnum):

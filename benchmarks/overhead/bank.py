@@ -19,7 +19,7 @@ from app.memory.memories.store import ledger
 from app.memory.memories.store.changes import Creation
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.store import repository as engines
-from app.platform.operations.schemas import type_url
+from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.runner import Job, Runner
 from app.process.main import create_app
 from app.process.serving import opened

@@ -21,12 +21,14 @@ from sqlalchemy import true
 
 from app.adapters.db import migrate
 from app.adapters.postgres.embedded import EmbeddedPostgres
-from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, scope_hash
+from app.kernel.ranking import Ranking
+from app.memory.memories.logic.scopes import scope_hash
+from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.retrieval.jobs import IndexSweep
 from app.memory.retrieval.services.lookups import ScopeIndexes
 from app.memory.retrieval.store.nearest import EF_SEARCH, ScopeIndex, ScopeQuery, find_nearest
 from app.process.serving import run
-from app.settings.settings import EmbedderChoice, Ranking, Settings
+from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.scale.bank import LARGE, Bank, fill, sizes
 from benchmarks.scale.served import Served, serving
 from benchmarks.scale.words import Floats, SubspaceEmbedder, vectors

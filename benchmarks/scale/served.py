@@ -13,9 +13,10 @@ import numpy as np
 from fastapi import FastAPI
 
 from app.adapters.resources import Resources, open_resources
+from app.kernel.ranking import Ranking
 from app.platform.access.services.access import AccessService
 from app.process.main import create_app
-from app.settings.settings import Ranking, Settings
+from app.settings.settings import Settings
 from benchmarks.scale.bank import ENGINES, Bank
 from benchmarks.scale.words import DIMENSIONS, SubspaceEmbedder, facts, queries
 from benchmarks.surroundings import pages_read

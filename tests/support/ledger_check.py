@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from app.memory.memories.schemas.memories import scope_hash
+from app.memory.memories.logic.scopes import scope_hash
 from tests.support.ledger_bench import Bench
 from tests.support.ledger_model import Ledger, Memory
 

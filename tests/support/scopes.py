@@ -6,9 +6,10 @@ from datetime import datetime, timedelta
 
 import numpy as np
 import psycopg
+from psycopg.types.json import Jsonb
 
 from app.adapters.llm.scripted import ScriptedEmbedder
-from app.memory.memories.schemas.memories import scope_hash
+from app.memory.memories.logic.scopes import scope_hash
 
 MANY = {"user_id": "many"}
 _INSERT = b"""
@@ -63,10 +64,10 @@ async def fill(
             memory_id = f"m{number:05}"
             values = {
                 "id": memory_id,
-                "scope": psycopg.types.json.Jsonb(MANY),
+                "scope": Jsonb(MANY),
                 "hash": scope_hash(MANY),
                 "fact": fact,
-                "metadata": psycopg.types.json.Jsonb({"kind": {"stringValue": kind}}),
+                "metadata": Jsonb({"kind": {"stringValue": kind}}),
                 "now": now - timedelta(hours=1),
                 "expire": now - timedelta(minutes=1) if is_gone and number % 3 == 0 else None,
                 "model": embedder.model_id,

@@ -17,7 +17,7 @@ from app.kernel.errors import (
     ServiceError,
     Unavailable,
 )
-from app.platform.operations.schemas import type_url
+from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.runner import Job, Postponed
 from app.platform.operations.store import repository
 from app.settings.settings import Settings

@@ -13,10 +13,10 @@ from app.adapters.llm.ports import Vectors
 from app.adapters.resources import Resources
 from app.artifacts.tasks.logic.kinds import State
 from app.artifacts.tasks.services.embedding import embedder_of, parts_of
-from app.artifacts.tasks.services.indexing import QueuedEmbedding, QueuedIndexing, embed_later
 from app.artifacts.tasks.services.preparing import columns_of, cutting_of, language_of
 from app.artifacts.tasks.store import contents, repository, vectors
 from app.artifacts.tasks.store.contents import PAGE_BYTES, Place
+from app.artifacts.tasks.store.indexing import QueuedEmbedding, QueuedIndexing, embed_later
 from app.artifacts.tasks.store.tables import ArtifactRow
 from app.artifacts.tasks.store.vectors import BEGINNING, Key, Unembedded
 from app.kernel.errors import Aborted, DeadlineExceeded, NotFound, Reason
@@ -26,7 +26,7 @@ from app.kernel.task_names import NamespaceName, TaskMemoryName
 from app.language.chunking import Chunk, chunks, tokens_in
 from app.memory.memories.services.embedding import AWAY, EngineEmbedding
 from app.platform.engines.store import repository as engines
-from app.platform.operations.schemas import EMPTY
+from app.platform.operations.logic.states import EMPTY
 from app.platform.operations.services.runner import Job, Postponed
 from app.settings.settings import Settings
 

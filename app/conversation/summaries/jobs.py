@@ -34,7 +34,7 @@ from app.kernel.errors import Aborted, NotFound, Reason
 from app.kernel.names import EngineName, SessionName, SummaryName
 from app.kernel.wire.memory_policy import MemoryPolicy
 from app.platform.engines.store import repository as engines
-from app.platform.operations.schemas import type_url
+from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.runner import Job
 from app.platform.sessions.logic.spoken import Said
 from app.platform.sessions.store import repository as sessions

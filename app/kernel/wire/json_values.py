@@ -11,9 +11,9 @@ from jsonschema import Draft202012Validator, FormatChecker, ValidationError
 from jsonschema.validators import extend
 from pydantic import JsonValue
 
+from app.kernel.text import clean, fold
 from app.kernel.wire.json_schema import MAX_DEPTH, JsonObject, compiled
 from app.kernel.wire.scalars import parse_timestamp
-from app.language.text import clean, fold
 
 MAX_VALUE_BYTES = 4_096
 MAX_VALUE_PARTS = 200

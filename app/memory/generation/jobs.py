@@ -13,6 +13,7 @@ from app.memory.generation.schemas import QueuedGeneration
 from app.memory.generation.services.work import Generation, Task
 from app.platform.operations.services.runner import Job
 from app.platform.usage.logic import costs
+from app.platform.usage.services.recording import note
 
 
 async def generate(job: Job, resources: Resources) -> None:
@@ -39,8 +40,3 @@ async def _finish(
 ) -> None:
     """End the operation; its costs are those of all attempts."""
     await job.finish(session, response, costs.with_earlier(details, job.claim.details))
-
-
-async def note(job: Job, session: Session, details: dict[str, Any]) -> None:
-    """Note in the operation's metadata what an attempt has spent, beyond those before it."""
-    await job.note(session, costs.with_earlier(details, job.claim.details))

@@ -26,7 +26,6 @@ from app.kernel.ids import new_id
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName, OperationName
 from app.kernel.wire.scalars import format_timestamp, parse_timestamp
-from app.memory.generation.jobs import note
 from app.memory.generation.schemas import MAX_EVENTS, GenerateMemoriesRequest
 from app.memory.generation.services.generation import GENERATE
 from app.memory.generation.services.provenance import Place, digest
@@ -38,12 +37,13 @@ from app.memory.ingestion.store.repository import StreamKey, Waiting
 from app.memory.ingestion.store.tables import StreamRow
 from app.platform.engines.logic.config import GenerationRule
 from app.platform.limits.services.quotas import is_full
-from app.platform.operations.schemas import type_url
+from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.runner import RETRYABLE, Job, LeaseLost, Postponed
 from app.platform.operations.store import claims
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import UNMET_REQUESTS, NewOperation
 from app.platform.usage.logic import costs
+from app.platform.usage.services.recording import note
 
 _MAX_OVERLAP = MAX_EVENTS // 2
 """Processed events that one generation reads again at most."""

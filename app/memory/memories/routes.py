@@ -7,6 +7,7 @@ from starlette.responses import JSONResponse
 
 from app.kernel.names import CHOSEN_ID
 from app.kernel.permissions import Permission
+from app.memory.memories.schemas.fast_json import memory_json
 from app.memory.memories.schemas.memories import (
     CreateMemoryRequest,
     ListMemoriesResponse,
@@ -15,7 +16,6 @@ from app.memory.memories.schemas.memories import (
 )
 from app.memory.memories.services.memories import MemoryService
 from app.memory.memories.store import hot
-from app.memory.memories.store.stored import memory_json
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService
 from app.web.context import Context, Mutation

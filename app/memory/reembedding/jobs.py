@@ -29,7 +29,7 @@ from app.memory.reembedding.store.repository import Facts, Span
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import EngineRow
-from app.platform.operations.schemas import type_url
+from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.runner import Job, Postponed
 
 _SPAN_ROWS = 10_000

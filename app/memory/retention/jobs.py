@@ -2,7 +2,7 @@
 
 from app.adapters.resources import Resources
 from app.memory.retention.service import remove_engine_batch
-from app.platform.operations.schemas import EMPTY
+from app.platform.operations.logic.states import EMPTY
 from app.platform.operations.services.runner import Job
 
 

@@ -30,12 +30,12 @@ from app.memory.memories.store.tables import MemoryRow
 from app.memory.retention.schemas import PurgeMemoriesRequest
 from app.memory.retention.store import repository
 from app.platform.audit.service import AuditService
-from app.platform.engines.schemas import name_of
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import name_of
 from app.platform.limits.store import claims
 from app.platform.limits.store import repository as totals
-from app.platform.operations.schemas import type_url
+from app.platform.operations.logic.states import type_url
 from app.platform.operations.store import erasure as stored
 from app.platform.operations.store import repeats, ticks
 from app.platform.operations.store import repository as operations

@@ -4,11 +4,11 @@ from typing import Any, Self
 
 from pydantic import ConfigDict, Field, model_validator
 
+from app.kernel.ranking import Ranking
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import Timestamp
 from app.memory.memories.schemas.memories import FilterGroups, Memory, Scope
 from app.platform.engines.logic.config import MAX_FACT_CHARS, MaxDistance, MemoryTypeField
-from app.settings.settings import Ranking
 
 
 class SimilaritySearchParams(WireModel):

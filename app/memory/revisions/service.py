@@ -20,9 +20,9 @@ from app.memory.memories.store.columns import content_of
 from app.memory.memories.store.tables import RevisionRow
 from app.memory.revisions.schemas import ListMemoryRevisionsResponse, MemoryRevision
 from app.memory.revisions.store import repository
-from app.platform.engines.schemas import config_of, name_of
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import config_of, name_of
 from app.platform.operations.store import repeats
 from app.platform.operations.store.tables import OperationRow
 

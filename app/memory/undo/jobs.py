@@ -24,9 +24,9 @@ from app.memory.undo.schemas import QueuedUndo
 from app.memory.undo.services.writer import Report, Writer, fact_to_embed, judged
 from app.memory.undo.store import repository
 from app.memory.undo.store.repository import Target
-from app.platform.engines.schemas import config_of
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import config_of
 from app.platform.operations.services.runner import Job
 
 _EMBEDDED_AT_A_TIME = 256

@@ -7,11 +7,11 @@ from pydantic import BeforeValidator, ConfigDict, Field
 
 from app.kernel.errors import InvalidArgument
 from app.kernel.fieldmask import FIELD
-from app.kernel.names import EngineName
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.labels import Labels
 from app.kernel.wire.scalars import Timestamp
-from app.platform.engines.logic.config import STORED, MemoryBankConfig
+from app.platform.engines.logic.config import MemoryBankConfig
+from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
 
 _MAX_NAME_CHARS = 128
@@ -125,13 +125,3 @@ class ListReasoningEnginesResponse(WireModel):
 
     reasoning_engines: list[ReasoningEngine]
     next_page_token: str | None = None
-
-
-def name_of(row: EngineRow) -> EngineName:
-    """Return the full name under which the engine is stored."""
-    return EngineName(row.project, row.location, row.engine_id)
-
-
-def config_of(row: EngineRow) -> MemoryBankConfig:
-    """Return the bank's configuration; an engine without one has the defaults."""
-    return MemoryBankConfig.model_validate(row.bank_config or {}, context=STORED)

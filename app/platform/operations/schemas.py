@@ -4,37 +4,14 @@ Source: google.longrunning.Operation; the metadata types are those of the Memory
 """
 
 from collections.abc import Mapping
-from enum import StrEnum
 from typing import Any
 
 from pydantic import Field
 
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import format_timestamp
+from app.platform.operations.logic.states import State
 from app.platform.operations.store.tables import OperationRow
-
-_TYPES = "type.googleapis.com/google.cloud.aiplatform.v1beta1."
-EMPTY = {"@type": "type.googleapis.com/google.protobuf.Empty"}
-
-
-class State(StrEnum):
-    """The states of an operation; only the first two change again."""
-
-    PENDING = "PENDING"
-    RUNNING = "RUNNING"
-    SUCCEEDED = "SUCCEEDED"
-    FAILED = "FAILED"
-    CANCELLED = "CANCELLED"
-
-    @property
-    def is_final(self) -> bool:
-        """Say whether the operation has ended."""
-        return self not in {State.PENDING, State.RUNNING}
-
-
-def type_url(name: str) -> str:
-    """Return the `@type` of a message of the API."""
-    return _TYPES + name
 
 
 class Operation(WireModel):

@@ -13,7 +13,8 @@ from app.kernel.clock import FixedClock
 from app.kernel.errors import Aborted, AlreadyExists, Reason
 from app.kernel.ids import new_id
 from app.kernel.names import EngineName
-from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, PROFILE_TYPE, scope_hash
+from app.memory.memories.logic.scopes import scope_hash
+from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, PROFILE_TYPE
 from app.memory.memories.store import ledger
 from app.memory.memories.store.changes import Change, Creation, Deletion, Writing, Written
 from app.memory.memories.store.columns import no_content

@@ -13,7 +13,8 @@ from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.auth import Caller, Reach
 from app.kernel.clock import FixedClock
-from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, scope_hash
+from app.memory.memories.logic.scopes import scope_hash
+from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.retrieval.logic.ranking import Candidate, Statistics
 from app.memory.retrieval.store.candidates import Wanted, find_candidates

@@ -14,7 +14,8 @@ from app.kernel.errors import (
     ServiceError,
     Unavailable,
 )
-from app.settings.settings import Ranking, Settings
+from app.kernel.ranking import Ranking
+from app.settings.settings import Settings
 from tests.support.bank import ENGINE_URL, Json, field_of, ok, retrieve, retrieved
 from tests.support.operations import USER, create_memory
 

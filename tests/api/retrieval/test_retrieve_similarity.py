@@ -4,7 +4,8 @@ import httpx
 import pytest
 
 from app.adapters.llm.scripted import ScriptedEmbedder
-from app.settings.settings import Ranking, Settings
+from app.kernel.ranking import Ranking
+from app.settings.settings import Settings
 from tests.support.bank import Json, history, id_of, ok, retrieve, roll_back
 from tests.support.operations import USER, create_memory, path_of
 

@@ -18,10 +18,11 @@ from app.adapters.db.session import Database
 from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
+from app.kernel.ranking import Ranking
 from app.memory.retrieval.jobs import IndexSweep
 from app.memory.retrieval.services.lookups import ScopeIndexes
 from app.process.main import create_app
-from app.settings.settings import Ranking, Settings
+from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ok
 from tests.support.scopes import MANY, Filled, delete, fill

@@ -10,9 +10,9 @@ from sqlalchemy.orm import DeclarativeBase
 from app.memory.memories.schemas.memories import MemoryFields, check_fields
 from app.memory.memories.services.memories import _COLUMNS
 from app.memory.memories.store import columns, hot
+from app.memory.memories.store.records import StoredMemory
 from app.memory.memories.store.repository import FILTER_FIELDS
 from app.memory.memories.store.roles import Role, check_equal, columns_of, counted_columns
-from app.memory.memories.store.stored import StoredMemory
 from app.memory.memories.store.tables import MemoryContent, MemoryRow, RevisionRow
 
 ROWS = [MemoryRow, RevisionRow]

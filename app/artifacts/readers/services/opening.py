@@ -13,15 +13,15 @@ from app.artifacts.readers.services.choosing import choose
 from app.artifacts.readers.services.opened import Opened
 from app.artifacts.readers.store import lookups
 from app.artifacts.tasks.logic.allowing import Allowed
-from app.artifacts.tasks.services.indexing import give_up, list_given_up
 from app.artifacts.tasks.store import repository
 from app.artifacts.tasks.store.contents import Place
+from app.artifacts.tasks.store.indexing import give_up, list_given_up
 from app.kernel.auth import Caller
 from app.kernel.errors import Aborted, InvalidArgument, PermissionDenied, Reason
 from app.kernel.permissions import Permission
 from app.kernel.task_names import NamespaceName, TaskMemoryName
-from app.platform.engines.schemas import name_of
 from app.platform.engines.store import repository as engines
+from app.platform.engines.store.rows import name_of
 
 MAX_DEPTH = 3
 """How many derivations there may be between a result and what a tool has put out."""

@@ -2,13 +2,22 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Protocol
 
 from app.kernel.wire.memory_policy import BUILTIN
-from app.settings.task_settings import ReaderModel
 
 EXTRACTIVE = f"{BUILTIN}:extractive"
 """The reader that needs no model, as answers name it; requests may say `builtin` as well."""
 BUILTIN_NAMES = (BUILTIN, EXTRACTIVE)
+
+
+class Located(Protocol):
+    """A reader of the settings: `app.settings.task_settings.ReaderModel`."""
+
+    @property
+    def locality(self) -> str:
+        """`local` or `remote`."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -24,7 +33,7 @@ class Allowed:
         is_listed = self.models is None or any(one in self.models for one in names)
         return is_listed and (is_local or not self.local_only)
 
-    def takes_any(self, readers: Mapping[str, ReaderModel]) -> bool:
+    def takes_any(self, readers: Mapping[str, Located]) -> bool:
         """Say whether any reader of the settings, or the built-in one, may read the namespace."""
         named = ((name, one.locality == "local") for name, one in readers.items())
         return any(self.takes(name, is_local=near) for name, near in (*named, (BUILTIN, True)))

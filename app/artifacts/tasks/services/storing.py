@@ -18,7 +18,6 @@ from app.artifacts.tasks.schemas import (
     StoreArtifactsResponse,
 )
 from app.artifacts.tasks.services.embedding import check_choice
-from app.artifacts.tasks.services.indexing import embed_later, index_later
 from app.artifacts.tasks.services.outputs import (
     Decided,
     Item,
@@ -34,6 +33,7 @@ from app.artifacts.tasks.services.references import prompt_text, warned
 from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.store import contents, erasure, lookups, policies, repository
 from app.artifacts.tasks.store.contents import Place
+from app.artifacts.tasks.store.indexing import embed_later, index_later
 from app.artifacts.tasks.store.tables import NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.errors import AlreadyExists, Reason, ResourceExhausted
@@ -41,9 +41,9 @@ from app.kernel.ids import new_id
 from app.kernel.once import Once
 from app.kernel.permissions import Permission
 from app.kernel.task_names import NamespaceName, TaskMemoryName, ToolPolicyName
-from app.platform.engines.schemas import name_of
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.store import repeats
 

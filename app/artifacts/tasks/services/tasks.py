@@ -25,12 +25,12 @@ from app.artifacts.tasks.schemas import (
     UpdateNamespaceRequest,
 )
 from app.artifacts.tasks.services.embedding import check_embedder
-from app.artifacts.tasks.services.indexing import embed_later
 from app.artifacts.tasks.services.outputs import Limits, Wishes, handling
 from app.artifacts.tasks.services.places import Beginning, Places
 from app.artifacts.tasks.services.views import artifact_of, namespace_of, reference_of
 from app.artifacts.tasks.store import listing, lookups, policies, repository, vectors
 from app.artifacts.tasks.store.contents import Pages, Place
+from app.artifacts.tasks.store.indexing import embed_later
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.clock import Clock
@@ -41,9 +41,9 @@ from app.kernel.once import Once
 from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
 from app.kernel.permissions import Permission
 from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
-from app.platform.engines.schemas import name_of
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import name_of
 from app.platform.operations.store import repeats
 from app.settings.settings import Settings
 

@@ -16,9 +16,9 @@ from app.kernel.etags import check_etag
 from app.kernel.once import Once
 from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
 from app.kernel.task_names import TaskMemoryName, ToolPolicyName
-from app.platform.engines.schemas import name_of
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import name_of
 from app.platform.operations.store import repeats
 
 

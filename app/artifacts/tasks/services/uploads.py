@@ -21,12 +21,12 @@ from app.adapters.db.session import Session
 from app.adapters.documents.charsets import HEAD_BYTES
 from app.artifacts.tasks.logic.kinds import State
 from app.artifacts.tasks.schemas import Artifact
-from app.artifacts.tasks.services.indexing import embed_later, index_later
 from app.artifacts.tasks.services.places import Beginning, check_content_etag
 from app.artifacts.tasks.services.preparing import Prepared, check_storable, kind_of, prepare
 from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.store import contents, erasure, repository
 from app.artifacts.tasks.store.contents import PAGE_BYTES, Pages, Place
+from app.artifacts.tasks.store.indexing import embed_later, index_later
 from app.artifacts.tasks.store.listing import list_silent
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
 from app.kernel.auth import Caller
@@ -34,9 +34,9 @@ from app.kernel.errors import Aborted, InvalidArgument, Reason, ResourceExhauste
 from app.kernel.ids import new_id
 from app.kernel.permissions import Permission
 from app.kernel.task_names import ArtifactName
-from app.platform.engines.schemas import name_of
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import name_of
 
 log = structlog.get_logger()
 

@@ -1,8 +1,6 @@
 """What callers are told of the rows of task memory: of content, nothing."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from app.artifacts.tasks.logic.allowing import Allowed
 from app.artifacts.tasks.logic.kinds import Kind, OffPrompt, Reader, State
@@ -16,34 +14,10 @@ from app.artifacts.tasks.schemas import (
     ToolPolicy,
 )
 from app.artifacts.tasks.services.references import readable_with
+from app.artifacts.tasks.store.listing import Contents, Listed
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow, ToolPolicyRow
 from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
 from app.settings.settings import Settings
-
-
-class Listed(NamedTuple):
-    """An artifact, as a reference lists it; `sources` as the column `derived_from` has them."""
-
-    name: str
-    kind: str
-    media_type: str
-    size_bytes: int
-    token_estimate: int
-    sources: list[dict[str, str]] | None
-
-
-@dataclass
-class Contents:
-    """What is in a namespace: how many artifacts and bytes, and the first artifacts.
-
-    `has_text`: whether readers can be given a text of any, now or soon.
-    """
-
-    count: int
-    bytes: int
-    has_text: bool
-    artifacts: list[Listed] = field(default_factory=list)
-
 
 _EMPTY = Contents(0, 0, has_text=False)
 

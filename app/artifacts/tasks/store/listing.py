@@ -4,20 +4,44 @@ All functions take part in the caller's transaction.
 """
 
 from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from sqlalchemy import ARRAY, ColumnElement, Text, and_, cast, func, literal, select, true
 from sqlalchemy.dialects.postgresql import JSONPATH
 
 from app.adapters.db.session import Session
 from app.artifacts.tasks.logic.kinds import State
-from app.artifacts.tasks.services.indexing import list_given_up
-from app.artifacts.tasks.services.views import Contents, Listed
+from app.artifacts.tasks.store.indexing import list_given_up
 from app.artifacts.tasks.store.tables import ArtifactRow
 from app.kernel.task_names import TaskMemoryName
 
 _MOST_INDEXING = 1_000
+
+
+class Listed(NamedTuple):
+    """An artifact, as a reference lists it; `sources` as the column `derived_from` has them."""
+
+    name: str
+    kind: str
+    media_type: str
+    size_bytes: int
+    token_estimate: int
+    sources: list[dict[str, str]] | None
+
+
+@dataclass
+class Contents:
+    """What is in a namespace: how many artifacts and bytes, and the first artifacts.
+
+    `has_text`: whether readers can be given a text of any, now or soon.
+    """
+
+    count: int
+    bytes: int
+    has_text: bool
+    artifacts: list[Listed] = field(default_factory=list)
 
 
 async def read_contents(

@@ -31,9 +31,9 @@ from app.kernel.errors import InvalidArgument
 from app.kernel.names import OperationName, SessionName
 from app.kernel.wire.memory_policy import MemoryPolicy, Strategy
 from app.memory.retrieval.services.retrieval import RetrievalService
-from app.platform.engines.schemas import name_of
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.services.operations import OperationService
 from app.platform.operations.store import claims

@@ -10,11 +10,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
 
+from app.kernel.text import fold
 from app.language.bm25 import Bm25
 from app.language.lexicon import word_set
 from app.language.sentences import sentences
 from app.language.terms import Terms, together
-from app.language.text import fold
 from app.language.wording import OTHERS
 from app.platform.sessions.logic.spoken import Said, Speaker
 

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from app.conversation.recall.logic.passages import Found
-from app.language.text import fold
+from app.kernel.text import fold
 from app.platform.sessions.logic.spoken import Said
 
 FLOOR = 0.25

@@ -22,8 +22,8 @@ from app.conversation.strategies.services.counters import Counter, loaded
 from app.conversation.summaries.logic.extractive import MODEL_ID
 from app.kernel.names import EventName, SessionName
 from app.language.terms import Terms
-from app.platform.engines.schemas import name_of
 from app.platform.engines.store import repository as engines
+from app.platform.engines.store.rows import name_of
 from app.platform.sessions.logic.spoken import Said
 from app.platform.sessions.store import repository as sessions
 from app.platform.usage.logic import costs

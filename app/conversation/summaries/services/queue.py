@@ -10,12 +10,12 @@ from app.conversation.strategies.logic.composing import Fixed
 from app.conversation.strategies.logic.due import is_reached, next_target
 from app.conversation.strategies.logic.policies import Combine, Rules, rules_of
 from app.conversation.summaries.store import erasure, lookups, repository
+from app.kernel.limits import exhausted
 from app.kernel.names import SessionName
 from app.kernel.wire.memory_policy import MemoryPolicy
-from app.platform.engines.schemas import name_of
+from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
-from app.platform.limits.services.quotas import exhausted
-from app.platform.operations.schemas import type_url
+from app.platform.operations.logic.states import type_url
 from app.platform.operations.store import claims
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation

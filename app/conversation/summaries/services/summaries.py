@@ -32,9 +32,9 @@ from app.kernel.paging import (
     typed_key,
 )
 from app.kernel.wire.memory_policy import CHARS4, COUNTERS, MemoryPolicy
-from app.platform.engines.schemas import name_of
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import name_of
 from app.platform.operations.store import claims, repeats
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.tables import OperationRow

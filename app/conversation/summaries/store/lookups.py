@@ -15,7 +15,7 @@ from app.adapters.db.session import Session
 from app.conversation.summaries.store.repository import IS_ACTIVE, State, of
 from app.conversation.summaries.store.tables import SessionSummaryRow
 from app.kernel.names import SessionName
-from app.platform.operations.schemas import State as OperationState
+from app.platform.operations.logic.states import State as OperationState
 from app.platform.operations.store.claims import INGEST, SUMMARIZE
 from app.platform.operations.store.tables import OperationRow
 

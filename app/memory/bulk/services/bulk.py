@@ -28,12 +28,12 @@ from app.memory.memories.store.changes import Creation, Writing
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.logic.config import MemoryBankConfig
-from app.platform.engines.schemas import config_of
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import config_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.quotas import check_room
-from app.platform.operations.schemas import type_url
+from app.platform.operations.logic.states import type_url
 from app.platform.operations.store import repeats
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation

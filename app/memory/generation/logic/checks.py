@@ -8,10 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+from app.kernel.text import clean, fold
 from app.language.dates import resolve
 from app.language.facts import Candidate, Topic
 from app.language.lexicon import language, latin
-from app.language.text import clean, content, fold
+from app.language.text import content
 from app.language.topics import classify
 from app.memory.generation.logic.doubts import is_doubtful, is_marked
 from app.memory.generation.logic.outcomes import Dropped, DropReason, RefusalReason

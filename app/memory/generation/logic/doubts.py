@@ -6,10 +6,11 @@ generous; a wrong alarm costs some tokens.
 
 import re
 
+from app.kernel.text import fold
 from app.language.lexicon import language
 from app.language.sentences import CLAUSE
 from app.language.statements import is_talk
-from app.language.text import content, fold, negated, straight
+from app.language.text import content, negated, straight
 
 _LONG_LINE = 400
 """Characters; a longer line is often pasted."""

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
 
+from app.kernel.text import fold
 from app.language.answers import answered
 from app.language.dates import day_in
 from app.language.sentences import sentences
-from app.language.text import fold
 from app.memory.generation.logic.chunks import Line
 from app.memory.generation.logic.prompts import Guide
 from app.memory.generation.logic.specifics import Origin

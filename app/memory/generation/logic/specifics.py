@@ -12,13 +12,14 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cached_property
 
+from app.kernel.text import fold
 from app.language.dates import weekdays_named
 from app.language.figures import figures, ordinals, spells_a_number
 from app.language.lexicon import LEXICONS, language, word_set
 from app.language.moments import extracted, relative, words_of
 from app.language.profile_words import MONTHS
 from app.language.search_languages import configuration_of
-from app.language.text import fold, names
+from app.language.text import names
 
 _MONTHS_IN_DOUBT = 24
 """A date this near to its line may follow from it; whether it does, the model is asked."""

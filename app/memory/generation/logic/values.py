@@ -7,6 +7,7 @@ from functools import cached_property
 
 from pydantic import JsonValue
 
+from app.kernel.text import fold
 from app.kernel.wire.json_schema import JsonObject
 from app.kernel.wire.json_values import coerced, is_small, spelled
 from app.language.answers import answered
@@ -17,7 +18,7 @@ from app.language.profile_words import KINDS, thing
 from app.language.reported import own_voice
 from app.language.sentences import CLAUSE, sentences
 from app.language.taking_back import takes_back
-from app.language.text import content, fold, negated, straight
+from app.language.text import content, negated, straight
 from app.memory.generation.logic.profiles import Field, FieldValue, ProfileSchema, validated
 from app.memory.generation.logic.prompts import Guide
 from app.memory.generation.logic.replies import ExtractedField

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field, replace
 from datetime import date
 
 from app.adapters.llm.ports import Meter, Prompt, TextModel
+from app.kernel.text import clean, fold
 from app.language.facts import Candidate, Neighbour, Verdict
 from app.language.forgetting import means_everything
 from app.language.merging import ASKED
-from app.language.text import clean, fold
 from app.memory.generation.logic.chunks import estimated_tokens
 from app.memory.generation.logic.decisions import MAX_SHOWN_CHARS, Caps, Decided, NewFact, decided
 from app.memory.generation.logic.prompts import MERGE, Shown, ShownFact, merging

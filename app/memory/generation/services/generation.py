@@ -15,11 +15,12 @@ from app.kernel.once import Once
 from app.language.extraction import ENGINE
 from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
 from app.memory.generation.services.turns import files_of
-from app.memory.memories.schemas.memories import MAX_SCOPE_VALUE_CHARS, scope_hash
+from app.memory.memories.logic.scopes import scope_hash
+from app.memory.memories.schemas.memories import MAX_SCOPE_VALUE_CHARS
 from app.memory.memories.services.memories import MemoryService
-from app.platform.engines.schemas import config_of, name_of
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
 from app.platform.operations.store import claims, repeats

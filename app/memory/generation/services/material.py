@@ -24,8 +24,8 @@ from app.platform.engines.logic.config import (
     GenerateMemoriesExample,
     customization_for,
 )
-from app.platform.engines.schemas import config_of, name_of
 from app.platform.engines.store import repository as engines
+from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionEventRow

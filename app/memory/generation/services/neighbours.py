@@ -15,10 +15,11 @@ from app.language.text import names, numbers
 from app.memory.generation.logic.profiles import StoredField, stored_fields
 from app.memory.generation.schemas import GenerateMemoriesRequest, MetadataMergeStrategy
 from app.memory.generation.services.turns import metadata_column, stored_topics
-from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, scope_hash
+from app.memory.memories.logic.scopes import scope_hash
+from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.memories.services.embedding import EmbeddedQuery, EngineEmbedding
 from app.memory.memories.store import repository as memories
-from app.memory.memories.store.stored import StoredMemory
+from app.memory.memories.store.records import StoredMemory
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.memory.retrieval.logic.asking import read
@@ -30,8 +31,8 @@ from app.memory.retrieval.store import repository as retrieval
 from app.memory.retrieval.store.nearest import Near, ScopeQuery
 from app.memory.revisions.store import repository as revisions
 from app.platform.engines.logic.config import search_language
-from app.platform.engines.schemas import config_of
 from app.platform.engines.store import repository as engines
+from app.platform.engines.store.rows import config_of
 
 _CANDIDATES_PER_READ = 20
 """Candidates whose neighbours one statement finds; without an index, each compares the scope."""

@@ -15,7 +15,7 @@ from app.memory.generation.logic.plan import Plan, PlannedChange
 from app.memory.generation.services.turns import topic_columns
 from app.memory.memories.schemas.memories import Memory
 from app.memory.memories.store import repository as memories
-from app.platform.operations.schemas import type_url
+from app.platform.operations.logic.states import type_url
 
 _SHOWN = ("fact", "topics", "structuredContent")
 """What a preview tells of a memory."""

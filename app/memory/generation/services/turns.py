@@ -5,10 +5,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from app.adapters.llm.ports import Attachment
+from app.kernel.text import clean
 from app.kernel.wire.content import Part
 from app.language.facts import MANAGED_TOPICS, Topic, Turn
 from app.language.sentences import own_words
-from app.language.text import clean
 from app.memory.generation.logic.chunks import Line
 from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
 from app.platform.engines.logic.config import CustomizationConfig, MemoryTopic, MemoryTopicId

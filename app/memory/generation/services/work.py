@@ -45,7 +45,7 @@ from app.memory.memories.store.changes import Writing
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.operations.schemas import type_url
+from app.platform.operations.logic.states import type_url
 from app.platform.operations.store.repository import UNMET_REQUESTS
 from app.platform.usage.logic import costs
 from app.platform.usage.services.usage import UsageService

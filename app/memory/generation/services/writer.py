@@ -23,7 +23,7 @@ from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.memory.revisions.store import repository as revisions
 from app.platform.engines.logic.config import MemoryBankConfig
-from app.platform.engines.schemas import config_of
+from app.platform.engines.store.rows import config_of
 from app.platform.engines.store.tables import EngineRow
 
 

@@ -16,6 +16,7 @@ from app.adapters.llm.models import TextModels
 from app.adapters.llm.ports import TextModel
 from app.adapters.resources import Resources
 from app.kernel.errors import InvalidArgument
+from app.kernel.limits import exhausted
 from app.kernel.names import EngineName
 from app.kernel.once import Once
 from app.kernel.wire.scalars import parse_timestamp
@@ -26,16 +27,15 @@ from app.memory.ingestion.schemas import IngestEventsRequest, merged_options
 from app.memory.ingestion.store import erasure, repository
 from app.memory.ingestion.store.repository import StreamKey
 from app.memory.ingestion.store.tables import StreamRow
-from app.memory.memories.schemas.memories import scope_hash
+from app.memory.memories.logic.scopes import scope_hash
 from app.memory.memories.services.memories import MemoryService
 from app.platform.engines.logic.config import GenerationRule
-from app.platform.engines.schemas import config_of, name_of
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
-from app.platform.limits.services.quotas import exhausted
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
-from app.platform.operations.schemas import State, type_url
+from app.platform.operations.logic.states import State, type_url
 from app.platform.operations.store import claims, repeats
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation

@@ -15,7 +15,7 @@ from app.adapters.db.session import Session
 from app.memory.ingestion.store import repository
 from app.memory.ingestion.store.repository import StreamKey
 from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
-from app.memory.memories.schemas.memories import scope_hash
+from app.memory.memories.logic.scopes import scope_hash
 
 _STREAM_KEY = (StreamRow.engine_id, StreamRow.scope_hash, StreamRow.stream_id)
 _EVENT_KEY = (

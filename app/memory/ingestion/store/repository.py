@@ -28,7 +28,7 @@ from app.adapters.db.session import Session
 from app.memory.ingestion.logic.plan import Listed
 from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
 from app.platform.engines.store.tables import EngineRow
-from app.platform.operations.schemas import State
+from app.platform.operations.logic.states import State
 from app.platform.operations.store.tables import OperationRow
 
 _OPEN = (State.PENDING, State.RUNNING)

@@ -21,10 +21,10 @@ from datetime import date
 from hashlib import blake2b
 from typing import Any
 
+from app.kernel.text import fold
 from app.language.lexicon import word_set
 from app.language.moments import in_year_of, named, relative, words_of
 from app.language.search_languages import UNKNOWN, configuration_of, is_function_word
-from app.language.text import fold
 
 _READ_CHARS = 2_000
 """Of a longer fact only the beginning is read, except for its digest."""

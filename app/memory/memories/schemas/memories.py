@@ -3,9 +3,6 @@
 Source: wire specification, section 5.
 """
 
-import hashlib
-import json
-from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar, Self
 
 from pydantic import (
@@ -101,12 +98,6 @@ Fact = Annotated[
 _CONTENT = wire_names(MemoryRow, Role.CONTENT)
 _SENT = set(_CONTENT)
 _ALIASES = {name: to_camel(field) for field, name in _CONTENT.items()}
-
-
-def scope_hash(scope: Mapping[str, str]) -> bytes:
-    """Return the digest by which the memories of a scope are found."""
-    text = json.dumps(scope, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
-    return hashlib.sha256(text.encode()).digest()
 
 
 class MemoryMetadataValue(WireModel):

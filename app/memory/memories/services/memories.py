@@ -19,6 +19,7 @@ from app.kernel.ordering import read_order
 from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
 from app.memory.memories.logic.policy import Cause, Life, memory_expiry, revision_expiry
 from app.memory.memories.logic.provenance import named_in
+from app.memory.memories.schemas.fast_json import memory_json
 from app.memory.memories.schemas.memories import (
     CreateMemoryRequest,
     ListMemoriesResponse,
@@ -34,17 +35,16 @@ from app.memory.memories.store.changes import Change, Creation, Writing
 from app.memory.memories.store.columns import content_of, wire_names
 from app.memory.memories.store.ledger import response_of
 from app.memory.memories.store.roles import Role
-from app.memory.memories.store.stored import memory_json
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.logic.config import MemoryBankConfig, search_language
-from app.platform.engines.schemas import config_of, name_of
 from app.platform.engines.services.known import KnownEngines
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
-from app.platform.operations.schemas import EMPTY, State, type_url
+from app.platform.operations.logic.states import EMPTY, State, type_url
 from app.platform.operations.store import repeats
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation

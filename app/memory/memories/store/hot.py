@@ -13,8 +13,8 @@ from app.adapters.db.session import Database
 from app.kernel.errors import NotFound
 from app.kernel.names import EngineName, MemoryName
 from app.memory.memories.store.columns import inserted_fields
+from app.memory.memories.store.records import StoredMemory
 from app.memory.memories.store.roles import columns_of
-from app.memory.memories.store.stored import StoredMemory
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow, RevisionRow
 from app.platform.audit.store.repository import EVENT
 from app.platform.engines.store.tables import EngineRow

@@ -16,8 +16,8 @@ from app.kernel.ids import new_id
 from app.kernel.names import MemoryName
 from app.kernel.wire.scalars import format_timestamp
 from app.memory.memories.logic.provenance import named_in
+from app.memory.memories.logic.scopes import scope_hash
 from app.memory.memories.logic.traits import traits_of
-from app.memory.memories.schemas.memories import scope_hash
 from app.memory.memories.store import erasure, hot, repository, vectors
 from app.memory.memories.store.changes import Action, Change, Creation, Deletion, Writing, Written
 from app.memory.memories.store.columns import COPIED_FIELDS, content_of, no_content
@@ -26,7 +26,7 @@ from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import EngineRow
-from app.platform.operations.schemas import State, type_url
+from app.platform.operations.logic.states import State, type_url
 from app.platform.operations.store import erasure as stored
 from app.platform.operations.store.repository import NewOperation
 

@@ -39,7 +39,7 @@ from app.adapters.db.session import Session
 from app.kernel.errors import NotFound
 from app.kernel.filtering.metadata import MetadataFilter
 from app.kernel.names import MemoryName
-from app.memory.memories.schemas.memories import scope_hash
+from app.memory.memories.logic.scopes import scope_hash
 from app.memory.memories.store.roles import filtered_columns
 from app.memory.memories.store.tables import (
     MemoryRow,

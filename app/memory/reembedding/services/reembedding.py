@@ -13,9 +13,9 @@ from app.memory.memories.services.memories import MemoryService
 from app.memory.memories.store import vectors
 from app.memory.reembedding.schemas import QueuedReembedding
 from app.memory.reembedding.store import repository
-from app.platform.engines.schemas import name_of
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.store import claims, repeats
 from app.platform.operations.store import repository as operations

@@ -4,9 +4,9 @@ import re
 from dataclasses import dataclass
 from datetime import date
 
+from app.kernel.text import fold
 from app.language.moments import named, relative, words_of
 from app.language.search_languages import configuration_of
-from app.language.text import fold
 from app.memory.memories.logic.traits import said, same
 
 _READ_CHARS = 2_000

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from app.adapters.db.session import Database
 from app.memory.memories.services.embedding import EmbeddedQuery
-from app.memory.memories.store.stored import StoredMemory
+from app.memory.memories.store.records import StoredMemory
 from app.memory.retrieval.logic.asking import Asked
 from app.memory.retrieval.logic.ranking import Candidate, Statistics, rank
 from app.memory.retrieval.services.lookups import LargerScopes

@@ -11,15 +11,12 @@ from app.adapters.resources import Resources
 from app.kernel.clock import Clock
 from app.kernel.names import EngineName
 from app.kernel.paging import clamp_page_size, decode_token, encode_token, typed_key
-from app.memory.memories.schemas.memories import (
-    DEFAULT_MEMORY_TYPE,
-    metadata_filters,
-    scope_hash,
-    stored_type,
-)
+from app.kernel.ranking import Ranking
+from app.memory.memories.logic.scopes import scope_hash
+from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, metadata_filters, stored_type
 from app.memory.memories.services.embedding import EmbeddedQuery, EngineEmbedding
 from app.memory.memories.store import repository as memories
-from app.memory.memories.store.stored import StoredMemory
+from app.memory.memories.store.records import StoredMemory
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.retrieval.logic.asking import read
 from app.memory.retrieval.schemas import (
@@ -36,11 +33,11 @@ from app.memory.retrieval.services.search import Found, Search, told, within
 from app.memory.retrieval.store import hot, repository
 from app.memory.retrieval.store.nearest import ScopeQuery, all_of, nothing
 from app.platform.engines.logic.config import MemoryBankConfig, search_language
-from app.platform.engines.schemas import config_of, name_of
 from app.platform.engines.services.known import KnownEngines
 from app.platform.engines.store import repository as engines
+from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
-from app.settings.settings import Ranking, Settings
+from app.settings.settings import Settings
 
 DEFAULT_COUNT = 3
 MAX_COUNT = 100

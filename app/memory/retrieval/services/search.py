@@ -9,9 +9,11 @@ from typing import Any
 from app.adapters.db.session import Session
 from app.adapters.llm.usage import estimated_tokens
 from app.kernel.names import EngineName
+from app.kernel.ranking import Ranking
 from app.kernel.wire.base import camel_name
+from app.memory.memories.schemas.fast_json import memory_json
 from app.memory.memories.services.embedding import EmbeddedQuery
-from app.memory.memories.store.stored import StoredMemory, memory_json
+from app.memory.memories.store.records import StoredMemory
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.retrieval.logic.asking import Asked
 from app.memory.retrieval.logic.ranking import WEIGHTS, Candidate, Ranked, Weights, rank
@@ -19,7 +21,6 @@ from app.memory.retrieval.schemas import Explanation, SourceEvent
 from app.memory.retrieval.store import nearest, repository
 from app.memory.retrieval.store.candidates import Wanted, find_candidates
 from app.memory.retrieval.store.nearest import ScopeIndex, ScopeQuery, Vector
-from app.settings.settings import Ranking
 
 
 @dataclass(frozen=True)

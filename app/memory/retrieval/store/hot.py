@@ -27,7 +27,7 @@ from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.session import Database
 from app.adapters.db.texts import prepared
 from app.memory.memories.store.hot import COLUMNS
-from app.memory.memories.store.stored import StoredMemory
+from app.memory.memories.store.records import StoredMemory
 from app.memory.retrieval.logic.ranking import Candidate, Statistics
 from app.memory.retrieval.store.candidates import Wanted, candidates_of, of_whole_scope
 from app.memory.retrieval.store.nearest import ScopeQuery, Vector, nearest

@@ -12,7 +12,7 @@ from app.memory.undo.schemas import UndoOperationRequest
 from app.memory.undo.store import repository
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.operations.schemas import State
+from app.platform.operations.logic.states import State
 from app.platform.operations.store import claims, repeats
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.tables import OperationRow

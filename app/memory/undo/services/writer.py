@@ -14,7 +14,7 @@ from app.memory.memories.store.vectors import Vector
 from app.memory.undo.logic.plan import Before, Present, Skipped, Trace, Undone, expiry, verdict
 from app.memory.undo.store.repository import Target
 from app.platform.engines.logic.config import MemoryBankConfig
-from app.platform.operations.schemas import type_url
+from app.platform.operations.logic.states import type_url
 
 Verdict = tuple[Target, Undone | Skipped | None]
 

@@ -19,13 +19,13 @@ from pydantic import (
 
 from app.kernel.languages import Language
 from app.kernel.names import MAX_ID_CHARS
+from app.kernel.ranking import Ranking
 from app.kernel.wire.base import EXACTLY_ONE, WireModel
 from app.kernel.wire.content import Content
 from app.kernel.wire.json_schema import read_schema
 from app.kernel.wire.memory_policy import MemoryPolicy
 from app.kernel.wire.objects import BoundedObject
 from app.kernel.wire.scalars import PositiveDuration, one_of
-from app.settings.settings import Ranking
 
 _MINUTE = timedelta(minutes=1)
 MAX_TTL = timedelta(days=365_000)

@@ -23,12 +23,12 @@ from app.platform.engines.schemas import (
     ReasoningEngine,
     ReasoningEngineRequest,
     check_served,
-    name_of,
 )
 from app.platform.engines.store import repository
 from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
-from app.platform.operations.schemas import type_url
+from app.platform.operations.logic.states import type_url
 from app.platform.operations.store import repeats
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation

@@ -15,7 +15,7 @@ from app.kernel.auth import Reach
 from app.kernel.errors import AlreadyExists, FailedPrecondition, NotFound, Reason
 from app.kernel.names import WILDCARD, EngineName, LocationName
 from app.platform.engines.logic.config import search_language
-from app.platform.engines.schemas import config_of
+from app.platform.engines.store.rows import config_of
 from app.platform.engines.store.tables import EmbeddingModelRow, EngineRow
 from app.platform.operations.store.tables import OperationRow
 

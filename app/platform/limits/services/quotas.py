@@ -11,8 +11,7 @@ from datetime import datetime, timedelta
 
 from app.adapters.db.session import Database, Session
 from app.kernel.clock import Clock
-from app.kernel.errors import Reason, ResourceExhausted
-from app.kernel.limits import Counted
+from app.kernel.limits import Counted, exhausted
 from app.platform.limits.store import repository
 from app.platform.limits.store.repository import Totals
 from app.settings.settings import Settings
@@ -175,9 +174,3 @@ async def is_full(session: Session, settings: Settings, engine_id: int, quota: C
         return False
     totals = await repository.read_totals(session, engine_id)
     return totals[quota] >= limits[quota]
-
-
-def exhausted(message: str, quota: str, **numbers: int) -> ResourceExhausted:
-    """Return what says that something has as much as it may; no time is known when it may more."""
-    metadata = {"quota": quota, **{name: str(number) for name, number in numbers.items()}}
-    return ResourceExhausted(message, Reason.QUOTA_EXHAUSTED, metadata=metadata)

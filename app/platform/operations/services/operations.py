@@ -14,7 +14,8 @@ from app.kernel.errors import FailedPrecondition, Reason
 from app.kernel.names import EngineName, OperationName
 from app.kernel.once import Once
 from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
-from app.platform.operations.schemas import ListOperationsResponse, Operation, State
+from app.platform.operations.logic.states import State
+from app.platform.operations.schemas import ListOperationsResponse, Operation
 from app.platform.operations.store import repeats, repository
 from app.platform.operations.store.tables import OperationRow
 

@@ -30,9 +30,9 @@ from sqlalchemy.sql.dml import ReturningUpdate
 
 from app.adapters.db.session import Session, note
 from app.kernel.auth import Scopes
+from app.kernel.limits import exhausted
 from app.kernel.wire.scalars import format_timestamp
-from app.platform.limits.services.quotas import exhausted
-from app.platform.operations.schemas import State
+from app.platform.operations.logic.states import State
 from app.platform.operations.store import repository
 from app.platform.operations.store.repository import Owned
 from app.platform.operations.store.tables import OperationRow

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from sqlalchemy import select
 
 from app.adapters.db.session import Session
-from app.platform.operations.schemas import State
+from app.platform.operations.logic.states import State
 from app.platform.operations.store.tables import OperationRow
 
 

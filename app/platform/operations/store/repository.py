@@ -23,7 +23,7 @@ from app.kernel.ids import new_id
 from app.kernel.names import WILDCARD, EngineName, OperationName
 from app.platform.audit.store import repository as audit
 from app.platform.audit.store.repository import NewEvent
-from app.platform.operations.schemas import State
+from app.platform.operations.logic.states import State
 from app.platform.operations.store.tables import OperationRow, name_of
 
 PREVIEW = "generation.preview"

@@ -27,9 +27,9 @@ from app.kernel.paging import (
     typed_key,
 )
 from app.kernel.permissions import Permission
-from app.platform.engines.schemas import name_of
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.quotas import check_room
 from app.platform.operations.store import repeats

@@ -30,11 +30,11 @@ from app.kernel.paging import (
 )
 from app.kernel.permissions import Permission
 from app.kernel.wire.scalars import format_timestamp, moment_after
-from app.platform.engines.schemas import name_of
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
-from app.platform.operations.schemas import EMPTY, type_url
+from app.platform.operations.logic.states import EMPTY, type_url
 from app.platform.operations.store import repeats
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation

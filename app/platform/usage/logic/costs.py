@@ -9,11 +9,37 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from app.settings.settings import ModelPrice, Settings
-
 _MONEY_DIGITS = 9
 _PRICED_TOKENS = 1_000_000
 _COUNTS = ("modelCallCount", "inputTokenCount", "outputTokenCount", "modelMilliseconds")
+
+
+class Price(Protocol):
+    """What a model costs, per million tokens: `app.settings.model_settings.ModelPrice`."""
+
+    @property
+    def input(self) -> float:
+        """Of the tokens of prompts."""
+        ...
+
+    @property
+    def output(self) -> float:
+        """Of the tokens of answers."""
+        ...
+
+
+class Prices(Protocol):
+    """The prices of models by the models' ids, and their currency: `app.settings.Settings`."""
+
+    @property
+    def model_prices(self) -> Mapping[str, Price]:
+        """The price of each model that has one."""
+        ...
+
+    @property
+    def price_currency(self) -> str:
+        """The currency of all prices."""
+        ...
 
 
 class Spent(Protocol):
@@ -49,7 +75,7 @@ class Metered(Protocol):
         ...
 
 
-def cost_of(model_id: str, spent: Spent, prices: Mapping[str, ModelPrice]) -> float | None:
+def cost_of(model_id: str, spent: Spent, prices: Mapping[str, Price]) -> float | None:
     """Return what calls of one model cost, or None without a price under exactly this id."""
     price = prices.get(model_id)
     if price is None:
@@ -87,7 +113,7 @@ class Sums:
         )
 
 
-def details(meter: Metered, settings: Settings) -> dict[str, Any]:
+def details(meter: Metered, settings: Prices) -> dict[str, Any]:
     """Return what an operation's metadata says of its costs.
 
     The counts are there also when no model was called, so that nobody has to guess; `cost` is

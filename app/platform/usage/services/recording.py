@@ -4,15 +4,19 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import structlog
 
+from app.adapters.db.session import Session
 from app.adapters.llm.ports import Meter
 from app.adapters.resources import Resources
 from app.kernel.failures import describe
 from app.kernel.names import EngineName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
+from app.platform.operations.services.runner import Job
+from app.platform.usage.logic import costs
 from app.platform.usage.store import repository
 
 log = structlog.get_logger()
@@ -68,3 +72,8 @@ class _Recording:
             prices = resources.settings.model_prices
             now = resources.clock.now()
             await repository.record(session, engine.engine_id, now, self.meter, prices)
+
+
+async def note(job: Job, session: Session, details: dict[str, Any]) -> None:
+    """Note in the operation's metadata what an attempt has spent, beyond those before it."""
+    await job.note(session, costs.with_earlier(details, job.claim.details))

@@ -11,9 +11,9 @@ from app.artifacts.tasks.store.contents import Place
 from app.artifacts.tasks.store.tables import NamespaceRow
 from app.kernel.names import EngineName
 from app.kernel.wire.base import WireModel
-from app.platform.engines.schemas import name_of
+from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
-from app.platform.operations.schemas import type_url
+from app.platform.operations.logic.states import type_url
 from app.platform.operations.store import claims, queue
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation

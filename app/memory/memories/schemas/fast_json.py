@@ -1,43 +1,18 @@
-"""Memories as the hot statements read them, and how they are told."""
+"""The JSON of a memory, written without the schema's cost."""
 
 from collections.abc import Callable
-from datetime import datetime
 from operator import attrgetter
-from typing import Any, NamedTuple, cast, get_args
+from typing import Any, cast, get_args
 
 from pydantic import PlainSerializer
 from pydantic.fields import FieldInfo
 
 from app.kernel.names import EngineName
 from app.memory.memories.schemas.memories import Memory, MemoryMetadataValue
-from app.memory.memories.store.columns import read_fields, wire_names
-from app.memory.memories.store.roles import check_equal, columns_of, empty_value
+from app.memory.memories.store.columns import wire_names
+from app.memory.memories.store.records import StoredMemory
+from app.memory.memories.store.roles import columns_of, empty_value
 from app.memory.memories.store.tables import MemoryRow
-
-
-class StoredMemory(NamedTuple):
-    """What a memory's readers are told of its row, by the names of its columns."""
-
-    memory_id: str
-    version: int
-    scope: dict[str, str]
-    fact: str | None
-    display_name: str | None
-    description: str | None
-    topics: list[dict[str, Any]]
-    user_metadata: dict[str, Any]
-    memory_type: str
-    structured_content: dict[str, Any] | None
-    context: str | None
-    source: str | None
-    position: float | None
-    event_time: datetime | None
-    create_time: datetime
-    update_time: datetime
-    expire_time: datetime | None
-
-
-check_equal("StoredMemory", StoredMemory._fields, read_fields(MemoryRow))
 
 Writer = Callable[[Any], Any]
 
@@ -81,8 +56,14 @@ def _as_read(value: dict[str, Any]) -> dict[str, Any]:
 
 
 _ATTRIBUTES = wire_names(MemoryRow)
+
+
 _FIELDS = {
     name: field for name, field in Memory.model_fields.items() if name not in {"name", "etag"}
 }
+
+
 _TOLD = [(field.alias or name, _writer(name, field)) for name, field in _FIELDS.items()]
+
+
 _read = attrgetter(*(_ATTRIBUTES[name] for name in _FIELDS))

@@ -1,0 +1,30 @@
+"""Text as the database can hold it, and as it is compared."""
+
+import re
+import unicodedata
+
+_ACCENTS = re.compile("[\u0300-\u036f]")
+
+
+APOSTROPHES = re.compile("['\u2019\u02bc`\u00b4]")
+
+
+# `+`, `#`, `%` and currency signs tell things apart ("C", "C++", "C#"); other signs do not.
+_SEPARATORS = re.compile(r"[^\w+#%$€£¥]+|_+")
+
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff]")
+
+
+def clean(text: str) -> str:
+    """Drop the characters that a database cannot hold or a reader cannot see."""
+    return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
+
+
+def fold(text: str) -> str:
+    """Return the text without case, accents, punctuation and extra spaces."""
+    plain = APOSTROPHES.sub("", text)
+    if not plain.isascii():
+        bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", plain))
+        plain = unicodedata.normalize("NFKC", bare)
+    return " ".join(_SEPARATORS.sub(" ", plain.casefold()).split()) or text.strip()

@@ -1,0 +1,15 @@
+"""Values read from an engine's row."""
+
+from app.kernel.names import EngineName
+from app.platform.engines.logic.config import STORED, MemoryBankConfig
+from app.platform.engines.store.tables import EngineRow
+
+
+def name_of(row: EngineRow) -> EngineName:
+    """Return the full name under which the engine is stored."""
+    return EngineName(row.project, row.location, row.engine_id)
+
+
+def config_of(row: EngineRow) -> MemoryBankConfig:
+    """Return the bank's configuration; an engine without one has the defaults."""
+    return MemoryBankConfig.model_validate(row.bank_config or {}, context=STORED)
