@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import timedelta
+from datetime import datetime, timedelta
 from typing import Any, cast
 
 from app.adapters.db.clock import DatabaseClock, Skew
@@ -19,9 +19,55 @@ from app.kernel.clock import Clock, FixedClock, SystemClock
 from app.settings.settings import Settings
 
 ResponseReader = Callable[[Session, Mapping[str, Any]], Awaitable[Mapping[str, Any]]]
-"""Fills a stored response, which holds names only, with what they name at present."""
+"""Fill a stored response, which holds names only, with what they name at present."""
 EventListener = Callable[[Session, Any], Awaitable[None]]
-"""Takes part in the transaction that changes events of a session, once it has changed them."""
+"""Take part in the transaction that has changed events of a session."""
+RemoveBatch = Callable[[Session, int], Awaitable[int]]
+"""Remove up to so many rows in the caller's transaction; return how many went."""
+RemoveOfEngine = Callable[[Session, int, int], Awaitable[int]]
+"""Remove up to a number of an engine's rows in the caller's transaction; return how many went.
+
+The arguments are the session, the engine's id and the number.
+"""
+HoldsAnything = Callable[[Session, int, datetime], Awaitable[bool]]
+"""Return True if an engine holds anything, at a time, for which its deletion needs `force`."""
+
+
+@dataclass(frozen=True)
+class Sweep:
+    """Periodic work that frees space or catches up.
+
+    Attributes:
+        name: what goes, as the log names it.
+        run: does all there is to do, in transactions of its own; returns how many rows that were.
+    """
+
+    name: str
+    run: "Callable[[Resources], Awaitable[int]]"
+
+
+@dataclass
+class Registry:
+    """What features have registered.
+
+    Attributes:
+        response_readers: by kind of operation, whose answers they complete.
+        event_listeners: called with each `sessions.services.changes.Appended` that completes an
+            exchange.
+        event_erasers: called with each `sessions.services.changes.Erased`.
+        sweeps: in the order in which they run.
+        children: remove what an engine holds; what refers to others comes first.
+        holders: decide whether the deletion of an engine needs `force`.
+        waiting_kinds: kinds of operations that wait for a time, and fail when their engine goes.
+    """
+
+    response_readers: dict[str, ResponseReader] = field(default_factory=dict)
+    event_listeners: list[EventListener] = field(default_factory=list)
+    event_erasers: list[EventListener] = field(default_factory=list)
+    sweeps: tuple[Sweep, ...] = ()
+    children: tuple[RemoveOfEngine, ...] = ()
+    holders: tuple[HoldsAnything, ...] = ()
+    waiting_kinds: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -38,12 +84,8 @@ class Resources:
     """The text models; without any, the built-in rules write memories."""
     readers: Readers = field(default_factory=Readers)
     """The models that read what is kept off prompts; without any, the built-in one does."""
-    response_readers: dict[str, ResponseReader] = field(default_factory=dict)
-    """By kind of operation; the features above the operations put theirs in at start."""
-    event_listeners: list[EventListener] = field(default_factory=list)
-    """Told of each `sessions.services.changes.Appended` by which an exchange is complete."""
-    event_erasers: list[EventListener] = field(default_factory=list)
-    """Told of each `sessions.services.changes.Erased`."""
+    registry: Registry = field(default_factory=Registry)
+    """Hooks of features, which the process registers at its start."""
     skew: Skew = field(default_factory=Skew)
     """The difference between the clocks of process and database, which `clock` corrects."""
     stopping: asyncio.Event = field(default_factory=asyncio.Event)

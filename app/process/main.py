@@ -1,55 +1,26 @@
-"""The HTTP application: every router, the error handlers, and the middleware around them."""
+"""The HTTP application: the routes of every feature, the error handlers, and the middleware."""
 
+import re
 from functools import partial
 from importlib.metadata import version
 from typing import Any
 
-from fastapi import FastAPI, Security
+from fastapi import APIRouter, FastAPI, Security
 from fastapi.openapi.utils import get_openapi
 from fastapi.security import APIKeyHeader, HTTPBearer
 from starlette.middleware import Middleware
 
 from app.adapters.db.readiness import ping
-from app.adapters.resources import Resources, ResponseReader
-from app.artifacts.readers.routes import router as readers
-from app.artifacts.tasks.routes import router as tasks
-from app.conversation.contexts.routes import router as contexts
-from app.conversation.costs.routes import router as costs
-from app.conversation.recall.routes import router as recall
-from app.conversation.summaries.routes import router as summaries
-from app.conversation.summaries.services.queue import Watch
-from app.memory.bulk.routes import router as bulk
-from app.memory.bulk.services.bulk import BATCH_CREATE, BulkService
-from app.memory.generation.routes import router as generation
-from app.memory.generation.services.generation import PREVIEW
-from app.memory.generation.services.previews import read_preview
-from app.memory.ingestion.routes import router as ingestion
-from app.memory.ingestion.services import metrics as ingestion_metrics
-from app.memory.memories.routes import router as memories
-from app.memory.memories.services.memories import MemoryService
-from app.memory.reembedding.routes import router as reembedding
-from app.memory.reembedding.services import metrics as reembedding_metrics
-from app.memory.retention.routes import router as retention
-from app.memory.retrieval.routes import router as retrieval
-from app.memory.revisions.routes import router as revisions
-from app.memory.undo.routes import router as undo
-from app.platform.access.routes import router as keys
+from app.adapters.resources import Resources
 from app.platform.access.services.access import AccessService
 from app.platform.access.services.remembered import MetricsReaders
 from app.platform.access.services.tokens import TokenService
-from app.platform.audit.routes import router as audit
 from app.platform.audit.service import AuditService
-from app.platform.engines.routes import children as engine_children
-from app.platform.engines.routes import router as engines
 from app.platform.engines.services.directory import Directory
 from app.platform.limits.services.limits import LimitService
-from app.platform.operations.routes import router as operations
-from app.platform.operations.services import metrics as operation_metrics
-from app.platform.sessions.routes import router as sessions
-from app.platform.sessions.services.sessions import SessionService
-from app.platform.usage.routes import router as usage
+from app.process.features import FEATURES, register
 from app.settings.settings import Settings
-from app.web import docs, errors, health, home, metrics
+from app.web import docs, errors, health, home, metrics, unserved
 from app.web.admission import Gate
 from app.web.auth import Authentication
 from app.web.body import JsonBody
@@ -66,39 +37,21 @@ from app.web.probes import create_probes
 from app.web.query import QueryNames
 from app.web.routing import AdmittedRoute
 from app.web.unknown import REWRITTEN, Paths
-from app.web.unserved import router as unserved
 
-# Routes with a verb come before those whose last part is any id.
-_ROUTERS = (
+_ROUTERS: tuple[APIRouter, ...] = (
     health.router,
     metrics.router,
     docs.router,
     home.router,
-    keys,
-    audit,
-    engine_children,
-    usage,
-    reembedding,
-    undo,
-    operations,
-    retrieval,
-    generation,
-    ingestion,
-    retention,
-    bulk,
-    revisions,
-    memories,
-    contexts,
-    summaries,
-    costs,
-    recall,
-    sessions,
-    readers,
-    tasks,
-    engines,
-    unserved,
+    *(router for feature in FEATURES for router in feature.routers),
+    unserved.router,
 )
-_WITH_MEMORY = ("memories.create", "memories.update", "memories.rollback")
+_ROUTES = [route for router in _ROUTERS for route in router.routes]
+# A route whose last part is any id would take the path of one with a verb after it.
+_ADMITTED = sorted(
+    (route for route in _ROUTES if isinstance(route, AdmittedRoute)),
+    key=lambda route: ":" not in route.path,
+)
 _DESCRIPTION = """\
 A self-hosted memory service for AI agents that speaks the Memory Bank API.
 
@@ -135,20 +88,15 @@ def create_app(resources: Resources) -> FastAPI:
     readers = MetricsReaders.of(resources)
     app.state.authenticator = AccessService(resources.db, resources.clock, tokens, readers)
     app.state.gate = _gate(resources)
-    resources.response_readers.update(_readers(resources))
-    _watch_events(resources)
+    register(resources)
     errors.install(app)
     for router in _ROUTERS:
         app.include_router(router)
     app.mount(docs.ASSETS_PATH, docs.assets())
-    app.state.routes = [route for router in _ROUTERS for route in router.routes]
-    served = [route.path for route in app.state.routes]
+    app.state.routes = _ROUTES
+    served = [getattr(route, "path", "") for route in _ROUTES]
     app.state.paths = Paths([*served, docs.ASSETS_FORM, *REWRITTEN])
-    dispatch = Dispatch(
-        (route for route in app.state.routes if isinstance(route, AdmittedRoute)),
-        app.router.middleware_stack,
-    )
-    app.router.middleware_stack = dispatch
+    app.router.middleware_stack = Dispatch(_ADMITTED, app.router.middleware_stack)
     app.openapi = lambda: openapi(app)  # type: ignore[method-assign]  # as FastAPI's guide has it
     return app
 
@@ -165,7 +113,7 @@ def _middleware(settings: Settings) -> list[Middleware]:
         Middleware(QueryNames),
         Middleware(Authentication),
         Middleware(PlainBody),
-        Middleware(JsonBody, settings.max_body_bytes, pace),
+        Middleware(JsonBody, settings.max_body_bytes, pace, _streamed()),
     ]
 
 
@@ -174,21 +122,15 @@ def create_metrics_app(resources: Resources) -> FastAPI:
     return create_probes(resources, _gauges(resources))
 
 
-def _readers(resources: Resources) -> dict[str, ResponseReader]:
-    """Name what fills the answers of operations, by the kinds of those whose answers need it."""
-    return {
-        **dict.fromkeys(_WITH_MEMORY, MemoryService.of(resources).read_response),
-        BATCH_CREATE: BulkService.of(resources).read_response,
-        "sessions.create": SessionService.of(resources).read_response,
-        PREVIEW: partial(read_preview, clock=resources.clock),
-    }
-
-
-def _watch_events(resources: Resources) -> None:
-    """Have summaries follow the events of sessions; once, however many applications there are."""
-    watch = Watch(resources.settings)
-    resources.event_listeners[:] = [watch.appended]
-    resources.event_erasers[:] = [watch.erased]
+def _streamed() -> re.Pattern[str]:
+    """Match the method and path of the routes that read their bodies themselves."""
+    forms = [
+        f"{method} " + re.sub(r"\\{\w+\\}", "[^/]+", re.escape(route.path))
+        for route in _ADMITTED
+        if route.demand.is_streamed
+        for method in route.methods or ()
+    ]
+    return re.compile("|".join(forms))
 
 
 def _gate(resources: Resources) -> Gate:
@@ -204,12 +146,11 @@ def _gate(resources: Resources) -> Gate:
 def _gauges(resources: Resources) -> GaugeRefresh:
     """Name whose gauges are read from the database when the metrics are asked for."""
     refreshers = {
-        "operations": operation_metrics.refresh,
-        "ingestion": ingestion_metrics.refresh,
-        "embedding": reembedding_metrics.refresh,
+        source: partial(refresh, resources)
+        for feature in FEATURES
+        for source, refresh in feature.gauges.items()
     }
-    bound = {source: partial(refresh, resources) for source, refresh in refreshers.items()}
-    return GaugeRefresh(resources.clock, {DATABASE: partial(ping, resources.db), **bound})
+    return GaugeRefresh(resources.clock, {DATABASE: partial(ping, resources.db), **refreshers})
 
 
 def openapi(app: FastAPI) -> dict[str, Any]:

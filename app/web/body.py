@@ -18,11 +18,6 @@ from app.web.errors import render
 from app.web.headers import header
 from app.web.incoming import Incoming, Pace
 
-_STREAMED = re.compile(
-    r"POST .*/reasoningEngines/[^/]+/memories:import"
-    r"|PUT .*/reasoningEngines/[^/]+/taskMemories/[^/]+/namespaces/[^/]+/artifacts/[^/]+"
-)
-"""The methods and paths whose routes read their bodies themselves, piece by piece."""
 _BROKEN_OFF = "The body was broken off."
 LONG_BYTES = 32 * 1024
 """A longer body is read, and checked, beside the event loop."""
@@ -34,10 +29,19 @@ _UNIT_BYTES = 512 * 1024
 
 
 class JsonBody:
-    """ASGI middleware: checks the body of every request that has one, and passes it on whole."""
+    """ASGI middleware: checks the body of every request that has one, and passes it on whole.
 
-    def __init__(self, app: ASGIApp, max_bytes: int, pace: Pace) -> None:
+    Args:
+        app: the application inside.
+        max_bytes: of a body.
+        pace: how slowly a body may come.
+        streamed: matches the method and path, with a blank between them, of the routes that read
+            their bodies themselves.
+    """
+
+    def __init__(self, app: ASGIApp, max_bytes: int, pace: Pace, streamed: re.Pattern[str]) -> None:
         self._app = app
+        self._streamed = streamed
         self._max_bytes = max_bytes
         self._pace = pace
         # A body may take a hundred times its size while it is checked.
@@ -47,7 +51,7 @@ class JsonBody:
         """Answer a bad body; pass a good one on."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
-        elif _STREAMED.fullmatch(f"{scope['method']} {scope['path']}"):
+        elif self._streamed.fullmatch(f"{scope['method']} {scope['path']}"):
             with Incoming(scope, receive, self._pace, is_streamed=True) as incoming:
                 await self._app(scope, incoming.receive, send)
         elif _has_none(scope):

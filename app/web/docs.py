@@ -8,13 +8,20 @@ from fastapi.openapi.docs import get_swagger_ui_html
 from fastapi.responses import HTMLResponse, JSONResponse
 from starlette.staticfiles import StaticFiles
 
+from app.web.demands import Demand
 from app.web.routing import Router
 
 ASSETS_PATH = "/docs/assets"
 ASSETS_FORM = f"{ASSETS_PATH}/{{file}}"
 """The path of each, as that of a route."""
 
-router = Router(include_in_schema=False)
+router = Router(
+    include_in_schema=False,
+    demands={
+        "getOpenApi": Demand(None),
+        "getDocs": Demand(None),
+    },
+)
 
 
 def assets() -> StaticFiles:

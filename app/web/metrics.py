@@ -10,11 +10,17 @@ from prometheus_client import CONTENT_TYPE_LATEST, Gauge, Histogram, generate_la
 
 from app.kernel.clock import Clock
 from app.kernel.failures import describe
+from app.kernel.permissions import Permission
 from app.web.auth import METRICS_PATH
+from app.web.demands import Demand
 from app.web.routing import Router
 
 log = structlog.get_logger()
-router = Router()
+router = Router(
+    demands={
+        "getMetrics": Demand(Permission.METRICS_GET),
+    },
+)
 
 REQUEST_SECONDS = Histogram(
     "memory_bank_request_seconds",

@@ -1,9 +1,9 @@
 """The router of every feature: callers are admitted, absent fields left out, errors documented."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Any, ClassVar
 
 import structlog
 from fastapi import APIRouter, Request, Response
@@ -17,7 +17,7 @@ from typing_extensions import override
 from app.kernel.failures import describe
 from app.web.admission import admitted
 from app.web.body import LONG_BYTES, let_go
-from app.web.demands import DEMANDS, Demand
+from app.web.demands import Demand
 from app.web.errors import ERROR_RESPONSES
 from app.web.names import path_parameters
 from app.web.query import refuse_unknown
@@ -30,11 +30,10 @@ _Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
 class AdmittedRoute(APIRoute):
-    """A route that asks of its callers what the table of demands says.
+    """A route that admits callers by the demand of its method."""
 
-    Raises:
-        KeyError: when it is made, if the table does not have the method.
-    """
+    demands: ClassVar[Mapping[str, Demand]] = {}
+    """Those of the router's routes, by operation id."""
 
     @property
     def method(self) -> str:
@@ -44,8 +43,8 @@ class AdmittedRoute(APIRoute):
 
     @property
     def demand(self) -> Demand:
-        """What it asks of its callers."""
-        return DEMANDS[self.method]
+        """The demand of its method."""
+        return self.demands[self.method]
 
     @override
     def get_route_handler(self) -> _Handler:
@@ -106,19 +105,38 @@ class _Streamed(Response):
 
 
 class Router(APIRouter):
-    """An `APIRouter` with what all routes of the API have in common."""
+    """An `APIRouter` with what all routes of the API have in common.
 
-    def __init__(self, *tags: str, include_in_schema: bool = True) -> None:
+    Args:
+        tags: of the routes, in the API's document.
+        demands: of every route, by operation id.
+        include_in_schema: whether the API's document has the routes.
+
+    Raises:
+        KeyError: when a route is added whose operation id has no demand.
+    """
+
+    def __init__(
+        self, *tags: str, demands: Mapping[str, Demand], include_in_schema: bool = True
+    ) -> None:
+        # The framework makes routes anew where a router is included, knowing their class alone.
+        route_class = type(AdmittedRoute.__name__, (AdmittedRoute,), {"demands": demands})
         super().__init__(
             tags=list(tags),
             responses=ERROR_RESPONSES,
-            route_class=AdmittedRoute,
+            route_class=route_class,
             include_in_schema=include_in_schema,
         )
+        self.demands = demands
+
+    @property
+    def admitted(self) -> list[AdmittedRoute]:
+        """Its routes."""
+        return [route for route in self.routes if isinstance(route, AdmittedRoute)]
 
     @override
     def add_api_route(self, path: str, endpoint: Any, **options: Any) -> None:
-        demand = DEMANDS[options["operation_id"]]
+        demand = self.demands[options["operation_id"]]
         extra: dict[str, Any] = {**(options.get("openapi_extra") or {})}
         if parameters := path_parameters(path):
             extra["parameters"] = parameters

@@ -3,10 +3,17 @@
 from typing import NoReturn
 
 from app.kernel.errors import Reason, Unimplemented
+from app.kernel.permissions import Permission
+from app.web.demands import WORK, change
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
-router = Router(include_in_schema=False)
+router = Router(
+    include_in_schema=False,
+    demands={
+        "compactSession": change(Permission.SESSIONS_UPDATE, WORK, is_costly=True),
+    },
+)
 
 _METHODS = (("POST", "/sessions/{session}:compact", "compactSession"),)
 

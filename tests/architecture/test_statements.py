@@ -36,7 +36,7 @@ ALLOWED = {
     "app.memory.reembedding.store.repository.count_waiting": "the metrics of what waits",
     "app.memory.retention.store.repository.list_gone": "a sweep",
     "app.memory.retention.store.repository.remove_expired_revisions": "a sweep",
-    "app.memory.retention.store.repository.remove_gone_totals": "a sweep",
+    "app.platform.upkeep.store.repository.remove_gone_totals": "a sweep",
     "app.memory.retrieval.store.indexes.list_known": "a sweep",
     "app.memory.retrieval.store.indexes.list_likely": "a sweep",
     "app.memory.retrieval.store.indexes.list_ready": "digests of the few large scopes",

@@ -21,11 +21,11 @@ from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
 from app.kernel.clock import Clock, SystemClock
 from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
-from app.memory.retention.service import RetentionService
 from app.platform.access.services.access import AccessService
 from app.platform.engines.services.engines import EngineService
 from app.platform.operations.store.tables import RequestIdRow
 from app.platform.sessions.store.tables import SessionEventRow, SessionRow
+from app.platform.upkeep.service import UpkeepService
 from app.process.main import create_app
 from app.process.serving import opened, serving
 from app.settings.settings import Settings
@@ -196,5 +196,5 @@ async def test_a_sweep_goes_by_the_database_whatever_its_process_takes_for_the_t
         kept = await count(shared_database, *_TABLES)
         await expire(client)
     await asyncio.sleep(0.2)
-    await RetentionService.of(wrong).sweep()
+    await UpkeepService.of(wrong).sweep()
     assert await count(shared_database, *_TABLES) == kept

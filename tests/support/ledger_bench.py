@@ -17,9 +17,9 @@ from app.adapters.db.session import Database
 from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.memory.retention.service import RetentionService
 from app.platform.access.services.access import AccessService
 from app.platform.operations.services.runner import Runner
+from app.platform.upkeep.service import UpkeepService
 from app.process.main import create_app
 from app.process.metadata import metadata
 from app.process.worker import make_runner
@@ -51,7 +51,7 @@ class Bench:
         self._wait(AccessService(self._database, self.clock).ensure_first_key(_KEY))
         self._app = create_app(resources)
         self._runner: Runner = make_runner(resources)
-        self._retention = RetentionService.of(resources)
+        self._retention = UpkeepService.of(resources)
 
     def close(self) -> None:
         self.empty()

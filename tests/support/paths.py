@@ -11,7 +11,7 @@ from sqlalchemy import text
 from typing_extensions import override
 
 from app.adapters.db.session import Database
-from app.adapters.resources import Resources
+from app.adapters.resources import Registry, Resources
 from app.kernel.names import EngineName
 from app.platform.engines.services.known import KnownEngines
 from app.platform.engines.store.tables import EngineRow
@@ -61,9 +61,7 @@ class Paths:
                 replace(
                     resources,
                     kept=kept,
-                    response_readers={},
-                    event_listeners=[],
-                    event_erasers=[],
+                    registry=Registry(),
                 )
             )
             for path, kept in ((STEP_BY_STEP, {KnownEngines: _NoEngines()}), (AT_ONCE, {}))

@@ -7,9 +7,9 @@ from datetime import timedelta
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.memory.retention.service import RetentionService
 from app.platform.operations.store import ticks
-from app.process.worker import SWEEP, sweep_once
+from app.platform.upkeep.jobs import SWEEP, sweep_once
+from app.platform.upkeep.service import UpkeepService
 from tests.support.queue import all_stored, enqueue, overwrite
 
 # Slots of a year: no test crosses from one to the next.
@@ -58,4 +58,4 @@ async def test_two_schedulers_sweep_once_per_slot(
     await overwrite(database, await enqueue(database, clock), remove_time=clock.now())
     await asyncio.gather(sweep_once(here), sweep_once(there))
     assert len(await all_stored(database)) == 1
-    assert not await RetentionService.of(here).take_tick(SWEEP)
+    assert not await UpkeepService.of(here).take_tick(SWEEP)

@@ -15,10 +15,10 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import InvalidArgument
 from app.memory.memories.store.tables import MemoryRow
-from app.memory.retention.service import RetentionService
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.services.runner import Job, Runner
 from app.platform.operations.store.tables import OperationRow
+from app.platform.upkeep.service import UpkeepService
 from app.settings.settings import Settings
 from tests.support.engines import FIRST
 from tests.support.operations import create_memory, path_of
@@ -104,7 +104,7 @@ async def test_the_sweep_finishes_an_engine_whose_deletion_failed_for_good(
         await create_memory(client, f"fact {number}")
     deletion = (await client.request("DELETE", FIRST, json={"force": True})).json()
     await overwrite(database, deletion["name"].rpartition("/")[2], state="FAILED")
-    await RetentionService.of(resources).sweep()
+    await UpkeepService.of(resources).sweep()
     async with database.snapshot() as session:
         for table in (MemoryRow, EngineRow):
             count = await session.execute(select(func.count()).select_from(table))

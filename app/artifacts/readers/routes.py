@@ -14,14 +14,24 @@ from app.artifacts.readers.schemas import (
 )
 from app.artifacts.readers.services.readers import ReaderService, Request
 from app.artifacts.readers.services.tool_specs import tool_specs
+from app.kernel.permissions import Permission
 from app.kernel.task_names import check_task_id
 from app.platform.engines.store import repository as engines
 from app.web.context import Context, Mutation
+from app.web.demands import WORK, Demand, change
 from app.web.names import EnginePath, NamespacePath
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
-router = Router("task memories")
+router = Router(
+    "task memories",
+    demands={
+        # What is kept off the prompt is counted where it is stored.
+        "queryNamespace": change(Permission.ARTIFACTS_DERIVE, WORK, is_costly=True),
+        "summarizeNamespace": change(Permission.ARTIFACTS_DERIVE, WORK, is_costly=True),
+        "getToolSpecs": Demand(Permission.ARTIFACTS_REFERENCE),
+    },
+)
 
 _NAMESPACE = ENGINE + "/taskMemories/{task_memory}/namespaces/{namespace}"
 

@@ -4,17 +4,20 @@ import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from functools import partial
 from itertools import islice
 from typing import Self
 
+from app.adapters.batches import in_batches
 from app.adapters.db.session import Session
 from app.adapters.documents.extracting import extracted
 from app.adapters.llm.ports import Vectors
 from app.adapters.resources import Resources
 from app.artifacts.tasks.logic.kinds import State
+from app.artifacts.tasks.services import sweeps
 from app.artifacts.tasks.services.embedding import embedder_of, parts_of
 from app.artifacts.tasks.services.preparing import columns_of, cutting_of, language_of
-from app.artifacts.tasks.store import contents, repository, vectors
+from app.artifacts.tasks.store import contents, erasure, repository, vectors
 from app.artifacts.tasks.store.contents import PAGE_BYTES, Place
 from app.artifacts.tasks.store.indexing import QueuedEmbedding, QueuedIndexing, embed_later
 from app.artifacts.tasks.store.tables import ArtifactRow
@@ -228,3 +231,24 @@ class _Embedding:
     async def _lacking(self, session: Session, after: Key, limit: int) -> Sequence[Unembedded]:
         now = self.job.clock.now()
         return await vectors.list_lacking(session, self.name, now, after, limit)
+
+
+async def remove_expired(resources: Resources) -> int:
+    """Free the artifacts that can no longer be read; return how many rows that were."""
+    settings = resources.settings
+    return await sweeps.remove_expired(resources.db, _grace(settings), settings.sweep_batch_rows)
+
+
+async def remove_expired_namespaces(resources: Resources) -> int:
+    """Remove the empty namespaces past their time; return how many."""
+    remove = partial(_remove_namespaces, _grace(resources.settings))
+    return await in_batches(resources, remove)
+
+
+async def _remove_namespaces(grace: timedelta, session: Session, limit: int) -> int:
+    return await erasure.remove_expired_namespaces(session, grace, limit)
+
+
+def _grace(settings: Settings) -> timedelta:
+    """Return how long ago task memory has expired that no request can be about to revive."""
+    return timedelta(seconds=settings.task_sweep_grace_seconds)

@@ -34,13 +34,16 @@ from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.services.tooling import PolicyService
 from app.artifacts.tasks.services.uploads import Upload, UploadService
 from app.kernel.errors import InvalidArgument
+from app.kernel.limits import Counted
 from app.kernel.media_types import BYTES, MediaType
+from app.kernel.permissions import Permission
 from app.kernel.wire.base import Empty
 from app.kernel.wire.task_fields import TaskId
 from app.platform.engines.logic.config import Ttl
 from app.web.body import pieces
 from app.web.contents import check_whole, read_digest, read_range, write_digest
 from app.web.context import Context, Mutation
+from app.web.demands import LIST, WORK, Demand, change
 from app.web.errors import ErrorBody, render
 from app.web.etag import IfMatch, etag_of
 from app.web.names import ArtifactPath, EnginePath, NamespacePath, TaskMemoryPath, ToolPolicyPath
@@ -48,7 +51,38 @@ from app.web.paging import Page
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
-router = Router("task memories")
+router = Router(
+    "task memories",
+    demands={
+        "processOutput": change(Permission.ARTIFACTS_WRITE, adds=(Counted.ARTIFACT_BYTES,)),
+        "listTaskMemories": Demand(Permission.ARTIFACTS_REFERENCE, LIST),
+        "getTaskMemory": Demand(Permission.ARTIFACTS_REFERENCE, LIST),
+        "deleteTaskMemory": change(Permission.ARTIFACTS_WRITE, WORK),
+        "listToolPolicies": Demand(Permission.ARTIFACTS_REFERENCE, LIST),
+        "getToolPolicy": Demand(Permission.ARTIFACTS_REFERENCE),
+        "updateToolPolicy": change(Permission.ENGINES_UPDATE),
+        "deleteToolPolicy": change(Permission.ENGINES_UPDATE),
+        "listNamespaces": Demand(Permission.ARTIFACTS_REFERENCE, LIST),
+        "storeArtifacts": change(
+            Permission.ARTIFACTS_WRITE, adds=(Counted.ARTIFACT_BYTES,), is_costly=True
+        ),
+        "exportNamespace": change(Permission.ARTIFACTS_DERIVE, WORK, is_costly=True),
+        "getNamespace": Demand(Permission.ARTIFACTS_REFERENCE),
+        "updateNamespace": change(Permission.ARTIFACTS_WRITE),
+        "deleteNamespace": change(Permission.ARTIFACTS_WRITE),
+        "listArtifacts": Demand(Permission.ARTIFACTS_REFERENCE, LIST),
+        "uploadArtifact": change(
+            Permission.ARTIFACTS_WRITE,
+            WORK,
+            adds=(Counted.ARTIFACT_BYTES,),
+            is_costly=True,
+            is_streamed=True,
+        ),
+        "getArtifact": Demand(Permission.ARTIFACTS_REFERENCE),
+        "downloadArtifact": Demand(Permission.ARTIFACTS_CONTENT, LIST, is_costly=True),
+        "deleteArtifact": change(Permission.ARTIFACTS_WRITE),
+    },
+)
 
 _MEMORIES = ENGINE + "/taskMemories"
 _MEMORY = _MEMORIES + "/{task_memory}"

@@ -9,11 +9,18 @@ from app.conversation.contexts.schemas import ComposeContextRequest, ContextResp
 from app.conversation.contexts.services.contexts import ContextService
 from app.kernel.permissions import Permission
 from app.web.context import Context
+from app.web.demands import SEARCH, Demand
 from app.web.names import SessionPath
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
-router = Router("contexts")
+router = Router(
+    "contexts",
+    demands={
+        # It may have summaries made, for which another permission is asked; no event is changed.
+        "composeContext": Demand(Permission.EVENTS_LIST, SEARCH, is_costly=True),
+    },
+)
 
 
 @router.post(

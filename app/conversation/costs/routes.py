@@ -5,13 +5,20 @@ import asyncio
 from app.adapters.llm.named import check_counter
 from app.conversation.costs.schemas import EstimateContextCostsRequest, EstimateContextCostsResponse
 from app.conversation.costs.services.costs import estimate
+from app.kernel.permissions import Permission
 from app.platform.engines.store import repository as engines
 from app.web.context import Context
+from app.web.demands import WORK, Demand
 from app.web.names import EnginePath
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
-router = Router("contexts")
+router = Router(
+    "contexts",
+    demands={
+        "estimateContextCosts": Demand(Permission.ENGINES_GET, WORK, is_costly=True),
+    },
+)
 
 
 @router.post(

@@ -6,11 +6,17 @@ from app.conversation.recall.schemas import RecallMode, RecallRequest, RecallRes
 from app.conversation.recall.services.recall import RecallService
 from app.kernel.permissions import Permission
 from app.web.context import Context
+from app.web.demands import WORK, Demand
 from app.web.names import SessionPath
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
-router = Router("contexts")
+router = Router(
+    "contexts",
+    demands={
+        "recallSession": Demand(Permission.EVENTS_LIST, WORK, is_costly=True),
+    },
+)
 
 
 @router.post(ENGINE + "/sessions/{session}:recall", summary="Recall", operation_id="recallSession")

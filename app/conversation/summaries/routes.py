@@ -11,17 +11,32 @@ from app.conversation.summaries.services.listing import (
 )
 from app.conversation.summaries.services.summaries import SummaryService
 from app.conversation.summaries.store.repository import State
+from app.kernel.limits import Counted
+from app.kernel.permissions import Permission
 from app.kernel.wire.scalars import one_of
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService
 from app.platform.sessions.schemas.sessions import Session
 from app.web.context import Context, Mutation
+from app.web.demands import LIST, WORK, Demand, change
 from app.web.names import SessionPath, SummaryPath
 from app.web.paging import Page
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
-router = Router("contexts")
+router = Router(
+    "contexts",
+    demands={
+        "clearSession": change(Permission.SESSIONS_UPDATE),
+        # They tell what events say.
+        "listSummaries": Demand(Permission.EVENTS_LIST, LIST),
+        "getSummary": Demand(Permission.EVENTS_LIST),
+        "regenerateSummary": change(
+            Permission.SESSIONS_UPDATE, WORK, adds=(Counted.BYTES,), is_costly=True
+        ),
+        "getSessionUsage": Demand(Permission.SESSIONS_GET, LIST),
+    },
+)
 
 _SESSION = ENGINE + "/sessions/{session}"
 _SUMMARIES = _SESSION + "/summaries"

@@ -4,6 +4,8 @@ from fastapi import Request
 
 from app.kernel.auth import Caller
 from app.kernel.errors import InvalidArgument, Reason
+from app.kernel.limits import Counted
+from app.kernel.permissions import Permission
 from app.memory.bulk.schemas import BatchCreateMemoriesRequest, ImportMemoriesResponse
 from app.memory.bulk.services.bulk import BulkService
 from app.memory.bulk.services.work import Import
@@ -12,17 +14,33 @@ from app.platform.operations.services.operations import OperationService
 from app.web.admission import Gate
 from app.web.body import media_type, pieces
 from app.web.context import Context, Mutation
-from app.web.demands import DEMANDS
+from app.web.demands import WORK, change
 from app.web.names import EnginePath
 from app.web.ndjson import MEDIA_TYPE
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
-router = Router("memories")
+_IMPORT = "importMemories"
+# A further chunk costs as much again.
+_IMPORT_DEMAND = change(
+    Permission.MEMORIES_CREATE,
+    WORK,
+    adds=(Counted.MEMORIES,),
+    is_costly=True,
+    is_streamed=True,
+)
+router = Router(
+    "memories",
+    demands={
+        _IMPORT: _IMPORT_DEMAND,
+        "batchCreateMemories": change(
+            Permission.MEMORIES_CREATE, WORK, adds=(Counted.MEMORIES,), is_costly=True
+        ),
+    },
+)
 
 _TYPES = (MEDIA_TYPE, "application/ndjson", "application/jsonl", "application/json")
 """A single line is plain JSON, too."""
-_IMPORT = "importMemories"
 
 
 @router.post(
@@ -69,7 +87,7 @@ async def import_memories(
         raise InvalidArgument(message, Reason.CONTENT_TYPE_NOT_JSON, http=415)
     gate: Gate = request.app.state.gate
     caller: Caller = request.state.caller
-    cost = DEMANDS[_IMPORT].cost
+    cost = _IMPORT_DEMAND.cost
     importing = Import(
         BulkService.of(context.resources),
         engine,

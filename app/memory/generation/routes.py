@@ -1,14 +1,24 @@
 """The route of generation. Source: wire specification, section 8."""
 
+from app.kernel.limits import Counted
+from app.kernel.permissions import Permission
 from app.memory.generation.schemas import GenerateMemoriesRequest
 from app.memory.generation.services.generation import GenerationService
 from app.platform.operations.schemas import Operation
 from app.web.context import Mutation
+from app.web.demands import WORK, change
 from app.web.names import EnginePath
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
-router = Router("memories")
+router = Router(
+    "memories",
+    demands={
+        "generateMemories": change(
+            Permission.MEMORIES_GENERATE, WORK, adds=(Counted.MEMORIES,), is_costly=True
+        ),
+    },
+)
 
 
 @router.post(

@@ -19,6 +19,7 @@ from functools import partial
 from itertools import chain
 from typing import Any
 
+from app.adapters.batches import in_batches
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.errors import Cancelled, NotFound, Reason, ResourceExhausted
@@ -361,3 +362,18 @@ def _joined(own: object, earlier: object) -> object:
             return [*earlier, *own]
         case _:
             return None
+
+
+async def reopen(resources: Resources) -> int:
+    """Give streams a new operation whose last one left events waiting; return how many."""
+    return await IngestionService.of(resources).reopen()
+
+
+async def forget_old_ids(resources: Resources) -> int:
+    """Remove the ids of events that arrived too long ago to come again; return how many."""
+    return await in_batches(resources, IngestionService.of(resources).forget_old_ids)
+
+
+async def forget_old_streams(resources: Resources) -> int:
+    """Remove streams that have been silent as long; return how many."""
+    return await in_batches(resources, IngestionService.of(resources).forget_old_streams)

@@ -1,14 +1,28 @@
 """The route of ingestion. Source: wire specification, section 9."""
 
+from app.kernel.limits import Counted
+from app.kernel.permissions import Permission
 from app.memory.ingestion.schemas import IngestEventsRequest
 from app.memory.ingestion.services.ingestion import IngestionService
 from app.platform.operations.schemas import Operation
 from app.web.context import Mutation
+from app.web.demands import WRITE, change
 from app.web.names import EnginePath
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
-router = Router("memories")
+router = Router(
+    "memories",
+    demands={
+        "ingestEvents": change(
+            Permission.MEMORIES_INGEST,
+            WRITE,
+            # Events now, memories later.
+            adds=(Counted.EVENTS, Counted.MEMORIES),
+            is_costly=True,
+        ),
+    },
+)
 
 
 # Under `memoryBanks` the API's definition has the method without `/memories`.

@@ -5,6 +5,7 @@ from typing import Annotated
 from fastapi import Query
 from starlette.responses import JSONResponse
 
+from app.kernel.limits import Counted
 from app.kernel.names import CHOSEN_ID
 from app.kernel.permissions import Permission
 from app.memory.memories.schemas.fast_json import memory_json
@@ -19,13 +20,23 @@ from app.memory.memories.store import hot
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService
 from app.web.context import Context, Mutation
+from app.web.demands import LIST, Demand, change
 from app.web.etag import IfMatch, etag_of
 from app.web.names import EnginePath, MemoryPath
 from app.web.paging import Filter, OrderBy, Page, UpdateMask
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
-router = Router("memories")
+router = Router(
+    "memories",
+    demands={
+        "createMemory": change(Permission.MEMORIES_CREATE, adds=(Counted.MEMORIES,)),
+        "listMemories": Demand(Permission.MEMORIES_LIST, LIST),
+        "getMemory": Demand(Permission.MEMORIES_GET),
+        "updateMemory": change(Permission.MEMORIES_UPDATE, adds=(Counted.BYTES,)),
+        "deleteMemory": change(Permission.MEMORIES_DELETE),
+    },
+)
 
 _COLLECTION = ENGINE + "/memories"
 _ONE = _COLLECTION + "/{memory}"

@@ -16,6 +16,8 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
+import structlog
+
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.errors import ServiceError
@@ -24,6 +26,8 @@ from app.memory.memories.services.embedding import AWAY, EngineEmbedding
 from app.memory.memories.store import vectors as written
 from app.memory.reembedding.schemas import QueuedReembedding
 from app.memory.reembedding.services.embedding import FactEmbedding, Refused
+from app.memory.reembedding.services.reembedding import ReembeddingService
+from app.memory.reembedding.services.work import Backlog
 from app.memory.reembedding.store import repository
 from app.memory.reembedding.store.repository import Facts, Span
 from app.platform.engines.store import repository as engines
@@ -31,6 +35,8 @@ from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.runner import Job, Postponed
+
+log = structlog.get_logger()
 
 _SPAN_ROWS = 10_000
 """Memories that one statement looks at, of which most may have their vectors."""
@@ -257,3 +263,16 @@ def _begun(engine: EngineRow, model: str) -> dict[str, Any]:
     if engine.embedding_target not in {None, model}:
         noted["stale_vectors_xid"] = 0
     return noted
+
+
+async def embed_once(resources: Resources) -> None:
+    """Embed what waits for its vector; of several processes, each takes other memories."""
+    try:
+        await Backlog(resources).run()
+    except ServiceError as error:
+        log.warning("embedding.failed", reason=error.reason)
+
+
+async def remove_stale(resources: Resources) -> int:
+    """Remove the vectors of models that serve no more; return how many."""
+    return await ReembeddingService.of(resources).remove_stale()

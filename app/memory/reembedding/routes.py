@@ -1,13 +1,20 @@
 """The route of re-embedding; the method is this service's own."""
 
+from app.kernel.permissions import Permission
 from app.memory.reembedding.services.reembedding import ReembeddingService
 from app.platform.operations.schemas import Operation
 from app.web.context import Mutation
+from app.web.demands import WORK, change
 from app.web.names import EnginePath
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
-router = Router("engines")
+router = Router(
+    "engines",
+    demands={
+        "reembedReasoningEngine": change(Permission.ENGINES_UPDATE, WORK),
+    },
+)
 
 
 @router.post(

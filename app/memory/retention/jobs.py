@@ -1,20 +1,25 @@
-"""What a worker runs to delete an engine."""
+"""The sweeps of memories and revisions, and the removal of an engine's memories.
 
-from app.adapters.resources import Resources
-from app.memory.retention.service import remove_engine_batch
-from app.platform.operations.logic.states import EMPTY
-from app.platform.operations.services.runner import Job
+All functions take part in the caller's transaction.
+"""
+
+from app.adapters.db.session import Session
+from app.memory.memories.store import ledger
+from app.memory.retention.store import repository
 
 
-async def delete_engine(job: Job, resources: Resources) -> None:
-    """Remove what a hidden engine holds in batches, then the engine, with the operation's end.
+async def remove_gone(session: Session, limit: int) -> int:
+    """Remove up to `limit` memories that nothing can read any more; return how many."""
+    count = 0
+    for engine_id, ids in (await repository.list_gone(session, limit)).items():
+        erased = await ledger.erase_gone(session, engine_id, ids)
+        count += erased.memories
+    return count
 
-    Each batch is a transaction of its own, so a killed worker's successor goes on where it was.
-    Should this fail for good, the sweep goes on.
-    """
-    engine_id = job.claim.owned.engine_id
-    while True:
-        async with job.db.transaction() as session:
-            if await remove_engine_batch(session, engine_id, resources.settings.sweep_batch_rows):
-                await job.finish(session, EMPTY, {})
-                return
+
+async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
+    """Remove up to `limit` memories of an engine that is being deleted; return how many."""
+    ids = await repository.list_ids(session, engine_id, limit)
+    if ids:
+        await ledger.erase_with_engine(session, engine_id, ids)
+    return len(ids)

@@ -1,27 +1,27 @@
-"""Routes of removal. Source: wire specification, sections 10 and 12.1."""
+"""The route of purge. Source: wire specification, section 10."""
 
-from typing import Annotated
-
-from fastapi import Query
-
+from app.kernel.permissions import Permission
 from app.memory.retention.schemas import PurgeMemoriesRequest
 from app.memory.retention.service import RetentionService
-from app.platform.engines.schemas import DeleteEngineRequest
 from app.platform.operations.schemas import Operation
 from app.web.context import Mutation
-from app.web.etag import IfMatch
+from app.web.demands import WORK, change
 from app.web.names import EnginePath
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
-router = Router()
+router = Router(
+    "memories",
+    demands={
+        "purgeMemories": change(Permission.MEMORIES_PURGE, WORK, is_costly=True),
+    },
+)
 
 
 @router.post(
     ENGINE + "/memories:purge",
     summary="Purge memories",
     operation_id="purgeMemories",
-    tags=["memories"],
 )
 async def purge_memories(
     context: Mutation, engine: EnginePath, body: PurgeMemoriesRequest
@@ -31,24 +31,3 @@ async def purge_memories(
     return Operation.from_row(
         await RetentionService.of(context.resources).purge(engine, body, once)
     )
-
-
-@router.delete(
-    ENGINE, summary="Delete an engine", operation_id="deleteReasoningEngine", tags=["engines"]
-)
-async def delete_engine(
-    context: Mutation,
-    name: EnginePath,
-    body: DeleteEngineRequest | None = None,
-    if_match: IfMatch = None,
-    force: Annotated[bool | None, Query(description="Delete all that it holds, too.")] = None,
-) -> Operation:
-    """Delete an engine.
-
-    With memories, sessions, waiting events or artifacts in it, `force` is needed, here or in the
-    body.
-    """
-    is_forced = bool(force) or (body is not None and body.force)
-    once = context.once({"force": is_forced, "etag": if_match})
-    service = RetentionService.of(context.resources)
-    return Operation.from_row(await service.delete_engine(name, if_match, once, force=is_forced))

@@ -2,6 +2,7 @@
 
 from starlette.responses import JSONResponse
 
+from app.kernel.permissions import Permission
 from app.memory.retrieval.schemas import (
     RetrieveMemoriesRequest,
     RetrieveMemoriesResponse,
@@ -10,11 +11,18 @@ from app.memory.retrieval.schemas import (
 )
 from app.memory.retrieval.services.retrieval import RetrievalService
 from app.web.context import Context
+from app.web.demands import LIST, SEARCH, Demand
 from app.web.names import EnginePath
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
-router = Router("memories")
+router = Router(
+    "memories",
+    demands={
+        "retrieveMemories": Demand(Permission.MEMORIES_RETRIEVE, SEARCH, is_costly=True),
+        "retrieveProfiles": Demand(Permission.MEMORIES_RETRIEVE, LIST),
+    },
+)
 
 _HEADER = "x-memory-bank-retrieval"
 

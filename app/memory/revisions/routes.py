@@ -4,20 +4,31 @@ from typing import Annotated
 
 from fastapi import Depends
 
+from app.kernel.limits import Counted
 from app.kernel.names import MemoryName, RevisionName, parse_revision_id
+from app.kernel.permissions import Permission
 from app.memory.memories.schemas.memories import RollbackMemoryRequest
 from app.memory.revisions.schemas import ListMemoryRevisionsResponse, MemoryRevision
 from app.memory.revisions.service import ALL_MEMORIES, RevisionService
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService
 from app.web.context import Context, Mutation
+from app.web.demands import LIST, Demand, change
 from app.web.etag import IfMatch
 from app.web.names import EnginePath, MemoryPath, RevisionPart
 from app.web.paging import Filter, Page
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
-router = Router("revisions")
+router = Router(
+    "revisions",
+    demands={
+        "listAllRevisions": Demand(Permission.REVISIONS_LIST, LIST),
+        "listMemoryRevisions": Demand(Permission.REVISIONS_LIST, LIST),
+        "getMemoryRevision": Demand(Permission.REVISIONS_GET),
+        "rollbackMemory": change(Permission.MEMORIES_ROLLBACK, adds=(Counted.BYTES,)),
+    },
+)
 
 _MEMORY = ENGINE + "/memories/{memory}"
 _COLLECTION = _MEMORY + "/revisions"

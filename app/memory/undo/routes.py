@@ -1,14 +1,22 @@
 """The route of undo; the method is this service's own."""
 
+from app.kernel.limits import Counted
+from app.kernel.permissions import Permission
 from app.memory.undo.schemas import UndoOperationRequest
 from app.memory.undo.services.undo import UndoService
 from app.platform.operations.schemas import Operation
 from app.web.context import Mutation
+from app.web.demands import WORK, change
 from app.web.names import OperationPath
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
-router = Router("operations")
+router = Router(
+    "operations",
+    demands={
+        "undoOperation": change(Permission.OPERATIONS_UNDO, WORK, adds=(Counted.BYTES,)),
+    },
+)
 
 
 @router.post(

@@ -4,15 +4,26 @@ They take no request id: the answer to a creation and to a rotation holds a secr
 nowhere, so it could not be given again.
 """
 
+from app.kernel.permissions import Permission
 from app.platform.access.schemas import ApiKey, CreateKeyRequest, ListKeysResponse, RotateKeyRequest
 from app.platform.access.services.access import KeyService
 from app.web.context import Context
+from app.web.demands import LIST, Demand, change
 from app.web.names import KeyPath
 from app.web.paging import Page
 from app.web.paths import SERVICE
 from app.web.routing import Router
 
-router = Router("keys")
+router = Router(
+    "keys",
+    demands={
+        "createKey": change(Permission.KEYS_MANAGE),
+        "listKeys": Demand(Permission.KEYS_MANAGE, LIST),
+        "revokeKey": change(Permission.KEYS_MANAGE),
+        "rotateKey": change(Permission.KEYS_MANAGE),
+        "getKey": Demand(Permission.KEYS_MANAGE),
+    },
+)
 
 _COLLECTION = SERVICE + "/keys"
 _ONE = _COLLECTION + "/{key}"

@@ -2,15 +2,23 @@
 
 from fastapi import Response
 
+from app.kernel.permissions import Permission
 from app.platform.audit.schemas import AuditEvent, ListAuditEventsResponse
 from app.platform.audit.service import AuditService
 from app.web.context import Context
+from app.web.demands import LIST, WORK, Demand
 from app.web.ndjson import documented, ndjson
 from app.web.paging import Filter, Page
 from app.web.paths import SERVICE
 from app.web.routing import Router
 
-router = Router("audit")
+router = Router(
+    "audit",
+    demands={
+        "listAllAuditEvents": Demand(Permission.AUDIT_LIST_ALL, LIST),
+        "exportAllAuditEvents": Demand(Permission.AUDIT_LIST_ALL, WORK, is_costly=True),
+    },
+)
 
 _COLLECTION = SERVICE + "/auditEvents"
 

@@ -2,6 +2,7 @@
 
 from fastapi import Response
 
+from app.kernel.permissions import Permission
 from app.platform.audit.schemas import AuditEvent, ListAuditEventsResponse
 from app.platform.audit.service import AuditService
 from app.platform.engines.schemas import (
@@ -14,6 +15,7 @@ from app.platform.engines.store import repository
 from app.platform.operations.schemas import ListOperationsResponse, Operation
 from app.platform.operations.services.operations import OperationService
 from app.web.context import Context, Mutation
+from app.web.demands import LIST, WORK, Demand, change
 from app.web.etag import IfMatch, etag_of
 from app.web.names import EnginePath, LocationPath
 from app.web.ndjson import documented, ndjson
@@ -21,8 +23,22 @@ from app.web.paging import Filter, Page, UpdateMask
 from app.web.paths import ENGINE, PREFIX
 from app.web.routing import Router
 
-router = Router("engines")
-children = Router()
+router = Router(
+    "engines",
+    demands={
+        "createReasoningEngine": change(Permission.ENGINES_CREATE),
+        "listReasoningEngines": Demand(Permission.ENGINES_LIST, LIST),
+        "getReasoningEngine": Demand(Permission.ENGINES_GET),
+        "updateReasoningEngine": change(Permission.ENGINES_UPDATE),
+    },
+)
+children = Router(
+    demands={
+        "listOperations": Demand(Permission.OPERATIONS_LIST, LIST),
+        "listAuditEvents": Demand(Permission.AUDIT_LIST, LIST),
+        "exportAuditEvents": Demand(Permission.AUDIT_LIST, WORK, is_costly=True),
+    },
+)
 """What is listed under an engine by features that do not know engines."""
 
 _COLLECTION = PREFIX + "/reasoningEngines"

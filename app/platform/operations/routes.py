@@ -7,16 +7,26 @@ from typing import Annotated
 
 from fastapi import Query, Request
 
+from app.kernel.permissions import Permission
 from app.kernel.wire.base import Empty
 from app.kernel.wire.scalars import Duration
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService
 from app.web.context import Context, Mutation
+from app.web.demands import Demand, change
 from app.web.names import OperationPath
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
-router = Router("operations")
+router = Router(
+    "operations",
+    demands={
+        "getOperation": Demand(Permission.OPERATIONS_GET),
+        "waitOperation": Demand(Permission.OPERATIONS_GET, is_costly=True),
+        "cancelOperation": change(Permission.OPERATIONS_CANCEL),
+        "deleteOperation": change(Permission.OPERATIONS_DELETE),
+    },
+)
 
 _ONE = ENGINE + "/operations/{operation}"
 

@@ -4,7 +4,9 @@ from typing import Annotated
 
 from fastapi import Query
 
+from app.kernel.limits import Counted
 from app.kernel.names import SESSION_ID
+from app.kernel.permissions import Permission
 from app.kernel.wire.base import Empty
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import name_of
@@ -28,13 +30,30 @@ from app.platform.sessions.services.history import EventService
 from app.platform.sessions.services.sessions import SessionService
 from app.platform.sessions.store import repository, shared
 from app.web.context import Context, Mutation
+from app.web.demands import LIST, WORK, Demand, change
 from app.web.etag import IfMatch, etag_of
 from app.web.names import EnginePath, EventPath, SessionPath
 from app.web.paging import Filter, OrderBy, Page, UpdateMask
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
-router = Router("sessions")
+router = Router(
+    "sessions",
+    demands={
+        "createSession": change(Permission.SESSIONS_CREATE, adds=(Counted.SESSIONS,)),
+        "listSessions": Demand(Permission.SESSIONS_LIST, LIST),
+        "appendEvent": change(Permission.EVENTS_APPEND, adds=(Counted.EVENTS,)),
+        "createExchange": change(Permission.EVENTS_APPEND, adds=(Counted.EVENTS,)),
+        "batchAppendEvents": change(
+            Permission.EVENTS_APPEND, WORK, adds=(Counted.EVENTS,), is_costly=True
+        ),
+        "listEvents": Demand(Permission.EVENTS_LIST, LIST),
+        "deleteEvent": change(Permission.SESSIONS_UPDATE),
+        "getSession": Demand(Permission.SESSIONS_GET),
+        "updateSession": change(Permission.SESSIONS_UPDATE, adds=(Counted.BYTES,)),
+        "deleteSession": change(Permission.SESSIONS_DELETE),
+    },
+)
 
 _COLLECTION = ENGINE + "/sessions"
 _ONE = _COLLECTION + "/{session}"

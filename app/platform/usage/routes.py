@@ -4,14 +4,21 @@ from typing import Annotated
 
 from fastapi import Query
 
+from app.kernel.permissions import Permission
 from app.platform.usage.schemas import Day, EngineUsage
 from app.platform.usage.services.usage import UsageService
 from app.web.context import Context
+from app.web.demands import LIST, Demand
 from app.web.names import EnginePath
 from app.web.paths import ENGINE
 from app.web.routing import Router
 
-router = Router("engines")
+router = Router(
+    "engines",
+    demands={
+        "getUsage": Demand(Permission.USAGE_GET, LIST),
+    },
+)
 
 
 @router.get(ENGINE + ":usage", summary="Sum up usage", operation_id="getUsage")

@@ -13,7 +13,7 @@ from app.kernel.clock import FixedClock
 from app.memory.memories.store.tables import MemoryRow
 from app.platform.access.store.tables import ApiKeyRow
 from app.platform.operations.services.runner import Runner
-from app.web.demands import DEMANDS
+from app.process.features import demands
 from app.web.routing import AdmittedRoute
 from tests.support.audit import all_events, events, results, stored
 from tests.support.bank import ENGINE, ENGINE_URL, Json, count, history, id_of, ok
@@ -280,7 +280,7 @@ async def _delete_tool_policy(client: httpx.AsyncClient, runner: Runner) -> http
 def test_every_change_is_asked_for(app: FastAPI) -> None:
     """A method that changes something fails this until it has a request above."""
     served = {route.method for route in app.state.routes if isinstance(route, AdmittedRoute)}
-    changes = {name for name, demand in DEMANDS.items() if demand.is_change}
+    changes = {name for name, demand in demands().items() if demand.is_change}
     assert changes <= served
     assert changes - UNSERVED - ELSEWHERE == _ASKED.keys()
 

@@ -10,7 +10,7 @@ from sqlalchemy.exc import ProgrammingError
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.memory.retention.service import RetentionService
+from app.platform.upkeep.service import UpkeepService
 from app.settings.settings import Settings
 from tests.support.audit import all_events, events, stored
 from tests.support.operations import create_memory
@@ -67,7 +67,7 @@ async def test_the_removal_of_old_events_allows_nothing_else(
 async def test_events_are_removed_when_they_are_past_their_time(
     client: httpx.AsyncClient, resources: Resources, database: Database, clock: FixedClock
 ) -> None:
-    sweep = RetentionService.of(resources).sweep
+    sweep = UpkeepService.of(resources).sweep
     await create_memory(client, "I like tea.")
     clock.advance(timedelta(days=1))
     await create_memory(client, "I like coffee.")
@@ -96,7 +96,7 @@ async def test_they_go_in_batches_each_of_its_own(
         await create_memory(client, f"Fact {number}.")
     clock.advance(timedelta(days=401))
     await create_memory(client, "I like tea.")
-    await RetentionService.of(resources).sweep()
+    await UpkeepService.of(resources).sweep()
     assert len(await stored(database)) == 1
 
 
@@ -115,5 +115,5 @@ async def test_they_are_kept_for_ever_where_that_is_wanted(
     resources = Resources(kept, clock, database, resources.database_url, resources.embedder)
     await create_memory(client, "I like tea.")
     clock.advance(timedelta(days=40_000))
-    await RetentionService.of(resources).sweep()
+    await UpkeepService.of(resources).sweep()
     assert len(await stored(database)) == 1

@@ -11,9 +11,9 @@ from app.adapters.llm.scripted import Reply, ScriptedEmbedder, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow, RevisionRow
-from app.memory.retention.service import RetentionService
 from app.platform.operations.services.runner import Runner
 from app.platform.operations.store.tables import OperationRow
+from app.platform.upkeep.service import UpkeepService
 from app.process.worker import make_runner
 from app.settings.settings import ModelPrice, Settings
 from tests.support.bank import ENGINE_URL, GONE, Json, configure, count, listed, ok, refusal
@@ -205,7 +205,7 @@ async def test_a_memory_that_the_sweep_removes_takes_its_previews_along(
     told = await _preview(client, runner, said(BERLIN))
     kept = await _preview(client, runner, said("I work at Globex now."))
     clock.advance(timedelta(seconds=61))
-    await RetentionService.of(resources).sweep()
+    await UpkeepService.of(resources).sweep()
     left = ok(await client.get(path_of(told["name"])))
     assert left["response"]["withdrawn"] is True
     # The others stay, with what they read.

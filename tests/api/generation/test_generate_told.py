@@ -9,8 +9,8 @@ from app.adapters.db.session import Database
 from app.adapters.llm.scripted import Reply, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.memory.retention.service import RetentionService
 from app.platform.operations.services.runner import Runner
+from app.platform.upkeep.service import UpkeepService
 from app.settings.settings import Settings
 from tests.support.bank import ENGINE_URL, Json, id_of, listed, ok, rows_with
 from tests.support.generation import run, said
@@ -267,7 +267,7 @@ async def test_the_sweep_takes_the_requests_that_named_what_it_removes(
     await run(client, runner, said(_REQUEST))
     clock.advance(timedelta(seconds=61))
     kept = await run(client, runner, said("Please forget my x."))
-    await RetentionService.of(resources).sweep()
+    await UpkeepService.of(resources).sweep()
     assert await rows_with(database, _CANARY) == {}
     assert await rows_with(database, "forget my x") == {"operations": 1}
     assert kept["metadata"]["unmetForgetRequests"][0]["reason"] == "NOTHING_FOUND"

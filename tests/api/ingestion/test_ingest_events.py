@@ -11,8 +11,8 @@ from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
-from app.memory.retention.service import RetentionService
 from app.platform.operations.services.runner import Runner
+from app.platform.upkeep.service import UpkeepService
 from tests.support.bank import (
     ENGINE_URL,
     Json,
@@ -267,7 +267,7 @@ async def test_ids_are_forgotten_in_the_end(
     database: Database,
 ) -> None:
     await ended(client, runner, await ingest(client, event(TEA, "a")))
-    sweep = RetentionService.of(resources).sweep
+    sweep = UpkeepService.of(resources).sweep
     await runs_after(runner, clock, days=89)
     await sweep()
     assert await count(database, StreamRow, StreamEventRow) == (1, 1)

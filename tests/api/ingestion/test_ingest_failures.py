@@ -10,7 +10,7 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import FailedPrecondition, Reason, Unavailable
 from app.platform.operations.services.runner import Runner
-from app.process.worker import sweep_once
+from app.platform.upkeep.jobs import sweep_once
 from tests.support.bank import Json, listed
 from tests.support.ingestion import ended, event, hears, ingest, read, rule, runs_after
 from tests.support.scripted import written_by
@@ -71,7 +71,7 @@ def swept(monkeypatch: pytest.MonkeyPatch) -> None:
     async def take(*_: object) -> bool:
         return True
 
-    monkeypatch.setattr("app.memory.retention.service.RetentionService.take_tick", take)
+    monkeypatch.setattr("app.platform.upkeep.service.UpkeepService.take_tick", take)
 
 
 @pytest.mark.usefixtures("swept")

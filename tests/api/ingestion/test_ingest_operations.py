@@ -20,7 +20,8 @@ from app.memory.ingestion.services.ingestion import IngestionService
 from app.memory.ingestion.store.tables import StreamEventRow
 from app.platform.operations.services.runner import Runner
 from app.platform.operations.store.tables import OperationRow
-from app.process.worker import make_runner, sweep_once
+from app.platform.upkeep.jobs import sweep_once
+from app.process.worker import make_runner
 from app.settings.settings import Settings
 from tests.support.bank import Json, count, listed, ok
 from tests.support.ingestion import (

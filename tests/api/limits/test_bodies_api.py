@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import replace
@@ -275,7 +276,7 @@ async def test_a_body_that_is_given_up_while_nobody_waits_for_it_ends_with_its_n
 
     sender = Sender(piece(b"\n"), piece(b"\n"))
     scope = _scope(_IMPORT.replace("/v1beta1/", "/"), 10, app=narrow)
-    body = JsonBody(write, 100, Pace(60, 0))
+    body = JsonBody(write, 100, Pace(60, 0), re.compile("POST .*:import"))
     task = asyncio.ensure_future(body(scope, sender.receive, sender.send))
     await asyncio.wait_for(is_writing.wait(), 10)
     limits = narrow.state.gate.limits

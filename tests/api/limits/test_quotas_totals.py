@@ -13,9 +13,9 @@ from sqlalchemy import text
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.memory.retention.service import RetentionService
 from app.platform.limits.store import repository as totals
 from app.platform.operations.services.runner import Runner
+from app.platform.upkeep.service import UpkeepService
 from tests.support.bank import Json, ok
 from tests.support.engines import API, COLLECTION, FIRST, create_engine
 from tests.support.generation import run, said
@@ -36,7 +36,7 @@ class _Caller:
         self,
         client: httpx.AsyncClient,
         runner: Runner,
-        retention: RetentionService,
+        retention: UpkeepService,
         clock: FixedClock,
         seed: int,
     ) -> None:
@@ -191,7 +191,7 @@ async def test_whatever_is_done_the_totals_are_those_of_a_recount(
     database: Database,
     seed: int,
 ) -> None:
-    caller = _Caller(client, runner, RetentionService.of(resources), clock, seed)
+    caller = _Caller(client, runner, UpkeepService.of(resources), clock, seed)
     for step in range(_STEPS):
         await caller.act()
         assert await held(database) == await recounted(database), (step, sorted(caller.done))
@@ -213,12 +213,12 @@ async def test_the_sweep_adds_the_rows_of_connections_together(
     assert before == await recounted(database)
     assert before[1]["memories"] == 8
     assert all(backend > 0 for _, backend in await _rows(database))
-    await RetentionService.of(resources).sweep()
+    await UpkeepService.of(resources).sweep()
     assert await _rows(database) == [(1, 0)]
     assert await held(database) == before
     # It is added to what was added before.
     await create_memory(client, "another")
-    await RetentionService.of(resources).sweep()
+    await UpkeepService.of(resources).sweep()
     assert await _rows(database) == [(1, 0)]
     assert await held(database) == await recounted(database)
 
@@ -249,7 +249,7 @@ async def test_the_sweep_removes_the_totals_of_an_engine_that_is_gone(
     ok(await client.delete(f"{API}/{name}", params={"force": "true"}))
     await runner.run_pending()
     assert len({engine for engine, _ in await _rows(database)}) == 2
-    await RetentionService.of(resources).sweep()
+    await UpkeepService.of(resources).sweep()
     assert await _rows(database) == [(1, 0)]
 
 
@@ -285,7 +285,7 @@ async def test_neither_writers_nor_the_sweep_wait_for_a_transaction_under_way(
     async with asyncio.timeout(5), database.engine.begin() as other:
         await other.execute(insert)
         await create_memory(client, "coffee")
-        await RetentionService.of(resources).sweep()
+        await UpkeepService.of(resources).sweep()
         assert (await held(database))[1]["sessions"] == 0
         assert (await held(database))[1]["memories"] == 2
     assert await held(database) == await recounted(database)

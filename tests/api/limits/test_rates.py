@@ -14,9 +14,9 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
 from app.kernel.limits import MAX_COST
-from app.memory.retention.service import RetentionService
 from app.platform.limits.store.claims import FULL_AFTER
 from app.platform.limits.store.tables import RateBucketRow
+from app.platform.upkeep.service import UpkeepService
 from app.process.main import create_app
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ENGINE_URL, count, ok
@@ -264,9 +264,9 @@ async def test_the_sweep_removes_buckets_that_are_full_again(
 ) -> None:
     ok(await client.get(ENGINE_URL))
     assert await count(database, RateBucketRow) == (2,)
-    await RetentionService.of(resources).sweep()
+    await UpkeepService.of(resources).sweep()
     assert await count(database, RateBucketRow) == (2,)
     await pass_seconds(database, clock, FULL_AFTER.total_seconds())
-    await RetentionService.of(resources).sweep()
+    await UpkeepService.of(resources).sweep()
     assert await count(database, RateBucketRow) == (0,)
     ok(await client.get(ENGINE_URL))

@@ -13,8 +13,8 @@ import pytest
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
-from app.memory.retention.service import RetentionService
 from app.platform.operations.services.runner import Runner
+from app.platform.upkeep.service import UpkeepService
 from tests.support.bank import rows_with
 from tests.support.engines import API
 from tests.support.errors import NOT_FOUND, refusal
@@ -179,12 +179,12 @@ async def test_the_operations_hold_no_text_while_their_memories_live(
 
 
 @pytest.fixture
-def retention(resources: Resources) -> RetentionService:
-    return RetentionService.of(resources)
+def retention(resources: Resources) -> UpkeepService:
+    return UpkeepService.of(resources)
 
 
 async def test_a_done_operation_is_kept_for_seven_days(
-    client: httpx.AsyncClient, clock: FixedClock, retention: RetentionService
+    client: httpx.AsyncClient, clock: FixedClock, retention: UpkeepService
 ) -> None:
     memory = await create_memory(client, "I like tea.")
     operation = await _last(client)
@@ -199,7 +199,7 @@ async def test_a_done_operation_is_kept_for_seven_days(
 
 
 async def test_the_seven_days_count_from_the_end_of_the_work(
-    client: httpx.AsyncClient, clock: FixedClock, retention: RetentionService, runner: Runner
+    client: httpx.AsyncClient, clock: FixedClock, retention: UpkeepService, runner: Runner
 ) -> None:
     source = {"directMemories": [{"fact": "I like tea."}]}
     body = {"scope": USER, "directMemoriesSource": source}

@@ -8,7 +8,7 @@ from app.adapters.db.session import Database
 from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.memory.memories.store.tables import MemoryRow
-from app.memory.retention.service import RetentionService
+from app.platform.upkeep.service import UpkeepService
 from app.settings.settings import Settings
 from tests.support.bank import ENGINE_URL, history, ok, retrieved
 from tests.support.operations import create_memory, path_of
@@ -47,7 +47,7 @@ async def test_the_sweep_learns_traits_and_changes_no_memory(
     await _forget_traits(database)
     search = {"similaritySearchParams": {"searchQuery": "Was kostet meine Wohnung?", "topK": 1}}
     assert await retrieved(client, **search) != FACTS[:1]
-    await RetentionService.of(resources).sweep()
+    await UpkeepService.of(resources).sweep()
     assert await _traits(database) == written
     assert {language for language, _ in written.values()} == {"german", "english"}
     assert all(cues for _, cues in written.values())
@@ -64,6 +64,6 @@ async def test_the_sweep_keeps_to_the_language_of_the_engine(
     ok(await client.patch(ENGINE_URL, json={"contextSpec": {"memoryBankConfig": config}}))
     await create_memory(client, FACTS[0])
     await _forget_traits(database)
-    await RetentionService.of(resources).sweep()
+    await UpkeepService.of(resources).sweep()
     ((language, cues),) = (await _traits(database)).values()
     assert (language, bool(cues)) == ("dutch", True)

@@ -10,8 +10,8 @@ from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.memory.memories.store.tables import MemoryRow, RevisionLabelRow, RevisionRow
-from app.memory.retention.service import RetentionService
 from app.platform.operations.services.runner import Runner
+from app.platform.upkeep.service import UpkeepService
 from tests.support.bank import (
     GONE,
     after,
@@ -94,7 +94,7 @@ async def test_the_sweep_removes_expired_revisions_with_their_labels(
     labels = {"revisionLabels": {"a": "1", "b": "2"}}
     path = path_of((await create_memory(client, "x", revisionTtl="60s", **labels))["name"])
     ok(await client.patch(path, json={"fact": "y", **labels}))
-    sweep = RetentionService.of(resources).sweep
+    sweep = UpkeepService.of(resources).sweep
     tables = (MemoryRow, RevisionRow, RevisionLabelRow)
     clock.advance(timedelta(seconds=59))
     await sweep()

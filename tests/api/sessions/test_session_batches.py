@@ -346,7 +346,7 @@ class _Heard:
     def __init__(self, resources: Resources) -> None:
         self.told: list[tuple[int, int, int]] = []
         self.fails = False
-        resources.event_listeners.append(self)
+        resources.registry.event_listeners.append(self)
 
     async def __call__(self, session: Session, change: Appended) -> None:
         held = select(SessionEventRow.seq).where(SessionEventRow.engine_id == 1)

@@ -164,7 +164,7 @@ async def test_who_keeps_what_events_say_is_told_in_the_transaction(
         if len(told) > 1:
             raise RuntimeError
 
-    resources.event_erasers.append(hear)
+    resources.registry.event_erasers.append(hear)
     ok(await client.delete(second))
     assert refusal(await client.delete(second)) == GONE
     assert told == [("s", 2)]

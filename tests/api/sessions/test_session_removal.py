@@ -9,10 +9,10 @@ from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
-from app.memory.retention.service import RetentionService
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.services.runner import Runner
 from app.platform.sessions.store.tables import SessionEventRow, SessionRow
+from app.platform.upkeep.service import UpkeepService
 from app.settings.settings import Settings
 from tests.support.bank import ENGINE_URL, count, ok
 from tests.support.errors import refusal
@@ -40,7 +40,7 @@ async def test_the_sweep_removes_expired_sessions_with_their_events(
     await _fill(client)
     await create_session(client, "kept")
     await append(client, "/sessions/kept", "still here")
-    service = RetentionService.of(resources)
+    service = UpkeepService.of(resources)
     await service.sweep()
     assert await count(database, *_TABLES) == (6, 7)
     clock.advance(timedelta(minutes=1))

@@ -3,11 +3,11 @@
 import pytest
 
 from app.adapters.resources import Resources
-from app.memory.retention.service import RetentionService
+from app.platform.upkeep.service import UpkeepService
 from tests.support.tasks import Sweep
 
 
 @pytest.fixture
 def sweep(resources: Resources) -> Sweep:
     """Frees what nothing can read any more."""
-    return RetentionService.of(resources).sweep
+    return UpkeepService.of(resources).sweep

@@ -9,8 +9,8 @@ from app.adapters.llm.scripted import ScriptedEmbedder
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
-from app.memory.retention.service import RetentionService
 from app.platform.operations.services.runner import Runner
+from app.platform.upkeep.service import UpkeepService
 from tests.support import generation
 from tests.support.bank import (
     ENGINE,
@@ -128,7 +128,7 @@ async def test_what_was_swept_away_leaves_nothing_to_undo(
     path = path_of((await create_memory(client, TEA))["name"])
     deleted = ok(await client.delete(path))
     clock.advance(2 * DAY)
-    await RetentionService.of(resources).sweep()
+    await UpkeepService.of(resources).sweep()
     said = await _why(client, deleted["name"])
     assert said == "changed no memory, or nothing of what it changed is kept any more."
 
@@ -139,11 +139,11 @@ async def test_it_can_be_undone_as_long_as_it_is_kept(
     path = path_of((await create_memory(client, TEA))["name"])
     first = ok(await client.patch(path, json={"fact": "x"}))["name"]
     clock.advance(7 * DAY - timedelta(seconds=1))
-    await RetentionService.of(resources).sweep()
+    await UpkeepService.of(resources).sweep()
     await undo(client, runner, first)
     assert await listed(client) == [TEA]
     clock.advance(timedelta(seconds=1))
-    await RetentionService.of(resources).sweep()
+    await UpkeepService.of(resources).sweep()
     assert refusal(await ask(client, first)) == GONE
 
 

@@ -1,6 +1,7 @@
 """Bodies that come too slowly, or not to their end."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator
 
 import httpx
@@ -36,7 +37,9 @@ async def _echo(_: Scope, receive: Receive, send: Send) -> None:
 
 
 def _json_body(seconds: float, app: object = _echo, min_bytes: int = 0) -> JsonBody:
-    return JsonBody(app, 100_000, Pace(seconds, min_bytes))  # type: ignore[arg-type]  # one of these
+    pace = Pace(seconds, min_bytes)
+    streamed = re.compile("PUT .*/artifacts/.*|POST .*:import")
+    return JsonBody(app, 100_000, pace, streamed)  # type: ignore[arg-type]  # one of these
 
 
 @pytest.fixture

@@ -7,8 +7,8 @@ import pytest
 from app.kernel.limits import MAX_COST
 from app.platform.limits.logic.blocks import Block, Pace, Wait
 from app.platform.limits.store.claims import FULL_AFTER
+from app.process.features import demands
 from app.settings.settings import Settings
-from app.web.demands import DEMANDS
 
 NOW = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
 PACE = Pace.of(100, burst_seconds=10, block_seconds=0.1)
@@ -31,7 +31,7 @@ def test_a_pace_is_made_of_a_rate() -> None:
 
 def test_the_slowest_rate_has_room_for_the_costliest_request() -> None:
     assert Pace.of(1, 0.5, 0.1) == Pace(1, MAX_COST, 1, 0.1)
-    assert max(demand.cost for demand in DEMANDS.values()) == MAX_COST
+    assert max(demand.cost for demand in demands().values()) == MAX_COST
 
 
 def test_a_block_is_no_more_than_the_bucket_holds() -> None:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, Final, Protocol
 
 from app.adapters.db.session import Session
+from app.adapters.resources import Resources
 from app.conversation.strategies.logic.composing import Fixed
 from app.conversation.strategies.logic.due import is_reached, next_target
 from app.conversation.strategies.logic.policies import Combine, Rules, rules_of
@@ -212,3 +213,10 @@ def _by_exchange(policy: MemoryPolicy | None) -> Rules | None:
     if rules is None or rules.summarising is None:
         return None
     return None if rules.summarising.combine is Combine.SPLIT else rules
+
+
+def watch_events(resources: Resources) -> None:
+    """Have summaries follow the events of sessions; once, however many applications there are."""
+    watch = Watch(resources.settings)
+    resources.registry.event_listeners[:] = [watch.appended]
+    resources.registry.event_erasers[:] = [watch.erased]

@@ -278,22 +278,26 @@ class IngestionService:
         # The key of generations over the scope: of all of them, one runs at a time.
         return new.concerning(scope).queued(key.scope_hash.hex(), key.to_queue())
 
-    async def reopen(self) -> None:
+    async def reopen(self) -> int:
         """Give streams a new operation whose last one ended without processing what waits; a sweep.
+
+        Returns how many streams that were.
 
         After a failure it is due in a while; after a cancellation, when the events have waited as
         long as they may.
         """
         limit = self.memories.settings.sweep_batch_rows
+        total = 0
         while True:
             async with self.memories.db.transaction() as session:
                 found = await repository.list_stranded(session, limit)
                 for stream, engine, ended in found:
                     await self._reopen(session, stream, engine, ended)
+            total += len(found)
             if found:
                 log.info("ingestion.reopened", streams=len(found))
             if len(found) < limit:
-                return
+                return total
 
     async def _reopen(
         self, session: Session, stream: StreamRow, engine: EngineRow, ended: OperationRow | None

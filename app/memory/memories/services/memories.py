@@ -59,6 +59,9 @@ _MASKABLE = (
     frozenset(_COLUMNS) | _EXPIRY_FIELDS | _IMMUTABLE | frozenset(RevisionFields.model_fields)
 )
 
+ANSWERED_WITH_MEMORY = ("memories.create", "memories.update", "memories.rollback")
+"""The kinds of operations whose answers are a memory."""
+
 
 @dataclass(frozen=True)
 class Created:

@@ -65,20 +65,25 @@ class ReembeddingService:
             request = QueuedReembedding(model=target).model_dump(mode="json")
             return await operations.insert(session, new.queued(_KEY, request))
 
-    async def remove_stale(self) -> None:
-        """Remove the vectors of models that serve no more, in batches of one transaction each."""
+    async def remove_stale(self) -> int:
+        """Remove the vectors of models that serve no more, in batches of one transaction each.
+
+        Returns how many memories lost some.
+        """
+        removed = 0
         async with self.memories.db.snapshot() as session:
             found = await engines.list_with_stale_vectors(session, _ENGINES_PER_SWEEP)
         for engine in found:
             try:
-                await self._remove_stale_of(engine)
+                removed += await self._remove_stale_of(engine)
             except NotFound:
                 # Deleted meanwhile, and its vectors with it.
                 continue
             except ServiceError as error:
                 log.warning("sweep.failed", what="vectors", reason=error.reason)
+        return removed
 
-    async def _remove_stale_of(self, engine: EngineRow) -> None:
+    async def _remove_stale_of(self, engine: EngineRow) -> int:
         """Go over the vectors of an engine; note how far that has led.
 
         A write that began under the former model may end after the first pass. So that is followed
@@ -92,14 +97,13 @@ class ReembeddingService:
         removed, after = 0, ""
         while (batch := await self._remove_batch(name_of(engine), after)) is not None:
             removed, after = removed + len(batch), batch[-1]
-        if removed:
-            log.info("sweep.removed", what="vectors", rows=removed)
         becomes = next_transaction if was == 0 else was
         async with db.transaction() as session:
             is_done = have_ended and not removed
             await engines.note_stale_vectors(
                 session, engine.engine_id, was, None if is_done else becomes
             )
+        return removed
 
     async def _remove_batch(self, name: EngineName, after: str) -> list[str] | None:
         """Remove some vectors beyond a memory; return of which memories, or None at the end.

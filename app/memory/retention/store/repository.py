@@ -5,14 +5,12 @@ All functions take part in the caller's transaction.
 
 from collections.abc import Sequence
 
-from sqlalchemy import ColumnElement, delete, exists, func, select, tuple_
+from sqlalchemy import ColumnElement, delete, func, select, tuple_
 
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
 from app.memory.memories.store.repository import is_gone
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
-from app.platform.engines.store.tables import EngineRow
-from app.platform.limits.store.tables import EngineTotalsRow
 
 
 async def count_matching(session: Session, engine_id: int, clause: ColumnElement[bool]) -> int:
@@ -71,28 +69,6 @@ async def remove_expired_revisions(session: Session, limit: int) -> int:
         delete(RevisionRow)
         .where(tuple_(*key).in_(select(old)))
         .returning(RevisionRow.revision_id)
-        .execution_options(synchronize_session=False)
-    )
-    return len((await session.execute(statement)).all())
-
-
-async def remove_gone_totals(session: Session, limit: int) -> int:
-    """Remove up to `limit` rows of the totals of engines that are gone; return how many went.
-
-    Nothing is left below these, so that their totals are naught.
-    """
-    key = (EngineTotalsRow.engine_id, EngineTotalsRow.backend)
-    gone = (
-        select(*key)
-        .where(~exists().where(EngineRow.engine_id == EngineTotalsRow.engine_id))
-        .limit(limit)
-        .with_for_update(skip_locked=True)
-        .cte("gone")
-    )
-    statement = (
-        delete(EngineTotalsRow)
-        .where(tuple_(*key).in_(select(gone)))
-        .returning(EngineTotalsRow.backend)
         .execution_options(synchronize_session=False)
     )
     return len((await session.execute(statement)).all())

@@ -45,7 +45,7 @@ class OperationService:
         return cls(
             resources.db,
             resources.clock,
-            resources.response_readers,
+            resources.registry.response_readers,
             settings.operation_retention,
             timedelta(seconds=settings.operation_wait_max_seconds),
             resources.stopping,

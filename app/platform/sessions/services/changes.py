@@ -1,8 +1,8 @@
 """Changes of a session's events, each within its caller's transaction, and who is told of them.
 
-`Resources.event_listeners` are called with the transaction's session and an `Appended`, once the
+`Registry.event_listeners` are called with the transaction's session and an `Appended`, once the
 events are in, where one of them answers its user: their exchange is complete, if it was not so
-before. `Resources.event_erasers` are called with an `Erased`. The session's row is locked then.
+before. `Registry.event_erasers` are called with an `Erased`. The session's row is locked then.
 """
 
 from collections.abc import Iterable, Mapping

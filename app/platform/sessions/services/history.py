@@ -87,7 +87,7 @@ class EventService:
     @classmethod
     def of(cls, resources: Resources) -> "EventService":
         """Build the service from the process's resources."""
-        listeners, erasers = resources.event_listeners, resources.event_erasers
+        listeners, erasers = resources.registry.event_listeners, resources.registry.event_erasers
         return cls(resources.db, resources.clock, resources.settings, listeners, erasers)
 
     async def append(

@@ -59,6 +59,8 @@ _EXPIRY_FIELDS = frozenset({"ttl", "expire_time"})
 _COLUMNS = frozenset({"display_name", "labels", "session_state", "memory_policy"})
 _STATE_FIELD = "sessionState"
 _MASKABLE = _COLUMNS | _EXPIRY_FIELDS | {"user_id"}
+CREATE = "sessions.create"
+"""The kind of the operation that creates a session."""
 
 
 @dataclass(frozen=True)
@@ -97,7 +99,7 @@ class SessionService:
         check_session_id("sessionId", chosen)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
-            new = self._operation(engine, "sessions.create", "CreateSession", now)
+            new = self._operation(engine, CREATE, "CreateSession", now)
             if (known := await repeats.replay(session, new, once)) is not None:
                 return known
             new = new.concerning({"user_id": request.user_id})

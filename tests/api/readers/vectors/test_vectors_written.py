@@ -13,8 +13,8 @@ from app.artifacts.tasks import jobs
 from app.artifacts.tasks.store import erasure
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
-from app.memory.retention.service import RetentionService
 from app.platform.operations.services.runner import Runner
+from app.platform.upkeep.service import UpkeepService
 from app.process.main import create_app
 from app.process.worker import make_runner
 from app.settings.settings import Settings
@@ -240,7 +240,7 @@ class TestErasing:
         await runner.run_pending()
         grace = resources.settings.task_sweep_grace_seconds
         clock.advance(timedelta(seconds=2 + grace))
-        await RetentionService.of(resources).sweep()
+        await UpkeepService.of(resources).sweep()
         assert await stored(database) == NOTHING
 
     async def test_with_the_engine(

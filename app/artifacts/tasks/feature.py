@@ -1,0 +1,20 @@
+"""Registers tasks."""
+
+from app.adapters.resources import Sweep
+from app.artifacts.tasks import jobs
+from app.artifacts.tasks.routes import router
+from app.artifacts.tasks.store import erasure, repository
+from app.artifacts.tasks.store.indexing import EMBED, INDEX
+from app.web.feature import Feature
+
+FEATURE = Feature(
+    "tasks",
+    routers=(router,),
+    jobs={INDEX: jobs.index, EMBED: jobs.embed},
+    sweeps=(
+        Sweep("artifacts", jobs.remove_expired),
+        Sweep("namespaces", jobs.remove_expired_namespaces),
+    ),
+    children=erasure.remove_of_engine,
+    holds=repository.exists_any,
+)

@@ -1,0 +1,9 @@
+"""Registers contexts."""
+
+from app.conversation.contexts.routes import router
+from app.web.feature import Feature
+
+FEATURE = Feature(
+    "contexts",
+    routers=(router,),
+)

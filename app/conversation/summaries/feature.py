@@ -1,0 +1,13 @@
+"""Registers summaries."""
+
+from app.conversation.summaries import jobs
+from app.conversation.summaries.routes import router
+from app.conversation.summaries.services.queue import REGENERATE, SUMMARIZE, watch_events
+from app.web.feature import Feature
+
+FEATURE = Feature(
+    "summaries",
+    routers=(router,),
+    jobs={SUMMARIZE: jobs.summarize, REGENERATE: jobs.regenerate},
+    install=watch_events,
+)

@@ -1,0 +1,16 @@
+"""Registers generation."""
+
+from functools import partial
+
+from app.memory.generation import jobs
+from app.memory.generation.routes import router
+from app.memory.generation.services.generation import GENERATE, PREVIEW
+from app.memory.generation.services.previews import read_preview
+from app.web.feature import Feature
+
+FEATURE = Feature(
+    "generation",
+    routers=(router,),
+    jobs={GENERATE: jobs.generate, PREVIEW: jobs.generate},
+    response_readers={PREVIEW: lambda resources: partial(read_preview, clock=resources.clock)},
+)

@@ -1,0 +1,24 @@
+"""Registers ingestion."""
+
+from app.adapters.resources import Sweep
+from app.memory.ingestion import jobs
+from app.memory.ingestion.routes import router
+from app.memory.ingestion.services import metrics
+from app.memory.ingestion.services.ingestion import INGEST
+from app.memory.ingestion.store import erasure, repository
+from app.web.feature import Feature
+
+FEATURE = Feature(
+    "ingestion",
+    routers=(router,),
+    jobs={INGEST: jobs.ingest},
+    sweeps=(
+        Sweep("stranded streams", jobs.reopen),
+        Sweep("event ids", jobs.forget_old_ids),
+        Sweep("streams", jobs.forget_old_streams),
+    ),
+    children=erasure.remove_of_engine,
+    holds=lambda session, engine_id, _: repository.exists_pending(session, engine_id),
+    waiting_kinds=(INGEST,),
+    gauges={"ingestion": metrics.refresh},
+)

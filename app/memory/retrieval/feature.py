@@ -1,0 +1,17 @@
+"""Registers retrieval."""
+
+from app.memory.retrieval.jobs import INDEX, IndexSweep
+from app.memory.retrieval.routes import router
+from app.web.feature import Feature, Tick
+
+FEATURE = Feature(
+    "retrieval",
+    routers=(router,),
+    ticks=(
+        Tick(
+            INDEX,
+            lambda settings: settings.scope_index_interval_seconds,
+            lambda resources: IndexSweep(resources).run_due,
+        ),
+    ),
+)

@@ -1,0 +1,9 @@
+"""Registers engines."""
+
+from app.platform.engines.routes import children, router
+from app.web.feature import Feature
+
+FEATURE = Feature(
+    "engines",
+    routers=(children, router),
+)

@@ -1,0 +1,14 @@
+"""Registers limits."""
+
+from app.adapters.batches import batched
+from app.adapters.resources import Sweep
+from app.platform.limits.store import claims, repository
+from app.web.feature import Feature
+
+FEATURE = Feature(
+    "limits",
+    sweeps=(
+        Sweep("rate buckets", batched(claims.remove_full)),
+        Sweep("totals", batched(repository.add_up)),
+    ),
+)

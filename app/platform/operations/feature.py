@@ -1,0 +1,15 @@
+"""Registers operations."""
+
+from app.adapters.batches import batched
+from app.adapters.resources import Sweep
+from app.platform.operations.routes import router
+from app.platform.operations.services import metrics
+from app.platform.operations.store import erasure
+from app.web.feature import Feature
+
+FEATURE = Feature(
+    "operations",
+    routers=(router,),
+    sweeps=(Sweep("operations", batched(erasure.remove_old)),),
+    gauges={"operations": metrics.refresh},
+)

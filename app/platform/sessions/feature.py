@@ -1,0 +1,17 @@
+"""Registers sessions."""
+
+from app.adapters.batches import batched
+from app.adapters.resources import Sweep
+from app.platform.sessions.routes import router
+from app.platform.sessions.services.sessions import CREATE, SessionService
+from app.platform.sessions.store import erasure, repository
+from app.web.feature import Feature
+
+FEATURE = Feature(
+    "sessions",
+    routers=(router,),
+    sweeps=(Sweep("sessions", batched(erasure.remove_expired)),),
+    children=erasure.remove_of_engine,
+    holds=repository.exists_any,
+    response_readers={CREATE: lambda resources: SessionService.of(resources).read_response},
+)

@@ -1,0 +1,28 @@
+"""Registers upkeep."""
+
+from functools import partial
+
+from app.adapters.batches import batched
+from app.adapters.resources import Sweep
+from app.platform.upkeep import jobs
+from app.platform.upkeep.routes import router
+from app.platform.upkeep.service import DELETE_ENGINE
+from app.platform.upkeep.store import repository
+from app.web.feature import Feature, Tick
+
+FEATURE = Feature(
+    "upkeep",
+    routers=(router,),
+    jobs={DELETE_ENGINE: jobs.delete_engine},
+    ticks=(
+        Tick(
+            jobs.SWEEP,
+            lambda settings: settings.sweep_interval_seconds,
+            lambda resources: partial(jobs.sweep_once, resources),
+        ),
+    ),
+    sweeps=(
+        Sweep("engines", jobs.remove_deleted_engines),
+        Sweep("totals of gone engines", batched(repository.remove_gone_totals)),
+    ),
+)

@@ -1,0 +1,138 @@
+"""Use cases of upkeep: delete an engine, and run the sweeps that free space."""
+
+from collections.abc import Awaitable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+
+from app.adapters.db.session import Session
+from app.adapters.resources import Registry, Resources
+from app.kernel.errors import FailedPrecondition, NotFound, Reason, ServiceError
+from app.kernel.etags import check_etag
+from app.kernel.names import EngineName
+from app.kernel.once import Once
+from app.platform.engines.store import repository as engines
+from app.platform.engines.store.repository import Lock
+from app.platform.engines.store.rows import name_of
+from app.platform.engines.store.tables import EngineRow
+from app.platform.operations.logic.states import type_url
+from app.platform.operations.store import erasure, repeats, ticks
+from app.platform.operations.store import repository as operations
+from app.platform.operations.store.repository import NewOperation
+from app.platform.operations.store.tables import OperationRow
+
+log = structlog.get_logger()
+
+DELETE_ENGINE = "engines.delete"
+"""The kind of the operation that removes an engine's children."""
+
+
+@dataclass(frozen=True)
+class UpkeepService:
+    """Removes what features have registered, without knowing them."""
+
+    resources: Resources
+
+    @classmethod
+    def of(cls, resources: Resources) -> "UpkeepService":
+        """Build the service from the process's resources."""
+        return cls(resources)
+
+    async def delete_engine(
+        self, name: EngineName, etag: str | None, once: Once | None, *, force: bool
+    ) -> OperationRow:
+        """Hide an engine at once; a worker then removes its children and the engine itself.
+
+        Raises:
+            Aborted: the etag is stale.
+            FailedPrecondition: it has memories, sessions, buffered events or artifacts, and
+                `force` is not set.
+        """
+        now = self.resources.clock.now()
+        keep = self.resources.settings.operation_retention
+        async with self.resources.db.transaction() as session:
+            if (known := await repeats.answered(session, name, once, now)) is not None:
+                return known
+            engine = await engines.get(session, name, Lock.EXCLUSIVE)
+            new = _deletion(engine, now, keep)
+            if (known := await repeats.replay(session, new, once)) is not None:
+                return known
+            check_etag(engine.version, etag)
+            if not force and await self._holds_anything(session, engine.engine_id, now):
+                raise FailedPrecondition(
+                    f"{name} has memories, sessions, ingested events that wait, or artifacts; set"
+                    " force to delete them too.",
+                    Reason.ENGINE_NOT_EMPTY,
+                )
+            await engines.mark_deleted(session, engine.engine_id, now)
+            await erasure.withdraw_texts(session, engine.engine_id)
+            # They may wait for hours for a time at which nothing is left to do.
+            gone = NotFound.of(name_of(engine))
+            for kind in self._registry.waiting_kinds:
+                await operations.fail_waiting(session, engine.engine_id, kind, (now, keep), gone)
+            return await operations.insert(session, new)
+
+    async def sweep(self) -> None:
+        """Run every sweep; one that fails does not keep the others from freeing their space."""
+        for sweep in self._registry.sweeps:
+            await _swept(sweep.name, sweep.run(self.resources))
+
+    async def take_tick(self, name: str) -> bool:
+        """Claim the present slot of a periodic task for this process; False if another has it."""
+        interval = timedelta(seconds=self.resources.settings.sweep_interval_seconds)
+        async with self.resources.db.transaction() as session:
+            return await ticks.take_tick(session, name, interval)
+
+    async def remove_deleted_engines(self, session: Session, limit: int) -> int:
+        """Go on with the removal of hidden engines, whatever became of their operations; a sweep.
+
+        Returns:
+            `limit` while there may be more to do.
+        """
+        hidden = await engines.list_deleted(session, 1)
+        for engine_id in hidden:
+            await self.remove_engine_batch(session, engine_id, limit)
+        return limit if hidden else 0
+
+    async def remove_engine_batch(self, session: Session, engine_id: int, limit: int) -> bool:
+        """Remove up to `limit` rows below a hidden engine; with none left, the engine itself.
+
+        Takes part in the caller's transaction. Returns True once the engine is gone.
+        """
+        for remove in self._registry.children:
+            if await remove(session, engine_id, limit):
+                return False
+        await engines.remove(session, engine_id)
+        return True
+
+    @property
+    def _registry(self) -> Registry:
+        return self.resources.registry
+
+    async def _holds_anything(self, session: Session, engine_id: int, now: datetime) -> bool:
+        for holds in self._registry.holders:
+            if await holds(session, engine_id, now):
+                return True
+        return False
+
+
+def _deletion(engine: EngineRow, now: datetime, keep: timedelta) -> NewOperation:
+    return NewOperation(
+        engine_id=engine.engine_id,
+        engine_name=str(name_of(engine)),
+        kind=DELETE_ENGINE,
+        now=now,
+        keep=keep,
+        details={"@type": type_url("DeleteReasoningEngineOperationMetadata")},
+    )
+
+
+async def _swept(name: str, removing: Awaitable[int]) -> None:
+    try:
+        removed = await removing
+    except ServiceError as error:
+        log.warning("sweep.failed", what=name, reason=error.reason)
+        return
+    if removed:
+        log.info("sweep.done", what=name, rows=removed)

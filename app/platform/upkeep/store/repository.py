@@ -1,0 +1,29 @@
+"""Removes what no feature owns once an engine is gone."""
+
+from sqlalchemy import delete, exists, select, tuple_
+
+from app.adapters.db.session import Session
+from app.platform.engines.store.tables import EngineRow
+from app.platform.limits.store.tables import EngineTotalsRow
+
+
+async def remove_gone_totals(session: Session, limit: int) -> int:
+    """Remove up to `limit` rows of the totals of engines that are gone; return how many went.
+
+    Nothing is left below these, so that their totals are naught.
+    """
+    key = (EngineTotalsRow.engine_id, EngineTotalsRow.backend)
+    gone = (
+        select(*key)
+        .where(~exists().where(EngineRow.engine_id == EngineTotalsRow.engine_id))
+        .limit(limit)
+        .with_for_update(skip_locked=True)
+        .cte("gone")
+    )
+    statement = (
+        delete(EngineTotalsRow)
+        .where(tuple_(*key).in_(select(gone)))
+        .returning(EngineTotalsRow.backend)
+        .execution_options(synchronize_session=False)
+    )
+    return len((await session.execute(statement)).all())

@@ -1,0 +1,11 @@
+"""Registers usage."""
+
+from app.platform.usage.routes import router
+from app.platform.usage.store import repository
+from app.web.feature import Feature
+
+FEATURE = Feature(
+    "usage",
+    routers=(router,),
+    children=repository.remove_of_engine,
+)

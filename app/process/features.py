@@ -1,0 +1,134 @@
+"""The roster: every feature of the service, the upper ones first.
+
+A new feature needs its line here. What refers to other rows is removed before these, so that the
+order is that of the removal of an engine, too.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from app.adapters.resources import Resources
+from app.artifacts.readers.feature import FEATURE as READERS
+from app.artifacts.tasks.feature import FEATURE as TASKS
+from app.conversation.contexts.feature import FEATURE as CONTEXTS
+from app.conversation.costs.feature import FEATURE as COSTS
+from app.conversation.recall.feature import FEATURE as RECALL
+from app.conversation.summaries.feature import FEATURE as SUMMARIES
+from app.memory.bulk.feature import FEATURE as BULK
+from app.memory.generation.feature import FEATURE as GENERATION
+from app.memory.ingestion.feature import FEATURE as INGESTION
+from app.memory.memories.feature import FEATURE as MEMORIES
+from app.memory.reembedding.feature import FEATURE as REEMBEDDING
+from app.memory.retention.feature import FEATURE as RETENTION
+from app.memory.retrieval.feature import FEATURE as RETRIEVAL
+from app.memory.revisions.feature import FEATURE as REVISIONS
+from app.memory.undo.feature import FEATURE as UNDO
+from app.platform.access.feature import FEATURE as ACCESS
+from app.platform.audit.feature import FEATURE as AUDIT
+from app.platform.engines.feature import FEATURE as ENGINES
+from app.platform.limits.feature import FEATURE as LIMITS
+from app.platform.operations.feature import FEATURE as OPERATIONS
+from app.platform.sessions.feature import FEATURE as SESSIONS
+from app.platform.upkeep.feature import FEATURE as UPKEEP
+from app.platform.usage.feature import FEATURE as USAGE
+from app.web.demands import Demand
+from app.web.feature import Feature, JobFunction
+
+FEATURES = (
+    TASKS,
+    READERS,
+    CONTEXTS,
+    SUMMARIES,
+    COSTS,
+    RECALL,
+    REEMBEDDING,
+    UNDO,
+    RETRIEVAL,
+    GENERATION,
+    RETENTION,
+    BULK,
+    REVISIONS,
+    MEMORIES,
+    INGESTION,
+    SESSIONS,
+    OPERATIONS,
+    AUDIT,
+    UPKEEP,
+    LIMITS,
+    ENGINES,
+    USAGE,
+    ACCESS,
+)
+
+
+class RosterError(RuntimeError):
+    """Two features claim the same, or one registers what does not fit together."""
+
+
+def check(features: Sequence[Feature]) -> None:
+    """Check that no two features register the same, and that demands and routes agree.
+
+    Raises:
+        RosterError: they do not; names the features.
+    """
+    for kind, names in (
+        ("name", ((feature, [feature.name]) for feature in features)),
+        ("job", ((feature, feature.jobs) for feature in features)),
+        ("tick", ((feature, [tick.name for tick in feature.ticks]) for feature in features)),
+        ("sweep", ((feature, [sweep.name for sweep in feature.sweeps]) for feature in features)),
+        ("gauge", ((feature, feature.gauges) for feature in features)),
+        ("response reader", ((feature, feature.response_readers) for feature in features)),
+        ("method", ((feature, _methods(feature)) for feature in features)),
+    ):
+        _check_unique(kind, names)
+    for feature in features:
+        for router in feature.routers:
+            if unused := router.demands.keys() - {route.method for route in router.admitted}:
+                raise RosterError(f"{feature.name}: demands without a route: {sorted(unused)}.")
+
+
+def _methods(feature: Feature) -> set[str]:
+    # A method may have several paths.
+    return {route.method for router in feature.routers for route in router.admitted}
+
+
+def _check_unique(kind: str, registered: Iterable[tuple[Feature, Iterable[str]]]) -> None:
+    owners: dict[str, list[str]] = {}
+    for feature, names in registered:
+        for name, count in Counter(list(names)).items():
+            owners.setdefault(name, []).extend([feature.name] * count)
+    for name, features in owners.items():
+        if len(features) > 1:
+            raise RosterError(f"The {kind} {name!r} is registered by {' and '.join(features)}.")
+
+
+check(FEATURES)
+
+
+def demands() -> Mapping[str, Demand]:
+    """Return the demands of all methods of the API, by operation id."""
+    return {
+        method: demand
+        for feature in FEATURES
+        for router in feature.routers
+        for method, demand in router.demands.items()
+    }
+
+
+def jobs() -> Mapping[str, JobFunction]:
+    """Return what runs operations, by kind."""
+    return {kind: run for feature in FEATURES for kind, run in feature.jobs.items()}
+
+
+def register(resources: Resources) -> None:
+    """Fill the registry of a process's resources; doing so again changes nothing."""
+    registry = resources.registry
+    registry.sweeps = tuple(sweep for feature in FEATURES for sweep in feature.sweeps)
+    registry.children = tuple(found.children for found in FEATURES if found.children is not None)
+    registry.holders = tuple(found.holds for found in FEATURES if found.holds is not None)
+    registry.waiting_kinds = tuple(kind for feature in FEATURES for kind in feature.waiting_kinds)
+    for feature in FEATURES:
+        for kind, reader in feature.response_readers.items():
+            registry.response_readers[kind] = reader(resources)
+        if feature.install is not None:
+            feature.install(resources)

@@ -1,0 +1,62 @@
+"""What a feature adds to the service: each has a `feature.py` with one `FEATURE`.
+
+`app/process/features.py` lists all of them; main, worker and sweeps iterate over that list.
+"""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from app.adapters.resources import HoldsAnything, RemoveOfEngine, Resources, ResponseReader, Sweep
+from app.settings.settings import Settings
+from app.web.routing import Router
+
+JobFunction = Callable[..., Awaitable[None]]
+"""A coroutine function `(job, resources)` that runs an operation."""
+
+
+@dataclass(frozen=True)
+class Tick:
+    """Periodic work of every worker.
+
+    Attributes:
+        name: unique.
+        seconds: the interval, as the settings have it.
+        start: returns what runs at each tick. It decides itself whether another process has run.
+    """
+
+    name: str
+    seconds: Callable[[Settings], float]
+    start: Callable[[Resources], Callable[[], Awaitable[None]]]
+
+
+@dataclass(frozen=True)
+class Feature:
+    """A feature of the service.
+
+    Attributes:
+        name: that of its folder.
+        routers: its routes, with what these demand.
+        jobs: what runs an operation, by the operation's kind.
+        ticks: what every worker does from time to time.
+        sweeps: what the tick of the sweeps runs.
+        children: removes what an engine holds of this feature.
+        holds: whether an engine holds anything that its deletion needs `force` for.
+        waiting_kinds: kinds of operations that wait for a time, and fail when their engine goes.
+        response_readers: by the kind of the operations whose answers they complete.
+        gauges: refreshes metrics from the database, by the source that they stand for.
+        install: runs once for the resources of a process, before they serve.
+    """
+
+    name: str
+    routers: Sequence[Router] = ()
+    jobs: Mapping[str, JobFunction] = field(default_factory=dict)
+    ticks: Sequence[Tick] = ()
+    sweeps: Sequence[Sweep] = ()
+    children: RemoveOfEngine | None = None
+    holds: HoldsAnything | None = None
+    waiting_kinds: Sequence[str] = ()
+    response_readers: Mapping[str, Callable[[Resources], ResponseReader]] = field(
+        default_factory=dict
+    )
+    gauges: Mapping[str, Callable[[Resources], Awaitable[None]]] = field(default_factory=dict)
+    install: Callable[[Resources], None] | None = None
