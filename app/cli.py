@@ -27,8 +27,8 @@ app.command("costs")(cost_commands.costs)
 
 
 def _run(process: Callable[[], Coroutine[object, object, None]]) -> None:
-    """Run a process; what an operator can mend is told in one sentence."""
-    # Imported here, so that `--help` and errors of usage answer at once.
+    """Run a process; report errors that an operator can fix in one sentence."""
+    # Imported here, so that `--help` and usage errors answer at once.
     from app.serving import ServeError, run  # noqa: PLC0415 - as above
 
     try:

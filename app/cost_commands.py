@@ -1,7 +1,6 @@
-"""The command `memory-bank costs`: what strategies would cost, as the API estimates it.
+"""The command `memory-bank costs`: cost estimates of strategies, as the API computes them.
 
-It needs no server and no database. What counts is imported when it is needed, since that takes a
-while.
+It needs no server and no database. Costly modules are imported only when they are needed.
 """
 
 import json
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 _SVG_POINTS = 240
 _MAX_DIGITS = 18
-"""Of a whole number; one with more is none that could be counted with."""
+"""Digits of a whole number; longer numbers are not parsed."""
 _PRICES = ("inputPer1k", "outputPer1k", "summaryInputPer1k", "summaryOutputPer1k")
 _OPTIONS = {
     "messages": "--messages",
@@ -43,7 +42,7 @@ _OPTIONS = {
     "accounting": "--accounting",
     "findBestCap": "--best-cap",
 }
-"""By field of a request, the option that sets it."""
+"""The option that sets each field of a request."""
 
 _Messages = Annotated[
     list[int] | None,
@@ -150,7 +149,7 @@ def _plain_prices(text: str) -> Mapping[str, str]:
 
 
 def _priced(text: str) -> tuple[str, Mapping[str, str]]:
-    # The name of a model may have any sign in it; prices have none of these.
+    # A model's name may contain any character; prices contain no "=".
     name, _, amounts = text.rpartition("=")
     listed = amounts.split(",")
     if not name or len(listed) != 2:
@@ -175,11 +174,11 @@ def _number(text: str) -> int | str:
 
 
 def _refuse(error: InvalidArgument) -> NoReturn:
-    """Say which option is wrong, and where in it."""
-    for found in error.violations:
-        option = _OPTIONS.get(re.split(r"[.\[]", found.field)[0], found.field)
-        place = "" if found.field in _OPTIONS else f" ({found.field})"
-        fail(f"{option}{place}: {found.description}", MISUSED)
+    """Report the invalid option and the position in it."""
+    for violation in error.violations:
+        option = _OPTIONS.get(re.split(r"[.\[]", violation.field)[0], violation.field)
+        place = "" if violation.field in _OPTIONS else f" ({violation.field})"
+        fail(f"{option}{place}: {violation.description}", MISUSED)
     fail(error.message, MISUSED)
 
 
@@ -190,7 +189,7 @@ def _show(given: Mapping[str, Any], plot: Path | None, *, as_json: bool) -> None
 
     try:
         request = EstimateContextCostsRequest.model_validate(given)
-        found = estimate(request)
+        response = estimate(request)
     except ValidationError as error:
         _refuse(invalid_fields(error.errors()))
     except InvalidArgument as error:
@@ -198,18 +197,20 @@ def _show(given: Mapping[str, Any], plot: Path | None, *, as_json: bool) -> None
     if plot is not None:
         _plot(request, plot)
     if as_json:
-        json.dump(found.wire(), sys.stdout, indent=2)
+        json.dump(response.wire(), sys.stdout, indent=2)
         sys.stdout.write("\n")
         return
-    _print(request, found)
+    _print(request, response)
 
 
-def _print(request: "EstimateContextCostsRequest", found: "EstimateContextCostsResponse") -> None:
+def _print(
+    request: "EstimateContextCostsRequest", response: "EstimateContextCostsResponse"
+) -> None:
     from app.costs import charts, printed  # noqa: PLC0415 - as the module says
 
     drawn = charts.in_characters(_lines(request, charts.COLUMNS))
-    notes = dict.fromkeys([found.note, *(row.note for row in found.rows)])
-    typer.echo("\n\n".join([printed.table(found), drawn, *filter(None, notes)]))
+    notes = dict.fromkeys([response.note, *(row.note for row in response.rows)])
+    typer.echo("\n\n".join([printed.table(response), drawn, *filter(None, notes)]))
 
 
 def _plot(request: "EstimateContextCostsRequest", file: Path) -> None:
@@ -223,7 +224,7 @@ def _plot(request: "EstimateContextCostsRequest", file: Path) -> None:
 
 
 def _lines(request: "EstimateContextCostsRequest", count: int) -> "Sequence[Line]":
-    """Return what the strategies cost at so many lengths, up to the longest that is asked for."""
+    """Return the costs of the strategies at `count` lengths, up to the longest requested."""
     from app.costs.cases import cases_of  # noqa: PLC0415 - as the module says
     from app.costs.charts import Line  # noqa: PLC0415 - as above
     from app.costs.printed import label  # noqa: PLC0415 - as above

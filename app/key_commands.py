@@ -1,6 +1,6 @@
 """The commands `memory-bank keys ...`.
 
-What they do is in `app.key_admin`, which is imported when it is needed, since that takes a while.
+The implementation, `app.key_admin`, is slow to import and so imported only when needed.
 """
 
 import asyncio
@@ -46,7 +46,7 @@ _OPTIONS = {
     "ttl": "--expires-in",
     "gracePeriod": "--grace",
 }
-"""By field of a request, the option that sets it."""
+"""The option that sets each field of a request."""
 
 
 @app.command("create")
@@ -99,11 +99,11 @@ def list_all(*, as_json: _AsJson = False, data_dir: _DataDir = None) -> None:
     """List all keys, newest first, with those that are revoked or have expired."""
     from app import key_admin  # noqa: PLC0415 - as the module says
 
-    found = _managed(data_dir, "listKeys", lambda managed: key_admin.list_all(managed.keys))
+    keys = _managed(data_dir, "listKeys", lambda managed: key_admin.list_all(managed.keys))
     if as_json:
-        _show_json({"keys": [key.wire() for key in found]})
+        _show_json({"keys": [key.wire() for key in keys]})
     else:
-        typer.echo(key_admin.table(found))
+        typer.echo(key_admin.table(keys))
 
 
 @app.command("revoke")
@@ -176,7 +176,7 @@ def _managed(
     work: "Callable[[Managed], Awaitable[_T]]",
     named: str | None = None,
 ) -> _T:
-    """Do one thing with the keys, or with the one that is named; `method` is that of the API."""
+    """Run `work` on the keys, or on the named key; `method` is the equivalent API method."""
     from app import key_admin  # noqa: PLC0415 - as the module says
 
     settings = read_settings(data_dir=data_dir)

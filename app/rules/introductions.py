@@ -1,4 +1,4 @@
-"""Names by which people introduce themselves, and short answers, as sentences of their own."""
+"""Introductions by name and short answers, rewritten as full sentences."""
 
 import re
 from dataclasses import dataclass
@@ -23,30 +23,30 @@ _INTRODUCTIONS = {
 }
 _PATTERNS = {tongue: (re.compile(text), fact) for tongue, (text, fact) in _INTRODUCTIONS.items()}
 _TO_THE_LIKE_OF = re.compile(r"(?:ich bin|je suis|soy|yo soy)\b", re.IGNORECASE)
-"""What says of oneself anything at all, and not a name above all."""
+"""Openings that may be followed by anything about oneself, not only a name."""
 
 
 def introduced(text: str, tongue: str, *, begins: bool, greeted: bool) -> tuple[str, str]:
     """Return the name with which a sentence introduces its speaker, as a sentence, and the rest.
 
-    Both are empty where it introduces nobody. `begins` says that nothing was said before, and
-    `greeted` that a greeting was.
+    Both are empty if it introduces nobody. `begins`: nothing was said before. `greeted`: a greeting
+    was.
     """
     pattern, fact = _PATTERNS.get(tongue, (None, ""))
     text = text.strip()
-    found = pattern.match(straight(text)) if pattern else None
-    if found is None or is_no_name(found["name"], tongue):
+    match = pattern.match(straight(text)) if pattern else None
+    if match is None or is_no_name(match["name"], tongue):
         return "", ""
-    if _TO_THE_LIKE_OF.match(text) and not found.groupdict().get("article"):
+    if _TO_THE_LIKE_OF.match(text) and not match.groupdict().get("article"):
         certain = greeted
     else:
         certain = begins or greeted or tongue in {"es", "fr"}
-    return (fact.format(found["name"]), text[found.end() :]) if certain else ("", "")
+    return (fact.format(match["name"]), text[match.end() :]) if certain else ("", "")
 
 
 @dataclass(frozen=True)
 class _Asked:
-    """A question that is known, and what an answer to it says; `none` where it is a no."""
+    """A known question and the fact that answers it; `none` is the fact for a no."""
 
     question: re.Pattern[str]
     fact: str
@@ -137,13 +137,13 @@ _YOURS = {
 
 
 def named(text: str, before: str, tongue: str) -> str:
-    """Return "My passport ..." for "Mine ...", where a question named one thing alone."""
+    """Return "My passport ..." for "Mine ..." if a question named exactly one thing."""
     mine = _MINE.match(straight(text))
     if mine is None or tongue not in _YOURS:
         return text
     pattern, whose = _YOURS[tongue]
-    found = [one.groups() for one in pattern.finditer(last_question(before))]
-    return whose.format(*found[0]) + text[mine.end() :] if len(found) == 1 else text
+    possessives = [match.groups() for match in pattern.finditer(last_question(before))]
+    return whose.format(*possessives[0]) + text[mine.end() :] if len(possessives) == 1 else text
 
 
 _LEADS = re.compile(
@@ -180,25 +180,27 @@ _MAX_WORDS = 6
 
 
 def answer(text: str, before: str, tongue: str) -> str:
-    """Return what a short answer to a known question says, as a sentence of its own, or ""."""
+    """Return the fact of a short answer to a known question as a full sentence, or ""."""
     question = last_question(before)
     plain = straight(text).strip(" .!")
     if not question or not plain or len(plain.split()) > _MAX_WORDS:
         return ""
-    asked = next((one for one in _QUESTIONS.get(tongue, ()) if one.question.search(question)), None)
+    asked = next(
+        (known for known in _QUESTIONS.get(tongue, ()) if known.question.search(question)), None
+    )
     if asked is None or (_SENTENCE.search(plain) and not _NOTHING.fullmatch(plain)):
         return ""
     return asked.none if _NOTHING.fullmatch(plain) else _answer(plain, asked, tongue)
 
 
 def _answer(plain: str, asked: _Asked, tongue: str) -> str:
-    """Return the fact that an answer other than a no makes, or ""."""
+    """Return the fact of an answer other than a no, or ""."""
     said = _MANNER.sub("", _LEADS.sub("", without_answer(plain).strip(" ,.:!"))).strip(" ,.:!")
     if _YEARS.search(asked.fact):
         said = _YEARS.sub("", said)
     if not said or answered(said) is not None or not fits(said, plain, asked.fact):
         return ""
-    return _told(said, asked.fact, tongue)
+    return _filled(said, asked.fact, tongue)
 
 
 _BESIDE = re.compile(
@@ -207,21 +209,21 @@ _BESIDE = re.compile(
     re.IGNORECASE,
 )
 _PLACE = re.compile(r" (?:in|en|à) \{\}")
-"""Where a place stands, unless the answer has a preposition of its own."""
+"""A place in a fact with its preposition, which an answer's own preposition replaces."""
 
 
 _YEARS = re.compile(r" (?:years?(?: old)?|Jahre?(?: alt)?|años|ans)\b\.?", re.IGNORECASE)
 
 
-def _told(said: str, fact: str, tongue: str) -> str:
-    """Return the fact with what was said in its place."""
+def _filled(said: str, fact: str, tongue: str) -> str:
+    """Return the fact with the answer inserted."""
     if _BESIDE.match(said):
         return _PLACE.sub(" {}", fact).format(said[0].lower() + said[1:])
     return fact.format(_small(said, fact, tongue))
 
 
 def _small(said: str, fact: str, tongue: str) -> str:
-    """Return what was said with a small letter first, unless it may be a name."""
+    """Return the answer with a lower-case first letter, unless it may be a name."""
     if (
         tongue == "de"
         or re.search(r"name|llamo|appelle|live|Vivo|habite|work at|Trabajo|travaille", fact)
