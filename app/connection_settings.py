@@ -24,8 +24,8 @@ def _checked(origins: list[str]) -> list[str]:
         if not _ORIGIN.fullmatch(origin):
             raise PydanticCustomError(
                 "origin",
-                "{origin} is no origin, such as https://example.com or http://localhost:3000;"
-                " * stands alone.",
+                "must be origins such as https://example.com or http://localhost:3000, or * alone;"
+                " got {origin}.",
                 {"origin": origin},
             )
     return [_DEFAULT_PORT.sub(r"\1\2", origin) for origin in normalised]
@@ -40,8 +40,8 @@ def _checked_hosts(hosts: list[str]) -> list[str]:
         if not _HOST.fullmatch(host):
             raise PydanticCustomError(
                 "host",
-                "{host} is no host, such as memory.example.com or 127.0.0.1, without a port;"
-                " * stands alone.",
+                "must be hosts such as memory.example.com or 127.0.0.1, without a port, or * alone;"
+                " got {host}.",
                 {"host": host},
             )
     return [host.strip("[]") for host in normalised]

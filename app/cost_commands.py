@@ -51,49 +51,54 @@ _Messages = Annotated[
 _MessageTokens = Annotated[
     str | None,
     typer.Option(
-        help="Of a prompt with its answer; or USER,ASSISTANT to tell them apart.",
+        help="Tokens of a message and its answer together, or USER,ASSISTANT separately.",
         show_default="100",
     ),
 ]
 _SystemTokens = Annotated[
-    int | None, typer.Option(help="Of the system prompt.", show_default="400")
+    int | None, typer.Option(help="Tokens of the system prompt.", show_default="400")
 ]
-_SummaryTokens = Annotated[int | None, typer.Option(help="Of a summary.", show_default="250")]
+_SummaryTokens = Annotated[
+    int | None, typer.Option(help="Tokens of a summary.", show_default="250")
+]
 _OverheadTokens = Annotated[
     int | None,
-    typer.Option(help="Of what a summariser is told beside what it reads.", show_default="30"),
+    typer.Option(help="Tokens of the summariser's instructions.", show_default="30"),
 ]
 _PlainPrices = Annotated[
     str | None,
     typer.Option(
         metavar="IN,OUT[,IN,OUT]",
-        help="Of a thousand tokens of prompts and answers, and of summarisers.",
+        help="Prices of a thousand tokens of prompts and answers, and of summaries.",
         show_default="0.002",
     ),
 ]
 _ModelPrices = Annotated[
     list[str] | None,
-    typer.Option(metavar="MODEL=IN,OUT", help="The same of a model; repeatable."),
+    typer.Option(metavar="MODEL=IN,OUT", help="Prices of a model; repeatable."),
 ]
 _Model = Annotated[str | None, typer.Option(help="The model that answers.")]
 _SummaryModel = Annotated[
     str | None, typer.Option(help="The model that summarises, or builtin; absent: the same.")
 ]
-_Window = Annotated[int | None, typer.Option(help="Tokens that a prompt and its answer may have.")]
+_Window = Annotated[
+    int | None, typer.Option(help="Tokens of the context window, for a prompt and its answer.")
+]
 _Strategies = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME[:SETTING=VALUE,...]",
-        help="Such as every_n:every=5; or a policy as JSON; repeatable.",
+        help="A strategy such as every_n:every=5, or a policy as JSON; repeatable.",
     ),
 ]
 _Accounting = Annotated[
-    str | None, typer.Option(help="per_prompt; or published_tables, to compare with those.")
+    str | None,
+    typer.Option(help="per_prompt, or published_tables to compare with published tables."),
 ]
 _BestCap = Annotated[bool, typer.Option("--best-cap", help="Also find the cheapest cap.")]
 _AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, as the API answers.")]
 _Plot = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Draw the costs by messages as SVG, too.")
+    Path | None, typer.Option(metavar="FILE", help="Also draw the costs by messages as SVG.")
 ]
 
 
@@ -144,7 +149,7 @@ def _message_tokens(text: str) -> Any:  # noqa: ANN401 - what the API takes
 def _plain_prices(text: str) -> Mapping[str, str]:
     listed = text.split(",")
     if len(listed) > len(_PRICES):
-        fail(f"--prices: must be at most {len(_PRICES)}.", MISUSED)
+        fail(f"--prices: must be at most {len(_PRICES)} prices.", MISUSED)
     return dict(zip(_PRICES, listed, strict=False))
 
 
@@ -162,7 +167,7 @@ def _strategy(text: str) -> Any:  # noqa: ANN401 - what the API takes
         try:
             return json.loads(text)
         except ValueError:
-            fail("--strategy: is not JSON.", MISUSED)
+            fail("--strategy: must be JSON.", MISUSED)
     name, _, settings = text.partition(":")
     pairs = [setting.partition("=") for setting in settings.split(",") if setting]
     return {"strategy": name} | {key: _number(value) for key, _, value in pairs}

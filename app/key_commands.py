@@ -52,12 +52,12 @@ _OPTIONS = {
 @app.command("create")
 def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
     *,
-    name: Annotated[str, typer.Option(help="What it is for.")],
+    name: Annotated[str, typer.Option(help="Purpose of the key.")],
     role: Annotated[
         list[str] | None, typer.Option(help="viewer, user, editor or admin; repeatable.")
     ] = None,
     permission: Annotated[
-        list[str] | None, typer.Option(help="A single one, such as metrics.get; repeatable.")
+        list[str] | None, typer.Option(help="A single permission, such as metrics.get; repeatable.")
     ] = None,
     project: Annotated[
         list[str] | None, typer.Option(help="Project whose engines it reaches; repeatable.")
@@ -75,7 +75,7 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
     as_json: _AsJson = False,
     data_dir: _DataDir = None,
 ) -> None:
-    """Make a key and print its secret, this once. Without bounds it reaches everything."""
+    """Create a key and print its secret once. Without bounds it reaches everything."""
     from app import key_admin  # noqa: PLC0415 - as the module says
 
     if not (role or permission):
@@ -116,7 +116,7 @@ def revoke(
     as_json: _AsJson = False,
     data_dir: _DataDir = None,
 ) -> None:
-    """End a key for good; servers refuse it within a second."""
+    """Revoke a key for good; servers refuse it within a second."""
     revoked = _managed(
         data_dir,
         "revokeKey",
@@ -134,12 +134,12 @@ def rotate(
     key: _Key,
     *,
     grace: Annotated[
-        str, typer.Option(help="How long the former secrets go on working, such as 1h.")
+        str, typer.Option(help="How long the former secrets stay valid, such as 1h.")
     ] = "0s",
     as_json: _AsJson = False,
     data_dir: _DataDir = None,
 ) -> None:
-    """Give a key another secret and print it, this once."""
+    """Replace the secret of a key, and print the new one once."""
     from app import key_admin  # noqa: PLC0415 - as the module says
 
     length = _read(key_admin.read_grace, grace, "--grace")

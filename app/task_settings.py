@@ -103,8 +103,8 @@ class TaskSettings(BaseModel):
         if self.task_chunk_overlap_tokens * 2 > self.task_chunk_tokens:
             raise PydanticCustomError(
                 "overlap",
-                "MEMORY_BANK_TASK_CHUNK_OVERLAP_TOKENS may be half of"
-                " MEMORY_BANK_TASK_CHUNK_TOKENS at most.",
+                "MEMORY_BANK_TASK_CHUNK_OVERLAP_TOKENS must be at most half of"
+                " MEMORY_BANK_TASK_CHUNK_TOKENS.",
             )
         return self
 
@@ -115,6 +115,6 @@ class TaskSettings(BaseModel):
         for less, more in pairwise(sizes):
             if getattr(self, less) > getattr(self, more):
                 names = {"less": less.upper(), "more": more.upper()}
-                message = "MEMORY_BANK_{less} may be MEMORY_BANK_{more} at most."
+                message = "MEMORY_BANK_{less} must be at most MEMORY_BANK_{more}."
                 raise PydanticCustomError("sizes", message, names)
         return self

@@ -90,6 +90,6 @@ class TokenSettings(BaseModel):
             raise PydanticCustomError("tokens", "Tokens also need {names}.", {"names": names})
         if "://" in (self.jwt_jwks or "") and not re.match("https?://.", self.jwt_jwks or ""):
             raise PydanticCustomError(
-                "jwks", "MEMORY_BANK_JWT_JWKS is no file and no http address."
+                "jwks", "MEMORY_BANK_JWT_JWKS must be a file or an http address."
             )
         return self

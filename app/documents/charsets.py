@@ -30,7 +30,7 @@ _TAKEN = frozenset(
 )
 """The accepted charsets; other codecs of Python are no charsets, or are slow."""
 _MEANT = {"ascii": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
-"""The codecs of charsets that leave the byte order to a mark, or stand for a wider one."""
+"""The codecs meant by wide charsets without a byte order mark, and by a declared ASCII."""
 _META = re.compile(
     rb"<meta[^>]{0,200}charset\s{0,9}=\s{0,9}[\"']?([a-z0-9._:-]{1,40})", re.IGNORECASE
 )

@@ -137,17 +137,17 @@ class _Rows:
         if not first:
             return
         delimiter = max(_DELIMITERS, key=first.count)
-        rows = csv.reader(self._kept(chain([first], lines)), delimiter=delimiter)
+        rows = csv.reader(self._recorded(chain([first], lines)), delimiter=delimiter)
         try:
             for row in islice(rows, _MAX_ROWS):
-                yield row, self._taken()
+                yield row, self._take_raw()
         except csv.Error:
             # A cell or a row this long is a quote that never ends.
-            yield None, self._taken()
+            yield None, self._take_raw()
         for part in self._lines.rest():
             yield None, part
 
-    def _kept(self, lines: Iterable[str]) -> Iterator[str]:
+    def _recorded(self, lines: Iterable[str]) -> Iterator[str]:
         for line in lines:
             self._raw.append(line)
             self._length += len(line)
@@ -155,7 +155,7 @@ class _Rows:
                 raise csv.Error
             yield line
 
-    def _taken(self) -> str:
+    def _take_raw(self) -> str:
         raw, self._raw, self._length = "".join(self._raw), [], 0
         return raw
 

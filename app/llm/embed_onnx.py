@@ -43,7 +43,9 @@ class ModelFiles:
         if folder is None:
             raise ModelSetupError(f"The embedder onnx needs {_SETTING}, {expected}.")
         if not folder.is_dir():
-            raise ModelSetupError(f"{_SETTING} must be {expected}; {folder} is no folder.")
+            raise ModelSetupError(
+                f"{_SETTING} must be {expected}; got {folder}, which is not a folder."
+            )
         folder = folder.absolute()
         graph, tokenizer = folder / _GRAPH, folder / _TOKENIZER
         weights = [folder / name for name in _WEIGHTS if (folder / name).exists()]

@@ -45,7 +45,7 @@ class Embedders:
         configured embedder will serve it.
         """
         if embedding_model is None:
-            # The model may also vanish after a restore of the database.
+            # A restore of an earlier database also clears the model.
             self._seen.pop(engine_id, None)
             return self.current.model_id
         self._seen[engine_id] = embedding_model

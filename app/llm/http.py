@@ -14,8 +14,8 @@ import httpx2
 from typing_extensions import override
 
 _CONNECT_SECONDS = 5.0
-_TOO_LONG = "The model's reply is longer than is read."
-_PACKED = "The model's reply is packed, which was not asked for."
+_TOO_LONG = "The model's reply is longer than MEMORY_BANK_MODEL_MAX_REPLY_BYTES."
+_PACKED = "The model's reply is compressed, which was not requested."
 
 
 _GLIMPSE_BYTES = 4_096

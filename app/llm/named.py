@@ -36,7 +36,7 @@ def check_model(name: str, models: TextModels, field: str) -> None:
     if name == BUILTIN or models.knows(name):
         return
     accepted = ", ".join([BUILTIN, *models.names])
-    raise InvalidArgument.of_field(field, f"no such model here; there are: {accepted}.")
+    raise InvalidArgument.of_field(field, f"must be one of: {accepted}.")
 
 
 def check_counter(name: str, settings: Settings, field: str) -> None:
@@ -47,9 +47,7 @@ def check_counter(name: str, settings: Settings, field: str) -> None:
     """
     accepted = counters(settings.tiktoken_dir)
     if name not in accepted:
-        raise InvalidArgument.of_field(
-            field, f"no such counter here; there are: {', '.join(accepted)}."
-        )
+        raise InvalidArgument.of_field(field, f"must be one of: {', '.join(accepted)}.")
 
 
 def counters(folder: Path | None) -> list[str]:

@@ -41,5 +41,5 @@ class ModelName:
         provider, _, model = text.partition(":")
         if provider not in PROVIDERS or not model.strip():
             known = ", ".join(f"{provider}:..." for provider in PROVIDERS)
-            raise ModelSetupError(f"{setting} is {text!r}; a model is named as one of {known}.")
+            raise ModelSetupError(f"{setting} must be one of {known}; got {text!r}.")
         return cls(provider, model.strip())

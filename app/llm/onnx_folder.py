@@ -131,7 +131,7 @@ def _check_inputs(path: Path, types: Mapping[str, Any]) -> None:
 
 
 def _unread(path: Path, expected: str, error: Exception) -> ModelSetupError:
-    return ModelSetupError(f"{path} must be {expected}, and is none: {_excerpt(error)}")
+    return ModelSetupError(f"{path} must be {expected}; it cannot be read: {_excerpt(error)}")
 
 
 def _excerpt(error: Exception) -> str:

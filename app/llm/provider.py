@@ -24,7 +24,7 @@ from app.settings import Settings
 _FIRST_DELAY_SECONDS = 0.5
 _LONGEST_DELAY_SECONDS = 8.0
 _FAIR_SHARE = 0.5
-"""The share of the answer's time limit that counts as fair; less says nothing when it runs out."""
+"""The share of the time limit that a request must have had for its timeout to count."""
 _MAY_PASS = (408, 425, 429)
 """4xx statuses that may pass on a retry. Source: RFC 9110, RFC 8470 and RFC 6585."""
 _NOT_IMPLEMENTED = 501
@@ -214,21 +214,21 @@ async def _outlast(pause: Spared, limit: float) -> None:
 
 def _is_spared(pause: Spared) -> Unavailable:
     return Unavailable(
-        "The model's provider has kept failing and is spared for a while.",
+        "The model's provider keeps failing; requests to it are paused.",
         Reason.MODEL_UNAVAILABLE,
         retry_after_seconds=max(round(pause.until - _now(), 1), 1),
     )
 
 
 def _too_late() -> DeadlineExceeded:
-    return DeadlineExceeded("The model gave no answer in time.", Reason.MODEL_TIMEOUT)
+    return DeadlineExceeded("The model did not answer in time.", Reason.MODEL_TIMEOUT)
 
 
 def _as_service_error(failed: RequestFailed, target: Target) -> ServiceError:
     metadata = {} if failed.status is None else {"httpStatus": str(failed.status)}
     if failed.is_rate_limit:
         return ResourceExhausted(
-            _message("takes no more requests at the moment", failed, target),
+            _message("accepts no more requests at the moment", failed, target),
             Reason.MODEL_RATE_LIMITED,
             retry_after_seconds=failed.retry_after_seconds,
             metadata=metadata,

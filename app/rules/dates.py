@@ -226,7 +226,7 @@ def resolve(text: str, said_on: date, tongue: str) -> str:
         for match in pattern.finditer(plain):
             if _SOMEBODY_S.search(plain[: match.start()]) or _OF_IT.match(plain, match.end()):
                 continue
-            _note(dates, match, partial(_meant, match, said_on, _CALENDARS[tongue]))
+            _note(dates, match, partial(_date_meant, match, said_on, _CALENDARS[tongue]))
     for (_, end), meant in sorted(dates.items(), reverse=True):
         text = f"{text[:end]} ({meant}){text[end:]}"
     return text
@@ -251,7 +251,7 @@ def _note(
         dates[begin, end] = text
 
 
-def _meant(match: re.Match[str], said_on: date, words: Calendar) -> str:
+def _date_meant(match: re.Match[str], said_on: date, words: Calendar) -> str:
     groups = match.groupdict()
     if groups.get("day"):
         return _weekday(match, said_on, words)

@@ -89,7 +89,9 @@ def figures(text: str, tongue: str) -> frozenset[float]:
     Dates that were resolved into the text do not count. Only numbers in words below 100 count.
     """
     plain = undated(text)
-    values_in_digits = {value for match in _DIGITS.finditer(plain) for value in _meant(match)}
+    values_in_digits = {
+        value for match in _DIGITS.finditer(plain) for value in _values_meant(match)
+    }
     pattern, values = spelled(tongue)
     return frozenset(values_in_digits | {values[word] for word in pattern.findall(fold(plain))})
 
@@ -120,7 +122,7 @@ def _decimal(whole: str, fraction: str) -> float:
     return float(f"{re.sub(r'[^0-9]', '', whole)}.{fraction}")
 
 
-def _meant(match: re.Match[str]) -> set[float]:
+def _values_meant(match: re.Match[str]) -> set[float]:
     times = 1_000 if match["thousand"] else 1_000_000 if match["million"] else 1
     values = readings_of(match["number"])
     return {*values, *(value * times for value in values)}

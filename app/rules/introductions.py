@@ -45,7 +45,7 @@ def introduced(text: str, tongue: str, *, begins: bool, greeted: bool) -> tuple[
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _Question:
     """A known question and the fact that answers it; `none` is the fact for a no."""
 
     question: re.Pattern[str]
@@ -53,76 +53,80 @@ class _Asked:
     none: str = ""
 
 
-def _asked(question: str, fact: str, none: str = "") -> _Asked:
-    return _Asked(re.compile(question, re.IGNORECASE), fact, none)
+def _question(question: str, fact: str, none: str = "") -> _Question:
+    return _Question(re.compile(question, re.IGNORECASE), fact, none)
 
 
 _QUESTIONS = {
     "en": (
-        _asked(r"\ballerg|\bintoleran", "I am allergic to {}.", "I have no allergies."),
-        _asked(
+        _question(r"\ballerg|\bintoleran", "I am allergic to {}.", "I have no allergies."),
+        _question(
             r"\byour name\b|\b(?:speaking|talking) (?:to|with)\b|\bcall you\b", "My name is {}."
         ),
-        _asked(r"\bhow old\b|\byour age\b", "I am {} years old."),
-        _asked(
+        _question(r"\bhow old\b|\byour age\b", "I am {} years old."),
+        _question(
             r"\bwhere (?:do you live|are you (?:based|living))|\byou live in\b", "I live in {}."
         ),
-        _asked(r"\bfor a living\b|\byour (?:job|profession|occupation)\b", "My job is {}."),
-        _asked(r"\bwhere (?:do you work|are you working)|\byou work (?:at|for)\b", "I work at {}."),
-        _asked(
+        _question(r"\bfor a living\b|\byour (?:job|profession|occupation)\b", "My job is {}."),
+        _question(
+            r"\bwhere (?:do you work|are you working)|\byou work (?:at|for)\b", "I work at {}."
+        ),
+        _question(
             r"\b(?:your|any|special|a) diet|\bdietary\b",
             "My diet is {}.",
             "I have no special diet.",
         ),
-        _asked(
+        _question(
             r"\byou (?:like|want|prefer|usually) (?:to )?drink|\byour (?:usual|favou?rite) drink"
             r"|\bfavou?rite drink",
             "I like to drink {}.",
         ),
-        _asked(r"\bfavou?rite colou?r\b", "My favourite colour is {}."),
-        _asked(r"\b(?:favou?rite|your|which|what) cuisine\b", "My favourite cuisine is {}."),
-        _asked(r"\byour budget\b|\bwant to spend\b", "My budget is {}."),
+        _question(r"\bfavou?rite colou?r\b", "My favourite colour is {}."),
+        _question(r"\b(?:favou?rite|your|which|what) cuisine\b", "My favourite cuisine is {}."),
+        _question(r"\byour budget\b|\bwant to spend\b", "My budget is {}."),
     ),
     "de": (
-        _asked(
+        _question(
             r"\ballergi|unverträglich", "Ich bin allergisch gegen {}.", "Ich habe keine Allergien."
         ),
-        _asked(r"\b(?:dein|ihr) name\b|\bheißt du\b|\bheißen sie\b", "Ich heiße {}."),
-        _asked(r"\bwie alt\b", "Ich bin {} Jahre alt."),
-        _asked(r"\bwo (?:wohnst|lebst|wohnen sie|leben sie)", "Ich wohne in {}."),
-        _asked(r"\bberuflich\b|\b(?:dein|ihr) beruf\b", "Mein Beruf ist {}."),
-        _asked(r"\bwo (?:arbeitest|arbeiten sie)|\bbei wem arbeite", "Ich arbeite bei {}."),
-        _asked(r"\bernährst\b|\bernährung", "Meine Ernährung: {}."),
-        _asked(r"\btrinkst du (?:gern|am liebsten)|\blieblingsgetränk", "Ich trinke gern {}."),
-        _asked(r"\blieblingsfarbe\b", "Meine Lieblingsfarbe ist {}."),
-        _asked(r"\blieblingsküche\b|\bwelche küche\b", "Meine Lieblingsküche ist {}."),
-        _asked(r"\bbudget\b", "Mein Budget ist {}."),
+        _question(r"\b(?:dein|ihr) name\b|\bheißt du\b|\bheißen sie\b", "Ich heiße {}."),
+        _question(r"\bwie alt\b", "Ich bin {} Jahre alt."),
+        _question(r"\bwo (?:wohnst|lebst|wohnen sie|leben sie)", "Ich wohne in {}."),
+        _question(r"\bberuflich\b|\b(?:dein|ihr) beruf\b", "Mein Beruf ist {}."),
+        _question(r"\bwo (?:arbeitest|arbeiten sie)|\bbei wem arbeite", "Ich arbeite bei {}."),
+        _question(r"\bernährst\b|\bernährung", "Meine Ernährung: {}."),
+        _question(r"\btrinkst du (?:gern|am liebsten)|\blieblingsgetränk", "Ich trinke gern {}."),
+        _question(r"\blieblingsfarbe\b", "Meine Lieblingsfarbe ist {}."),
+        _question(r"\blieblingsküche\b|\bwelche küche\b", "Meine Lieblingsküche ist {}."),
+        _question(r"\bbudget\b", "Mein Budget ist {}."),
     ),
     "es": (
-        _asked(r"\balergi|\balérgic|\bintoleran", "Tengo alergia a {}.", "No tengo alergias."),
-        _asked(r"\bcómo te llamas|\btu nombre\b", "Me llamo {}."),
-        _asked(r"\bcuántos años\b|\btu edad\b", "Tengo {} años."),
-        _asked(r"\bdónde vives\b", "Vivo en {}."),
-        _asked(r"\ba qué te dedicas\b|\btu (?:profesión|trabajo|oficio)\b", "Mi trabajo es {}."),
-        _asked(r"\bdónde trabajas\b", "Trabajo en {}."),
-        _asked(r"\bdieta\b", "Mi dieta es {}.", "No sigo ninguna dieta."),
-        _asked(r"\bte gusta beber\b|\bbebida (?:favorita|preferida)", "Me gusta beber {}."),
-        _asked(r"\bcolor (?:favorito|preferido)", "Mi color favorito es {}."),
-        _asked(r"\bcocina (?:favorita|preferida)", "Mi cocina favorita es {}."),
-        _asked(r"\bpresupuesto\b", "Mi presupuesto es {}."),
+        _question(r"\balergi|\balérgic|\bintoleran", "Tengo alergia a {}.", "No tengo alergias."),
+        _question(r"\bcómo te llamas|\btu nombre\b", "Me llamo {}."),
+        _question(r"\bcuántos años\b|\btu edad\b", "Tengo {} años."),
+        _question(r"\bdónde vives\b", "Vivo en {}."),
+        _question(r"\ba qué te dedicas\b|\btu (?:profesión|trabajo|oficio)\b", "Mi trabajo es {}."),
+        _question(r"\bdónde trabajas\b", "Trabajo en {}."),
+        _question(r"\bdieta\b", "Mi dieta es {}.", "No sigo ninguna dieta."),
+        _question(r"\bte gusta beber\b|\bbebida (?:favorita|preferida)", "Me gusta beber {}."),
+        _question(r"\bcolor (?:favorito|preferido)", "Mi color favorito es {}."),
+        _question(r"\bcocina (?:favorita|preferida)", "Mi cocina favorita es {}."),
+        _question(r"\bpresupuesto\b", "Mi presupuesto es {}."),
     ),
     "fr": (
-        _asked(r"\ballergi|\bintoléran", "Mes allergies : {}.", "Je n'ai pas d'allergies."),
-        _asked(r"\bt'appelles|\bvous appelez|\b(?:ton|votre) (?:nom|prénom)", "Je m'appelle {}."),
-        _asked(r"\bquel âge\b", "J'ai {} ans."),
-        _asked(r"\boù (?:habites|vis|habitez|vivez)", "J'habite à {}."),
-        _asked(r"\bdans la vie\b|\b(?:ton|votre) (?:métier|travail)\b", "Mon métier : {}."),
-        _asked(r"\boù (?:travailles|travaillez|bosses)", "Je travaille chez {}."),
-        _asked(r"\brégime\b", "Mon régime : {}.", "Je ne suis aucun régime."),
-        _asked(r"\baimes boire\b|\bboisson (?:préférée|favorite)", "J'aime boire : {}."),
-        _asked(r"\bcouleur (?:préférée|favorite)", "Ma couleur préférée est {}."),
-        _asked(r"\bcuisine (?:préférée|favorite)", "Ma cuisine préférée est {}."),
-        _asked(r"\bbudget\b", "Mon budget est de {}."),
+        _question(r"\ballergi|\bintoléran", "Mes allergies : {}.", "Je n'ai pas d'allergies."),
+        _question(
+            r"\bt'appelles|\bvous appelez|\b(?:ton|votre) (?:nom|prénom)", "Je m'appelle {}."
+        ),
+        _question(r"\bquel âge\b", "J'ai {} ans."),
+        _question(r"\boù (?:habites|vis|habitez|vivez)", "J'habite à {}."),
+        _question(r"\bdans la vie\b|\b(?:ton|votre) (?:métier|travail)\b", "Mon métier : {}."),
+        _question(r"\boù (?:travailles|travaillez|bosses)", "Je travaille chez {}."),
+        _question(r"\brégime\b", "Mon régime : {}.", "Je ne suis aucun régime."),
+        _question(r"\baimes boire\b|\bboisson (?:préférée|favorite)", "J'aime boire : {}."),
+        _question(r"\bcouleur (?:préférée|favorite)", "Ma couleur préférée est {}."),
+        _question(r"\bcuisine (?:préférée|favorite)", "Ma cuisine préférée est {}."),
+        _question(r"\bbudget\b", "Mon budget est de {}."),
     ),
 }
 _MINE = re.compile(
@@ -193,7 +197,7 @@ def answer(text: str, before: str, tongue: str) -> str:
     return asked.none if _NOTHING.fullmatch(plain) else _answer(plain, asked, tongue)
 
 
-def _answer(plain: str, asked: _Asked, tongue: str) -> str:
+def _answer(plain: str, asked: _Question, tongue: str) -> str:
     """Return the fact of an answer other than a no, or ""."""
     said = _MANNER.sub("", _LEADS.sub("", without_answer(plain).strip(" ,.:!"))).strip(" ,.:!")
     if _YEARS.search(asked.fact):

@@ -173,13 +173,13 @@ def _cleared(said: Said, fields: Sequence[Wanted], source: str) -> Iterator[Fill
         return
     for filled in _stated(said, fields, source):
         yield replace(filled, clear=True)
-    asked = _asked(straight(said.text).strip())
+    asked = _requested_kinds(straight(said.text).strip())
     for field in fields:
         if asked & field.kinds:
             yield Filled(field.schema_id, field.name, None, source, 0, clear=True)
 
 
-def _asked(text: str) -> set[str]:
+def _requested_kinds(text: str) -> set[str]:
     """Return the kinds of value that a request names as a whole."""
     kind = ASKED.get(fold(text))
     mine = _MINE.fullmatch(text.rstrip(" .!"))

@@ -56,10 +56,10 @@ def _part(text: str, tongue: str) -> float:
     phrases = PHRASES.get(tongue)
     if phrases is None:
         return 1.0 if FIRST_ELSEWHERE.search(text) else 0.0
-    return _said(text, phrases) + _exact(text) - _empty(text, phrases)
+    return _statement_weight(text, phrases) + _exact(text) - _empty(text, phrases)
 
 
-def _said(text: str, phrases: Phrases) -> float:
+def _statement_weight(text: str, phrases: Phrases) -> float:
     return (
         0.5 * bool(phrases.first.search(text))
         + 1.5 * bool(phrases.preference.search(text))

@@ -68,8 +68,8 @@ for _language, _words in _TELLING.items():
     for _word in _words.split():
         _LANGUAGES[_word] = (*_LANGUAGES.get(_word, ()), _language)
 
-# The letters of a script, the language assumed for it, letters of only its other languages, and
-# the language that those letters indicate.
+# The letters of a script, the language assumed for it, letters that only other languages of the
+# script use, and the language that those letters indicate.
 _SCRIPTS = (
     ("[\u0400-\u04ff]", "russian", "[ґєіїјљњћђџқңғүұһөәў]", UNKNOWN),
     ("[\u0370-\u03ff\u1f00-\u1fff]", "greek", None, UNKNOWN),

@@ -1,4 +1,4 @@
-"""The context policy of a session: the events that a prompt shows, and the summaries it replaces.
+"""The context policy of a session: the events that a prompt shows, and those that are summarised.
 
 Seven named strategies are settings of one engine (`app/strategies`). A policy comes with a
 session, as the default of an engine, or with one request. Only the given fields are stored; the
