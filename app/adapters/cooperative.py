@@ -1,4 +1,4 @@
-"""Long work on the event loop, in turns with all else that is to be done there."""
+"""Long synchronous work that yields to the event loop at intervals."""
 
 import asyncio
 from collections.abc import Callable, Iterable
@@ -12,12 +12,12 @@ Out = TypeVar("Out")
 
 
 async def each(items: Iterable[In], work: Callable[[In], Out]) -> list[Out]:
-    """Return what `work` makes of each item; every few milliseconds others have their turn."""
-    found: list[Out] = []
+    """Return `work(item)` of each item, yielding to the event loop every few milliseconds."""
+    results: list[Out] = []
     ends = perf_counter() + _TURN_SECONDS
     for item in items:
         if perf_counter() >= ends:
             await asyncio.sleep(0)
             ends = perf_counter() + _TURN_SECONDS
-        found.append(work(item))
-    return found
+        results.append(work(item))
+    return results

@@ -1,8 +1,8 @@
-"""How late the event loop is: what holds it up holds up every request of its process.
+"""Measurement of the event loop's lag, which delays every request of its process.
 
-It is looked at on a fixed grid of moments. What was due at a moment and runs later is late by the
-difference, and so is every further moment that passed meanwhile: the histograms tell of time, not
-of the looks that were taken.
+The lag is sampled on a fixed grid of times. A sample that runs late is late by the difference, and
+so is every further grid point that passed meanwhile. So the histograms are weighted by time, not by
+the number of samples.
 """
 
 import asyncio
@@ -21,7 +21,7 @@ log = structlog.get_logger()
 _INTERVAL_SECONDS = 0.05
 _BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0)
 _MAX_MOMENTS = 200
-"""Told of one delay: a machine that has slept for a night has not been late for all of it."""
+"""Samples recorded for one delay: a machine that slept for a night was not late for all of it."""
 _LOGGED_SECONDS = 1.0
 _SCHEDSTAT = "/proc/thread-self/schedstat"
 
@@ -39,18 +39,18 @@ STALL = Histogram(
 
 @dataclass
 class LagWatch:
-    """Notes delays.
+    """The state of the lag measurement.
 
     Attributes:
-        due: when the next look is due; in seconds, as all here, of any steady clock.
-        waited: how long the thread has waited for a processor, in all, at the last look.
+        due: when the next sample is due; in seconds, as all here, of any steady clock.
+        waited: the thread's total wait for a processor at the last sample.
     """
 
     due: float
     waited: float
 
     def look(self, now: float, waited: float) -> float:
-        """Note how late a look is that is taken now; return when the next one is due."""
+        """Record the lag of a sample taken now; return when the next one is due."""
         gained, self.waited = waited - self.waited, waited
         if now - self.due >= _LOGGED_SECONDS:
             log.warning("event_loop.late", seconds=round(now - self.due, 3))
@@ -60,7 +60,7 @@ class LagWatch:
         return self.due
 
     def _moments(self, now: float) -> Iterator[float]:
-        """Yield how late it is for each moment that was due; go on to the next that is not."""
+        """Yield the lag of each grid point that has passed, and advance to the next one."""
         for _ in range(_MAX_MOMENTS):
             if self.due > now:
                 return
@@ -71,7 +71,7 @@ class LagWatch:
 
 @asynccontextmanager
 async def watched() -> AsyncIterator[None]:
-    """Watch the event loop while the block runs."""
+    """Measure the lag of the event loop while the block runs."""
     watching = asyncio.create_task(_watch())
     try:
         yield
@@ -83,7 +83,7 @@ async def watched() -> AsyncIterator[None]:
 
 async def _watch() -> None:
     with _Processor() as processor:
-        # Not the loop's own clock: some loops read it once a turn.
+        # Not the loop's own clock: some loops read it only once per iteration.
         watch = LagWatch(perf_counter() + _INTERVAL_SECONDS, processor.waited())
         due = watch.due
         while True:
@@ -93,7 +93,7 @@ async def _watch() -> None:
 
 
 class _Processor:
-    """Tells how long this thread has waited for a processor, where the system says so."""
+    """A reader of this thread's wait for a processor, if the system reports it."""
 
     def __init__(self) -> None:
         self._file: int | None = None
@@ -108,7 +108,7 @@ class _Processor:
             os.close(self._file)
 
     def waited(self) -> float:
-        """Return seconds since the thread was made; 0 where it is not told."""
+        """Return the seconds waited since the thread started; 0 if they are not reported."""
         if self._file is None:
             return 0.0
         return int(os.pread(self._file, 128, 0).split()[1]) / 1e9

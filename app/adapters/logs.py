@@ -19,10 +19,10 @@ _PAUSE_SECONDS = 1.0
 
 
 class _Libraries(logging.Handler):
-    """Writes what libraries log as lines of this service; of exceptions, where they came from.
+    """A handler that writes library logs as lines of this service, exceptions without messages.
 
-    What makes the server warn is up to clients: its warnings have one line a second, which tells
-    how many were left out before it.
+    Clients can provoke server warnings, so these are limited to one line a second, which counts
+    those left out before it.
     """
 
     def __init__(self, seconds: Callable[[], float] = monotonic) -> None:
@@ -45,7 +45,7 @@ class _Libraries(logging.Handler):
         if error is not None:
             details["error"] = describe(error)
         log.log(
-            # structlog knows no levels between those of Python.
+            # structlog supports only Python's own levels.
             min(record.levelno // 10 * 10, logging.CRITICAL),
             "library.warned",
             logger=record.name,
@@ -55,7 +55,7 @@ class _Libraries(logging.Handler):
 
 
 _ENCODER = json.JSONEncoder(default=repr)
-"""Made once; `json.dumps` would make one for every line."""
+"""Created once; `json.dumps` would create one for every line."""
 
 
 def _write_json(line: Mapping[str, object], **_: object) -> str:

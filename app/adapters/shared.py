@@ -1,4 +1,4 @@
-"""Work that everyone who asks for it meanwhile waits for together."""
+"""Concurrent callers that share one run of the same work."""
 
 import asyncio
 from collections.abc import Callable, Coroutine
@@ -8,35 +8,35 @@ _V = TypeVar("_V")
 
 
 class Shared(Generic[_V]):
-    """A piece of work that is done once for all who ask while it is under way."""
+    """A coroutine that runs once for all callers who ask while it is under way."""
 
     def __init__(self, work: Callable[[], Coroutine[None, None, _V]]) -> None:
         self._work = work
         self._task: asyncio.Task[_V] | None = None
 
     async def result(self) -> _V:
-        """Return what the work comes to that is under way, or that is started now.
+        """Return the result of the current run; start one if none is under way.
 
-        It never returns at once: work that has ended is nobody's any more, so that a caller who
-        asks again and again leaves their turns to others.
+        It always yields to the event loop: finished work is not handed out again, so a
+        caller in a loop leaves time to others.
         """
-        # A task that was cancelled before its first turn could not take itself away.
+        # A task that was cancelled before its first step cannot clear itself.
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run())
             self._task.add_done_callback(look_at)
-        # Who waits beside it must not lose it when this one is broken off.
+        # Cancelling one waiter must not cancel the work of the others.
         return await asyncio.shield(self._task)
 
     async def _run(self) -> _V:
         try:
             return await self._work()
         finally:
-            # Here, not in a callback: that would come one turn later, and until then the task
-            # would be handed out though it has ended.
+            # Here, not in a callback: a callback would run one step later, and the finished task
+            # would be handed out until then.
             self._task = None
 
 
 def look_at(done: "asyncio.Future[_V]") -> None:
-    """Take note of a failure that nobody waits for any more: it is no fault of the process."""
+    """Retrieve a failure that nobody waits for, so that asyncio does not report it."""
     if not done.cancelled():
         done.exception()

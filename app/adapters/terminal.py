@@ -1,4 +1,4 @@
-"""What all commands have in common: their settings, and how they fail."""
+"""Shared parts of all commands: reading settings, and failing."""
 
 import re
 from typing import Any, NoReturn
@@ -19,33 +19,33 @@ MISUSED = 2
 
 
 def fail(sentence: str, code: int = FAILED) -> NoReturn:
-    """End the command with one sentence that says why."""
+    """End the command with one sentence that gives the reason."""
     typer.echo(sentence, err=True)
     raise typer.Exit(code)
 
 
 def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any settings
-    """Read the settings; options given on the command line win over the environment.
+    """Read the settings; command-line options take precedence over the environment.
 
-    A variable that is nearly the name of a setting ends the command: it was meant to be one.
+    A variable with nearly the name of a setting ends the command: it was meant as that setting.
     """
     names = list(Settings.model_fields)
     if wrong := misspelt(environment(), names):
-        told = (
+        sentences = (
             f"{name}: there is no such setting; the nearest is {near}."
             for name, near in wrong.items()
         )
-        fail("\n".join(told), MISUSED)
+        fail("\n".join(sentences), MISUSED)
     try:
         settings = Settings(**{name: value for name, value in given.items() if value is not None})
     except ValidationError as error:
         for item in error.errors():
             name = "MEMORY_BANK_" + "_".join(str(part) for part in item["loc"]).upper()
-            # What concerns several settings names them itself.
+            # An error about several settings names them itself.
             typer.echo(f"{name}: {item['msg']}" if item["loc"] else item["msg"], err=True)
         raise typer.Exit(MISUSED) from None
     except SettingsError as error:
-        # The message has the name of the field, and nothing of the value.
+        # The message holds the name of the field, and no value.
         named = _FIELD.search(str(error))
         name = f"MEMORY_BANK_{named[1].upper()}" if named else "A setting"
         fail(f"{name}: is not valid JSON.", MISUSED)
@@ -55,11 +55,11 @@ def read_settings(**given: Any) -> Settings:  # noqa: ANN401 - the values of any
 
 
 def _warn(names: list[str]) -> None:
-    """Name what the environment holds that is not read."""
-    # Not kept, since commands run after each other in one process when they are tested.
+    """Log the variables that are not read."""
+    # Not cached: tests run several commands in one process.
     log = structlog.get_logger()
-    if found := unknown(environment(), names):
-        log.warning("settings.unknown", names=found)
+    if unread := unknown(environment(), names):
+        log.warning("settings.unknown", names=unread)
     for name in (f"{PREFIX}PORT", f"{PREFIX}METRICS_PORT"):
         if is_of_a_link(port := environment().get(name, "")):
             meaning = "set by the container platform for a service of this name, and not read"

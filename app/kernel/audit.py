@@ -1,4 +1,4 @@
-"""What is written down about a request, and the port through which it is."""
+"""The audit record of a request, and the port that writes it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,35 +9,35 @@ from app.kernel.errors import ServiceError
 
 @dataclass(frozen=True)
 class Audited:
-    """What was done, as the audit log tells of it: who, what, on which resource, from where."""
+    """One entry of the audit log: the caller, method, resource and address."""
 
     caller: str | None
-    """The id of the key; `jwt:` and the subject, of a token; `command-line`; None: the service."""
+    """The API key's id, `jwt:` and a token's subject, or `command-line`. None: the service."""
     method: str
-    """The API method, such as `createMemory`; of work that has ended, its kind."""
+    """The API method, such as `createMemory`; for finished work, its kind."""
     resource: str
-    """The name of what the path names, without what cannot be a name."""
+    """The resource name from the path, without segments that cannot be names."""
     engine_id: int | None
-    """The engine that it is on, as long as the caller reaches it."""
+    """The engine of the request, if the caller can reach it."""
     address: str | None = None
-    """The IP address where the request came from."""
+    """The client's IP address."""
     request_id: str | None = None
 
 
 class Auditor(Protocol):
-    """Keeps the audit log."""
+    """The port of the audit log."""
 
     def columns(self, audited: Audited, told: Mapping[str, str]) -> dict[str, Any]:
-        """Return the row of a request that succeeds; `told` is what only its transaction knows."""
+        """Return the row of a request; `told` holds values known only in its transaction."""
         ...
 
     async def record(self, session: Any, audited: Audited) -> None:  # noqa: ANN401 - core knows no SQL
-        """Write down a request that succeeds, in the transaction of its change."""
+        """Record a successful request in the transaction of its change."""
         ...
 
     async def record_alone(self, audited: Audited, error: ServiceError | None) -> None:
-        """Write down a request that changed nothing, with what it came to. Opens a transaction.
+        """Record a request that changed nothing, and its outcome, in a transaction of its own.
 
-        Called for changes that were refused and, where the settings want it, for reads.
+        Called for refused changes and, if the settings ask for it, for reads.
         """
         ...

@@ -1,4 +1,4 @@
-"""Who is calling, what they may do and reach, and the ports through which that is found out."""
+"""The caller, their permissions and reach, and the ports that authenticate them."""
 
 import hashlib
 import json
@@ -10,17 +10,19 @@ from app.kernel.names import LocationName
 from app.kernel.permissions import WHOLE_ENGINE, WHOLE_SERVICE, Permission
 
 Conditions = Mapping[str, frozenset[str]]
-"""By scope key, the values that it may have. A scope meets them if it has each key with one of its
-values; it may have other keys, too. Without any, every scope meets them."""
+"""The allowed values of each scope key.
+
+A scope meets the conditions if it has each key with one of its values; it may have other keys.
+Without conditions, every scope meets them."""
 
 NO_CONDITIONS: Conditions = {}
 
 Scopes = Mapping[str, Sequence[str]]
-"""Several scopes at once: by key, the values that they have."""
+"""Several scopes at once: the values of each key."""
 
 
 def all_meet(scopes: Scopes, conditions: Conditions) -> bool:
-    """Say whether all of these scopes meet conditions."""
+    """Return True if all of these scopes meet the conditions."""
     return all(
         key in scopes and values.issuperset(scopes[key]) for key, values in conditions.items()
     )
@@ -28,11 +30,11 @@ def all_meet(scopes: Scopes, conditions: Conditions) -> bool:
 
 @dataclass(frozen=True)
 class Reach:
-    """What a caller can see at all; anything else does not exist for them.
+    """The resources that a caller can see; all others do not exist for them.
 
     Attributes:
-        projects: the projects of the engines; None: all.
-        engines: the engines; None: all.
+        projects: the projects of the engines. None: all.
+        engines: the engines. None: all.
         conditions: what the scopes of memories, sessions and operations must meet.
     """
 
@@ -42,11 +44,11 @@ class Reach:
 
     @property
     def is_all(self) -> bool:
-        """Whether nothing is out of reach."""
+        """True if nothing is out of reach."""
         return self.projects is None and self.engines is None and not self.conditions
 
     def has_project(self, project: str) -> bool:
-        """Say whether engines of a project are within reach."""
+        """Return True if the engines of a project are within reach."""
         return self.projects is None or project in self.projects
 
 
@@ -55,13 +57,13 @@ class Caller:
     """An authenticated caller."""
 
     key_id: str
-    """The id of the API key, never the key itself; `jwt:` and the subject, of a token."""
+    """The id of the API key, never the key itself; for a token, `jwt:` and its subject."""
     permissions: frozenset[Permission]
     reach: Reach = field(default_factory=Reach)
 
     @property
     def identity(self) -> str:
-        """Who asks: the key and, since tokens of one subject may differ in them, its conditions."""
+        """The key and a digest of its conditions, in which tokens of one subject may differ."""
         if not self.reach.conditions:
             return self.key_id
         bound = sorted((key, sorted(values)) for key, values in self.reach.conditions.items())
@@ -69,7 +71,7 @@ class Caller:
         return f"{self.key_id}#{digest[:32]}"
 
     def may(self, permission: Permission) -> bool:
-        """Say whether the caller holds a permission, and reaches all that it concerns."""
+        """Return True if the caller holds a permission and reaches all that it covers."""
         if permission not in self.permissions:
             return False
         if permission is Permission.ENGINES_CREATE:
@@ -80,33 +82,33 @@ class Caller:
 
 
 class Authenticator(Protocol):
-    """Turns a credential into a caller."""
+    """The port that turns a credential into a caller."""
 
     async def authenticate(self, secret: str) -> Caller:
-        """Return whose key or token `secret` is.
+        """Return the caller to whom a key or token belongs.
 
         Raises:
-            Unauthenticated: it is not known, or no longer valid.
+            Unauthenticated: the credential is unknown or no longer valid.
         """
         ...
 
     async def authenticate_reader(self, secret: str) -> Caller:
-        """Do the same for who asks for the metrics alone.
+        """Authenticate a caller that reads only the metrics.
 
-        While nothing can be looked up, whoever has read them lately may go on.
+        While the database cannot be reached, recent readers stay authenticated.
         """
         return await self.authenticate(secret)
 
 
 class EngineDirectory(Protocol):
-    """Knows where engines lie."""
+    """The port that looks up the locations of engines."""
 
     async def location_of(self, engine_id: int, reach: Reach) -> LocationName | None:
-        """Return where an engine lies, also one that was deleted.
+        """Return the location of an engine, deleted engines included.
 
-        Whether there is none, or one that is out of reach, takes equally long to find out.
+        The lookup takes the same time for a missing engine and for one out of reach.
 
         Returns:
-            None: there is none within reach.
+            None: no such engine within reach.
         """
         ...

@@ -1,4 +1,4 @@
-"""Time, injected. Nothing else in the service asks the operating system what time it is."""
+"""Injected time: no other module asks the operating system for it."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Protocol
@@ -7,10 +7,10 @@ from typing_extensions import override
 
 
 class Clock(Protocol):
-    """Tells the present moment."""
+    """The port that returns the current time."""
 
     def now(self) -> datetime:
-        """Return the present moment, aware, in UTC."""
+        """Return the current time, aware, in UTC."""
         ...
 
 
@@ -23,7 +23,7 @@ class SystemClock(Clock):
 
 
 class FixedClock(Clock):
-    """A clock that stands still until it is moved. For tests and demonstrations."""
+    """A clock that stands still until a test or demonstration moves it."""
 
     def __init__(self, now: datetime) -> None:
         self._now = now.astimezone(UTC)

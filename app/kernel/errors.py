@@ -1,4 +1,4 @@
-"""Canonical errors and their two renderings. The single place where failures get their shape.
+"""Canonical errors and their two renderings; the only module that shapes failures.
 
     ServiceError
       InvalidArgument      3  400  the request is wrong whatever the state is
@@ -12,11 +12,11 @@
       Cancelled            1  499  the operation was cancelled
       Internal            13  500  our fault; the message says nothing internal
       Unimplemented       12  501  a known method that is not served
-      Unavailable         14  503  a dependency is away; retry
-      BadGateway          14  502  what a dependency answered is of no use
+      Unavailable         14  503  a dependency is unavailable; retry
+      BadGateway          14  502  a dependency sent an unusable answer
       DeadlineExceeded     4  504  a dependency was too slow
 
-Messages are one sentence, name the resource or field, say what would be accepted, and never hold
+A message is one sentence. It names the resource or field and the accepted values, and never holds
 the text of a memory, an event or an artifact.
 
 Source: google.rpc.Status, google.rpc.ErrorInfo, google.rpc.BadRequest.
@@ -32,54 +32,54 @@ _TYPES = "type.googleapis.com/google.rpc."
 
 
 class Reason(StrEnum):
-    """The public catalogue of reasons. A member's name is stable for ever."""
+    """The public catalogue of error reasons. Names are stable."""
 
     FIELD_INVALID = "FIELD_INVALID"
-    """One or more fields of the request are not acceptable; each is named."""
+    """One or more fields of the request are invalid; each is named."""
     BODY_NOT_JSON = "BODY_NOT_JSON"
     """The body is not a JSON object that can be stored."""
     BODY_TOO_LARGE = "BODY_TOO_LARGE"
-    """The body is longer than the service takes."""
+    """The body is longer than the service accepts."""
     CONTENT_TYPE_NOT_JSON = "CONTENT_TYPE_NOT_JSON"
     """The body is declared as something other than JSON."""
     CONTENT_ENCODING_NOT_SERVED = "CONTENT_ENCODING_NOT_SERVED"
-    """The body is compressed; it is taken as it is only."""
+    """The body is compressed; only uncompressed bodies are accepted."""
     HOST_NOT_SERVED = "HOST_NOT_SERVED"
-    """The request is for a host that the settings do not list."""
+    """The settings do not list the host of the request."""
     METHOD_NOT_ALLOWED = "METHOD_NOT_ALLOWED"
     """The path exists, but not with this HTTP method."""
     PATH_NOT_FOUND = "PATH_NOT_FOUND"
     """No such path."""
     FILTER_INVALID = "FILTER_INVALID"
-    """The filter cannot be read; the column is given."""
+    """The filter cannot be parsed; the metadata gives the column."""
     PAGE_TOKEN_INVALID = "PAGE_TOKEN_INVALID"  # noqa: S105 - a reason, not a secret
     """The page token was not made by this service for this query."""
     CREDENTIAL_MISSING = "CREDENTIAL_MISSING"
     """No API key was sent."""
     CREDENTIAL_INVALID = "CREDENTIAL_INVALID"
-    """The API key is not known here, or the token is not valid."""
+    """The API key is unknown, or the token is invalid."""
     ISSUER_KEYS_UNAVAILABLE = "ISSUER_KEYS_UNAVAILABLE"
-    """The keys with which the issuer of tokens signs cannot be read at the moment."""
+    """The signing keys of the token issuer cannot be read at the moment."""
     PERMISSION_MISSING = "PERMISSION_MISSING"
-    """The key does not have the permission, which is named, or not over all that it concerns."""
+    """The key lacks the named permission, or holds it for only part of what it covers."""
     ORIGIN_NOT_ALLOWED = "ORIGIN_NOT_ALLOWED"
-    """A page of another origin has sent the request, and the settings do not list that origin."""
+    """A page of another origin sent the request, and the settings do not list that origin."""
     RATE_LIMIT_EXCEEDED = "RATE_LIMIT_EXCEEDED"
-    """The key, or the engine, asks for more than it may in this time."""
+    """The key, or the engine, exceeds its request rate."""
     TOO_MANY_AT_ONCE = "TOO_MANY_AT_ONCE"
-    """The key, or the process, has as many costly requests under way as it may, or bodies open."""
+    """The key, or the process, has its maximum of costly requests or open bodies."""
     QUOTA_EXHAUSTED = "QUOTA_EXHAUSTED"
-    """The engine, or a stream in it, holds as much as it may; the quota is named."""
+    """The engine, or a stream in it, is at its quota; the quota is named."""
     REQUEST_TOO_SLOW = "REQUEST_TOO_SLOW"
     """The headers or the body did not arrive in time."""
     REQUEST_NOT_HTTP = "REQUEST_NOT_HTTP"
-    """What was sent cannot be read as HTTP, or asks for what is not served: another protocol."""
+    """Malformed HTTP, or another protocol that is not served."""
     HEADERS_TOO_LARGE = "HEADERS_TOO_LARGE"
-    """The request line and the headers are longer than the service takes."""
+    """The request line and the headers are longer than the service accepts."""
     TOO_MANY_CONNECTIONS = "TOO_MANY_CONNECTIONS"
-    """As many connections are open as the process takes, and all of them are being served."""
+    """The process has its maximum of open connections, and all of them are in use."""
     SERVER_STOPPING = "SERVER_STOPPING"
-    """The process stops, and the request took longer than its period of grace."""
+    """The process is stopping, and the request outlasted its grace period."""
     LAST_ADMIN_KEY = "LAST_ADMIN_KEY"
     """The key is the last that can manage keys; without it, only the command line could."""
     KEY_ENDED = "KEY_ENDED"
@@ -95,88 +95,88 @@ class Reason(StrEnum):
     CONCURRENT_CHANGE = "CONCURRENT_CHANGE"
     """Another change won; read again and retry."""
     SEQUENCE_CONFLICT = "SEQUENCE_CONFLICT"
-    """The session's last event is another than the expected one; its number is in the metadata."""
+    """The last event of the session is not the expected one; its number is in the metadata."""
     SCOPE_KEEPS_CHANGING = "SCOPE_KEEPS_CHANGING"
-    """The memories changed each time that a generation had planned for them; ask again."""
+    """The memories changed each time that a generation had planned its changes; ask again."""
     ENGINE_NOT_EMPTY = "ENGINE_NOT_EMPTY"
-    """The engine still holds memories, sessions, waiting events or artifacts; see `force`."""
+    """The engine still holds memories, sessions, queued events or artifacts; see `force`."""
     REVISION_IS_DELETION = "REVISION_IS_DELETION"
-    """The revision records a deletion, which holds nothing to restore."""
+    """The revision records a deletion and holds nothing to restore."""
     SUMMARY_NOT_ACTIVE = "SUMMARY_NOT_ACTIVE"
-    """The summary is not in force: another took its place, or an event of it was erased."""
+    """The summary is not active: another replaced it, or one of its events was erased."""
     OPERATION_RUNNING = "OPERATION_RUNNING"
     """The operation has not ended."""
     NOTHING_TO_UNDO = "NOTHING_TO_UNDO"
-    """The operation left nothing that can be taken back; the message says why."""
+    """The operation left nothing to undo; the message says why."""
     OPERATION_CANCELLED = "OPERATION_CANCELLED"
     """The operation was cancelled on request."""
     ATTEMPTS_EXHAUSTED = "ATTEMPTS_EXHAUSTED"
     """The work failed as often as it may be tried."""
     METHOD_NOT_SERVED = "METHOD_NOT_SERVED"
-    """The method is known but this version does not serve it."""
+    """The method is known, but this version does not serve it."""
     MODEL_TIMEOUT = "MODEL_TIMEOUT"
-    """The model gave no answer in time, retries included."""
+    """The model did not answer in time, retries included."""
     MODEL_RATE_LIMITED = "MODEL_RATE_LIMITED"
-    """The model's provider takes no more requests at the moment."""
+    """The model's provider accepts no more requests at the moment."""
     MODEL_UNAVAILABLE = "MODEL_UNAVAILABLE"
-    """The model's provider fails, or has failed so often that it is spared for a while."""
+    """The model's provider fails, or its circuit breaker is open."""
     MODEL_REFUSED = "MODEL_REFUSED"
-    """The model's provider refuses the request or the key; its HTTP status is in the metadata."""
+    """The model's provider refused the request or the key; its HTTP status is in the metadata."""
     MODEL_OUTPUT_INVALID = "MODEL_OUTPUT_INVALID"
-    """The model's output did not have the asked structure, also when asked again."""
+    """The model's output did not have the requested structure, even after a retry."""
     EMBEDDING_LENGTH_CHANGED = "EMBEDDING_LENGTH_CHANGED"
-    """The embedding model gives vectors of another length than those that are stored; both told."""
+    """The embedding model's vectors differ in length from the stored ones; both are named."""
     TOKEN_BUDGET_EXHAUSTED = "TOKEN_BUDGET_EXHAUSTED"  # noqa: S105 - a reason, not a secret
-    """The engine's models have used the tokens of the day; the budget is named."""
+    """The engine's models have used the token budget of the day; the budget is named."""
     BUDGET_TOO_SMALL = "BUDGET_TOO_SMALL"
-    """What a context has to show does not fit in its token limit; the numbers are told."""
+    """The required parts of a context exceed its token limit; the message gives the numbers."""
     UNSUPPORTED_ARTIFACT_TYPE = "UNSUPPORTED_ARTIFACT_TYPE"
-    """An output, or an element of one, is of a kind that is not stored here; both are named."""
+    """An output, or an element of one, has a type that cannot be stored; both are named."""
     ARTIFACT_TOO_LARGE = "ARTIFACT_TOO_LARGE"
-    """The artifact is longer than the service keeps."""
+    """The artifact is longer than the service accepts."""
     DIGEST_MISMATCH = "DIGEST_MISMATCH"
-    """What has come is not what the digest says; nothing of it is kept."""
+    """The content does not match its digest; nothing is stored."""
     RANGE_NOT_SATISFIABLE = "RANGE_NOT_SATISFIABLE"
-    """The artifact has none of the bytes that were asked for; its length is told."""
+    """The artifact has none of the requested bytes; its length is given."""
     NESTED_LIST = "NESTED_LIST"
-    """A list among outputs holds another; the element is named."""
+    """A list of outputs holds another list; the element is named."""
     INFO_TOO_LARGE = "INFO_TOO_LARGE"
-    """What an output says for the prompt, as information or error, is longer than may pass."""
+    """The information or error of an output is too long for the prompt."""
     NO_READABLE_ARTIFACTS = "NO_READABLE_ARTIFACTS"
-    """Nothing in the namespace has text that could be read; no model was asked."""
+    """The namespace has no readable text; no model was called."""
     MODEL_NOT_ALLOWED = "MODEL_NOT_ALLOWED"
-    """The model may not read the namespace; those that may are named."""
+    """The model may not read the namespace; the allowed models are named."""
     INLINE_DENIED = "INLINE_DENIED"
-    """The namespace is sensitive: what is made of it is stored, not shown."""
+    """The namespace is sensitive: results derived from it are stored, not shown."""
     DERIVATION_TOO_DEEP = "DERIVATION_TOO_DEEP"
-    """What would be stored is made of what was made of results, over and over."""
+    """The result would be derived from too long a chain of other results."""
     REQUEST_ABANDONED = "REQUEST_ABANDONED"
-    """Nobody waits for the answer any more."""
+    """The client has stopped waiting for the answer."""
     DATABASE_UNAVAILABLE = "DATABASE_UNAVAILABLE"
     """The database cannot be reached at the moment."""
     NOT_READY = "NOT_READY"
-    """A dependency is not ready, which is named in the metadata; or texts are not cut up yet."""
+    """A dependency, named in the metadata, is not ready, or texts are not yet cut into chunks."""
     INTERNAL = "INTERNAL"
     """A fault of this service; the request id finds it in the logs."""
 
 
 @dataclass(frozen=True)
 class FieldViolation:
-    """A field that is wrong, by its path in wire spelling, and what would be accepted."""
+    """An invalid field, by its path in wire spelling, and the accepted values."""
 
     field: str
     description: str
 
 
 class ServiceError(Exception):
-    """The base of every error that a caller is meant to see."""
+    """The base of every error that is reported to callers."""
 
     code: ClassVar[int]
     """The number of the code in google.rpc.Code."""
     http: ClassVar[int]
     status: ClassVar[str]
     ends_connection: bool = False
-    """True closes the connection after the answer, because the request was not read to its end."""
+    """True: the connection closes after the answer, as the request was not read to its end."""
 
     def __init__(
         self,
@@ -197,8 +197,8 @@ class ServiceError(Exception):
         self.http_status = http or self.http
 
     def details(self) -> list[dict[str, object]]:
-        """Render the typed details, ErrorInfo first."""
-        found: list[dict[str, object]] = [
+        """Return the typed details, ErrorInfo first."""
+        details: list[dict[str, object]] = [
             {
                 "@type": _TYPES + "ErrorInfo",
                 "reason": self.reason.value,
@@ -208,14 +208,14 @@ class ServiceError(Exception):
         ]
         if self.violations:
             listed = [{"field": v.field, "description": v.description} for v in self.violations]
-            found.append({"@type": _TYPES + "BadRequest", "fieldViolations": listed})
+            details.append({"@type": _TYPES + "BadRequest", "fieldViolations": listed})
         if self.retry_after_seconds is not None:
             delay = f"{self.retry_after_seconds:g}s"
-            found.append({"@type": _TYPES + "RetryInfo", "retryDelay": delay})
-        return found
+            details.append({"@type": _TYPES + "RetryInfo", "retryDelay": delay})
+        return details
 
     def as_http_body(self) -> dict[str, object]:
-        """Render for an HTTP answer: the code is the HTTP status."""
+        """Return the body of an HTTP answer, whose code is the HTTP status."""
         return {
             "error": {
                 "code": self.http_status,
@@ -226,7 +226,7 @@ class ServiceError(Exception):
         }
 
     def as_operation_error(self) -> dict[str, object]:
-        """Render for the `error` of an operation: the code is the number of google.rpc.Code."""
+        """Return the `error` of an operation, whose code is the number of google.rpc.Code."""
         return {"code": self.code, "message": self.message, "details": self.details()}
 
 
@@ -237,13 +237,13 @@ class InvalidArgument(ServiceError):
 
     @classmethod
     def of_field(cls, field: str, description: str) -> "InvalidArgument":
-        """Name one field, in wire spelling, and say what is accepted."""
+        """Return the error of one field, in wire spelling, with what is accepted."""
         violation = FieldViolation(field, description)
         return cls(f"{field}: {description}", Reason.FIELD_INVALID, violations=[violation])
 
 
 class FailedPrecondition(ServiceError):
-    """The state does not allow it."""
+    """The state does not allow the request."""
 
     code, http, status = 9, 400, "FAILED_PRECONDITION"
 
@@ -255,19 +255,19 @@ class Unauthenticated(ServiceError):
 
 
 class PermissionDenied(ServiceError):
-    """The caller may not."""
+    """The caller may not do this."""
 
     code, http, status = 7, 403, "PERMISSION_DENIED"
 
 
 class NotFound(ServiceError):
-    """No such resource for this caller."""
+    """The resource does not exist for this caller."""
 
     code, http, status = 5, 404, "NOT_FOUND"
 
     @classmethod
     def of(cls, name: object) -> "NotFound":
-        """Name the resource that is not there."""
+        """Return the error that names the missing resource."""
         return cls(f"{name} does not exist.", Reason.RESOURCE_NOT_FOUND)
 
 
@@ -284,7 +284,7 @@ class Aborted(ServiceError):
 
 
 class ResourceExhausted(ServiceError):
-    """A quota, here or at a provider."""
+    """A quota is exhausted, here or at a provider."""
 
     code, http, status = 8, 429, "RESOURCE_EXHAUSTED"
 
@@ -308,13 +308,13 @@ class Unimplemented(ServiceError):
 
 
 class Unavailable(ServiceError):
-    """A dependency is away; retry."""
+    """A dependency is unavailable; retry."""
 
     code, http, status = 14, 503, "UNAVAILABLE"
 
 
 class BadGateway(ServiceError):
-    """A dependency sent an unusable answer; unlike `Unavailable`, it is not asked again."""
+    """A dependency sent an unusable answer; unlike `Unavailable`, it is not retried."""
 
     code, http, status = 14, 502, "UNAVAILABLE"
 

@@ -1,10 +1,10 @@
-"""Which version of a resource a caller has read."""
+"""Optimistic concurrency by etag."""
 
 from app.kernel.errors import Aborted, Reason
 
 
 def check_etag(version: int, etag: str | None) -> None:
-    """Refuse a change to another version than the caller has read; `*` is any.
+    """Refuse a change if the caller has read another version; `*` matches any.
 
     Raises:
         Aborted: the etag is stale.

@@ -1,4 +1,4 @@
-"""Says where an unexpected error came from, without its message.
+"""Descriptions of unexpected errors without their messages.
 
 Messages of database and library errors quote values, and values are the text of memories.
 """
@@ -9,7 +9,7 @@ _MAX_FRAMES = 12
 
 
 def describe(error: BaseException) -> str:
-    """Return the type of the error and of its causes, and the innermost frames."""
+    """Return the types of the error and its causes, and the innermost frames."""
     frames = traceback.extract_tb(error.__traceback__)[-_MAX_FRAMES:]
     places = " > ".join(f"{frame.filename}:{frame.lineno} {frame.name}" for frame in frames)
     names = [type(error).__name__]

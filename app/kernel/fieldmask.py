@@ -1,4 +1,4 @@
-"""The update mask: read it, and check it against what a resource lets callers change.
+"""The update mask: parse it, and check it against the mutable fields of a resource.
 
 Source: google.protobuf.FieldMask; AIP-134, "Update masks".
 """
@@ -16,7 +16,7 @@ _UPPER = re.compile(r"[A-Z]")
 
 
 def parse_mask(text: str | None) -> tuple[str, ...] | None:
-    """Return the paths in snake_case, each once, in their order; none if no mask was sent.
+    """Return the paths in snake_case, each once, in their order. None: no mask was sent.
 
     A lone `*` stays as it is: `check` replaces it.
 
@@ -48,4 +48,4 @@ def check(paths: Collection[str], allowed: Collection[str]) -> frozenset[str]:
 
 
 def _snake(path: str) -> str:
-    return _UPPER.sub(lambda found: "_" + found.group().lower(), path)
+    return _UPPER.sub(lambda match: "_" + match.group().lower(), path)

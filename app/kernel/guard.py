@@ -1,6 +1,6 @@
-"""Says whether a transaction is open in the present task, so that no model is called inside one.
+"""A guard that refuses model calls while a transaction is open in the current task.
 
-A connection held across a model call of thirty seconds is how such a service dies under load.
+Holding a connection across a model call of thirty seconds exhausts the pool under load.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ from app.kernel.auth import NO_CONDITIONS, Conditions
 
 @dataclass(frozen=True)
 class OpenTransaction:
-    """For whom a transaction is open: a caller, None for none, and what it is confined to."""
+    """The caller of an open transaction, or None, and the conditions that confine it."""
 
     caller: str | None
     conditions: Conditions
@@ -29,7 +29,7 @@ def transaction_open(
     """Mark the block as running inside a transaction that is confined to conditions.
 
     Raises:
-        RuntimeError: a transaction is open already; transactions do not nest.
+        RuntimeError: a transaction is already open; transactions do not nest.
     """
     if _open.get() is not None:
         raise RuntimeError("A transaction is already open in this task.")
@@ -41,7 +41,7 @@ def transaction_open(
 
 
 def refuse_inside_transaction(what: str) -> None:
-    """Stop the caller if a transaction is open.
+    """Raise an error if a transaction is open.
 
     Raises:
         RuntimeError: a transaction is open; the message names `what`.
@@ -51,5 +51,5 @@ def refuse_inside_transaction(what: str) -> None:
 
 
 def open_transaction() -> OpenTransaction | None:
-    """Return the transaction that is open in the present task. For tests."""
+    """Return the open transaction of the current task. For tests."""
     return _open.get()

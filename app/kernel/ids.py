@@ -11,14 +11,14 @@ _MAX_STEP = 8
 
 
 class IdMaker:
-    """Makes ids that only grow within a process and rarely clash between processes."""
+    """A generator of ids that only grow within a process and rarely clash between processes."""
 
     def __init__(self) -> None:
         self._last = 0
         self._lock = threading.Lock()
 
     def next(self, now: datetime) -> int:
-        """Return a new id for the moment `now`."""
+        """Return a new id for the time `now`."""
         base = int(now.timestamp() * 1000) * _PER_MILLISECOND
         with self._lock:
             fresh = base + secrets.randbelow(_PER_MILLISECOND)
@@ -30,5 +30,5 @@ _maker = IdMaker()
 
 
 def new_id(now: datetime) -> int:
-    """Return a new id for the moment `now`: a decimal int64 of 18 digits."""
+    """Return a new id for the time `now`: a decimal int64 of 18 digits."""
     return _maker.next(now)

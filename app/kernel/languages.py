@@ -1,13 +1,13 @@
-"""The languages of texts, and what Postgres calls their text-search configurations."""
+"""Languages of texts, and the names of their text-search configurations in Postgres."""
 
 from enum import StrEnum
 
 
 class Language(StrEnum):
-    """A language whose words can be reduced to their stems, by its ISO 639-1 code."""
+    """A language that Postgres can stem, by its ISO 639-1 code."""
 
     SIMPLE = "simple"
-    """Any other: words as they are written."""
+    """Any other language: words as they are written."""
     AR = "ar"
     CA = "ca"
     DA = "da"
@@ -40,7 +40,7 @@ class Language(StrEnum):
 
     @property
     def configuration(self) -> str:
-        """The name of the text-search configuration; each is in Postgres 15."""
+        """The name of the text-search configuration; Postgres 15 has each of them."""
         return _CONFIGURATIONS[self]
 
 
@@ -88,8 +88,8 @@ _WITHOUT_STEMS = {
     "vi": "vietnamese",
     "zh": "chinese",
 }
-NAMES = {one.value: one.configuration for one in Language if one is not Language.SIMPLE}
+NAMES = {lang.value: lang.configuration for lang in Language if lang is not Language.SIMPLE}
 NAMES |= _WITHOUT_STEMS
-"""Names of languages by their ISO 639-1 codes: the configuration where there is one."""
+"""Names of languages by their ISO 639-1 codes; a configuration's name if Postgres has one."""
 CODES = {name: code for code, name in NAMES.items()}
-"""The codes of languages by their names."""
+"""Codes of languages by their names."""

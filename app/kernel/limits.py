@@ -1,4 +1,4 @@
-"""What bounds the use of the service, and the port through which routes ask."""
+"""Limits on the use of the service, and the port through which routes enforce them."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -9,11 +9,11 @@ from app.kernel.auth import Caller
 from app.kernel.errors import Reason, ResourceExhausted
 
 MAX_COST = 20
-"""Units that a request may cost at most: every rate has room for one of them."""
+"""The highest cost of a request, in units; every rate leaves room for one such request."""
 
 
 class Counted(StrEnum):
-    """What an engine may have a bounded amount of."""
+    """The quantities that an engine's quotas limit."""
 
     MEMORIES = "memories"
     SESSIONS = "sessions"
@@ -23,86 +23,86 @@ class Counted(StrEnum):
 
 
 class HeldBody(Protocol):
-    """The body of a request, as it counts against the bounds on bodies."""
+    """A request body, as it counts against the limits on bodies."""
 
     def keep(self, size: int) -> None:
-        """Count so many bytes, in all, until it is released.
+        """Count `size` bytes in all until the body is released.
 
         Raises:
-            ResourceExhausted: its key, or the process, keeps too many already.
+            ResourceExhausted: the key or the process already keeps too many.
         """
         ...
 
     def count(self) -> None:
-        """Count it among those that are slow to come; once, until it is there or released.
+        """Count the body among the slow ones, once, until it is complete or released.
 
         Raises:
-            ResourceExhausted: its key, or the process, has too many already.
+            ResourceExhausted: the key or the process already has too many.
         """
         ...
 
     def end(self) -> None:
-        """Note that all of it is there."""
+        """Note that the body is complete."""
         ...
 
     def release(self) -> None:
-        """Count nothing of it any more."""
+        """Release the body: it no longer counts."""
         ...
 
 
 class Limits(Protocol):
-    """Says no to who asks for too much."""
+    """The port that enforces rates, concurrency and quotas."""
 
     async def charge(self, caller: Caller, engine_id: int | None, cost: int) -> None:
-        """Take the cost of a request from what the key may use, and from what the engine may.
+        """Charge the cost of a request to the key's rate and to the engine's.
 
         Args:
-            caller: who asks.
-            engine_id: an engine that the caller reaches; None: the request concerns none.
+            caller: the caller.
+            engine_id: an engine that the caller reaches. None: the request concerns none.
             cost: in units.
 
         Raises:
-            ResourceExhausted: there is not that much left; says when to try again.
+            ResourceExhausted: too little is left; the error says when to try again.
         """
         ...
 
     def occupy(self, caller: Caller) -> AbstractContextManager[None]:
-        """Hold one of the key's places for costly requests while the block runs.
+        """Hold one of the key's slots for costly requests while the block runs.
 
         Raises:
-            ResourceExhausted: all are taken.
+            ResourceExhausted: all slots are taken.
         """
         ...
 
     def hold_body(
         self, caller: Caller | None, address: str | None, give_up: Callable[[], None]
     ) -> HeldBody:
-        """Hold a body that is to be read, until it is released.
+        """Register a body that is about to be read, until it is released.
 
         Args:
-            caller: whose it is; None where no key is needed: then it is its address's.
-            address: where it comes from.
-            give_up: called at most once, before the end of the body, where another connection
-                needs the place: what is still to come shall not be waited for.
+            caller: its caller. None if no key is needed: it then counts for its address.
+            address: the client's address.
+            give_up: called at most once, before the body is complete, if another connection needs
+                the slot: stop waiting for the rest.
         """
         ...
 
     def give_up_body(self, *, slow: bool) -> bool:
-        """Give up a body of the caller that has most of them open, unless these are few.
+        """Give up a body of the caller with the most open bodies, unless these are few.
 
         Args:
-            slow: whether those alone are looked at that are slow to come.
+            slow: consider only slow bodies.
 
         Returns:
-            Whether there was one.
+            True if a body was given up.
         """
         ...
 
     async def check_quota(self, engine_id: int, added: Counted) -> None:
-        """Make sure that an engine may have more, of `added` and of bytes.
+        """Check that the quotas of an engine leave room for more, of `added` and of bytes.
 
         Raises:
-            ResourceExhausted: it may not; names the quota.
+            ResourceExhausted: a quota is reached; the error names it.
         """
         ...
 

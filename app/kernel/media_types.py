@@ -1,4 +1,4 @@
-"""Media types as callers declare them: checked, short, and without what nobody needs (pure).
+"""Declared media types: validated, shortened and normalised (pure).
 
 Source: RFC 9110, section 8.3; RFC 6838, section 4.2.
 """
@@ -20,17 +20,17 @@ _FORM = 'must be a media type such as "text/csv" or "text/plain; charset=latin-1
 
 @dataclass(frozen=True)
 class MediaType:
-    """A media type; of its parameters only the charset is kept, in lower case like the rest."""
+    """A media type in lower case; only its charset parameter is kept."""
 
     essence: str
     charset: str = ""
 
     @classmethod
     def parse(cls, text: str) -> Self:
-        """Read a declared media type.
+        """Parse a declared media type.
 
         Raises:
-            ValueError: it is none; the message does not repeat it.
+            ValueError: it is not a media type; the message does not repeat it.
         """
         essence, _, parameters = text[: MAX_CHARS + 1].partition(";")
         essence = essence.strip().lower()
@@ -55,7 +55,7 @@ def _charset(parameters: str) -> str:
 
 
 class Format(StrEnum):
-    """How the text of a file is read."""
+    """The format in which a file's text is read."""
 
     PLAIN = "plain"
     JSON = "json"
@@ -78,11 +78,11 @@ _PLAIN = frozenset(
     | {f"application/x-{name}" for name in ("javascript", "yaml", "ndjson", "sh", "httpd-php")}
 )
 _IMAGES = frozenset({"image/svg+xml"})
-"""Texts that say nothing to readers."""
+"""Media types of text that has no meaning for readers."""
 
 
 def format_of(essence: str) -> Format | None:
-    """Return how files of a media type are read; None: they have no text that is read here."""
+    """Return the format of a media type. None: its files have no readable text."""
     known = _FORMATS.get(essence)
     if known is not None:
         return known

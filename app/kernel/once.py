@@ -1,4 +1,4 @@
-"""Requests that are to be done once: an id chosen by the caller, bound to what was asked."""
+"""Idempotency keys: an id that the caller chose, bound to the content of the request."""
 
 import hashlib
 import json
@@ -8,7 +8,7 @@ from datetime import timedelta
 
 @dataclass(frozen=True)
 class Once:
-    """A request that its caller wants done once: who asks, by which id, and for what."""
+    """The idempotency key of a request: its caller, request id and content digest."""
 
     caller: str
     request_id: str
@@ -17,6 +17,6 @@ class Once:
 
     @staticmethod
     def hash_of(request: object) -> bytes:
-        """Return the digest of a JSON value, whatever the order of its keys."""
+        """Return the digest of a JSON value, independent of the order of its keys."""
         text = json.dumps(request, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
         return hashlib.sha256(text.encode()).digest()

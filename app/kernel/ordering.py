@@ -16,15 +16,15 @@ class Order:
     """The order of a list: by one field, then by id."""
 
     field: str
-    """In snake_case."""
+    """The name of the field, in snake_case."""
     is_descending: bool
 
 
 def read_order(text: str | None, default: str, fields: Sequence[str]) -> Order:
-    """Read `orderBy`, whose field may be in either spelling; without one, `default` counts.
+    """Parse `orderBy`; without one, use `default`. The field may be in either spelling.
 
     Raises:
-        InvalidArgument: the field is none of `fields`, or the direction is not known.
+        InvalidArgument: the field is not one of `fields`, or the direction is unknown.
     """
     field, _, direction = (text or default).strip().partition(" ")
     direction = direction.strip().lower()

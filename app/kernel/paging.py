@@ -1,8 +1,9 @@
-"""Page sizes, and page tokens that are opaque and bound to the query that made them.
+"""Page sizes, and opaque page tokens that are bound to the query that made them.
 
-A token carries the last key of its page and a digest over the query (parent, filter, order ...) and
-that key. It is no secret and no permission: whoever forges one can only choose where a listing that
-they may read anyway goes on. So the digest is not keyed, and every part of the key is checked.
+A token carries the last key of its page and a digest of the query (parent, filter, order ...) and
+that key. It is neither a secret nor a permission: a forged token only chooses where a
+listing continues that its caller may read anyway. So the digest is not keyed, and every part of the
+key is checked.
 """
 
 import base64
@@ -19,7 +20,7 @@ from app.kernel.errors import FieldViolation, InvalidArgument, Reason
 DEFAULT_PAGE_SIZE = 100
 MAX_PAGE_SIZE = 1000
 
-# Above what any key of ours needs; keeps the decoder from working on a flood.
+# Longer than any key of this service; bounds the decoder's work on hostile input.
 MAX_TOKEN_CHARS = 4096
 _DIGEST_BYTES = 12
 _MAX_INT64 = 2**63 - 1
@@ -28,7 +29,7 @@ KeyPart = str | int | float | datetime
 """One column of a page's last key."""
 
 Query = str | Mapping[str, object]
-"""What a token is bound to: everything that decides the rows and their order, as JSON values."""
+"""The query of a token: everything that decides the rows and their order, as JSON values."""
 
 _A = TypeVar("_A", bound=KeyPart)
 _B = TypeVar("_B", bound=KeyPart)
@@ -37,7 +38,7 @@ _C = TypeVar("_C", bound=KeyPart)
 
 @dataclass(frozen=True)
 class PageRequest:
-    """Which page of a list is asked for: its size, and the token of the page before."""
+    """A request for one page of a list: its size, and the token of the previous page."""
 
     size: int | None = None
     token: str | None = None
@@ -46,9 +47,9 @@ class PageRequest:
 def clamp_page_size(
     requested: int | None, default: int = DEFAULT_PAGE_SIZE, maximum: int = MAX_PAGE_SIZE
 ) -> int:
-    """Return the number of rows of a page: absent and 0 mean the default, larger is coerced.
+    """Return the page size: absent and 0 mean the default, and a larger size is capped.
 
-    So is the default itself, where it is larger than the maximum.
+    The default is capped as well.
 
     Raises:
         InvalidArgument: the size is negative.
@@ -59,7 +60,7 @@ def clamp_page_size(
 
 
 def rows_within(sizes: Sequence[int], limit: int, max_bytes: int) -> int:
-    """Return how many of the next rows a page takes: all up to `limit` that fit, at least one."""
+    """Return the number of rows that fit into a page: at most `limit`, at least one."""
     total = 0
     for count, size in enumerate(sizes[:limit]):
         total += size
@@ -69,13 +70,13 @@ def rows_within(sizes: Sequence[int], limit: int, max_bytes: int) -> int:
 
 
 def encode_token(query: Query, key: Sequence[KeyPart]) -> str:
-    """Make the token of the page that follows the row with this key."""
+    """Return the token of the page that follows the row with this key."""
     parts = [part.isoformat() if isinstance(part, datetime) else part for part in key]
     return _encode_bytes(_compact([_digest(query, parts), *parts]))
 
 
 def decode_token(token: str, query: Query) -> list[str | int | float]:
-    """Return the key inside a token, with moments as text: see `typed_key`.
+    """Return the key of a token, with times as text: see `typed_key`.
 
     Raises:
         InvalidArgument: the token was not made by this service for this query.
@@ -98,7 +99,7 @@ def typed_key(
     key: Sequence[object], a: type[_A], b: type[_B], c: type[_C], /
 ) -> tuple[_A, _B, _C]: ...
 def typed_key(key: Sequence[object], /, *types: type[object]) -> tuple[object, ...]:
-    """Check the parts of a decoded key against their types; `datetime` reads its text, in UTC.
+    """Check the parts of a decoded key against their types; `datetime` parses its text, in UTC.
 
     Raises:
         InvalidArgument: a part is missing, is one too many, or has another type.
@@ -127,7 +128,7 @@ def _moment(text: str) -> datetime:
 
 
 def _is_scalar(part: object) -> bool:
-    """Say whether the part can be a column's value: no bool, nothing Postgres cannot hold."""
+    """Return True if the part can be a column's value: no bool, nothing Postgres cannot hold."""
     match part:
         case bool():
             return False
@@ -147,7 +148,7 @@ def _digest(query: Query, parts: Sequence[object]) -> str:
 
 
 def _compact(value: object) -> bytes:
-    # Escaped to ASCII, so that a query with a lone surrogate has a digest like any other.
+    # Escaped to ASCII, so that a query with a lone surrogate also has a digest.
     return json.dumps(value, separators=(",", ":"), sort_keys=True, default=str).encode("ascii")
 
 

@@ -1,11 +1,11 @@
-"""What may be done, and the roles that bundle it. The README's table is made from here."""
+"""Permissions, and the roles that bundle them. The README's table is made from this module."""
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
 
 
 class Permission(StrEnum):
-    """One thing that a caller may be allowed to do. A member's name is stable for ever."""
+    """An action that a caller may be allowed to perform. Names are stable."""
 
     ENGINES_GET = "engines.get"
     ENGINES_LIST = "engines.list"
@@ -40,7 +40,7 @@ class Permission(StrEnum):
     ENGINES_UPDATE = "engines.update"
     ENGINES_DELETE = "engines.delete"
     MEMORIES_PURGE = "memories.purge"
-    """Also needed to erase one memory for good."""
+    """Also needed to erase a single memory permanently."""
     KEYS_MANAGE = "keys.manage"
     AUDIT_LIST = "audit.list"
     """The audit of an engine."""
@@ -54,7 +54,7 @@ class Permission(StrEnum):
 
 
 class Role(StrEnum):
-    """A bundle of permissions; each has those of the one before it."""
+    """A bundle of permissions; each role includes those of the role before it."""
 
     VIEWER = "viewer"
     USER = "user"
@@ -109,7 +109,7 @@ WHOLE_ENGINE = frozenset(
         Permission.AUDIT_LIST,
     }
 )
-"""What concerns all scopes of an engine: refused to callers that are bound to some of them."""
+"""Permissions that cover all scopes of an engine; callers bound to some scopes are refused."""
 
 WHOLE_SERVICE = frozenset(
     {
@@ -119,19 +119,19 @@ WHOLE_SERVICE = frozenset(
         Permission.METRICS_GET,
     }
 )
-"""What concerns all engines: refused to callers that are bound to some engines or scopes.
+"""Permissions that cover all engines; callers bound to some engines or scopes are refused.
 
-Of these, only `engines.create` is open to who is bound to projects: in these.
+Exception: a caller bound to projects may use `engines.create` within them.
 """
 
 
 def _cumulated() -> dict[Role, frozenset[Permission]]:
-    found: dict[Role, frozenset[Permission]] = {}
+    permissions: dict[Role, frozenset[Permission]] = {}
     below: frozenset[Permission] = frozenset()
     for role in Role:
         below |= frozenset(_ADDED[role])
-        found[role] = below
-    return found
+        permissions[role] = below
+    return permissions
 
 
 OF_ROLE: Mapping[Role, frozenset[Permission]] = _cumulated()
@@ -141,5 +141,5 @@ OF_ROLE: Mapping[Role, frozenset[Permission]] = _cumulated()
 def permissions_of(
     roles: Iterable[Role], permissions: Iterable[Permission] = ()
 ) -> frozenset[Permission]:
-    """Return what roles and single permissions allow together."""
+    """Return the combined permissions of roles and of single permissions."""
     return frozenset(permissions).union(*(OF_ROLE[role] for role in roles))

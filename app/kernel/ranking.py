@@ -4,9 +4,9 @@ from enum import StrEnum
 
 
 class Ranking(StrEnum):
-    """By what searches order memories."""
+    """The order of search results."""
 
     HYBRID = "hybrid"
-    """Meaning, words, and what a memory tells besides."""
+    """By meaning, words and other signals of a memory."""
     VECTOR = "vector"
-    """The Euclidean distance of the embeddings alone."""
+    """By the Euclidean distance of the embeddings alone."""

@@ -17,7 +17,7 @@ _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\ufeff]")
 
 
 def clean(text: str) -> str:
-    """Drop the characters that a database cannot hold or a reader cannot see."""
+    """Remove the characters that a database cannot hold or a reader cannot see."""
     return _CONTROL.sub("", text.replace("\r\n", "\n").replace("\r", "\n"))
 
 

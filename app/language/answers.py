@@ -1,4 +1,4 @@
-"""Short answers: what "yes", "no" and "Rex." mean, the question before them tells."""
+"""Short answers ("yes", "no", "Rex."), whose meaning comes from the question before them."""
 
 import re
 
@@ -20,7 +20,7 @@ _ASKS = re.compile(r"[^.!?\u2026\u3002\uff01\uff1f]*[?\uff1f\u061f]")
 
 
 def answered(text: str) -> bool | None:
-    """Tell whether a text begins with a yes or a no; None: with neither."""
+    """Return True or False if a text begins with a yes or a no; else None."""
     plain = straight(text)
     if _YES.match(plain):
         return True
@@ -28,10 +28,10 @@ def answered(text: str) -> bool | None:
 
 
 def without_answer(text: str) -> str:
-    """Return what a text says beside the yes or no that it begins with."""
-    found = _YES.match(straight(text)) or _NO.match(straight(text))
-    rest = text[found.end() :] if found else text
-    return rest if found and re.match(r"\s*[,.;:!\u2014-]|\s*$|[\uff0c\u3002]", rest) else text
+    """Return the text without the yes or no at its beginning."""
+    match = _YES.match(straight(text)) or _NO.match(straight(text))
+    rest = text[match.end() :] if match else text
+    return rest if match and re.match(r"\s*[,.;:!\u2014-]|\s*$|[\uff0c\u3002]", rest) else text
 
 
 def last_question(text: str) -> str:

@@ -1,4 +1,4 @@
-"""The beginning of a text that is too long, cut where that hurts least."""
+"""Shortening of long texts at the least harmful place."""
 
 from app.language.sentences import sentences
 
@@ -8,14 +8,14 @@ _CUT = "\u2026"
 def cut_off(text: str, chars: int) -> str:
     """Return the beginning of a text, at most `chars` long: whole sentences, else whole words.
 
-    A line is a sentence, too, as lists have them.
+    A line counts as a sentence as well, as in lists.
     """
     if len(text) <= chars:
         return text
     end = 0
-    for one in sentences(text[: chars + 1]):
-        reached = one.start + len(one.text)
-        if reached <= chars and (_is_whole(one.text) or text[reached] == "\n"):
+    for sentence in sentences(text[: chars + 1]):
+        reached = sentence.start + len(sentence.text)
+        if reached <= chars and (_is_whole(sentence.text) or text[reached] == "\n"):
             end = reached
     if end:
         return text[:end]

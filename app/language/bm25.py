@@ -1,4 +1,4 @@
-"""BM25 over terms that are there or not: how much the words of a text say of what is asked."""
+"""BM25 over terms that are present or absent: the relevance of a text's words to a query."""
 
 import math
 from collections.abc import Sequence
@@ -7,16 +7,16 @@ SATURATION, LENGTH_SHARE = 0.9, 0.4
 """The `k1` and `b` of the formula; usual for short texts."""
 BASE = (1 + SATURATION * (1 - LENGTH_SHARE)) / (SATURATION + 1)
 SLOPE = SATURATION * LENGTH_SHARE / (SATURATION + 1)
-"""What a text's weight is divided by: `BASE`, and `SLOPE` for each time the average length."""
+"""The divisor of a text's score: `BASE`, plus `SLOPE` for each multiple of the average length."""
 
 
 class Bm25:
     """The scorer of one query in one collection; the terms of a text are bits of an integer.
 
     Args:
-        size: how many texts the collection has.
-        holding: for each term of the query, how many of them have it.
-        average_length: of a text, in different terms.
+        size: the number of texts in the collection.
+        holding: for each term of the query, the number of texts with it.
+        average_length: the average number of different terms in a text.
     """
 
     def __init__(self, size: int, holding: Sequence[int], average_length: float) -> None:
@@ -30,13 +30,13 @@ class Bm25:
         if not matched:
             return 0.0
         # Most texts have one of few sets of terms.
-        found = self._sums.get(matched)
-        if found is None:
-            found = self._sums[matched] = self._sum(matched)
-        return found / (BASE + self._slope * length)
+        weight = self._sums.get(matched)
+        if weight is None:
+            weight = self._sums[matched] = self._sum(matched)
+        return weight / (BASE + self._slope * length)
 
     def share(self, matched: int) -> float | None:
-        """Return which share of all that the terms weigh the bits have; None without terms."""
+        """Return the share of the query's total weight that the set bits have. None: no terms."""
         return self._sum(matched) / self._most if self._most else None
 
     def _sum(self, matched: int) -> float:

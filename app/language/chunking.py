@@ -1,10 +1,10 @@
-"""Cuts texts into the pieces that are searched and that readers are given (pure).
+"""Chunking of texts for search and readers (pure).
 
-A piece ends after a paragraph, else after a sentence, else at a space, else anywhere, and begins
-with the end of the one before it, so that what is said across a cut is whole in one of them. What
-each brings that is new follows right on what the one before brought: together that is the text.
+A chunk ends after a paragraph, else after a sentence, else at a space, else anywhere. It begins
+with the end of the chunk before it, so that a statement across a cut is whole in one of them. The
+new parts of all chunks, joined, are the text.
 
-The text may come in parts of any size, of which not more is held than two pieces have.
+The text may come in parts of any size; at most about two chunks of it are held at once.
 """
 
 import re
@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 CHARS_PER_TOKEN = 4
 _FULL_SHARE = 0.83
-"""A piece ends where a boundary is once it brings this part of what it can, so that there are never
-many more pieces than the text needs."""
+"""A chunk ends at a boundary once it has this share of its maximal new text, so that a text has
+few chunks more than it needs."""
 _PARAGRAPH = re.compile(r"\n[ \t\r]{0,40}\n\s{0,40}")
 _SENTENCE = re.compile(
     r"[.!?\u2026]{1,8}[\"'\u201d\u2019\u00bb)\]]{0,4}\s{1,40}|\n\s{0,40}"
@@ -31,31 +31,31 @@ def tokens_of(text: str) -> int:
 
 
 def tokens_in(length: int) -> int:
-    """Return about how many tokens so many characters are."""
+    """Return about how many tokens a number of characters makes."""
     return -(-length // CHARS_PER_TOKEN)
 
 
 @dataclass(frozen=True)
 class Cutting:
-    """How long pieces are, in tokens, and how much of that they repeat: at most half of it."""
+    """The length of chunks in tokens, and their overlap: at most half of it."""
 
     max_tokens: int = 400
     overlap_tokens: int = 50
 
     @property
     def max_chars(self) -> int:
-        """The longest piece."""
+        """The maximal length of a chunk, in characters."""
         return self.max_tokens * CHARS_PER_TOKEN
 
     @property
     def overlap_chars(self) -> int:
-        """The most that a piece repeats."""
+        """The maximal overlap of a chunk, in characters."""
         return min(self.overlap_tokens, self.max_tokens // 2) * CHARS_PER_TOKEN
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Characters `start` to `end` of a text, which are `text`; `n` counts from 0."""
+    """The characters `start` to `end` of a text, which are `text`; `n` counts from 0."""
 
     n: int
     start: int
@@ -64,17 +64,17 @@ class Chunk:
 
     @property
     def tokens(self) -> int:
-        """About how many tokens it has."""
+        """The approximate number of tokens."""
         return tokens_of(self.text)
 
     def after(self, end: int) -> str:
-        """Return what it says after a place in the text, such as the end of the one before."""
+        """Return the text after a position in the source, such as the end of the previous chunk."""
         return self.text[max(end - self.start, 0) :]
 
 
 @dataclass(frozen=True)
 class Piece:
-    """A piece of the text of an artifact; `ordinal` is its place among those of the namespace."""
+    """A chunk of an artifact's text; `ordinal` is its position among the namespace's chunks."""
 
     artifact: str
     ordinal: int
@@ -82,41 +82,41 @@ class Piece:
 
 
 def chunks(parts: Iterable[str], cutting: Cutting | None = None) -> Iterator[Chunk]:
-    """Yield the pieces of a text, of which there are none if it is empty. Linear in its length."""
+    """Yield the chunks of a text; an empty text has none. Linear in its length."""
     cutter = _Cutter(cutting or Cutting())
     for part in parts:
         yield from cutter.feed(part)
     yield from cutter.end()
 
 
-def text_of(found: Iterable[Chunk]) -> Iterator[str]:
-    """Yield the parts of the text that pieces, in their order, were cut from."""
+def text_of(pieces: Iterable[Chunk]) -> Iterator[str]:
+    """Yield the parts of the text from which these chunks, in order, were cut."""
     end = 0
-    for chunk in found:
+    for chunk in pieces:
         yield chunk.after(end)
         end = chunk.end
 
 
 class _Cutter:
-    """Holds what is not cut yet, and of what is, what the next piece repeats."""
+    """A buffer of the text that is not yet cut, with the overlap of the next chunk."""
 
     def __init__(self, cutting: Cutting) -> None:
         self._overlap = cutting.overlap_chars
         self._longest = cutting.max_chars
-        # What a piece brings, whether or not it repeats as much as it may.
+        # The new text of a chunk, whether or not it has its full overlap.
         self._most = self._longest - self._overlap
         self._least = max(int(self._most * _FULL_SHARE), 1)
         self._held = ""
         self._base = 0
-        """Where in the text that begins."""
+        """The position of the buffer in the text."""
         self._begin = self._done = 0
-        """Where in what is held the next piece begins, and where that of it which is new does."""
+        """Positions in the buffer: the beginning of the next chunk, and of its new text."""
         self._n = 0
 
     def feed(self, part: str) -> Iterator[Chunk]:
-        """Yield the pieces that are complete with a part."""
+        """Yield the chunks that a part completes."""
         self._held += part
-        # One more than a piece has: else this might be the last, which needs no boundary.
+        # One character more than a chunk has: else it might be the last, which needs no boundary.
         while len(self._held) - self._begin > self._longest:
             yield self._piece(self._boundary())
         self._held = self._held[self._begin :]
@@ -125,41 +125,41 @@ class _Cutter:
         self._begin = 0
 
     def end(self) -> Iterator[Chunk]:
-        """Yield the last piece."""
+        """Yield the last chunk."""
         if self._done < len(self._held):
             yield self._piece(len(self._held))
 
     def _piece(self, end: int) -> Chunk:
         begin, base = self._begin, self._base
-        found = Chunk(self._n, base + begin, base + end, self._held[begin:end])
+        chunk = Chunk(self._n, base + begin, base + end, self._held[begin:end])
         self._n += 1
         self._begin, self._done = self._repeated_from(end), end
-        return found
+        return chunk
 
     def _boundary(self) -> int:
-        """Return where the next piece ends."""
+        """Return the end of the next chunk."""
         most = self._most if self._done > self._begin else self._longest
         low, high = self._done + self._least, self._done + most
         for boundary in _BOUNDARIES:
-            # A match may begin before, where a space is: only where it ends counts.
-            ends = [found.end() for found in boundary.finditer(self._held, low - 1, high)]
+            # A match may begin before `low`, where a space is: only its end counts.
+            ends = [match.end() for match in boundary.finditer(self._held, low - 1, high)]
             if ends and ends[-1] >= low:
                 return ends[-1]
         return self._unjoined(high, low)
 
     def _repeated_from(self, end: int) -> int:
-        """Return where the piece after one that ends here begins."""
+        """Return the beginning of the chunk after one that ends here."""
         low = max(end - self._overlap, self._begin + 1)
         if low >= end:
             return end
         for boundary in (_SENTENCE, _SPACE):
-            found = boundary.search(self._held, low, end)
-            if found is not None and found.end() < end:
-                return found.end()
+            match = boundary.search(self._held, low, end)
+            if match is not None and match.end() < end:
+                return match.end()
         return self._unjoined(low, low)
 
     def _unjoined(self, place: int, least: int) -> int:
-        """Return the place, or one shortly before it where no sign is taken apart."""
+        """Return the position, or one shortly before it that splits no joined sequence."""
         for nearer in range(place, max(place - 8, least), -1):
             joined = (
                 self._held[nearer : nearer + 1] in _JOINERS or self._held[nearer - 1] in _JOINERS

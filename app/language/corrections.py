@@ -1,7 +1,7 @@
-"""What corrects an older statement: a new time, day, date, sum or number for the very same thing.
+"""Corrections of older statements: a new time, day, date, sum or number for the same thing.
 
-"My rent is now 900 euros" corrects "My rent is 800 euros", and not what the rent of a brother is
-nor the day on which it is due.
+"My rent is now 900 euros" corrects "My rent is 800 euros", but neither the rent of a brother nor
+the day on which it is due.
 """
 
 import re
@@ -19,7 +19,7 @@ INSTEAD_OF = re.compile(
     re.IGNORECASE,
 )
 INSTEAD = re.compile(INSTEAD_OF.pattern.removeprefix("^") + "[^,.;]+", re.IGNORECASE)
-"""What a statement says that it comes instead of."""
+"""The words of a statement that name the value it replaces."""
 _MOVED = re.compile(
     r"\b(?:(?:has |have |was |is |been |got |were |will |be )*(?:moved|postponed|rescheduled|pushed"
     r"|changed|brought forward|delayed|went up|gone up)(?: back| forward)?|switched"
@@ -77,7 +77,7 @@ _GENERIC = word_set("""
     prochaine semaine actuellement deja i im my our me we ich wir mein meine meinem meinen unser
     unsere mi mis nuestra nuestro mon ma mes notre nos j je nous there s t y et end early late
     """)
-"""Words that tell nothing of what a value is the value of."""
+"""Words that do not identify the thing that has a value."""
 _HOW_OFTEN = re.compile(
     r"\b(?:(?:every|each|per|a) (?:day|week|month|year)|daily|weekly|monthly|yearly"
     r"|(?:jeden|pro|im|am|in der) (?:tag|woche|monat|jahr)|taglich|wochentlich|monatlich|jahrlich"
@@ -87,8 +87,8 @@ _HOW_OFTEN = re.compile(
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What a statement gives as values now, what it says they were, and what it is about."""
+class _Values:
+    """The current and former values of a statement, and its subject."""
 
     now: Kinds
     was: Kinds
@@ -100,13 +100,13 @@ class _Told:
 
 
 def is_correction(fact: str) -> bool:
-    """Tell whether a statement says that a value is another one now."""
+    """Return True if a statement says that a value has changed."""
     plain = straight(fact)
     return any(pattern.search(plain) for pattern in (_NOW, _MOVED, _NEW))
 
 
 def moves_a_date(text: str) -> bool:
-    """Tell whether a statement says that something is at another time or on another day now."""
+    """Return True if a statement says that something has moved to another time or day."""
     plain = straight(text)
     if not INSTEAD.search(plain) and not _MOVED.search(plain):
         return False
@@ -115,20 +115,20 @@ def moves_a_date(text: str) -> bool:
 
 
 def owners(fact: str) -> frozenset[str]:
-    """Return whose things a statement speaks of: the brother in "my brother's rent"."""
+    """Return the owners of the things in a statement: the brother in "my brother's rent"."""
     plain = straight(fact)
-    named = {fold(next(filter(None, said.groups()))) for said in _OWNER.finditer(plain)}
+    named = {fold(next(filter(None, match.groups()))) for match in _OWNER.finditer(plain)}
     return frozenset(named | (_ELSE & set(fold(plain).split())))
 
 
 def corrects(new: str, old: str, tongue: str) -> bool:
-    """Tell whether one value of a kind differs between two statements about the same."""
-    mine, theirs = _told(new, tongue), _told(old, tongue)
+    """Return True if exactly one value differs between two statements about the same thing."""
+    mine, theirs = _values(new, tongue), _values(old, tongue)
     if not mine.corrects or not mine.about or mine.owners != theirs.owners:
         return False
     now, was = _as(theirs.now, mine.now), _as(theirs.now, mine.was)
     shared = theirs.now.keys() & now.keys()
-    # Who says what a value was names the thing; what has moved keeps its hour, or nobody says it.
+    # Naming the old value identifies the thing; something that moved need not repeat its hour.
     names_it = any(kind in was and _meets(was[kind], theirs.now[kind]) for kind in shared)
     if mine.about != theirs.about and not (names_it and mine.about <= theirs.about):
         return False
@@ -141,12 +141,12 @@ def corrects(new: str, old: str, tongue: str) -> bool:
 
 
 def other_values(new: str, old: str, tongue: str) -> bool:
-    """Tell whether both statements give values, so that only a correction can end the older."""
-    return bool(_told(new, tongue).now) and bool(_told(old, tongue).now)
+    """Return True if both statements have values, so that only a correction can end the older."""
+    return bool(_values(new, tongue).now) and bool(_values(old, tongue).now)
 
 
 @lru_cache(maxsize=2_048)
-def _told(fact: str, tongue: str) -> _Told:
+def _values(fact: str, tongue: str) -> _Values:
     plain = straight(undated(fact))
     instead = " ".join(INSTEAD_OF.sub("", said) for said in _instead(plain))
     said = INSTEAD.sub(" ", plain)
@@ -160,7 +160,7 @@ def _told(fact: str, tongue: str) -> _Told:
     last = valued(said[moved.start() :], tongue).kinds if first and moved else read.kinds
     now = {kind: last.get(kind, values) for kind, values in read.kinds.items()}
     was = {kind: values for kind, values in first.items() if kind in last} | dict(was)
-    return _Told(
+    return _Values(
         now=now,
         was=was,
         before=frozenset(first.keys() - last.keys()) if first else frozenset(),
@@ -172,20 +172,22 @@ def _told(fact: str, tongue: str) -> _Told:
 
 
 def _instead(text: str) -> list[str]:
-    return [said[0] for said in INSTEAD.finditer(text)]
+    return [match[0] for match in INSTEAD.finditer(text)]
 
 
 def _about(said: str, rest: str, tongue: str) -> frozenset[str]:
-    """Return the stems of what a statement is about, beside its values and words of change."""
-    changing = _words(" ".join(found[0] for one in (_MOVED, _NOW) for found in one.finditer(said)))
+    """Return the stems of the subject of a statement, without its values and words of change."""
+    changing = _words(
+        " ".join(match[0] for pattern in (_MOVED, _NOW) for match in pattern.finditer(said))
+    )
     if _NEW.search(said):
         changing |= _words(" ".join(_SAYS_NEW.findall(said)))
-    told = [
+    subject_words = [
         word
         for word in _HOW_OFTEN.sub(" ", fold(rest)).split()
         if word not in _GENERIC and word not in changing
     ]
-    return frozenset(stem for stem in content(" ".join(told), tongue) if len(stem) > 1)
+    return frozenset(stem for stem in content(" ".join(subject_words), tongue) if len(stem) > 1)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -193,17 +195,19 @@ def _words(text: str) -> frozenset[str]:
 
 
 def _as(theirs: Kinds, mine: Kinds) -> Kinds:
-    """Return my values, a bare number as the time that theirs is ("moved to four")."""
+    """Return my values, reading a bare number as the time that theirs is ("moved to four")."""
     if "number" not in mine or "time" in mine or "time" not in theirs:
         return mine
     hours = mine["number"]
-    return {kind: one for kind, one in mine.items() if kind != "number"} | {"time": hours}
+    return {kind: values for kind, values in mine.items() if kind != "number"} | {"time": hours}
 
 
 def _meets(was: frozenset[Value], theirs: frozenset[Value]) -> bool:
-    """Tell whether two sets share a value; "4" is also in "4 pm"."""
+    """Return True if two sets share a value; "4" also matches "4 pm"."""
     return bool(_parts(was) & _parts(theirs))
 
 
 def _parts(values: frozenset[Value]) -> frozenset[Value]:
-    return frozenset(part for one in values for part in (one if isinstance(one, tuple) else (one,)))
+    return frozenset(
+        part for value in values for part in (value if isinstance(value, tuple) else (value,))
+    )

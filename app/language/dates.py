@@ -1,4 +1,4 @@
-"""Resolves relative dates ("last Friday", "in zwei Wochen") against the day something was said.
+"""Resolution of relative dates ("last Friday", "in zwei Wochen") against the day of a statement.
 
 The wording stays; the ISO 8601 date follows in parentheses, as exact as the words are: a day, the
 interval of a week or weekend, a month or a year.
@@ -16,10 +16,10 @@ from app.language.text import straight
 
 @dataclass(frozen=True)
 class Calendar:
-    """The words of one language for time. Lists of weekdays begin on Monday.
+    """The time words of one language. Lists of weekdays begin on Monday.
 
-    `phrases` has the patterns, in which {unit}, {day} and {count} stand for the words; their groups
-    are `unit`, `day`, `count`; `last`, `next` and `this` say which one is meant.
+    `phrases` holds patterns with the placeholders {unit}, {day} and {count}. Their groups are
+    `unit`, `day` and `count`; the groups `last`, `next` and `this` give the direction.
     """
 
     days: dict[str, int]
@@ -195,9 +195,10 @@ _WEEKDAYS = [
 
 
 def day_in(zone: tzinfo, moment: datetime) -> date:
-    """Return the day of a moment in a time zone.
+    """Return the day of a time in a time zone.
 
-    At the two ends of the calendar, where a zone may lie beyond them, it is the first or last day.
+    At the two ends of the calendar, where the local time may lie outside it, return the first or
+    last day.
     """
     try:
         return moment.astimezone(zone).date()
@@ -212,21 +213,21 @@ def weekdays_named(text: str) -> frozenset[int]:
 
 
 def resolve(text: str, said_on: date, tongue: str) -> str:
-    """Return the text with each relative date followed by the date it means on `said_on`."""
+    """Return the text with each relative date followed by the date that it means on `said_on`."""
     if tongue not in _CALENDARS:
         return text
-    found: dict[tuple[int, int], str] = {}
+    dates: dict[tuple[int, int], str] = {}
     plain = straight(text)
     fixed, phrases = _PATTERNS[tongue]
     for pattern, offset in fixed:
         for match in pattern.finditer(plain):
-            _note(found, match, partial(_offset, said_on, offset))
+            _note(dates, match, partial(_offset, said_on, offset))
     for pattern in phrases:
         for match in pattern.finditer(plain):
             if _SOMEBODY_S.search(plain[: match.start()]) or _OF_IT.match(plain, match.end()):
                 continue
-            _note(found, match, partial(_meant, match, said_on, _CALENDARS[tongue]))
-    for (_, end), meant in sorted(found.items(), reverse=True):
+            _note(dates, match, partial(_date_meant, match, said_on, _CALENDARS[tongue]))
+    for (_, end), meant in sorted(dates.items(), reverse=True):
         text = f"{text[:end]} ({meant}){text[end:]}"
     return text
 
@@ -236,21 +237,21 @@ def _offset(said_on: date, days: int) -> str:
 
 
 def _note(
-    found: dict[tuple[int, int], str], match: re.Match[str], meant: Callable[[], str]
+    dates: dict[tuple[int, int], str], match: re.Match[str], meant: Callable[[], str]
 ) -> None:
-    """Keep the date unless it overlaps one found by an earlier, more exact pattern."""
+    """Record the date unless it overlaps one of an earlier, more exact pattern."""
     begin, end = match.span()
-    if any(begin < other_end and other < end for other, other_end in found):
+    if any(begin < other_end and other < end for other, other_end in dates):
         return
     try:
         text = meant()
     except (OverflowError, ValueError):  # "in 999 years" leaves the calendar
         return
     if text:
-        found[begin, end] = text
+        dates[begin, end] = text
 
 
-def _meant(match: re.Match[str], said_on: date, words: Calendar) -> str:
+def _date_meant(match: re.Match[str], said_on: date, words: Calendar) -> str:
     groups = match.groupdict()
     if groups.get("day"):
         return _weekday(match, said_on, words)
@@ -284,14 +285,14 @@ def _weekday(match: re.Match[str], said_on: date, words: Calendar) -> str:
     if groups.get("last") is not None:
         return (said_on - timedelta(days=(-ahead) % 7 or 7)).isoformat()
     if groups.get("next") is not None:
-        # "Next Friday" on a Thursday is hardly tomorrow, nor surely the one after.
+        # "Next Friday" on a Thursday is hardly tomorrow, nor certainly the one after.
         days = ahead or 7
         return (said_on + timedelta(days=days)).isoformat() if days > _NEAR else ""
     return _of_tense(match, said_on, ahead, words)
 
 
 def _of_tense(match: re.Match[str], said_on: date, ahead: int, words: Calendar) -> str:
-    """Return the weekday before or after, as the tense of its clause tells; else no date."""
+    """Return the weekday before or after, by the tense of its clause; else no date."""
     begin, end = match.span()
     plain = match.string
     before = _CLAUSE.split(plain[:begin])[-1]
@@ -299,8 +300,8 @@ def _of_tense(match: re.Match[str], said_on: date, ahead: int, words: Calendar) 
     if ahead == 0 and match.groupdict().get("this") is None:
         return ""
     will_be = bool(_WILL.search(clause) or _IS_DOING.search(clause))
-    told = _NO_VERB.sub(" ", clause) if words is _ENGLISH else clause
-    if not will_be and re.search(words.past, told, re.IGNORECASE):
+    verbs = _NO_VERB.sub(" ", clause) if words is _ENGLISH else clause
+    if not will_be and re.search(words.past, verbs, re.IGNORECASE):
         return (said_on - timedelta(days=(-ahead) % 7)).isoformat()
     known = will_be or match.groupdict().get("this") is not None
     if known or re.search(words.ahead, clause, re.IGNORECASE):
@@ -321,14 +322,14 @@ _NO_VERB = re.compile(
     r"(?:\b(?:am|is|are|be|an?|the|my|our|his|her|their)|'(?:m|re)) (?:\w+ )?\w{3,}ed\b",
     re.IGNORECASE,
 )
-"""What ends as a past does: \"I am excited\", \"a scheduled call\"."""
+"""Words that look like a past tense but are not: "I am excited", "a scheduled call"."""
 _SOMEBODY_S = re.compile(
     r"(?:\b(?:my|our|his|her|their|your|the|its|a|mein\w*|unser\w*|sein\w*|ihr\w*|mis?|nuestr\w+"
     r"|sus?|mon"
     r"|ma|mes|notre|nos|son|sa|ses|leur)|'s)\s$",
     re.IGNORECASE,
 )
-"""Before "last day" and the like, which then is no day of the calendar."""
+"""Possessives before "last day" and the like, which then is not a calendar day."""
 _NEAR = 2
 _OF_IT = re.compile(r"\s(?:of|before|as|off)\b", re.IGNORECASE)
 

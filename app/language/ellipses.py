@@ -1,4 +1,4 @@
-"""Sentences that leave out "I am": "Actually not vegetarian these days." is put in full."""
+"""Completion of sentences that omit "I am": "Not vegetarian these days." gets it back."""
 
 import re
 
@@ -43,21 +43,21 @@ _CHANGED = re.compile(r"^(?:no longer|ya no|plus)$", re.IGNORECASE)
 
 
 def in_full(text: str, question: str, tongue: str) -> str:
-    """Return the sentence with the "I am" that it leaves out, else as it is.
+    """Return the sentence with its omitted "I am", or unchanged.
 
-    After a question about somebody else it stays as it is, and so does one that need not be meant
-    of now: "Not vegetarian." alone may be said of a dish.
+    It stays unchanged after a question about somebody else, and if it need not describe the
+    present: "Not vegetarian." alone may describe a dish.
     """
     pattern = _ELLIPSES.get(tongue)
-    found = pattern.match(straight(text).strip()) if pattern else None
-    if found is None or (QUESTION.search(question) and not _ASKED_OF_THE_USER.search(question)):
+    match = pattern.match(straight(text).strip()) if pattern else None
+    if match is None or (QUESTION.search(question) and not _ASKED_OF_THE_USER.search(question)):
         return text
-    if not (found["lead"] or found["tail"] or _CHANGED.match(found["denied"])):
+    if not (match["lead"] or match["tail"] or _CHANGED.match(match["denied"])):
         return text
-    said = {
-        "en": f"I'm {found['said'].lower()}",
-        "de": f"Ich bin {found['said'][0].lower()}{found['said'][1:]}",
-        "es": f"{found['denied'].capitalize()} soy {found['said']}{found['tail']}",
-        "fr": f"Je ne suis {found['denied'].lower()} {found['said']}{found['tail']}",
+    completed = {
+        "en": f"I'm {match['said'].lower()}",
+        "de": f"Ich bin {match['said'][0].lower()}{match['said'][1:]}",
+        "es": f"{match['denied'].capitalize()} soy {match['said']}{match['tail']}",
+        "fr": f"Je ne suis {match['denied'].lower()} {match['said']}{match['tail']}",
     }
-    return f"{said[tongue]}."
+    return f"{completed[tongue]}."

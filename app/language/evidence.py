@@ -1,7 +1,7 @@
-"""Whether a text says a value: its words, its numbers and its dates.
+"""Evidence of values in a text: their words, numbers and dates.
 
-Inflected words count as the same ("vegetarian", "vegetarisch"), numbers also in words; another word
-for the same thing does not: who reads a text may understand it so, or may invent it.
+Inflected words count as the same ("vegetarian", "vegetarisch"), and so do numbers in words. A
+synonym does not: it may be an interpretation or an invention.
 """
 
 import re
@@ -18,11 +18,11 @@ from app.language.text import negated, stem
 
 _SHORTEST_FAMILY = 4
 _FAMILY_SHARE = 0.7
-"""Of the letters of the longer of two words that both begin with, where they are of one family."""
+"""The common beginning of two related words, as a share of the longer word's letters."""
 _LATIN = re.compile(r"[\u0021-\u024f]+")
 _NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 _LONG_NUMBER = 5
-"""Digits from which on it does not count how a number is written, as that of a telephone."""
+"""Digits from which on the formatting of a number is ignored, as for telephone numbers."""
 _DAY = re.compile(
     r"(?P<year>\d{4})-(?P<month>\d{2})(?:-(?P<day>\d{2}))?"
     r"(?:[T ](?P<hour>\d{2}):\d{2}(?::\d{2}(?:\.\d+)?)?(?:Z|[+-]\d{2}:?\d{2})?)?"
@@ -38,19 +38,19 @@ _LIKINGS = word_set(
 )
 
 
-def alike(one: str, other: str) -> bool:
-    """Tell whether two folded words are of one family."""
+def alike(word: str, other: str) -> bool:
+    """Return True if two folded words are of one word family."""
     shared = next(
-        (n for n, pair in enumerate(zip(one, other, strict=False)) if len(set(pair)) > 1), None
+        (n for n, pair in enumerate(zip(word, other, strict=False)) if len(set(pair)) > 1), None
     )
-    length = min(len(one), len(other)) if shared is None else shared
-    return one == other or (
-        length >= _SHORTEST_FAMILY and length >= _FAMILY_SHARE * max(len(one), len(other))
+    length = min(len(word), len(other)) if shared is None else shared
+    return word == other or (
+        length >= _SHORTEST_FAMILY and length >= _FAMILY_SHARE * max(len(word), len(other))
     )
 
 
 class Evidence:
-    """A text that values are looked up in, with the day on which it was said."""
+    """A text in which values are looked up, with the day on which it was said."""
 
     def __init__(self, text: str, said_on: date) -> None:
         self._text = text
@@ -85,20 +85,20 @@ class Evidence:
         return self._folded.replace(" ", "")
 
     def says(self, value: str) -> bool:
-        """Tell whether the text has all that the value says, and so something."""
-        found = [has for _, has in self._atoms(value)]
-        return bool(found) and all(found)
+        """Return True if the text has every part of the value, and the value has a part."""
+        present = [has for _, has in self._atoms(value)]
+        return bool(present) and all(present)
 
     def touches(self, value: str) -> bool:
-        """Tell whether the text has anything of what the value says."""
+        """Return True if the text has any part of the value."""
         return any(has for _, has in self._atoms(value))
 
     def has_figure(self, number: float) -> bool:
-        """Tell whether the text has the number."""
+        """Return True if the text has the number."""
         return number in self._figures
 
     def _atoms(self, value: str) -> Iterator[tuple[str, bool]]:
-        """Yield the dates, numbers and words of a value, each with whether the text has it."""
+        """Yield the dates, numbers and words of a value, each with True if the text has it."""
         for day in _DAY.finditer(value):
             yield day.group(), self._has_day(day)
         rest = _DAY.sub(" ", value)
@@ -125,7 +125,7 @@ class Evidence:
         return is_long or bool(readings_of(number) & self._figures)
 
     def _has_day(self, day: re.Match[str]) -> bool:
-        """Tell whether the day was named, or is what "tomorrow" and the like mean."""
+        """Return True if the text names the day, or a relative date such as "tomorrow" means it."""
         if day.group()[:10] in resolve(self._text, self._said_on, self._tongue):
             return True
         hour = float(day["hour"]) if day["hour"] else None
@@ -139,7 +139,7 @@ class Evidence:
         )
 
     def _has_year(self, day: re.Match[str]) -> bool:
-        """Tell whether the year was named; a date without one is of this year or next to it."""
+        """Return True if the text names the year, or names none and it is near `said_on`."""
         year = int(day["year"])
         if {float(year), float(year % _CENTURY)} & self._figures:
             return True
@@ -149,5 +149,5 @@ class Evidence:
 
 def _carrying(words: list[str]) -> list[str]:
     """Return the words that carry meaning."""
-    stops = frozenset[str]().union(*(one.stops for one in LEXICONS.values())) - _NEGATIONS
+    stops = frozenset[str]().union(*(lexicon.stops for lexicon in LEXICONS.values())) - _NEGATIONS
     return [word for word in words if word not in stops and word not in _LIKINGS]

@@ -1,14 +1,14 @@
-"""The built-in engine that needs no model: which facts a conversation says about its user.
+"""The built-in extraction engine, without a model: the facts that a conversation states.
 
-Use it so, with `merging` for the consolidation and `plan` for the changes:
+Use it together with `merging` for consolidation and `plan` for the changes:
 
     candidates = extraction.extract(turns, topics=topics, now=clock.now(), time_zone=UTC)
     neighbours = ...  # one row of shown memories per candidate, see `merging.consolidate`
     found = merging.consolidate(candidates, neighbours, max_deletes=5, max_forgets=20)
     changes = plan.plan(candidates, neighbours, found.verdicts, max_deletes=25).changes
 
-Only what a user says is a source: not the model, not the system, not a block of context that a
-service put into the prompt. What is said keeps its language and wording.
+Only the user's words are a source: not the model's, not the system's, not a block of context that
+a service put into the prompt. Facts keep the language and wording of their source.
 """
 
 from collections import Counter
@@ -34,14 +34,14 @@ from app.language.unmeant import is_idiom, is_secret, only_asks_for_secrecy, tak
 
 ENGINE = "builtin-rules/2"
 USER_ROLES = frozenset({"", "user"})
-"""A turn without a role is the user's."""
+"""Roles of the user; a turn without a role is the user's."""
 MAX_FACT = 2_000
 """Characters of one fact; a longer sentence without an end is pasted text, not a statement."""
 
 
 @dataclass(frozen=True)
 class _Settings:
-    """What one extraction works with."""
+    """The inputs of one extraction."""
 
     topics: tuple[Topic, ...]
     now: datetime
@@ -60,11 +60,11 @@ def extract(
     third_person: bool = False,
     left_out: list[Candidate] | None = None,
 ) -> list[Candidate]:
-    """Return the facts and the requests to forget in the order they were said.
+    """Return the facts and the requests to forget, in the order in which they were said.
 
-    Each rests on its `source`, found verbatim in the text of its turn. Relative dates are counted
-    from the time of their turn, else from `now`, in the time zone. What cannot be put in the third
-    person is added to `left_out`.
+    Each rests on its `source`, found verbatim in the text of its turn. Relative dates are resolved
+    against the time of their turn, else against `now`, in the time zone. Facts that cannot be put
+    in the third person are added to `left_out`.
     """
     theirs = [(n, turn) for n, turn in enumerate(turns) if turn.role.strip().lower() in USER_ROLES]
     settings = _Settings(
@@ -78,11 +78,13 @@ def extract(
     spoken: list[list[_Line]] = [[]]
     for n, turn in theirs:
         spoken.append(_lines(n, turn, _question_before(turns, n), spoken[-1], settings))
-    return _without_repeats([one for lines in spoken for one in _from_turn(lines, settings)])
+    return _without_repeats(
+        [candidate for lines in spoken for candidate in _from_turn(lines, settings)]
+    )
 
 
 def direct(facts: Sequence[tuple[str, Sequence[Topic]]]) -> list[Candidate]:
-    """Return facts that were given as such, with the topics that came with them."""
+    """Return facts that were given directly, with their topics."""
     return [
         Candidate(clean(fact).strip(), tuple(topics), turn=position)
         for position, (fact, topics) in enumerate(facts)
@@ -90,13 +92,13 @@ def direct(facts: Sequence[tuple[str, Sequence[Topic]]]) -> list[Candidate]:
 
 
 def _main_language(turns: Iterable[Turn]) -> str:
-    """Return the language most turns are in, for the sentences whose words do not tell."""
+    """Return the language of most turns, for sentences that do not reveal theirs."""
     counts = Counter(filter(None, (language(turn.text) for turn in turns)))
     return counts.most_common(1)[0][0] if counts else ""
 
 
 def _question_before(turns: Sequence[Turn], position: int) -> str:
-    """Return what the assistant said right before a turn."""
+    """Return the assistant's message right before a turn."""
     before = turns[position - 1] if position else None
     return before.text if before and before.role.strip().lower() in _ASSISTANTS else ""
 
@@ -106,13 +108,13 @@ _ASSISTANTS = frozenset({"model", "assistant"})
 
 @dataclass(frozen=True)
 class _Line:
-    """A sentence of a turn, and what it takes to understand it.
+    """A sentence of a turn, with the context needed to understand it.
 
     Attributes:
-        begins: whether it may introduce its speaker.
-        question: what the assistant said right before it.
-        greeted: whether the greeting that the conversation begins with stands before it.
-        unsays: whether it takes back what is not there.
+        begins: True if it may introduce its speaker.
+        question: the assistant's message right before it.
+        greeted: True if the conversation's opening greeting precedes it.
+        unsays: True if it takes back a statement that is not in these turns.
     """
 
     sentence: Sentence
@@ -133,35 +135,35 @@ class _Line:
 def _lines(
     position: int, turn: Turn, question: str, before: list[_Line], settings: _Settings
 ) -> list[_Line]:
-    """Return the sentences that may be kept: not those that are asked not to be.
+    """Return the sentences that may be kept, without those that the user asks to keep secret.
 
-    What is taken back may be of the turn `before`, and is gone from there.
+    A sentence may take back one of the turn `before`, which then loses it.
     """
-    found: list[_Line] = []
+    lines: list[_Line] = []
     own = own_words(turn.text)
     tongue = language(own, language(question, settings.tongue) if question else settings.tongue)
     begins, greeted, hidden = position <= 1, False, False
     for sentence in sentences(own):
         line = _Line(sentence, begins, question, tongue, turn, position, greeted=greeted)
         if takes_back_the_last(sentence.text):
-            if not _took_back(found, settings) and not is_idiom(sentence.text):
-                found += [] if _took_back(before, settings) else [replace(line, unsays=True)]
+            if not _took_back(lines, settings) and not is_idiom(sentence.text):
+                lines += [] if _took_back(before, settings) else [replace(line, unsays=True)]
         elif is_secret(sentence.text):
             if only_asks_for_secrecy(sentence.text):
-                hidden = not found or sentence.text.endswith(":")
-                found = found if hidden else found[:-1]
+                hidden = not lines or sentence.text.endswith(":")
+                lines = lines if hidden else lines[:-1]
         elif hidden:
             hidden = False
         else:
-            found.append(line)
+            lines.append(line)
         begins = is_greeting(sentence.text)
         greeted = begins and position <= 1
         question = ""
-    return found
+    return lines
 
 
 def _took_back(lines: list[_Line], settings: _Settings) -> bool:
-    """Drop the last sentence that says something, and tell whether there is one."""
+    """Drop the last sentence that states something; return True if there is one."""
     unheard = replace(settings, left_out=[])
     for at in reversed(range(len(lines))):
         if any(_from_line(lines[at], unheard)):
@@ -182,15 +184,15 @@ def _from_turn(lines: Sequence[_Line], settings: _Settings) -> Iterator[Candidat
         if last is not None:
             yield last
         last, end = None, sentence.start + len(sentence.text)
-        found = list(_from_line(line, settings))
-        yield from found[:-1]
-        last = found[-1] if found else None
+        candidates = list(_from_line(line, settings))
+        yield from candidates[:-1]
+        last = candidates[-1] if candidates else None
     if last is not None:
         yield last
 
 
 def _belongs_to(last: Candidate, sentence: Sentence, end: int, tongue: str) -> bool:
-    """Tell whether the sentence only has its meaning together with the fact before it."""
+    """Return True if the sentence is meaningful only together with the fact before it."""
     near = 0 <= sentence.start - end <= 2
     return near and not last.forget and not sentence.quoted and follows_on(sentence.text, tongue)
 
@@ -208,14 +210,14 @@ def _extended(last: Candidate, turn: Turn, sentence: Sentence, settings: _Settin
 
 
 def _from_line(line: _Line, settings: _Settings) -> Iterator[Candidate]:
-    """Yield what one sentence says."""
+    """Yield the candidates of one sentence."""
     if line.sentence.quoted or len(line.source) > MAX_FACT:
         return
     if line.unsays:
         asked = clean(line.sentence.text).strip(" .!")
         yield Candidate(asked, (), line.source, line.position, forget=True)
         return
-    for said, tongue in _said(line):
+    for said, tongue in _statements(line):
         if said.forget:
             if is_request(said.text):
                 yield Candidate(said.text, (), line.source, line.position, forget=True)
@@ -227,14 +229,14 @@ def _from_line(line: _Line, settings: _Settings) -> Iterator[Candidate]:
             yield candidate
 
 
-def _said(line: _Line) -> Iterator[tuple[Said, str]]:
+def _statements(line: _Line) -> Iterator[tuple[Said, str]]:
     """Yield the statements of a line, each with its language."""
     text = clean(line.sentence.text)
     asked_in = language(line.question, line.tongue)
-    # A short question may be taken for another language than it is in.
+    # The language of a short question may be misdetected.
     for tongue in dict.fromkeys((asked_in, *PHRASES)) if line.question else ():
-        if told := answer(text, line.question, tongue):
-            yield Said(told), tongue
+        if fact := answer(text, line.question, tongue):
+            yield Said(fact), tongue
             return
     tongue = language(text, line.tongue)
     alone = in_full(named(text, line.question, tongue), line.question, tongue)
@@ -243,7 +245,7 @@ def _said(line: _Line) -> Iterator[tuple[Said, str]]:
 
 
 def _candidate(said: Said, line: _Line, tongue: str, settings: _Settings) -> Candidate | None:
-    """Return the fact with its topics, or None when it falls under none of those wanted."""
+    """Return the fact with its topics, or None if it falls under none of the wanted ones."""
     topics = classify(said.text, settings.topics, tongue=tongue, explicit=said.explicit)
     if not topics:
         return None
@@ -258,16 +260,16 @@ def _candidate(said: Said, line: _Line, tongue: str, settings: _Settings) -> Can
 
 
 def _dated(text: str, turn: Turn, settings: _Settings, tongue: str = "") -> tuple[str, bool]:
-    """Return the text with its dates, and whether they were counted from the clock."""
+    """Return the text with its dates, and True if they were resolved against the clock."""
     said_on = day_in(settings.time_zone, turn.time or settings.now)
     dated = resolve(text, said_on, tongue or language(text, settings.tongue))
     return dated, dated != text and turn.time is None
 
 
-def _without_repeats(found: Sequence[Candidate]) -> list[Candidate]:
-    """Keep the last of those that say the same of the same occasion."""
+def _without_repeats(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Keep only the last of equal statements about the same occasion."""
     kept: dict[tuple[str, frozenset[str], bool], Candidate] = {}
-    for candidate in found:
+    for candidate in candidates:
         dates = frozenset[str]() if candidate.dated_by_now else resolved(candidate.fact)
         mark = (key(candidate.fact), dates, candidate.forget)
         kept.pop(mark, None)

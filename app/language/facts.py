@@ -1,4 +1,4 @@
-"""The plain values that extraction, consolidation and planning hand to each other."""
+"""The plain values that extraction, consolidation and planning exchange."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -26,7 +26,7 @@ MANAGED_TOPICS = (PERSONAL, PREFERENCES, DETAILS, INSTRUCTIONS)
 
 @dataclass(frozen=True)
 class Turn:
-    """One message of the input; `time` is when it was said, aware, where that is known."""
+    """One message of the input; `time` is when it was said, aware, if known."""
 
     role: str
     text: str
@@ -41,13 +41,13 @@ class Candidate:
         fact: the text to store; for a forget request the words that name what to forget.
         topics: the configured topics it falls under; empty for a direct memory without any.
         source: the words of the input it rests on, verbatim; empty for a direct memory.
-        turn: position in the input of the turn it came from.
-        forget: whether matching memories are to be deleted rather than the fact stored.
-        dated_by_now: whether a date in it was counted from the clock, because the turn had no time.
-        doubtful: whether a model has to confirm it before it counts.
+        turn: the position of its turn in the input.
+        forget: True if matching memories are to be deleted rather than the fact stored.
+        dated_by_now: True if a date in it was resolved against the clock, as the turn had no time.
+        doubtful: True if a model has to confirm it before it counts.
         context: the sentences around `source`; "" if they are not known.
-        question: what the assistant had asked, where the fact is a short answer to it.
-        said_on: the day on which it was said, where that is known.
+        question: the assistant's question, if the fact is a short answer to it.
+        said_on: the day on which it was said, if known.
     """
 
     fact: str
@@ -67,7 +67,7 @@ class Neighbour:
     """A memory of the same scope that was found near a candidate.
 
     `distance` is Euclidean between unit vectors, so cosine = 1 - distance ** 2 / 2. `changed_on` is
-    the day of its last change, where that is known.
+    the day of its last change, if known.
     """
 
     memory_id: str
@@ -79,18 +79,18 @@ class Neighbour:
 
     @property
     def cosine(self) -> float:
-        """Similarity from -1 to 1."""
+        """The similarity, from -1 to 1."""
         return 1.0 - self.distance * self.distance / 2.0
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What shall happen to one memory because of some candidates.
+    """The decision about one memory that some candidates cause.
 
     Attributes:
         action: CREATE has no `memory_id`; UPDATE and DELETE name a memory that was shown.
         candidates: positions of the candidates it rests on, oldest first.
-        fact: the text the memory shall have; empty on DELETE.
+        fact: the new text of the memory; empty on DELETE.
         reason: why, in a word or two.
     """
 

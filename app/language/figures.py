@@ -1,4 +1,4 @@
-"""The numbers in a text, whether in digits ("3,000", "50k") or in words ("thirty-four")."""
+"""The numbers in a text, in digits ("3,000", "50k") or in words ("thirty-four")."""
 
 import re
 from functools import cache
@@ -30,7 +30,7 @@ _TENS = {
     "fr": "vingt trente quarante cinquante soixante soixante-dix quatre-vingts quatre-vingt-dix",
 }
 _ARTICLES = frozenset({"un", "uno"})
-"""Numbers that are articles as well, and so tell nothing."""
+"""Number words that are also articles, and so are ignored."""
 _STANDING_FOR = (
     "hundred thousand million billion k dozen dozens half quarter couple pair twice double triple"
     " once both noon midnight midday decade century fortnight hundert tausend million dutzend halb"
@@ -58,7 +58,7 @@ _SHIFT = re.compile(
     r"|older|younger|spater|fruher|langer|mehr|weniger|alter|junger|despues|mas|menos|plus|de plus"
     r"|de moins)\b|\bthirds? of\b"
 )
-"""An amount that moves another one: "an hour later"."""
+"""An amount that shifts another one: "an hour later"."""
 _ORDINALS = {
     word: number
     for number, words in enumerate(
@@ -81,18 +81,20 @@ _SIGNS = re.compile(
     "[\u4e00\u4e8c\u4e09\u56db\u4e94\u516d\u4e03\u516b\u4e5d\u5341\u767e\u5343\u4e07\u534a\u4e24\u00bd\u00bc\u00be]"
 )
 _FRENCH_TENS = (70, 90)
-"""Spelled as the tens before them, and a number up to nineteen."""
+"""Tens spelled as the tens before them plus a number up to nineteen."""
 
 
 def figures(text: str, tongue: str) -> frozenset[float]:
-    """Return what the numbers in the text can mean: "1,500" is 1500 or, in German, 1.5.
+    """Return the possible values of the numbers in a text: "1,500" is 1500 or, in German, 1.5.
 
-    Dates that were resolved into the text do not count. Of numbers in words those below 100 do.
+    Dates that were resolved into the text do not count. Only numbers in words below 100 count.
     """
     plain = undated(text)
-    found = {value for said in _DIGITS.finditer(plain) for value in _meant(said)}
+    values_in_digits = {
+        value for match in _DIGITS.finditer(plain) for value in _values_meant(match)
+    }
     pattern, values = spelled(tongue)
-    return frozenset(found | {values[said] for said in pattern.findall(fold(plain))})
+    return frozenset(values_in_digits | {values[word] for word in pattern.findall(fold(plain))})
 
 
 def spells_a_number(text: str) -> bool:
@@ -102,33 +104,33 @@ def spells_a_number(text: str) -> bool:
 
 
 def ordinals(text: str) -> frozenset[float]:
-    """Return what the ordinal numbers in words mean; "first" tells nothing, so it counts not."""
+    """Return the values of ordinal numbers in words; "first" is too vague and does not count."""
     return frozenset(float(_ORDINALS[word]) for word in fold(text).split() if word in _ORDINALS)
 
 
 def readings_of(number: str) -> frozenset[float]:
-    """Return what digits with points and commas can mean; of a time, its hour and its minute."""
+    """Return possible values of digits with points and commas; for a time, its hour and minute."""
     if ":" in number:
         return frozenset(float(part) for part in re.findall(r"\d+", number))
     last = max(number.rfind("."), number.rfind(","))
-    found = {_decimal(number[:last], number[last + 1 :])} if last > 0 else {float(number)}
+    values = {_decimal(number[:last], number[last + 1 :])} if last > 0 else {float(number)}
     if _THOUSANDS.fullmatch(number):
-        found.add(float(re.sub(r"\D", "", number)))
-    return frozenset(found)
+        values.add(float(re.sub(r"\D", "", number)))
+    return frozenset(values)
 
 
 def _decimal(whole: str, fraction: str) -> float:
     return float(f"{re.sub(r'[^0-9]', '', whole)}.{fraction}")
 
 
-def _meant(said: re.Match[str]) -> set[float]:
-    times = 1_000 if said["thousand"] else 1_000_000 if said["million"] else 1
-    found = readings_of(said["number"])
-    return {*found, *(value * times for value in found)}
+def _values_meant(match: re.Match[str]) -> set[float]:
+    times = 1_000 if match["thousand"] else 1_000_000 if match["million"] else 1
+    values = readings_of(match["number"])
+    return {*values, *(value * times for value in values)}
 
 
 def spelled(tongue: str) -> tuple[re.Pattern[str], dict[str, int]]:
-    """Return a pattern for the numbers in words of a language, and what they mean."""
+    """Return a pattern of the number words of a language, and their values."""
     return _spelled(tongue if tongue in _UNITS else "en")
 
 
@@ -151,15 +153,17 @@ def _joins_teens(tongue: str, number: int) -> bool:
 
 
 def _joined(tongue: str, number: int, unit: int, words: tuple[str, str]) -> tuple[str, ...]:
-    ten, one = words
+    ten, unit_word = words
     match tongue:
         case "de":
-            return (f"{one.removesuffix('s') if unit == 1 else one}und{ten}",)
+            return (f"{unit_word.removesuffix('s') if unit == 1 else unit_word}und{ten}",)
         case "es":
             return (
-                (f"{ten} y {one}", f"veinti{one}") if number == _TENS_BEGIN else (f"{ten} y {one}",)
+                (f"{ten} y {unit_word}", f"veinti{unit_word}")
+                if number == _TENS_BEGIN
+                else (f"{ten} y {unit_word}",)
             )
         case "fr":
-            return (f"{ten.removesuffix('s')} {one}", f"{ten} et {one}")
+            return (f"{ten.removesuffix('s')} {unit_word}", f"{ten} et {unit_word}")
         case _:
-            return (f"{ten} {one}", f"{ten}{one}")
+            return (f"{ten} {unit_word}", f"{ten}{unit_word}")

@@ -1,7 +1,7 @@
-"""Which memories a request to forget means.
+"""The selection of the memories that a request to forget means.
 
 A request names a thing, or everything about the person who asks. Words that address the service
-("delete all memories about the user") are no request.
+("delete all memories about the user") are not a request.
 """
 
 import re
@@ -59,24 +59,24 @@ _ALL = re.compile(r"\b(?:everything|anything|all|whatever|alles|todo|tout)\b", r
 
 
 def is_everything(said: str) -> bool:
-    """Tell whether the words after "forget" mean all that is known of the person."""
+    """Return True if the words after "forget" mean everything known about the person."""
     return _EVERYTHING.fullmatch(straight(said).strip(" .!?,")) is not None
 
 
 def means_everything(said: str) -> bool:
-    """Tell the same of a model's words, which may speak of the person as "the user"."""
+    """Return True if a model's words mean everything; they may call the person "the user"."""
     mine = _THE_USERS.sub("my", straight(said))
     mine = _THE_USER.sub("me", mine)
     return not _named(mine) or is_everything(mine)
 
 
 def is_request(said: str) -> bool:
-    """Tell whether the words after "forget" name something that can be forgotten."""
+    """Return True if the words after "forget" name something that can be forgotten."""
     return names_something(said) or is_everything(said)
 
 
 def names_something(said: str) -> bool:
-    """Tell whether the words after "forget" name a thing at all.
+    """Return True if the words after "forget" name a thing at all.
 
     Nobody calls themselves "the user": such words address the service, not the person's memories.
     """
@@ -85,21 +85,21 @@ def names_something(said: str) -> bool:
 
 def _named(said: str, tongue: str = "") -> frozenset[str]:
     tongue = tongue or language(said, "en")
-    # Of a service, a chat; of a person who speaks French, a cat.
+    # "Chat" is generic in other languages, but a cat in French.
     empty = (GENERIC | _ORDERS) - ({"chat", "chats"} if tongue == "fr" else set())
-    found = [word for word in words(said, tongue) if word not in empty]
-    return content(" ".join(found), tongue)
+    naming = [word for word in words(said, tongue) if word not in empty]
+    return content(" ".join(naming), tongue)
 
 
 _ORDERS = word_set("""
     forget delete erase wipe borra elimina olvida todas todos losche losch vergiss alle efface
     supprime oublie tous toutes anweisungen instrucciones
     """)
-"""Words that ask once more to forget, and name nothing."""
+"""Words that only repeat the request to forget, and name nothing."""
 
 
 def means(said: str, fact: str) -> bool:
-    """Tell whether a request to forget `said` names what the memory `fact` has."""
+    """Return True if a request to forget `said` names the content of the memory `fact`."""
     said = straight(said)
     kinds = [kind for kind, pattern in _SLOT_NAMES if pattern.search(said.strip())]
     if any(slot.key == (kind, "self") for kind in kinds for slot in slots(fact, kind)):
@@ -118,7 +118,7 @@ def _stems(fact: str, tongue: str) -> frozenset[str]:
 
 
 def _covered(named: frozenset[str], said: str, has: frozenset[str], tongue: str) -> bool:
-    """Tell whether the memory has all that is named; a person's or place's name may do alone."""
+    """Return True if the memory has all that is named; a proper name may suffice alone."""
     light = _likings(tongue)
     if named <= has:
         return True
@@ -196,18 +196,19 @@ _FAMILIES = tuple(
         ),
     )
 )
-"""Words of one kind of thing, of which a request may use one and a memory another."""
+"""Families of words: a request may use one word and a memory another of the same family."""
 _LEAST_COSINE = 0.35
 _LEAD = 0.1
-"""The least similarity of the one memory that is meant, and how far it lies before the next."""
+"""The least similarity of the memory meant, and its least lead over the next."""
 
 
 def meant(said: str, source: str, facts: Sequence[str], cosines: Mapping[int, float]) -> list[int]:
-    """Return the positions of those of the facts that a request means.
+    """Return the positions of the facts that a request means.
 
-    Those that have its words; else the one of its family of words, or all where it asks for all;
-    else, of an English request, the nearest by far, unless that is another of the same kind.
-    `cosines` is empty where they tell nothing; those of the bundled model do of English alone.
+    These are the facts with its words; else the only one of its word family, or all of them if it
+    asks for all; else, for an English request, the nearest by far, unless that is another thing of
+    the same kind. `cosines` is empty if they are meaningless; the bundled model's are meaningful in
+    English alone.
     """
     named = [at for at, fact in enumerate(facts) if means(said, fact)]
     if named or not names_something(said):
@@ -223,7 +224,7 @@ def meant(said: str, source: str, facts: Sequence[str], cosines: Mapping[int, fl
 
 
 def _is_another(said: str, fact: str) -> bool:
-    """Tell whether both name a thing of one kind by different words before it: "my red car"."""
+    """Return True if both name a thing of one kind with different adjectives: "my red car"."""
     described, known = _described(said), _described(fact)
     return any(
         thing in known and not (of & known[thing]) and of and known[thing]
@@ -233,10 +234,10 @@ def _is_another(said: str, fact: str) -> bool:
 
 def _described(text: str) -> dict[str, frozenset[str]]:
     """Return the words of an English text, each with the content of the word before it."""
-    found = words(text, "en")
+    text_words = words(text, "en")
     return {
         stem(thing, "en"): content(before, "en")
-        for before, thing in pairwise(["", *found])
+        for before, thing in pairwise(["", *text_words])
         if content(thing, "en")
     }
 
@@ -244,8 +245,8 @@ def _described(text: str) -> dict[str, frozenset[str]]:
 def _of_family(said: str, facts: Sequence[str]) -> list[int]:
     tongue = language(said, "en")
     asked = set(words(said, tongue)) - GENERIC
-    family = next((one for one in _FAMILIES if asked & one), None)
-    # "My work shoes" and "my brother's illness" are none of the family.
+    family = next((words_of_kind for words_of_kind in _FAMILIES if asked & words_of_kind), None)
+    # "My work shoes" and "my brother's illness" are not of the family.
     if family is None or asked - family - _OF_ANY - LEXICONS[tongue].stops:
         return []
     return [
@@ -266,7 +267,7 @@ _OTHERS = re.compile(
     r"|sœur|femme|mari|fils|fille|ami|amie)\b",
     re.IGNORECASE,
 )
-"""What a text says of somebody else than who says it."""
+"""Statements about somebody other than the speaker."""
 
 
 def _is_of_others(text: str) -> bool:

@@ -1,4 +1,4 @@
-"""Names by which people introduce themselves, and short answers, as sentences of their own."""
+"""Introductions by name and short answers, rewritten as full sentences."""
 
 import re
 from dataclasses import dataclass
@@ -23,106 +23,110 @@ _INTRODUCTIONS = {
 }
 _PATTERNS = {tongue: (re.compile(text), fact) for tongue, (text, fact) in _INTRODUCTIONS.items()}
 _TO_THE_LIKE_OF = re.compile(r"(?:ich bin|je suis|soy|yo soy)\b", re.IGNORECASE)
-"""What says of oneself anything at all, and not a name above all."""
+"""Openings that may be followed by anything about oneself, not only a name."""
 
 
 def introduced(text: str, tongue: str, *, begins: bool, greeted: bool) -> tuple[str, str]:
     """Return the name with which a sentence introduces its speaker, as a sentence, and the rest.
 
-    Both are empty where it introduces nobody. `begins` says that nothing was said before, and
-    `greeted` that a greeting was.
+    Both are empty if it introduces nobody. `begins`: nothing was said before. `greeted`: a greeting
+    was.
     """
     pattern, fact = _PATTERNS.get(tongue, (None, ""))
     text = text.strip()
-    found = pattern.match(straight(text)) if pattern else None
-    if found is None or is_no_name(found["name"], tongue):
+    match = pattern.match(straight(text)) if pattern else None
+    if match is None or is_no_name(match["name"], tongue):
         return "", ""
-    if _TO_THE_LIKE_OF.match(text) and not found.groupdict().get("article"):
+    if _TO_THE_LIKE_OF.match(text) and not match.groupdict().get("article"):
         certain = greeted
     else:
         certain = begins or greeted or tongue in {"es", "fr"}
-    return (fact.format(found["name"]), text[found.end() :]) if certain else ("", "")
+    return (fact.format(match["name"]), text[match.end() :]) if certain else ("", "")
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """A question that is known, and what an answer to it says; `none` where it is a no."""
+class _Question:
+    """A known question and the fact that answers it; `none` is the fact for a no."""
 
     question: re.Pattern[str]
     fact: str
     none: str = ""
 
 
-def _asked(question: str, fact: str, none: str = "") -> _Asked:
-    return _Asked(re.compile(question, re.IGNORECASE), fact, none)
+def _question(question: str, fact: str, none: str = "") -> _Question:
+    return _Question(re.compile(question, re.IGNORECASE), fact, none)
 
 
 _QUESTIONS = {
     "en": (
-        _asked(r"\ballerg|\bintoleran", "I am allergic to {}.", "I have no allergies."),
-        _asked(
+        _question(r"\ballerg|\bintoleran", "I am allergic to {}.", "I have no allergies."),
+        _question(
             r"\byour name\b|\b(?:speaking|talking) (?:to|with)\b|\bcall you\b", "My name is {}."
         ),
-        _asked(r"\bhow old\b|\byour age\b", "I am {} years old."),
-        _asked(
+        _question(r"\bhow old\b|\byour age\b", "I am {} years old."),
+        _question(
             r"\bwhere (?:do you live|are you (?:based|living))|\byou live in\b", "I live in {}."
         ),
-        _asked(r"\bfor a living\b|\byour (?:job|profession|occupation)\b", "My job is {}."),
-        _asked(r"\bwhere (?:do you work|are you working)|\byou work (?:at|for)\b", "I work at {}."),
-        _asked(
+        _question(r"\bfor a living\b|\byour (?:job|profession|occupation)\b", "My job is {}."),
+        _question(
+            r"\bwhere (?:do you work|are you working)|\byou work (?:at|for)\b", "I work at {}."
+        ),
+        _question(
             r"\b(?:your|any|special|a) diet|\bdietary\b",
             "My diet is {}.",
             "I have no special diet.",
         ),
-        _asked(
+        _question(
             r"\byou (?:like|want|prefer|usually) (?:to )?drink|\byour (?:usual|favou?rite) drink"
             r"|\bfavou?rite drink",
             "I like to drink {}.",
         ),
-        _asked(r"\bfavou?rite colou?r\b", "My favourite colour is {}."),
-        _asked(r"\b(?:favou?rite|your|which|what) cuisine\b", "My favourite cuisine is {}."),
-        _asked(r"\byour budget\b|\bwant to spend\b", "My budget is {}."),
+        _question(r"\bfavou?rite colou?r\b", "My favourite colour is {}."),
+        _question(r"\b(?:favou?rite|your|which|what) cuisine\b", "My favourite cuisine is {}."),
+        _question(r"\byour budget\b|\bwant to spend\b", "My budget is {}."),
     ),
     "de": (
-        _asked(
+        _question(
             r"\ballergi|unverträglich", "Ich bin allergisch gegen {}.", "Ich habe keine Allergien."
         ),
-        _asked(r"\b(?:dein|ihr) name\b|\bheißt du\b|\bheißen sie\b", "Ich heiße {}."),
-        _asked(r"\bwie alt\b", "Ich bin {} Jahre alt."),
-        _asked(r"\bwo (?:wohnst|lebst|wohnen sie|leben sie)", "Ich wohne in {}."),
-        _asked(r"\bberuflich\b|\b(?:dein|ihr) beruf\b", "Mein Beruf ist {}."),
-        _asked(r"\bwo (?:arbeitest|arbeiten sie)|\bbei wem arbeite", "Ich arbeite bei {}."),
-        _asked(r"\bernährst\b|\bernährung", "Meine Ernährung: {}."),
-        _asked(r"\btrinkst du (?:gern|am liebsten)|\blieblingsgetränk", "Ich trinke gern {}."),
-        _asked(r"\blieblingsfarbe\b", "Meine Lieblingsfarbe ist {}."),
-        _asked(r"\blieblingsküche\b|\bwelche küche\b", "Meine Lieblingsküche ist {}."),
-        _asked(r"\bbudget\b", "Mein Budget ist {}."),
+        _question(r"\b(?:dein|ihr) name\b|\bheißt du\b|\bheißen sie\b", "Ich heiße {}."),
+        _question(r"\bwie alt\b", "Ich bin {} Jahre alt."),
+        _question(r"\bwo (?:wohnst|lebst|wohnen sie|leben sie)", "Ich wohne in {}."),
+        _question(r"\bberuflich\b|\b(?:dein|ihr) beruf\b", "Mein Beruf ist {}."),
+        _question(r"\bwo (?:arbeitest|arbeiten sie)|\bbei wem arbeite", "Ich arbeite bei {}."),
+        _question(r"\bernährst\b|\bernährung", "Meine Ernährung: {}."),
+        _question(r"\btrinkst du (?:gern|am liebsten)|\blieblingsgetränk", "Ich trinke gern {}."),
+        _question(r"\blieblingsfarbe\b", "Meine Lieblingsfarbe ist {}."),
+        _question(r"\blieblingsküche\b|\bwelche küche\b", "Meine Lieblingsküche ist {}."),
+        _question(r"\bbudget\b", "Mein Budget ist {}."),
     ),
     "es": (
-        _asked(r"\balergi|\balérgic|\bintoleran", "Tengo alergia a {}.", "No tengo alergias."),
-        _asked(r"\bcómo te llamas|\btu nombre\b", "Me llamo {}."),
-        _asked(r"\bcuántos años\b|\btu edad\b", "Tengo {} años."),
-        _asked(r"\bdónde vives\b", "Vivo en {}."),
-        _asked(r"\ba qué te dedicas\b|\btu (?:profesión|trabajo|oficio)\b", "Mi trabajo es {}."),
-        _asked(r"\bdónde trabajas\b", "Trabajo en {}."),
-        _asked(r"\bdieta\b", "Mi dieta es {}.", "No sigo ninguna dieta."),
-        _asked(r"\bte gusta beber\b|\bbebida (?:favorita|preferida)", "Me gusta beber {}."),
-        _asked(r"\bcolor (?:favorito|preferido)", "Mi color favorito es {}."),
-        _asked(r"\bcocina (?:favorita|preferida)", "Mi cocina favorita es {}."),
-        _asked(r"\bpresupuesto\b", "Mi presupuesto es {}."),
+        _question(r"\balergi|\balérgic|\bintoleran", "Tengo alergia a {}.", "No tengo alergias."),
+        _question(r"\bcómo te llamas|\btu nombre\b", "Me llamo {}."),
+        _question(r"\bcuántos años\b|\btu edad\b", "Tengo {} años."),
+        _question(r"\bdónde vives\b", "Vivo en {}."),
+        _question(r"\ba qué te dedicas\b|\btu (?:profesión|trabajo|oficio)\b", "Mi trabajo es {}."),
+        _question(r"\bdónde trabajas\b", "Trabajo en {}."),
+        _question(r"\bdieta\b", "Mi dieta es {}.", "No sigo ninguna dieta."),
+        _question(r"\bte gusta beber\b|\bbebida (?:favorita|preferida)", "Me gusta beber {}."),
+        _question(r"\bcolor (?:favorito|preferido)", "Mi color favorito es {}."),
+        _question(r"\bcocina (?:favorita|preferida)", "Mi cocina favorita es {}."),
+        _question(r"\bpresupuesto\b", "Mi presupuesto es {}."),
     ),
     "fr": (
-        _asked(r"\ballergi|\bintoléran", "Mes allergies : {}.", "Je n'ai pas d'allergies."),
-        _asked(r"\bt'appelles|\bvous appelez|\b(?:ton|votre) (?:nom|prénom)", "Je m'appelle {}."),
-        _asked(r"\bquel âge\b", "J'ai {} ans."),
-        _asked(r"\boù (?:habites|vis|habitez|vivez)", "J'habite à {}."),
-        _asked(r"\bdans la vie\b|\b(?:ton|votre) (?:métier|travail)\b", "Mon métier : {}."),
-        _asked(r"\boù (?:travailles|travaillez|bosses)", "Je travaille chez {}."),
-        _asked(r"\brégime\b", "Mon régime : {}.", "Je ne suis aucun régime."),
-        _asked(r"\baimes boire\b|\bboisson (?:préférée|favorite)", "J'aime boire : {}."),
-        _asked(r"\bcouleur (?:préférée|favorite)", "Ma couleur préférée est {}."),
-        _asked(r"\bcuisine (?:préférée|favorite)", "Ma cuisine préférée est {}."),
-        _asked(r"\bbudget\b", "Mon budget est de {}."),
+        _question(r"\ballergi|\bintoléran", "Mes allergies : {}.", "Je n'ai pas d'allergies."),
+        _question(
+            r"\bt'appelles|\bvous appelez|\b(?:ton|votre) (?:nom|prénom)", "Je m'appelle {}."
+        ),
+        _question(r"\bquel âge\b", "J'ai {} ans."),
+        _question(r"\boù (?:habites|vis|habitez|vivez)", "J'habite à {}."),
+        _question(r"\bdans la vie\b|\b(?:ton|votre) (?:métier|travail)\b", "Mon métier : {}."),
+        _question(r"\boù (?:travailles|travaillez|bosses)", "Je travaille chez {}."),
+        _question(r"\brégime\b", "Mon régime : {}.", "Je ne suis aucun régime."),
+        _question(r"\baimes boire\b|\bboisson (?:préférée|favorite)", "J'aime boire : {}."),
+        _question(r"\bcouleur (?:préférée|favorite)", "Ma couleur préférée est {}."),
+        _question(r"\bcuisine (?:préférée|favorite)", "Ma cuisine préférée est {}."),
+        _question(r"\bbudget\b", "Mon budget est de {}."),
     ),
 }
 _MINE = re.compile(
@@ -137,13 +141,13 @@ _YOURS = {
 
 
 def named(text: str, before: str, tongue: str) -> str:
-    """Return "My passport ..." for "Mine ...", where a question named one thing alone."""
+    """Return "My passport ..." for "Mine ..." if a question named exactly one thing."""
     mine = _MINE.match(straight(text))
     if mine is None or tongue not in _YOURS:
         return text
     pattern, whose = _YOURS[tongue]
-    found = [one.groups() for one in pattern.finditer(last_question(before))]
-    return whose.format(*found[0]) + text[mine.end() :] if len(found) == 1 else text
+    possessives = [match.groups() for match in pattern.finditer(last_question(before))]
+    return whose.format(*possessives[0]) + text[mine.end() :] if len(possessives) == 1 else text
 
 
 _LEADS = re.compile(
@@ -180,25 +184,27 @@ _MAX_WORDS = 6
 
 
 def answer(text: str, before: str, tongue: str) -> str:
-    """Return what a short answer to a known question says, as a sentence of its own, or ""."""
+    """Return the fact of a short answer to a known question as a full sentence, or ""."""
     question = last_question(before)
     plain = straight(text).strip(" .!")
     if not question or not plain or len(plain.split()) > _MAX_WORDS:
         return ""
-    asked = next((one for one in _QUESTIONS.get(tongue, ()) if one.question.search(question)), None)
+    asked = next(
+        (known for known in _QUESTIONS.get(tongue, ()) if known.question.search(question)), None
+    )
     if asked is None or (_SENTENCE.search(plain) and not _NOTHING.fullmatch(plain)):
         return ""
     return asked.none if _NOTHING.fullmatch(plain) else _answer(plain, asked, tongue)
 
 
-def _answer(plain: str, asked: _Asked, tongue: str) -> str:
-    """Return the fact that an answer other than a no makes, or ""."""
+def _answer(plain: str, asked: _Question, tongue: str) -> str:
+    """Return the fact of an answer other than a no, or ""."""
     said = _MANNER.sub("", _LEADS.sub("", without_answer(plain).strip(" ,.:!"))).strip(" ,.:!")
     if _YEARS.search(asked.fact):
         said = _YEARS.sub("", said)
     if not said or answered(said) is not None or not fits(said, plain, asked.fact):
         return ""
-    return _told(said, asked.fact, tongue)
+    return _filled(said, asked.fact, tongue)
 
 
 _BESIDE = re.compile(
@@ -207,21 +213,21 @@ _BESIDE = re.compile(
     re.IGNORECASE,
 )
 _PLACE = re.compile(r" (?:in|en|à) \{\}")
-"""Where a place stands, unless the answer has a preposition of its own."""
+"""A place in a fact with its preposition, which an answer's own preposition replaces."""
 
 
 _YEARS = re.compile(r" (?:years?(?: old)?|Jahre?(?: alt)?|años|ans)\b\.?", re.IGNORECASE)
 
 
-def _told(said: str, fact: str, tongue: str) -> str:
-    """Return the fact with what was said in its place."""
+def _filled(said: str, fact: str, tongue: str) -> str:
+    """Return the fact with the answer inserted."""
     if _BESIDE.match(said):
         return _PLACE.sub(" {}", fact).format(said[0].lower() + said[1:])
     return fact.format(_small(said, fact, tongue))
 
 
 def _small(said: str, fact: str, tongue: str) -> str:
-    """Return what was said with a small letter first, unless it may be a name."""
+    """Return the answer with a lower-case first letter, unless it may be a name."""
     if (
         tongue == "de"
         or re.search(r"name|llamo|appelle|live|Vivo|habite|work at|Trabajo|travaille", fact)

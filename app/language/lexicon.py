@@ -1,7 +1,7 @@
-"""The words of each language: which language a text is in, and which words carry no content.
+"""The words of each language: those that identify it, and those without content.
 
 A language is recognised by its commonest words. Languages without a `Lexicon` are recognised too,
-so that they are not taken for one that has one.
+so that they are not mistaken for one that has one.
 """
 
 import re
@@ -82,7 +82,7 @@ def word_set(text: str) -> frozenset[str]:
 
 @dataclass(frozen=True)
 class Lexicon:
-    """The words of one language: `markers` tell it, `stops` carry no content."""
+    """The words of one language: `markers` identify it, `stops` carry no content."""
 
     markers: frozenset[str]
     stops: frozenset[str]
@@ -94,7 +94,7 @@ def _plain(text: str) -> frozenset[str]:
     return frozenset(word.translate(table).replace("\0", "ss") for word in text.split())
 
 
-# Common words that tell the language but carry content.
+# Common words that identify the language but carry content.
 _TELLING = {
     "en": """
     tell like love want need live lives work works prefer hate think get got go going went make made
@@ -129,16 +129,16 @@ TONGUE_NAMES = {
     "tr": "turkish",
     "sv": "swedish",
 }
-"""What those are called that have no `Lexicon`."""
+"""The names of languages without a `Lexicon`."""
 GENERIC = _plain(_GENERIC)
 """Words that name nothing in particular: "forget everything" forgets nothing."""
 
 
 def language(text: str, default: str = "") -> str:
-    """Return the two letters of the language the text is in, or `default` when no word tells."""
+    """Return the two letters of the language of a text, or `default` if no word identifies it."""
     lowered = _UNTYPICAL.sub("'", text[:2000]).casefold()
-    found = _WORD.findall(lowered.replace("'", "")) + _ELIDED.findall(lowered)
-    scores = {tongue: _count(found, markers) for tongue, markers in MARKERS.items()}
+    tokens = _WORD.findall(lowered.replace("'", "")) + _ELIDED.findall(lowered)
+    scores = {tongue: _count(tokens, markers) for tongue, markers in MARKERS.items()}
     for tongue, letters in _LETTERS.items():
         scores[tongue] += 1 if letters.search(lowered) else 0
     best = max(scores.values())
@@ -148,11 +148,11 @@ def language(text: str, default: str = "") -> str:
     return default if default in leaders else leaders[0]
 
 
-def _count(found: Iterable[str], markers: frozenset[str]) -> int:
-    return sum(map(markers.__contains__, found))
+def _count(tokens: Iterable[str], markers: frozenset[str]) -> int:
+    return sum(map(markers.__contains__, tokens))
 
 
 def latin(text: str) -> bool:
-    """Tell whether the text is written mainly in Latin letters."""
+    """Return True if the text is mainly in Latin letters."""
     letters = _WORD.findall(text[:2000])
     return sum(len(_LATIN.findall(word)) for word in letters) * 2 > sum(map(len, letters))

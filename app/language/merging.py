@@ -1,8 +1,7 @@
-"""Consolidation without a model: what becomes of each candidate among the memories it was shown.
+"""Consolidation without a model: a verdict on each candidate among the memories shown for it.
 
-Candidates are taken in their order, so a later one overrules an earlier one. Nothing is deleted
-unless it was asked to be forgotten or contradicted outright, and nothing else that a memory says is
-lost on the way.
+Candidates are processed in order, so a later one overrides an earlier one. A memory is deleted only
+on request or if it is contradicted outright, and no other content of a memory is lost.
 """
 
 from collections.abc import Sequence
@@ -12,13 +11,13 @@ from app.language.facts import Candidate, Neighbour, Verdict, shown
 from app.language.forgetting import is_everything, meant
 from app.language.relations import Statement, corrected, overruled, read, same
 
-# Of the memories shown for one candidate; a memory about to be made has no id and no vector yet.
+# By memory shown for one candidate; a memory about to be created has no id and no vector yet.
 _Cosines = dict[str | None, float]
 
 
 @dataclass
 class _Entry:
-    """A memory that was shown, or (without an id) one that is about to be made."""
+    """A memory that was shown, or (without an id) one that is about to be created."""
 
     memory_id: str | None
     said: Statement
@@ -42,7 +41,7 @@ _CONTRADICTED = "contradicted"
 
 @dataclass
 class Consolidated:
-    """The verdicts, and the positions of requests that meant more memories than may go."""
+    """The verdicts, and the positions of requests that exceeded the limit of deletions."""
 
     verdicts: list[Verdict]
     capped: set[int]
@@ -50,14 +49,14 @@ class Consolidated:
 
 @dataclass
 class _Bench:
-    """The entries, and how many of them may still be deleted for which reason."""
+    """The entries, and the remaining number of deletions for each reason."""
 
     entries: list[_Entry]
     left: dict[str, int]
     capped: set[int] = field(default_factory=set)
 
     def end(self, entry: _Entry, reason: str, candidate: int) -> None:
-        """Delete the entry; one that was never stored costs nothing."""
+        """Delete the entry; an unstored one does not count against the limit."""
         if entry.memory_id is not None:
             if self.left[reason] == 0:
                 self.capped.add(candidate)
@@ -74,12 +73,12 @@ def consolidate(
     max_forgets: int,
     by_meaning: bool = False,
 ) -> Consolidated:
-    """Return what shall happen; `neighbours` has one row per candidate, all of one scope.
+    """Return the verdicts; `neighbours` has one row per candidate, all of one scope.
 
-    A row holds the memories nearest to the candidate's fact; for a forget request a longer row
-    finds more of what is meant. Memories without a verdict stay. At most `max_deletes` are deleted
-    because of facts, and `max_forgets` on request. With `by_meaning` a request may mean a memory
-    that only its vector tells.
+    A row holds the memories nearest to the candidate's fact; for a forget request, a longer row
+    finds more of the memories meant. Memories without a verdict stay. At most `max_deletes` are
+    deleted because of facts, and `max_forgets` on request. With `by_meaning`, a request may match a
+    memory by its vector alone.
     """
     entries = [_Entry(near.memory_id, read(near.fact)) for near in shown(neighbours).values()]
     bench = _Bench(entries, {_CONTRADICTED: max_deletes, ASKED: max_forgets})
@@ -100,8 +99,8 @@ def _forget(
 ) -> None:
     live = [entry for entry in bench.entries if not entry.gone]
     if is_everything(candidate.fact):
-        # Newest first, as they were shown; what was said before is not stored yet.
-        chosen = [one for one in live if one.memory_id is None or one.memory_id in cosines]
+        # Newest first, as they were shown; earlier statements are not stored yet.
+        chosen = [entry for entry in live if entry.memory_id is None or entry.memory_id in cosines]
     else:
         near = {
             at: cosines[entry.memory_id]
@@ -115,7 +114,7 @@ def _forget(
 
 
 def _take(bench: _Bench, new: Statement, position: int, cosines: _Cosines) -> None:
-    """Find the entry that says the same, overrule those that contradict, else make a new one."""
+    """Find the entry that says the same, overrule contradicting ones, else create a new one."""
     ranked = sorted(
         bench.entries, key=lambda entry: cosines.get(entry.memory_id, 0.0), reverse=True
     )
@@ -155,12 +154,12 @@ def _home(ranked: list[_Entry], new: Statement, cosines: _Cosines) -> _Entry | N
 
 def _outdated(others: list[_Entry], new: Statement) -> _Entry | None:
     """Return the one entry whose value the new fact corrects; None if several could be meant."""
-    found = [entry for entry in others if corrected(new, entry.said)]
-    return found[0] if len(found) == 1 else None
+    corrected_entries = [entry for entry in others if corrected(new, entry.said)]
+    return corrected_entries[0] if len(corrected_entries) == 1 else None
 
 
 def _filled(entry: _Entry, new: Statement) -> _Entry | None:
-    """Return the entry when, so changed, it says all that the new fact says."""
+    """Return the entry if, once changed, it says all that the new fact says."""
     return entry if same(new, entry.said, 0.0) == entry.said.fact else None
 
 

@@ -1,7 +1,7 @@
-"""Times that a text names ("7 May 2023", "last Friday", "im März"), in ISO 8601. Quick.
+"""Dates named in a text ("7 May 2023", "last Friday", "im März"), in ISO 8601. Quick.
 
-A moment is as exact as its words: a year `2023`, a month `2023-05`, a day `2023-05-07`, days from
-one to another `2023-05-01/2023-05-07`; `--05` and `--05-07` have no year.
+A date is as exact as its words: a year `2023`, a month `2023-05`, a day `2023-05-07`, an interval
+`2023-05-01/2023-05-07`; `--05` and `--05-07` have no year.
 """
 
 import calendar
@@ -42,7 +42,7 @@ _SIGNS = word_set(
     lundi mardi mercredi jeudi vendredi samedi dimanche
     """
 )
-"""A text without any of them has no relative time."""
+"""Words of relative time; a text without any of them has no relative date."""
 _WORD = re.compile(r"\w+")
 _HALF = 6
 _LONGEST_MONTH = 31
@@ -68,29 +68,29 @@ _RESOLVED = re.compile(r" \((\d{4}(?:-\d\d){0,2}(?:/\d{4}-\d\d-\d\d)?)\)")
 
 
 def words_of(text: str) -> frozenset[str]:
-    """Return the words by which `named` and `relative` tell that there is nothing to look for."""
+    """Return the words with which `named` and `relative` rule out a text quickly."""
     return frozenset(_WORD.findall(text.lower()))
 
 
 def named(text: str, words: AbstractSet[str]) -> list[str]:
-    """Return the moments that a text names, those without a year as `--05` or `--05-07`."""
+    """Return the dates that a text names, those without a year as `--05` or `--05-07`."""
     return extracted(text, words)[0]
 
 
 def extracted(text: str, words: AbstractSet[str]) -> tuple[list[str], str]:
-    """Return the moments that a text names, as `named` does, and the text without them."""
-    found: list[str] = []
-    note = partial(_note, found)
+    """Return the dates that a text names, as `named` does, and the text without them."""
+    dates: list[str] = []
+    note = partial(_note, dates)
     if not _MONTHS.keys().isdisjoint(words):
         for pattern in _WRITTEN:
             text = pattern.sub(note, text)
     if any(word.isdecimal() and len(word) == 4 for word in words):
         text = _NUMERIC.sub(note, text)
-    return found, text
+    return dates, text
 
 
 def relative(text: str, words: AbstractSet[str], said_on: date, configuration: str) -> list[str]:
-    """Return the moments that "yesterday" and the like mean on `said_on`."""
+    """Return the dates that "yesterday" and the like mean on `said_on`."""
     tongue = _TONGUES.get(configuration)
     if tongue is None or _SIGNS.isdisjoint(words):
         return []
@@ -98,7 +98,7 @@ def relative(text: str, words: AbstractSet[str], said_on: date, configuration: s
 
 
 def in_year_of(moment: str, said_on: date) -> str:
-    """Give a moment without a year the one that brings it nearest to `said_on`."""
+    """Add to a date without a year the one that brings it nearest to `said_on`."""
     if not moment.startswith("--"):
         return moment
     ahead = int(moment[2:4]) - said_on.month
@@ -107,9 +107,9 @@ def in_year_of(moment: str, said_on: date) -> str:
 
 
 def days_of(moment: str) -> tuple[int, int] | None:
-    """Return the first and the last day of a moment as ordinals; None: it has no year, or is none.
+    """Return the first and the last day of a date as ordinals. None: no year, or not a date.
 
-    A day that its month does not have is the month's last.
+    A day beyond the end of its month becomes the month's last.
     """
     first, _, last = moment.partition("/")
     try:
@@ -125,8 +125,8 @@ def _edge(moment: str, end: int) -> int:
     return date(year, month, min(day or bounds[end], bounds[1])).toordinal()
 
 
-def _note(found: list[str], match: re.Match[str]) -> str:
-    """Note the moment; what is left of the text is without it."""
+def _note(dates: list[str], match: re.Match[str]) -> str:
+    """Record the date, and remove it from the text."""
     parts = match.groupdict()
     month = parts["month"] or ""
     number = _MONTHS.get(month.lower()) or int(month or 0)
@@ -134,24 +134,24 @@ def _note(found: list[str], match: re.Match[str]) -> str:
     if number > len(_MONTH_WORDS) or day > _LONGEST_MONTH:
         return match.group()
     text = (parts.get("year") or "-") + (f"-{number:02d}" if number else "")
-    found.append(f"{text}-{day:02d}" if day else text)
+    dates.append(f"{text}-{day:02d}" if day else text)
     return " "
 
 
 @lru_cache(maxsize=4_096)
 def days_between(moment: str, other: str) -> int | None:
-    """Return how many days lie between two moments, 0 if they overlap; None: none can be told.
+    """Return the number of days between two dates, 0 if they overlap. None: unknown.
 
-    One without a year overlaps those within its month, or its day; it is near no other.
+    A date without a year overlaps dates within its month or day; it is near no other.
     """
     if moment.startswith("--"):
         return _in_any_year(moment, other)
     if other.startswith("--"):
         return _in_any_year(other, moment)
-    one, two = days_of(moment), days_of(other)
-    if one is None or two is None:
+    first_days, other_days = days_of(moment), days_of(other)
+    if first_days is None or other_days is None:
         return None
-    return max(0, one[0] - two[1], two[0] - one[1])
+    return max(0, first_days[0] - other_days[1], other_days[0] - first_days[1])
 
 
 def _in_any_year(moment: str, other: str) -> int | None:

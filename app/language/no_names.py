@@ -1,6 +1,6 @@
-"""Words with which people introduce themselves that are no names: work, origins, signs, moods.
+"""Words that introduce a person but are not a name: work, origins, star signs, moods.
 
-A name that is left out costs little; "My name is Tired." is nonsense.
+A missed name costs little; "My name is Tired." is nonsense.
 """
 
 import re
@@ -115,12 +115,12 @@ _ARE_NAMES = word_set("""
     """)
 
 _NAMES = frozenset({"Germán", "Frances", "Domingo"})
-"""Names that are spelled as they are, and would be another word without accents."""
+"""Names whose spelling would fold to another word."""
 
 
 def is_no_name(said: str, tongue: str) -> bool:
-    """Tell whether a word with a capital is known, or by its ending likely, to be no name."""
-    found = [fold(word) for word in said.split() if word not in _NAMES]
-    if any(word in _WORDS for word in found):
+    """Return True if a capitalised word is known, or likely by its ending, not to be a name."""
+    folded = [fold(word) for word in said.split() if word not in _NAMES]
+    if any(word in _WORDS for word in folded):
         return True
-    return any(_ENDINGS[tongue].fullmatch(word) and word not in _ARE_NAMES for word in found[:1])
+    return any(_ENDINGS[tongue].fullmatch(word) and word not in _ARE_NAMES for word in folded[:1])

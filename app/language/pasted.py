@@ -1,4 +1,4 @@
-"""Text that its writer only passes on: mails, logs, tracebacks, and what a task is about."""
+"""Removal of pasted text: mails, logs, tracebacks, and the object of a task."""
 
 import re
 
@@ -48,7 +48,7 @@ _QUOTED = re.compile(
 
 
 def without_pasted(text: str) -> str:
-    """Blank out, in place, what stands in a mail, a log or the object of a task."""
+    """Blank out, in place, mails, logs and the object of a task."""
     for pattern in (_TRACE, _LOG, _HEADERS, _MAIL):
         text = pattern.sub(_blank, text)
     task = _TASK.search(text)
@@ -63,5 +63,5 @@ def without_pasted(text: str) -> str:
     return _QUOTED.sub(_blank, whole)
 
 
-def _blank(found: re.Match[str]) -> str:
-    return re.sub(r"[^\n]", " ", found.group())
+def _blank(match: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", match.group())

@@ -1,4 +1,4 @@
-"""What French sentences are listened for; see `phrases.Phrases` for what each pattern answers."""
+"""The phrases of French; see `phrases.Phrases` for the meaning of each pattern."""
 
 from app.language.phrases import Phrases, pattern
 

@@ -1,4 +1,4 @@
-"""Which values a statement gives to a person's properties, verbatim; only what is said plainly."""
+"""Verbatim values that a statement plainly gives to a person's properties."""
 
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -25,7 +25,7 @@ from app.language.text import straight
 
 _MAX_WORDS = 5
 _MAX_AGE = 120
-# What is only imagined, quoted or hoped is no value.
+# Imagined, quoted or hoped values do not count.
 _SUPPOSED = re.compile(
     r"\b(?:if|wish|would|might|maybe|perhaps|suppose|imagine|pretend|unless|whether|wenn|falls"
     r"|vielleicht|würde|wäre|ojalá|quizás?|tal vez|peut-être|si)\b",
@@ -130,44 +130,46 @@ class Reading:
 
 
 def readings(text: str) -> list[Reading]:
-    """Return what a statement says of the person who makes it."""
+    """Return the values that a statement gives to its speaker."""
     plain = without_reports(straight(text))
     if is_supposed(plain):
         return []
     lists = list(_lists(plain))
-    whole = {one.kind for one in lists} | {"allergies", "hobbies", "languages"}
+    whole = {reading.kind for reading in lists} | {"allergies", "hobbies", "languages"}
     own = [slot for slot in slots(plain) if slot.key[1:2] == ("self",)]
-    found = [one for slot in own for one in _of_slot(plain, slot) if one.kind not in whole]
-    return list(dict.fromkeys([*found, *_born(plain), *_occupation(plain), *lists]))
+    single_values = [
+        reading for slot in own for reading in _of_slot(plain, slot) if reading.kind not in whole
+    ]
+    return list(dict.fromkeys([*single_values, *_born(plain), *_occupation(plain), *lists]))
 
 
 def is_supposed(text: str) -> bool:
-    """Tell whether a statement only imagines or hopes something."""
+    """Return True if a statement only imagines or hopes something."""
     return bool(_SUPPOSED.search(text))
 
 
 def _of_slot(text: str, slot: Slot) -> Iterator[Reading]:
-    """Yield what a slot tells, if its value looks like one."""
+    """Yield the readings of a slot, if its value has the right form."""
     kind = slot.key[0]
     gone = slot.gone or bool(NEGATIONS.search(text[slot.start : slot.begin]))
     raw = _whole_words(text, slot)
     if kind == "attribute":
         kind = kind_of(slot.key[2])
-    for found, value in _typed(kind, raw, text, slot):
-        yield Reading(found, value, gone)
+    for typed_kind, value in _typed(kind, raw, text, slot):
+        yield Reading(typed_kind, value, gone)
 
 
 _REST = re.compile(r"(?:\w|(?<=\d)[.,:]\d)+")
 
 
 def _whole_words(text: str, slot: Slot) -> str:
-    """Return the value to the end of its last word, which some patterns cut."""
+    """Return the value to the end of its last word, which some patterns cut off."""
     rest = _REST.match(text, slot.end)
     return text[slot.begin : rest.end() if rest else slot.end].strip()
 
 
 def _typed(kind: str, raw: str, text: str, slot: Slot) -> Iterator[tuple[str, str]]:
-    """Yield the value under each kind that it is one of, if it looks like one."""
+    """Yield the value under each of its kinds, if it has the right form."""
     match kind:
         case "name":
             yield from _names(raw)
@@ -188,7 +190,7 @@ _AT = re.compile(r"\s+(?:at|for|in|bei|beim|im|für|en|para|chez|à|dans|pour)\s
 
 
 def _fits(kind: str, value: str, text: str, slot: Slot) -> bool:
-    """Tell whether a value looks like one of its kind."""
+    """Return True if a value has the form of its kind."""
     if kind == "job":
         return _is_job(value, text[slot.start : slot.begin])
     if kind == "diet":
@@ -206,12 +208,12 @@ def _bare(raw: str) -> str:
 
 
 def _is_titled(value: str) -> bool:
-    """Tell whether a value is a name of something: "Acme", "3M"."""
+    """Return True if a value is a name of something: "Acme", "3M"."""
     return (value[:1].isupper() or value[:1].isdigit()) and len(value.split()) <= _MAX_WORDS
 
 
 def _is_name(value: str) -> bool:
-    """Tell whether a value is a person's name."""
+    """Return True if a value is a person's name."""
     words = value.split()
     real = [word for word in words if word not in _PARTICLES]
     return (
@@ -227,7 +229,7 @@ def _is_age(value: str) -> bool:
 
 
 def _noun_after(text: str, slot: Slot) -> bool:
-    """Tell whether the word says what some other thing is: "vegan ice cream"."""
+    """Return True if the word describes another thing: "vegan ice cream"."""
     rest = _REST.match(text, slot.end)
     return _MORE.match(text, rest.end() if rest else slot.end) is not None
 
@@ -255,7 +257,7 @@ _CHECKS: Mapping[str, Callable[[str], bool]] = {
 
 
 def _names(raw: str) -> Iterator[tuple[str, str]]:
-    """Yield a name, and its parts where there is no doubt which is which."""
+    """Yield a name, and its parts if they are unambiguous."""
     if not _is_name(raw):
         return
     yield "name", raw
@@ -282,7 +284,7 @@ def _places(raw: str, after: str) -> Iterator[tuple[str, str]]:
 
 
 def _is_job(raw: str, before: str) -> bool:
-    """Tell whether a value is an occupation, by its article, its capital or its last word."""
+    """Return True if a value is an occupation, by its article, its capital or its last word."""
     words = fold(raw).split()
     if not words or len(words) > _MAX_WORDS or NO_PROFESSION & set(words):
         return False
@@ -292,28 +294,28 @@ def _is_job(raw: str, before: str) -> bool:
 
 
 def _matched(kind: str, text: str, begin: int) -> Iterator[tuple[str, str]]:
-    """Yield a value that has a form of its own; it may be longer than what the slot has."""
+    """Yield a value that has a form of its own; it may be longer than the slot's."""
     match kind:
         case "email":
-            found = _EMAIL.match(text, begin)
-            if found:
-                yield kind, found.group().rstrip(".")
+            match = _EMAIL.match(text, begin)
+            if match:
+                yield kind, match.group().rstrip(".")
         case "phone":
-            found = _PHONE.match(text, begin)
-            if found:
-                yield kind, found["value"]
+            match = _PHONE.match(text, begin)
+            if match:
+                yield kind, match["value"]
         case "birthday":
             yield from _date(text, begin)
         case _:
-            found = _ADDRESS.match(text, begin)
-            if found and any(digit.isdigit() for digit in found.group()):
-                yield kind, found.group().strip(" .,")
+            match = _ADDRESS.match(text, begin)
+            if match and any(digit.isdigit() for digit in match.group()):
+                yield kind, match.group().strip(" .,")
 
 
 def _date(text: str, begin: int) -> Iterator[tuple[str, str]]:
-    found = _DATE.match(text, begin)
-    if found:
-        yield "birthday", found["value"]
+    match = _DATE.match(text, begin)
+    if match:
+        yield "birthday", match["value"]
 
 
 def _is_plain_value(kind: str, raw: str) -> bool:
@@ -324,42 +326,42 @@ def _is_plain_value(kind: str, raw: str) -> bool:
         return any(character.isdigit() for character in raw)
     if named[0] in PLAIN or named[-1] in PLAIN:
         return True
-    # A German noun has a capital, whatever it is.
+    # Every German noun has a capital.
     return _is_titled(_bare(raw)) and not re.search(r"[äöüß]", raw)
 
 
 def _born(text: str) -> Iterator[Reading]:
-    said = _BORN.search(text)
-    if said:
-        for kind, value in _date(text, said.end()):
+    match = _BORN.search(text)
+    if match:
+        for kind, value in _date(text, match.end()):
             yield Reading(kind, value)
 
 
 def _occupation(text: str) -> Iterator[Reading]:
-    for said in _OCCUPATION.finditer(text):
-        words = fold(said["value"]).split()
+    for match in _OCCUPATION.finditer(text):
+        words = fold(match["value"]).split()
         if not NO_PROFESSION & set(words) and words[-1] in PROFESSIONS:
-            yield Reading("job", said["value"])
+            yield Reading("job", match["value"])
 
 
 def _lists(text: str) -> Iterator[Reading]:
     for kind, pattern in _LISTS:
-        for said in pattern.finditer(text):
-            found = _items(said["items"], LANGUAGES if kind == "languages" else None)
-            if found:
-                yield Reading(kind, found, gone=bool(NEGATIONS.search(said["lead"])))
-    for said in _FAVOURITES.finditer(text):
-        found = _items(said["items"], None)
-        if found:
-            yield Reading(kind_of(said["thing"]), found)
+        for match in pattern.finditer(text):
+            items = _items(match["items"], LANGUAGES if kind == "languages" else None)
+            if items:
+                yield Reading(kind, items, gone=bool(NEGATIONS.search(match["lead"])))
+    for match in _FAVOURITES.finditer(text):
+        items = _items(match["items"], None)
+        if items:
+            yield Reading(kind_of(match["thing"]), items)
 
 
 def _items(text: str, known: frozenset[str] | None) -> tuple[str, ...]:
-    """Return the items of a list; none at all where one of them is no item."""
+    """Return the items of a list; empty if one of them is not an item."""
     end = _LIST_END.search(text)
     parts = _AND.split(text[: end.start()] if end else text)
-    found = [_bare(_FLUENTLY.sub("", part.strip())) for part in parts if part.strip()]
-    return tuple(found) if found and all(_is_item(one, known) for one in found) else ()
+    items = [_bare(_FLUENTLY.sub("", part.strip())) for part in parts if part.strip()]
+    return tuple(items) if items and all(_is_item(item, known) for item in items) else ()
 
 
 def _is_item(item: str, known: frozenset[str] | None) -> bool:
@@ -370,10 +372,10 @@ def _is_item(item: str, known: frozenset[str] | None) -> bool:
 
 
 def iso_date(value: str) -> str | None:
-    """Return a date as ISO 8601 has it, where it names its day, month and year."""
-    found = _DATE.fullmatch(value)
-    if found is None or found["iso"]:
-        return value if found else None
-    year, day = found["year"] or found["year2"], found["day"] or found["day2"]
-    month = MONTHS.get(fold(found["month"] or found["month2"] or ""))
+    """Return a date in ISO 8601 if it names its day, month and year."""
+    match = _DATE.fullmatch(value)
+    if match is None or match["iso"]:
+        return value if match else None
+    year, day = match["year"] or match["year2"], match["day"] or match["day2"]
+    month = MONTHS.get(fold(match["month"] or match["month2"] or ""))
     return f"{int(year):04d}-{month:02d}-{int(day):02d}" if year and month and day else None

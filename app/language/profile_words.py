@@ -1,4 +1,4 @@
-"""What fields of profiles are called, and the words that their values are known by.
+"""Names of profile fields, and the words that identify their values.
 
 All names are spelled as `text.fold` spells them.
 """
@@ -10,7 +10,7 @@ from app.language.lexicon import word_set
 from app.language.slot_patterns import SPELLINGS
 
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
-# Words that say of a field no more than that it is the user's.
+# Words that only say that a field belongs to the user.
 _NOISE = word_set("the user users my your their person customer customers current primary main")
 
 _NAMES = {
@@ -48,15 +48,15 @@ _NAMES = {
     "languages": "languages|spoken languages|languages spoken|sprachen|idiomas|lenguas|langues",
 }
 KINDS = {name: kind for kind, names in _NAMES.items() for name in names.split("|")}
-"""The kind of value that a field of a name has."""
+"""The kind of value by the name of a field."""
 
 PLACES = frozenset({"city", "residence", "country"})
-"""What a residence tells: whoever wants that forgotten means all of these."""
+"""The kinds that a residence fills: a request to forget it means all of these."""
 FILLED = PLACES | {
     *("name", "first name", "last name", "nickname", "age", "address", "employer", "job"),
     *("email", "phone", "diet", "allergies", "languages"),
 }
-"""The kinds of value that rules tell reliably."""
+"""The kinds of value that rules detect reliably."""
 
 ASKED = {
     "where i live": "residence",
@@ -74,7 +74,7 @@ ASKED = {
     "wie alt ich bin": "age",
     "when i was born": "birthday",
 }
-"""What a request to forget may call a kind of value."""
+"""The kind of value that a phrase in a request to forget means."""
 
 _THINGS = {
     "colour": "farbe couleur",
@@ -93,7 +93,7 @@ _THINGS = {
     "game": "spiel juego jeu",
     "restaurant": "restaurante",
 }
-_THING = {word: thing for thing, found in _THINGS.items() for word in found.split()}
+_THING = {word: thing for thing, synonyms in _THINGS.items() for word in synonyms.split()}
 _FAVOURITE = word_set("favourite favorito favorita favori favorite prefere preferee preferido")
 
 
@@ -111,7 +111,7 @@ def thing(name: str) -> str:
 
 
 def kind_of(name: str) -> str:
-    """Return the kind of value that a field, or what a person calls theirs, has."""
+    """Return the kind of value of a field, or of a thing that a person names."""
     named = thing(name)
     return KINDS.get(named, named)
 
@@ -150,7 +150,7 @@ NO_PLACE = word_set(
     finance hr legal support premium management
     """
 )
-"""What one can move to without moving house."""
+"""Words after "moved to" that are not a new home."""
 WEEKDAYS = word_set(
     """
     monday tuesday wednesday thursday friday saturday sunday montag dienstag mittwoch donnerstag

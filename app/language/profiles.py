@@ -1,8 +1,8 @@
-"""What the built-in rules fill into the fields of profiles.
+"""Profile fields filled by the built-in rules.
 
-Few things, and those verbatim: a field is filled where its name tells that it is one of the kinds
-in `FILLED`, and a person says so of themselves in plain words. All else is left to a model, but any
-field is cleared on request.
+The rules fill few fields, and those verbatim: the field's name must identify one of the kinds in
+`FILLED`, and a person must state the value about themselves in plain words. A model does the rest,
+but any field is cleared on request.
 """
 
 import re
@@ -32,12 +32,12 @@ _PREFERENCE = re.compile(r"\b(?:preferred|preference|preferences)\b")
 
 @dataclass(frozen=True)
 class Wanted:
-    """A field of a profile, as far as the rules look at it.
+    """A profile field, as far as the rules use it.
 
     Attributes:
-        type: "string", "integer" and so on; empty where it may be one of several.
+        type: "string", "integer" and so on; empty if it may be one of several.
         format: "date" and the like, or empty.
-        options: the texts that the field is limited to; none where it is not.
+        options: the allowed texts; empty if any text is allowed.
     """
 
     schema_id: str
@@ -49,19 +49,19 @@ class Wanted:
 
     @property
     def kinds(self) -> set[str]:
-        """What its name and its title say that it is."""
+        """The kinds that its name and its title identify."""
         return {kind_of(name) for name in (self.name, self.title) if name}
 
 
 @dataclass(frozen=True)
 class Filled:
-    """A value for a field, verbatim from what a user said.
+    """A value for a field, verbatim from a user's words.
 
     Attributes:
-        value: a text, or for a field that is a list its items. With `clear`, what no longer holds,
-            or None for whatever the field has.
+        value: a text, or the items of a list field. With `clear`, the value that no longer holds,
+            or None for any value of the field.
         source: the sentence it rests on, verbatim.
-        turn: position in the input of the turn it came from.
+        turn: the position of its turn in the input.
     """
 
     schema_id: str
@@ -74,25 +74,25 @@ class Filled:
 
 def fill(turns: Sequence[Turn], fields: Sequence[Wanted]) -> list[Filled]:
     """Return the values that users state for the fields, in the order they were said."""
-    found: list[Filled] = []
+    filled: list[Filled] = []
     tongue = ""
-    may_fill = {(one.schema_id, one.name) for one in fields if one.kinds & FILLED}
+    may_fill = {(field.schema_id, field.name) for field in fields if field.kinds & FILLED}
     for position, turn in enumerate(turns):
         if turn.role.strip().lower() not in USER_ROLES:
             continue
         tongue = language(turn.text, tongue)
         for source, said in stated(turn, tongue):
             values = (_cleared if said.forget else _stated)(said, fields, source)
-            found += [
-                replace(one, turn=position)
-                for one in values
-                if one.clear or (one.schema_id, one.field) in may_fill
+            filled += [
+                replace(value, turn=position)
+                for value in values
+                if value.clear or (value.schema_id, value.field) in may_fill
             ]
-    return found
+    return filled
 
 
 def stated(turn: Turn, tongue: str = "") -> Iterator[tuple[str, Said]]:
-    """Yield what a turn states, each with the sentence it is in."""
+    """Yield the statements of a turn, each with its sentence."""
     for sentence in sentences(own_words(turn.text)):
         source = turn.text[sentence.start : sentence.start + len(sentence.text)]
         if sentence.quoted or len(source) > MAX_FACT:
@@ -111,12 +111,12 @@ def _stated(said: Said, fields: Sequence[Wanted], source: str) -> Iterator[Fille
 
 
 def unquoted(text: str) -> str:
-    """Return the text without what it quotes: others said that."""
+    """Return the text without quotations: others said those."""
     return _QUOTED.sub(" ", text)
 
 
 def _verbatim(value: str | tuple[str, ...], source: str) -> str | tuple[str, ...]:
-    """Return a value with the small letter it has in its source, where a statement begins."""
+    """Return a value with the lower-case initial of its source, if it begins a statement."""
     if not isinstance(value, str) or value in source:
         return value
     small = value[:1].lower() + value[1:]
@@ -146,14 +146,14 @@ def _list_for(field: Wanted, items: tuple[str, ...]) -> str | tuple[str, ...] | 
 
 
 def _option(field: Wanted, value: str) -> str | None:
-    """Return the one option that the value is, or has in it as a word."""
+    """Return the one option that the value is, or contains as a word."""
     said = f" {fold(value)} "
-    found = [one for one in field.options if fold(one) and f" {fold(one)} " in said]
-    return found[0] if len(found) == 1 else None
+    matching = [option for option in field.options if fold(option) and f" {fold(option)} " in said]
+    return matching[0] if len(matching) == 1 else None
 
 
 def _preferred(field: Wanted, value: str) -> str | None:
-    """Return a preference where the field is named for it, as "seat_preference" for seats."""
+    """Return a preference if the field's name fits it, as "seat_preference" fits seats."""
     named = next(
         (thing(name) for name in (field.name, field.title) if _PREFERENCE.search(thing(name))), ""
     )
@@ -169,18 +169,18 @@ def _preferred(field: Wanted, value: str) -> str | None:
 
 
 def _cleared(said: Said, fields: Sequence[Wanted], source: str) -> Iterator[Filled]:
-    """Yield what a request to forget names: a field, or the value that one has."""
+    """Yield the fields, or the values of fields, that a request to forget names."""
     if not names_something(said.text):
         return
-    for one in _stated(said, fields, source):
-        yield replace(one, clear=True)
-    asked = _asked(straight(said.text).strip())
+    for filled in _stated(said, fields, source):
+        yield replace(filled, clear=True)
+    asked = _requested_kinds(straight(said.text).strip())
     for field in fields:
         if asked & field.kinds:
             yield Filled(field.schema_id, field.name, None, source, 0, clear=True)
 
 
-def _asked(text: str) -> set[str]:
+def _requested_kinds(text: str) -> set[str]:
     """Return the kinds of value that a request names as a whole."""
     kind = ASKED.get(fold(text))
     mine = _MINE.fullmatch(text.rstrip(" .!"))

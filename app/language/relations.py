@@ -1,6 +1,7 @@
-"""How a new fact stands to an older one: the same, a replacement, or neither.
+"""The relation of a new fact to an older one: the same, a replacement, or neither.
 
-Embeddings alone cannot tell a duplicate from an update, so each answer needs evidence in the words.
+Embeddings alone cannot distinguish a duplicate from an update, so each answer needs evidence in the
+words.
 """
 
 import re
@@ -22,13 +23,13 @@ from app.language.stances import Stance, affirms, denies, stance, without
 from app.language.text import content, key, names, negated, numbers, resolved, stem, straight
 
 SAME_COSINE = 0.95
-"""From here on equal numbers, names and negation make two texts one; precision 0.91 to 0.99."""
+"""From here on, equal numbers, names and negation make two texts one; precision 0.91 to 0.99."""
 CHANGED_COSINE = 0.75
-"""From here on a text that says that something changed replaces one that begins alike."""
+"""From here on, a text that states a change replaces one that begins alike."""
 BARE_COSINE = 0.6
-"""From here on two bare preferences ("I prefer tea", "I prefer coffee") are about one choice."""
+"""From here on, two bare preferences ("I prefer tea", "I prefer coffee") are about one choice."""
 
-# After these words a sentence only says more about what came before.
+# After these words a sentence only adds to what came before.
 _MORE = word_set("""
     with and but in at on for since because from named called who which that when while by about
     after before during every each to of mit und aber in im am bei seit weil von namens con y
@@ -53,14 +54,14 @@ _SINCE = re.compile(r"\b(?:since|for \w+ \w+|seit|desde|depuis)\b", re.IGNORECAS
 
 @dataclass(frozen=True)
 class Statement:
-    """A fact with what the comparisons need of it, each worked out once, and only if needed."""
+    """A fact and the values that comparisons derive from it, each computed once and on demand."""
 
     fact: str
     dated_by_now: bool = False
 
     @cached_property
     def key(self) -> str:
-        """What it shares with those that differ in spelling only."""
+        """The key that it shares with facts that differ in spelling only."""
         return key(self.fact)
 
     @cached_property
@@ -70,24 +71,24 @@ class Statement:
 
     @cached_property
     def slots(self) -> tuple[Slot, ...]:
-        """What it says that can have only one value at a time."""
+        """Its statements about things that have only one value at a time."""
         return tuple(slots(self.fact))
 
     @cached_property
     def affirmed(self) -> bool:
-        """Whether it affirms what it is about."""
+        """True if it affirms its subject."""
         return affirms(self.fact)
 
     @cached_property
     def stance(self) -> Stance:
-        """What it affirms or denies."""
+        """The things that it affirms or denies."""
         return stance(self.fact)
 
     @cached_property
     def left(self) -> frozenset[str]:
-        """What it says was left for something else: of "I switched from tea to coffee", the tea."""
-        found = _SWITCH.search(straight(self.fact))
-        return content(found["old"], self.stance.tongue) if found else frozenset()
+        """The thing left for something else: the tea of "I switched from tea to coffee"."""
+        match = _SWITCH.search(straight(self.fact))
+        return content(match["old"], self.stance.tongue) if match else frozenset()
 
     @cached_property
     def names(self) -> frozenset[str]:
@@ -96,23 +97,23 @@ class Statement:
 
     @cached_property
     def tells_change(self) -> bool:
-        """Whether it says that something is other than before, and not that it is so, too."""
+        """True if it states a change, and not only an addition."""
         return bool(_CHANGE.search(straight(self.fact))) and not _ALSO.search(self.fact)
 
     @cached_property
     def tells_correction(self) -> bool:
-        """Whether it says that a time or a number is another one now."""
+        """True if it says that a time or a number has changed."""
         return is_correction(self.fact)
 
     @cached_property
     def given_up(self) -> frozenset[str]:
-        """What it names as what it comes instead of."""
-        found = INSTEAD.search(straight(self.fact))
-        said = INSTEAD_OF.sub("", found[0]) if found else ""
+        """The things that it says it replaces."""
+        match = INSTEAD.search(straight(self.fact))
+        said = INSTEAD_OF.sub("", match[0]) if match else ""
         return content(said, self.stance.tongue) if said else frozenset()
 
     def content(self, tongue: str) -> frozenset[str]:
-        """Return the stems of its words with content, in a language."""
+        """Return the stems of its content words, in a language."""
         if tongue not in self._contents:
             self._contents[tongue] = content(self.fact, tongue)
         return self._contents[tongue]
@@ -126,7 +127,7 @@ class Statement:
         return {}
 
     def filling(self, slot: Slot) -> Iterator[Slot]:
-        """Yield what fills the same slot, without a look for any other kind of slot."""
+        """Yield the slots with the same key, without searching other kinds of slot."""
         kind = slot.key[0]
         if kind not in self._kinds:
             self._kinds[kind] = slots(self.fact, kind)
@@ -135,15 +136,15 @@ class Statement:
 
 @lru_cache(maxsize=2_048)
 def read(fact: str, *, dated_by_now: bool = False) -> Statement:
-    """Make a fact ready for the comparisons.
+    """Return the statement of a fact, ready for comparisons.
 
-    Who talks on meets the same memories again, so what was worked out of the latest is kept.
+    A longer conversation meets the same memories again, so the latest statements are cached.
     """
     return Statement(fact, dated_by_now)
 
 
 def same(new: Statement, old: Statement, cosine: float) -> str | None:
-    """Return the text to keep when both say the same, or one only says more; else None."""
+    """Return the text to keep if both say the same, or one only adds to the other; else None."""
     if not _dates_agree(new, old):
         return None
     if new.key == old.key or _continues(new.key, old.key):
@@ -162,12 +163,12 @@ def _shared(new: Statement, old: Statement) -> Iterator[tuple[Slot, Slot]]:
 
 
 def _dates_agree(new: Statement, old: Statement) -> bool:
-    """Tell whether both mean one occasion; a date counted from the clock proves nothing."""
+    """Return True if both mean one occasion; a date resolved against the clock proves nothing."""
     return new.dated_by_now or not new.dates or not old.dates or new.dates == old.dates
 
 
 def _continues(longer: str, shorter: str) -> bool:
-    """Tell whether the longer text is the shorter one and something more about it."""
+    """Return True if the longer text is the shorter one with an addition."""
     if not longer.startswith(shorter + " ") or len(shorter.split()) < 3:
         return False
     return longer[len(shorter) :].split(maxsplit=1)[0] in _MORE
@@ -181,7 +182,7 @@ def _words_agree(new: str, old: str) -> bool:
 
 
 def overruled(new: Statement, old: Statement, cosine: float) -> str | None:
-    """Return what remains of the old fact when the new one contradicts it.
+    """Return the rest of the old fact if the new one contradicts it.
 
     None: they do not contradict. Empty: nothing remains. Else the old fact with only the
     contradicted part changed, because it says other things too.
@@ -198,13 +199,13 @@ def overruled(new: Statement, old: Statement, cosine: float) -> str | None:
 
 
 def _stance_beside(new: Statement, old: Statement) -> Stance:
-    """Return the older stance in the language of the newer: a word or two may not tell it."""
+    """Return the older stance in the newer one's language: a short text may not reveal its own."""
     tongue = new.stance.tongue
     return old.stance if old.stance.tongue == tongue else stance(old.fact, tongue)
 
 
 def _remainder(mine: Slot, fact: str, other: Slot) -> str:
-    """Return the old fact without what its slot says, or with the new value in its place."""
+    """Return the old fact without its slot, or with the new value in its place."""
     rest = _without_part(fact, other, _SENTENCES)
     if rest or not besides(fact, other) or _SINCE.search(fact[other.end :]):
         return rest
@@ -221,7 +222,7 @@ _SUBJECT = re.compile(r"(?:I|we|ich|wir|yo|je)\s|(?:I|j)'", re.IGNORECASE)
 
 
 def _without_part(fact: str, slot: Slot, cut: re.Pattern[str]) -> str:
-    """Return the other parts of the fact; the separators between them become blanks."""
+    """Return the other parts of the fact, joined by blanks."""
     begin, kept = 0, []
     for part in cut.split(fact):
         begin = fact.index(part, begin)
@@ -242,14 +243,14 @@ def _bare_preferences(mine: Slot, other: Slot, cosine: float) -> bool:
 
 
 def _expendable(new: Statement, old: Statement) -> bool:
-    """Tell whether the denied fact can go whole: it has no list, further sentence or other name."""
+    """Return True if the denied fact can be dropped: no list, further sentence or other name."""
     if without(old.fact, new.stance) or re.search(r"[.!?]\s+\S", old.fact):
         return False
     return not old.names - new.names
 
 
 def _turned(new: Statement, old: Statement, cosine: float) -> bool:
-    """Tell whether the new text says that something changed and begins as the old one does."""
+    """Return True if the new text states a change and begins as the old one does."""
     return (
         cosine >= CHANGED_COSINE
         and new.tells_change
@@ -261,7 +262,7 @@ def _turned(new: Statement, old: Statement, cosine: float) -> bool:
 
 
 def _swapped(new: Statement, old: Statement) -> bool:
-    """Tell whether one name alone has become another: "I drive a Golf", "I drive a Tesla now"."""
+    """Return True if only a name has changed: "I drive a Golf", "I drive a Tesla now"."""
     if not new.tells_change or not new.names or not old.names or new.names & old.names:
         return False
     kept = [word for word in old.key.split() if word not in old.names]
@@ -270,7 +271,7 @@ def _swapped(new: Statement, old: Statement) -> bool:
 
 
 def _instead(new: Statement, old: Statement) -> bool:
-    """Tell whether the new text names what it comes instead of, and the old one is about that."""
+    """Return True if the new text names what it replaces, and the old one is about that."""
     if not new.given_up or not old.affirmed:
         return False
     if owners(new.fact) != owners(old.fact):
@@ -283,7 +284,7 @@ def _instead(new: Statement, old: Statement) -> bool:
 
 
 def corrected(new: Statement, old: Statement) -> bool:
-    """Tell whether the new text gives another time, day, sum or number for the very same thing."""
+    """Return True if the new text gives another time, day, sum or number for the same thing."""
     if not new.tells_correction or new.affirmed != old.affirmed:
         return False
     return corrects(new.fact, old.fact, new.stance.tongue)
@@ -291,15 +292,15 @@ def corrected(new: Statement, old: Statement) -> bool:
 
 _WHERE = frozenset(
     stem(word, tongue)
-    for tongue, found in (
+    for tongue, listed in (
         ("en", "work working live living study studying"),
         ("de", "arbeite arbeiten wohne wohnen lebe studiere"),
         ("es", "trabajo trabajar vivo vivir estudio"),
         ("fr", "travaille travailler habite vis etudie"),
     )
-    for word in found.split()
+    for word in listed.split()
 )
-"""What somebody does at a place, which "I'm at the university now, not at the bank" leaves out."""
+"""Activities at a place, which "I'm at the university now, not at the bank" leaves out."""
 
 
 def _beginning(statement: Statement) -> list[str]:
@@ -310,6 +311,6 @@ _ADVERBS = word_set("now actually currently just really jetzt inzwischen ahora m
 
 
 def _switched(new: Statement, old: Statement) -> bool:
-    """Tell whether the new text names what was left, and the old one is about that alone."""
+    """Return True if the new text names what was left, and the old one is about that alone."""
     left = new.left
     return bool(left) and left <= old.stance.about and len(old.stance.about - left) <= 2

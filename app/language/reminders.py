@@ -1,7 +1,7 @@
-"""Requests to keep something in mind: what those state that ask not to forget it.
+"""Statements in requests to remember something ("don't forget that ...").
 
 "Don't forget that I like tea" states "I like tea"; "don't forget my birthday" states nothing, and
-none of them asks to forget.
+neither asks to forget.
 """
 
 import re
@@ -93,21 +93,21 @@ _STATES = re.compile(
     r"|will|can|can't|does|doesn't|don't|\w{3,}[^s\W]s|\w{3,}ed)\b(?= )",
     re.IGNORECASE,
 )
-"""English parts no clause from a thing ("my birthday", "that trip to Rome")."""
+"""English has no mark between a clause and a thing ("my birthday", "that trip to Rome")."""
 
 
 def kept_in_mind(text: str, tongue: str) -> str | None:
-    """Return what a sentence that asks not to forget states; None: it asks no such thing.
+    """Return the statement of a request not to forget. None: it is not such a request.
 
-    Empty: it names a thing alone, or states nothing that can be told by itself.
+    Empty: it names only a thing, or states nothing that makes sense by itself.
     """
     pattern = _ASKING.get(tongue)
-    found = pattern.match(straight(text)) if pattern else None
-    if found is None:
+    match = pattern.match(straight(text)) if pattern else None
+    if match is None:
         return None
-    groups = found.groupdict()
+    groups = match.groupdict()
     kind = "that" if groups.get("that") else "said"
-    said = text[found.start(kind) : found.end(kind)].strip() if groups.get(kind) else ""
+    said = text[match.start(kind) : match.end(kind)].strip() if groups.get(kind) else ""
     if tongue == "de":
         return main_clause(said) if kind == "that" else said
     return said if tongue != "en" or _STATES.match(straight(said)) else ""
@@ -122,21 +122,21 @@ _FINITE_DE = re.compile(
     r"(?!(?:an|auf|aus|ab|ein|mit|vor|zu|um|nach|weg|her|hin|los|teil|fest|fern|bei)\w{4})"
     r"(?:bin|ist|sind|war|kann|muss|soll|darf|mag|wird|will|weiß|hab|[a-zäöüß]{2,}(?:e|t|en))"
 )
-"""A German verb that does not part, as "anrufe" does ("ich rufe an")."""
+"""A German verb without a separable prefix, unlike "anrufe" ("ich rufe an")."""
 
 
 def main_clause(clause: str) -> str:
-    """Return "ich mag Tee" for the German "ich Tee mag", as it stands after "dass".
+    """Return "ich mag Tee" for the German "ich Tee mag", the word order after "dass".
 
-    Empty where the verb, or the end of the subject, is not told for sure.
+    Empty if the verb, or the end of the subject, is uncertain.
     """
     clause = clause.strip(" .!")
     reason = _REASON_DE.search(clause)
-    found = _SUBJECT_DE.fullmatch(clause[: reason.start()] if reason else clause)
-    if found is None or re.search(r",|[a-zäöüß] (?:und|aber|oder) ", found["rest"]):
+    match = _SUBJECT_DE.fullmatch(clause[: reason.start()] if reason else clause)
+    if match is None or re.search(r",|[a-zäöüß] (?:und|aber|oder) ", match["rest"]):
         return ""
-    *middle, verb = found["rest"].split()
-    is_named = found["subject"][0].isupper() or " " in found["subject"]
+    *middle, verb = match["rest"].split()
+    is_named = match["subject"][0].isupper() or " " in match["subject"]
     if not _FINITE_DE.fullmatch(verb) or (is_named and len(middle) > 1 and middle[0][0].isupper()):
         return ""
-    return " ".join([found["subject"], verb, *middle]) + (reason[0] if reason else "")
+    return " ".join([match["subject"], verb, *middle]) + (reason[0] if reason else "")

@@ -1,6 +1,7 @@
-"""Which short answers fit a question: those that are a name, a place, a number or a few things.
+"""Short answers that fit a question: a name, a place, a number or a few things.
 
-In doubt an answer does not fit: "Let me check." is no allergy, and "Later." is no name.
+When in doubt, an answer does not fit: "Let me check." is not an allergy, and "Later." is not a
+name.
 """
 
 import re
@@ -34,7 +35,7 @@ _PUTS_OFF = re.compile(
     r"|ni idea|peu importe)\b(?!-)",
     re.IGNORECASE,
 )
-"""What puts a question off, or answers it with another time or with nothing in particular."""
+"""Words that postpone a question, or answer it with another time or nothing in particular."""
 _CODE = re.compile(r"\b(?=\w*\d)(?=\w*[^\W\d_])\w{5,}")
 _NAMED = re.compile(r"\b(?:name|heiße|llamo|appelle)\b")
 _PLACED = re.compile(r"\b(?:live|wohne|Vivo|habite)\b")
@@ -50,14 +51,14 @@ _JOINING = word_set("""
     for für bei chez para pour by upon
     """)
 _AS_NAMES = word_set("will leo ella sam an kim mark rose may san new bad los las la el den st")
-"""Common words that names and places have, too."""
+"""Common words that are also names of people and places."""
 _WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
 _MAX_THINGS = 4
 _MAX_WORDS_OF_A_THING = 2
 
 
 def fits(said: str, line: str, fact: str) -> bool:
-    """Tell whether what was said fits the fact into which it is to be put; `line` is all of it."""
+    """Return True if the answer fits the fact into which it is inserted; `line` is all of it."""
     if _PUTS_OFF.search(said) or _PUTS_OFF.search(line):
         return False
     if _COUNTED.search(fact):
@@ -78,11 +79,11 @@ def _fits_in_words(said: str, line: str, fact: str) -> bool:
 
 
 def _is_name(said: str) -> bool:
-    """Tell whether these are one to three words, of which the first and the last are names."""
-    found = said.split()
-    if not re.fullmatch(r"[^\W\d_][^\d_,;:]{0,40}", said) or len(found) > _MAX_NAMES:
+    """Return True if these are one to three words, and the first and the last are names."""
+    parts = said.split()
+    if not re.fullmatch(r"[^\W\d_][^\d_,;:]{0,40}", said) or len(parts) > _MAX_NAMES:
         return False
-    return all(one in _PARTICLES or _is_capital(one) for one in found) and _is_capital(found[-1])
+    return all(part in _PARTICLES or _is_capital(part) for part in parts) and _is_capital(parts[-1])
 
 
 _MAX_NAMES = 3
@@ -98,7 +99,7 @@ def _is_place(said: str, line: str) -> bool:
         return False
     if _has_name(said):
         return True
-    # Some write without any capital; then a word or two that nothing else has.
+    # Some write without capitals: then accept one or two words that are not common.
     return (
         line == line.lower()
         and len(said.split()) <= _FEW
@@ -122,7 +123,7 @@ _BESIDE = re.compile(
 
 
 def _are_things(said: str) -> bool:
-    """Tell whether these are one to four things, each of a word or two that says something."""
+    """Return True if these are one to four things, each of one or two content words."""
     parts = [part for part in _BETWEEN.split(said) if part]
     return len(parts) <= _MAX_THINGS and all(
         0 < len(_saying(part)) <= _MAX_WORDS_OF_A_THING and _is_plain(part) for part in parts
@@ -134,7 +135,7 @@ def _saying(text: str) -> list[str]:
 
 
 def _is_plain(said: str) -> bool:
-    """Tell whether no word is a pronoun, a verb that is common, or the like."""
+    """Return True if no word is a pronoun, a common verb or the like."""
     return not any(_is_common(word) for word in _saying(_BETWEEN.sub(" ", said)))
 
 

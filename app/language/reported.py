@@ -1,7 +1,7 @@
-"""Finds what a sentence only reports: "Tom said I live in Rome" is what Tom says.
+"""Detection of reported speech: "Tom said I live in Rome" is Tom's claim.
 
-Who reports what a doctor or a letter told them mostly believes it, so such words are apart: they
-are worth keeping as they are, but fill nothing by themselves.
+A user who reports the words of a doctor or a letter mostly believes them. Such reports are treated
+apart: they are worth keeping as they are, but fill no field by themselves.
 """
 
 import re
@@ -47,7 +47,7 @@ _SAYS = {
 _SELF = re.compile(
     r"\b(?:I|I'(?:ve|d|m)|we|ich|wir|habe|yo|he|nosotr[oa]s|je|nous|ai)\b|\bj'", re.IGNORECASE
 )
-"""Who reports their own words. English "he" is told from Spanish "he" by the language."""
+"""First-person reporters. The language distinguishes English "he" from Spanish "he"."""
 _HE = re.compile(r"\bhe\b", re.IGNORECASE)
 _TOLD = re.compile(
     r"\b(?:me|mir|nos|uns|doctor|dr|physician|dentist|nurse|therapist|psychiatrist|psychologist"
@@ -89,12 +89,12 @@ _AFTERWARDS = re.compile(
 )
 _QUOTED = re.compile(r"[\"“„«][^\"“”„«»]*(?:[\"“”»]|$)")
 _LONGEST_NAME = 2
-"""Words between quotation marks that may be a name; of more it is others who say them."""
+"""Words between quotation marks that may be a name; longer quotations are others' words."""
 _ARTICLE = re.compile(r"(?:my|the|mein\w*|de[rm]|mi|el|la|mon|ma|le)\s", re.IGNORECASE)
 _LONGEST_SENTENCE = 2_000
-"""Characters; longer ones are pasted text, and nobody's statement."""
+"""Characters; a longer sentence is pasted text, and nobody's statement."""
 _LONGEST_START = 1
-"""Words before "I" in what is reported ("Tom said yesterday I ...")."""
+"""Words before "I" in a reported statement ("Tom said yesterday I ...")."""
 
 
 @dataclass(frozen=True)
@@ -105,12 +105,12 @@ class _Report:
 
 
 def own_voice(text: str) -> str:
-    """Return the text without what others say, between quotation marks or of the user."""
+    """Return the text without quotations and without others' statements about the user."""
     return without_reports(without_speech(text), told=False)
 
 
 def without_speech(text: str) -> str:
-    """Return the text without what is quoted in it; one or two words may be a name."""
+    """Return the text without quotations; one or two quoted words may be a name."""
     return _QUOTED.sub(_name, text)
 
 
@@ -119,17 +119,17 @@ def _name(quoted: re.Match[str]) -> str:
 
 
 def without_reports(text: str, *, told: bool = True) -> str:
-    """Return the text, of the same length, with blanks for what others say of the user.
+    """Return the text, of the same length, with blanks for others' statements about the user.
 
-    With `told` also for what they told the user, or know better, as a doctor does.
+    With `told`, also blank what others told the user, or know better, as a doctor does.
     """
     plain = straight(text)
     if not _HINT.search(plain):
         return text
     for sentence in sentences(plain):
-        for one in _reports(sentence.text):
-            if told or not one.is_told:
-                begin, end = one.begin + sentence.start, one.end + sentence.start
+        for report in _reports(sentence.text):
+            if told or not report.is_told:
+                begin, end = report.begin + sentence.start, report.end + sentence.start
                 text = text[:begin] + " " * (end - begin) + text[end:]
     return text
 
@@ -142,22 +142,22 @@ def _reports(sentence: str) -> list[_Report]:
 
 def _claims(text: str) -> Iterator[_Report]:
     for tongue, pattern in _SAYS.items():
-        for said in pattern.finditer(text):
-            begin, who = _who(text, said.start())
+        for match in pattern.finditer(text):
+            begin, who = _who(text, match.start())
             itself = _HE.sub("", who) if tongue == "en" else who
-            if not _SELF.search(itself) and _is_of_user(text[said.end() :], tongue):
-                is_told = said["tells"] is not None or _TOLD.search(who) is not None
-                yield _Report(begin, _end(text, said.end()), is_told)
+            if not _SELF.search(itself) and _is_of_user(text[match.end() :], tongue):
+                is_told = match["tells"] is not None or _TOLD.search(who) is not None
+                yield _Report(begin, _end(text, match.end()), is_told)
 
 
 def _who(text: str, end: int) -> tuple[int, str]:
-    """Return where the clause begins whose verb is at the end, and who speaks in it."""
+    """Return the start of the clause whose verb is at the end, and its speaker."""
     marks = list(_CLAUSE.finditer(text, 0, end))
     return (marks[-1].start(), text[marks[-1].end() : end]) if marks else (0, text[:end])
 
 
 def _is_of_user(reported: str, tongue: str) -> bool:
-    """Tell whether what is reported is about the user, or an order to the service."""
+    """Return True if the reported statement is about the user, or an order to the service."""
     if _ORDER.match(reported):
         return True
     first = PHRASES[tongue].first.search(reported)
@@ -177,6 +177,6 @@ def _attributions(text: str) -> Iterator[_Report]:
 
 
 def _end(text: str, begin: int) -> int:
-    """Return where the person speaks for themselves again."""
+    """Return the position at which the user speaks for themselves again."""
     contrast = _CONTRAST.search(text, begin)
     return contrast.end() if contrast else len(text)

@@ -1,4 +1,4 @@
-"""What a sentence asks to remember or to forget."""
+"""Requests to remember or to forget something."""
 
 import re
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ from app.language.text import straight
 class Said:
     """A statement, or (`forget`) the words that name what to forget.
 
-    `explicit` says that the person asked for it to be kept in mind.
+    `explicit`: the person asked for it to be remembered.
     """
 
     text: str
@@ -23,7 +23,7 @@ class Said:
 
 
 def requested(text: str, phrases: Phrases, tongue: str) -> Said | None:
-    """Return what the sentence asks to remember or to forget, if it asks for one of them."""
+    """Return the request of a sentence to remember or to forget, if any."""
     plain = straight(text)
     kept = kept_in_mind(text, tongue)
     if kept is not None:
@@ -44,7 +44,7 @@ def requested(text: str, phrases: Phrases, tongue: str) -> Said | None:
 
 
 def asked_besides(text: str, phrases: Phrases, tongue: str) -> tuple[str, Said | None]:
-    """Part a sentence from a request to forget in a later clause."""
+    """Split a sentence from a request to forget in a later clause."""
     own = without_reports(without_speech(text))
     for cut in islice(_BESIDES.finditer(straight(own)), _MAX_CLAUSES):
         asked = requested(own[cut.end() :].strip(), phrases, tongue)
@@ -60,23 +60,23 @@ _CONDITION = re.compile(
     r"|peux|pouvez|possible)\b)",
     re.IGNORECASE,
 )
-"""Begins a condition on which something is asked for that is not asked for now."""
+"""The beginning of a condition, under which a request does not apply now."""
 _BESIDES = re.compile(
     r"\s*(?:[,;.]|\s-|\b(?:and|so|but|also|und|aber|y|pero|así que|et|mais|alors"
     r"|donc)\b)\s+(?=\w)",
     re.IGNORECASE,
 )
-"""Before a clause in which something may be asked for."""
+"""Joins before a clause that may hold a request."""
 _MAX_CLAUSES = 20
 NO_REQUEST = Said("", forget=True)
-"""Neither a request nor anything else."""
+"""Neither a request nor a statement."""
 _REFUSED = re.compile(
     r"[,:-]\s*¡?(?:no way|no chance|not a chance|never(?: ever)?|as if|(?:no, )?do(?: not|n't)"
     r"|nie(?:mals)?|auf keinen fall|kommt nicht in frage|nunca|jamás|ni hablar|de ninguna manera"
     r"|jamais(?: de la vie)?|pas question|hors de question)[\s.!]*$",
     re.IGNORECASE,
 )
-"""Whoever adds this has not asked for what they said before it."""
+"""Additions that revoke the request before them."""
 _OF_THE_TALK = re.compile(
     r"\b(?:start(?:ing)? (?:over|again|afresh|fresh|from scratch)|new (?:topic|subject|talk)"
     r"|from the (?:top|beginning)|von vorne?|neu anfangen|neues thema|de cero|empe(?:cemos|zamos)"
@@ -86,11 +86,11 @@ _OF_THE_TALK = re.compile(
     r"|paragraphe|phrase|page)s?\b",
     re.IGNORECASE,
 )
-"""Whoever says so wants another talk or another text, not less remembered."""
+"""Requests for a new conversation or another text, not for less memory."""
 
 
 def _named(said: str) -> str:
-    """Return the words that name what to forget, without "that", "about" and reasons after it."""
+    """Return the words that name what to forget, without "that", "about" and trailing reasons."""
     said = _POLITELY.sub("", _THAT.sub("", said)).strip(" .!?,")
     said = _THING_ABOUT.sub("", said)
     about = _WHAT_ABOUT.match(said)
@@ -104,7 +104,7 @@ ALSO = re.compile(
     rf"(?:also |auch |también |aussi )?(?={_MINE})",
     re.IGNORECASE,
 )
-"""Between the things that a request names."""
+"""Joins between the things that a request names."""
 _REASON = re.compile(
     rf"\s*[,;]\s(?!(?:and |und |y |et )?{_MINE})|\s-\s|\s(?:because|weil|porque|parce que)\s"
     rf"|\s(?:and|und|y|et) (?!{_MINE}|(?:the|an?|all|de[rn]|die|das|el|l[ao]s?|les?|tou[ts]\w*)\b)"

@@ -1,4 +1,4 @@
-"""How much a text says that is worth remembering, without a model.
+"""A score, without a model, of how much in a text is worth remembering.
 
 A hand-written sum, each weight rounded to a quarter. Measured by `benchmarks/extraction`.
 """
@@ -28,13 +28,13 @@ _NAME = re.compile(r"(?<=[a-z,] )[A-Z][a-z]{2,}")
 _QUOTE = re.compile(r"[\"\u201c\u201d\u00ab\u00bb]")
 _SENTENCE = re.compile(r"[^.!?\n]+[.!?]*")
 WORTH_KEEPING = 1.5
-"""A statement below this is small talk; set where the shipped conversations lose no fact."""
+"""The score below which a statement is small talk; the bundled conversations lose no fact."""
 
 
 def score(text: str) -> float:
-    """Return how much the text tells about its writer; higher is better, talk is below zero.
+    """Return the score of a text; higher says more about its writer, talk is below zero.
 
-    The text may be a sentence or a whole turn: its parts are scored apart, and the best counts
+    The text may be a sentence or a whole turn: its parts are scored separately, and the best counts
     most.
     """
     plain = straight(text)
@@ -56,10 +56,10 @@ def _part(text: str, tongue: str) -> float:
     phrases = PHRASES.get(tongue)
     if phrases is None:
         return 1.0 if FIRST_ELSEWHERE.search(text) else 0.0
-    return _said(text, phrases) + _exact(text) - _empty(text, phrases)
+    return _statement_weight(text, phrases) + _exact(text) - _empty(text, phrases)
 
 
-def _said(text: str, phrases: Phrases) -> float:
+def _statement_weight(text: str, phrases: Phrases) -> float:
     return (
         0.5 * bool(phrases.first.search(text))
         + 1.5 * bool(phrases.preference.search(text))

@@ -1,6 +1,6 @@
-"""In which of Postgres's text-search configurations a text is searched. Quick: every write asks.
+"""The Postgres text-search configuration of a text. Fast: every write calls it.
 
-A language is told by the commonest words of it that carry no content, else by its script.
+A language is identified by its commonest function words, else by its script.
 """
 
 import re
@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Set as AbstractSet
 
 UNKNOWN = "simple"
-"""The configuration that takes every word as it is."""
+"""The configuration that takes every word unchanged."""
 
 _READ_CHARS = 2_000
 _WORD = re.compile(r"[^\W\d_]+")
@@ -17,7 +17,7 @@ _TELLING = {
     " have has had my your his her their they we you he she do does did but so just from by or as"
     " about if what who when where how why which would could should will can there than me him them"
     " am im our us up out get got some any really very too t s ll ve don didn"
-    # These say something, but function elsewhere.
+    # These are content words in English, but function words elsewhere.
     " met die war hat far men sin also dan fun per sea come no see care are",
     "german": "ich der die das den dem des ein eine einen einem einer und ist sind bin war waren"
     " nicht kein keine mit auf im am um von zu zum zur bei für aus nach habe hast hat haben hatte"
@@ -53,7 +53,7 @@ _TELLING = {
     " când unde cine",
     "indonesian": "saya aku yang dan di ke dari untuk dengan tidak ini itu adalah ada akan sudah"
     " kami kita dia mereka",
-    # Known so that they are not taken for another: Postgres has nothing for them.
+    # Listed so that they are not mistaken for another: Postgres has no stemmer for them.
     "polish": "ja mój moja moje jestem mam lubię się nie i w na z to że jest do od po dla są był",
     "czech": "já můj jsem mám se není a v na z to že je do od po pro jsou byl ale také jak když",
     "vietnamese": "tôi của và là không có cho với trong này đã",
@@ -62,14 +62,14 @@ _WITHOUT = frozenset(
     {"polish", "czech", "vietnamese", "chinese", "japanese", "korean", "hebrew", "thai"}
 )
 _LEAST_WORDS = 3
-"""Words that tell a language in Latin letters beyond doubt."""
+"""The number of words that identify a language in Latin letters reliably."""
 _LANGUAGES: dict[str, tuple[str, ...]] = {}
 for _language, _words in _TELLING.items():
     for _word in _words.split():
         _LANGUAGES[_word] = (*_LANGUAGES.get(_word, ()), _language)
 
-# The letters of a script, the language that they are taken for, letters that only others have who
-# use it, and the language which these tell.
+# The letters of a script, the language assumed for it, letters that only other languages of the
+# script use, and the language that those letters indicate.
 _SCRIPTS = (
     ("[\u0400-\u04ff]", "russian", "[ґєіїјљњћђџқңғүұһөәў]", UNKNOWN),
     ("[\u0370-\u03ff\u1f00-\u1fff]", "greek", None, UNKNOWN),
@@ -83,61 +83,61 @@ _SCRIPTS = (
 
 
 def configuration_of(text: str) -> str:
-    """Return the configuration for a text; `simple` where its language is not known.
+    """Return the configuration for a text; `simple` if its language is unknown.
 
-    Latin letters without a word that tells are taken for English, which most of them are: its
-    endings fold "classes" and "class", and the query is read in the same way.
+    Text in ASCII letters without a telling word counts as English, which most of it is: its endings
+    fold "classes" and "class", and the query is read in the same way.
     """
     read = text[:_READ_CHARS]
     if not read.isascii() and (script := _of_script(read)):
         return UNKNOWN if script in _WITHOUT else script
     words = _WORD.findall(read.lower())
-    found = _told(words)
-    if found:
-        best = _best(found)
+    counts = _count_languages(words)
+    if counts:
+        best = _best(counts)
         return UNKNOWN if best in _WITHOUT else best
     return "english" if words and read.isascii() else UNKNOWN
 
 
 def foreign_language(text: str, known: AbstractSet[str]) -> str | None:
-    """Return the language of a text, by its English name, if it is none of those that are known.
+    """Return the English name of a text's language if it is not one of the known ones.
 
-    In doubt there is none: fewer than three words tell it, or as many tell one that is known.
+    Return None in doubt: fewer than three words identify it, or as many identify a known one.
     """
     read = text[:_READ_CHARS]
     if not read.isascii() and (script := _of_script(read)):
         return None if script in {UNKNOWN, *known} else script
-    found = _told(_WORD.findall(read.lower()))
-    if not found:
+    counts = _count_languages(_WORD.findall(read.lower()))
+    if not counts:
         return None
-    best = _best(found)
-    rival = max((found[language] for language in known), default=0)
-    return best if found[best] >= _LEAST_WORDS and found[best] > rival else None
+    best = _best(counts)
+    rival = max((counts[language] for language in known), default=0)
+    return best if counts[best] >= _LEAST_WORDS and counts[best] > rival else None
 
 
 def is_function_word(word: str) -> bool:
-    """Tell whether a lower-case word is one that carries no content in some language."""
+    """Return True if a lower-case word is a function word of some language."""
     return word in _LANGUAGES
 
 
 def telling(word: str) -> tuple[str, ...]:
-    """Return the languages, by their English names, that a lower-case word tells."""
+    """Return the English names of the languages that a lower-case word identifies."""
     return _LANGUAGES.get(word, ())
 
 
-def _told(words: list[str]) -> Counter[str]:
-    """Count the words that tell each language."""
+def _count_languages(words: list[str]) -> Counter[str]:
+    """Count the words that identify each language."""
     return Counter(language for word in words for language in _LANGUAGES.get(word, ()))
 
 
-def _best(found: Counter[str]) -> str:
-    """Return the language that most words tell; the first of equals, in the order of `_TELLING`."""
-    most = max(found.values())
-    return next(language for language in _TELLING if found[language] == most)
+def _best(counts: Counter[str]) -> str:
+    """Return the language with the most words; the first of equals, in the order of `_TELLING`."""
+    most = max(counts.values())
+    return next(language for language in _TELLING if counts[language] == most)
 
 
 def _of_script(text: str) -> str | None:
-    """Return the language of a text that is mainly in a script other than the Latin, if any."""
+    """Return the language of a text mainly in a script other than the Latin, if any."""
     count = sum(map(str.isalpha, text))
     for letters, language, others, other in _SCRIPTS:
         if len(re.findall(letters, text)) * 2 > count:

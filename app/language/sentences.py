@@ -1,4 +1,4 @@
-"""Cuts what a person wrote into sentences, and leaves out what is not their own statement."""
+"""Division of a person's text into sentences, without text that is not their own."""
 
 import re
 from collections.abc import Iterator
@@ -8,14 +8,14 @@ from app.language.pasted import without_pasted
 
 CONTEXT_BEGIN = "<memory_bank_context>"
 CONTEXT_END = "</memory_bank_context>"
-"""Whoever renders memories into a prompt puts these around them: what stands between is never
-taken for something a person said."""
+"""The marks around memories in a prompt: text between them is never treated as something a
+person said."""
 
 CLAUSE = re.compile(
     r"[,;:.!?]\s|\s(?:and|but|und|aber|sondern|y|pero|sino|et|mais)\s", re.IGNORECASE
 )
-"""What stands between two clauses of a sentence."""
-# A block whose end is missing reaches to the end of the text: a cut-off prompt must not leak.
+"""The separator between two clauses of a sentence."""
+# A block without an end extends to the end of the text: a truncated prompt must not leak.
 _BLOCKS = re.compile(
     r"<(memory_bank_context|PAST_CONVERSATIONS|system|system_prompt|context"
     r"|memories)\b[^<>]{0,200}>"
@@ -32,16 +32,16 @@ _SYSTEM = re.compile(
     re.IGNORECASE,
 )
 _BEGINNING = 200
-"""Characters that tell whether a text is a system prompt."""
+"""Leading characters that show whether a text is a system prompt."""
 _ABBREVIATIONS = re.compile(
     r"(?:mrs?|ms|dr|prof|st|[js]r|vs|etc|eg|ie|approx|no|dept|est|inc|ltd|co|corp|mt|ft|gen|capt"
     r"|sgt|rev|jan|feb|mar|apr|ju[nl]|aug|sept?|oct|nov|dec|mon|tue|wed|thu|fri|sat|sun|bzw|ca|usw"
     r"|evtl|ggf|nr|str|tel|hr|frl?|zb|dh|ua|sr(?:t?a)?|uds?|avd?a?|dra|mme|mlle|env|[a-hj-z])",
     re.IGNORECASE,
 )
-# The last of the marks are those of Chinese, Japanese, Arabic, Hindi and Urdu, by code point.
+# The last marks are those of Chinese, Japanese, Arabic, Hindi and Urdu, by code point.
 _END = re.compile(
-    # A long run of marks is tried from its first alone, and not again with fewer of them.
+    # Possessive: a long run of marks is matched once, from its first mark, without backtracking.
     r"(?<![.!?\u2026])[.!?\u2026]++[\"'\u201d\u2019\u00bb)\]]*+(?=\s|\Z)|\n+|;(?=\s)"
     r"|[\u3002\uff01\uff1f\uff61\u061f\u0964\u06d4]+[\u300d\u300f\u201d\uff09]*"
 )
@@ -55,7 +55,7 @@ _OPENING, _CLOSING = frozenset("„«"), frozenset("”»")
 
 @dataclass(frozen=True)
 class Sentence:
-    """A sentence, where it begins in its text, and whether that is inside quotation marks."""
+    """A sentence, its start in its text, and True if it begins inside quotation marks."""
 
     text: str
     start: int
@@ -63,7 +63,7 @@ class Sentence:
 
 
 def own_words(text: str) -> str:
-    """Blank out, in place, what the writer did not say: context blocks, code and quoted lines."""
+    """Blank out, in place, context blocks, code and quoted lines, which the writer did not say."""
     if _SYSTEM.match(text.lstrip()[:_BEGINNING]):
         return " " * len(text)
     own = _BLOCKS.sub(lambda block: re.sub(r"[^\n]", " ", block.group()), text)
@@ -101,7 +101,7 @@ def _is_end(text: str, begin: int, mark: re.Match[str]) -> bool:
 
 
 def _abbreviates(before: str, follows: str) -> bool:
-    """Tell whether the dot belongs to "Dr.", an initial, or an ordinal ("am 3. Mai")."""
+    """Return True if the dot belongs to "Dr.", an initial, or an ordinal ("am 3. Mai")."""
     if re.search(r"(?:\A|\s)\d{1,2}\.\Z", before):
         return bool(_MONTH_DE.match(follows)) or before.strip()[:-1].isdigit()
     word = _WORD_BEFORE.search(before)

@@ -1,10 +1,10 @@
-"""How each language fills the slots of `slots.py`."""
+"""The patterns that fill the slots of `slots.py`, for each language."""
 
 import re
 
 from app.language.lexicon import word_set
 
-# Ends a value: what follows is another clause, or says when or why.
+# The end of a value: another clause follows, or a time or reason.
 _STOP = (
     r"(?=\s+(?:and|but|because|since|with|for|now|right now|anymore|any more|any longer|these days"
     r"|at the moment|currently|instead|last|this|next|yesterday|where|which|who|so|after|when|from"
@@ -320,7 +320,7 @@ PATTERNS = tuple(
     (kind, re.compile(text, re.IGNORECASE))
     for kind, text in _ENGLISH + _GERMAN + _SPANISH + _FRENCH
 )
-"""Pairs of a kind of slot (with `-gone` where the value is denied) and what fills it."""
+"""Pairs of a kind of slot (with `-gone` if the value is denied) and the pattern that fills it."""
 
 SPELLINGS = {"favorite": "favourite", "color": "colour", "cell": "phone", "mobile": "phone"}
 SINGLE = word_set(

@@ -1,7 +1,7 @@
-"""What a statement says about something that can have only one value at a time.
+"""Statements about things that have only one value at a time.
 
-"I live in Rome" fills the slot of the residence; a later "I moved to Oslo" fills it anew. Slots are
-named alike in all languages, so that a German sentence can overrule an English one.
+"I live in Rome" fills the slot of the residence; a later "I moved to Oslo" refills it. Slots have
+the same names in all languages, so that a German sentence can overrule an English one.
 """
 
 import re
@@ -18,7 +18,7 @@ from app.language.values import kinds_of
 
 @dataclass(frozen=True)
 class Slot:
-    """A value somebody or something has, or (`gone`) no longer has.
+    """A value that a person or thing has, or (`gone`) no longer has.
 
     `begin` and `end` enclose the value in the text, `start` and `stop` the whole statement.
     """
@@ -37,10 +37,10 @@ def slots(text: str, kind: str = "") -> list[Slot]:
     """Return the slots that the text fills, in the order of the patterns; of one kind, or all."""
     plain = without_reports(straight(text))
     patterns = _OF_KIND[kind] if kind else PATTERNS
-    found = [slot for name, pattern in patterns for slot in _filled(plain, name, pattern)]
-    if any(slot.key[0] == "over" for slot in found):  # "tea over coffee" is no plain preference
-        found = [slot for slot in found if slot.key[0] != "prefer"]
-    return [slot for slot in found if slot.key[0] == kind] if kind else found
+    filled = [slot for name, pattern in patterns for slot in _filled(plain, name, pattern)]
+    if any(slot.key[0] == "over" for slot in filled):  # "tea over coffee" is no plain preference
+        filled = [slot for slot in filled if slot.key[0] != "prefer"]
+    return [slot for slot in filled if slot.key[0] == kind] if kind else filled
 
 
 def _of_kind(kind: str) -> tuple[tuple[str, re.Pattern[str]], ...]:
@@ -70,7 +70,7 @@ def _filled(text: str, kind: str, pattern: re.Pattern[str]) -> Iterator[Slot]:
 
 
 def _is_denied(text: str, match: re.Match[str]) -> bool:
-    """Tell whether the value is denied, by a word before it or right after it."""
+    """Return True if a word before the value or right after it denies the value."""
     before = text[match.start() : match.start("value")]
     return bool(_DENIED.search(before) or _DENIED_AFTER.match(text, match.end("value")))
 
@@ -120,7 +120,7 @@ def _key(kind: str, groups: dict[str, str | None], value: str) -> tuple[str, ...
 
 
 def _owner(groups: dict[str, str | None]) -> str:
-    """Return "self" for the person who speaks, whether as "I" or as "the user"."""
+    """Return "self" for the speaker, whether as "I" or as "the user"."""
     owner = fold(groups.get("owner") or "")
     return owner if owner and owner not in _SELF else "self"
 
@@ -157,7 +157,7 @@ _CALLED = re.compile(r"\b(?:called|named|heißt|se llama|s'appelle)\b", re.IGNOR
 
 
 def rivals(new: Slot, old: Slot) -> bool:
-    """Tell whether the older statement cannot hold any more if the newer one does."""
+    """Return True if the older statement cannot hold any more if the newer one does."""
     if new.key != old.key or (new.gone and old.gone):
         return False
     alike = _alike(new.value, old.value)
@@ -167,13 +167,13 @@ def rivals(new: Slot, old: Slot) -> bool:
 
 
 def restates(new: Slot, old: Slot) -> bool:
-    """Tell whether both statements give the same value."""
+    """Return True if both statements give the same value."""
     return new.key == old.key and new.gone == old.gone and new.value == old.value
 
 
-def _alike(one: str, other: str) -> bool:
-    """Tell whether one value only says more than the other ("Rome", "Rome, Italy")."""
-    first, second = set(one.split()), set(other.split())
+def _alike(value: str, other: str) -> bool:
+    """Return True if one value only extends the other ("Rome", "Rome, Italy")."""
+    first, second = set(value.split()), set(other.split())
     return first <= second or second <= first
 
 
@@ -190,7 +190,7 @@ def _exclusive(new: Slot, old: Slot) -> bool:
 
 
 def _attribute_exclusive(new: Slot, old: Slot) -> bool:
-    """Tell whether the thing has one value: a birthday, a colour, two values of one kind."""
+    """Return True if the thing has one value: a birthday, a colour, two values of one kind."""
     thing = new.key[2].split()
     if any(word in MANY for word in thing):
         return False
@@ -208,7 +208,7 @@ _CONDITION = re.compile(
 
 
 def _same_head(new: str, old: str) -> bool:
-    """Tell whether two preferences choose among one kind: "aisle seats", "window seats"."""
+    """Return True if two preferences choose among one kind: "aisle seats", "window seats"."""
     (new_thing, new_when), (old_thing, old_when) = _conditioned(new), _conditioned(old)
     if not new_thing or not old_thing or (new_when and new_when != old_when):
         return False
@@ -217,8 +217,8 @@ def _same_head(new: str, old: str) -> bool:
 
 def _conditioned(value: str) -> tuple[list[str], str]:
     """Split "aisle seats on long flights" into the thing, singular, and its condition."""
-    found = _CONDITION.search(value)
-    thing, when = (value[: found.start()], value[found.start() :]) if found else (value, "")
+    match = _CONDITION.search(value)
+    thing, when = (value[: match.start()], value[match.start() :]) if match else (value, "")
     return [word.removesuffix("s") for word in thing.split()], when
 
 
@@ -237,7 +237,7 @@ def _kind(slot: Slot) -> str:
 
 
 def besides(text: str, slot: Slot) -> frozenset[str]:
-    """Return the stems that the text says beside the slot, time and change words left out."""
+    """Return the stems of the text outside the slot, without words of time and change."""
     rest = f"{text[: slot.start]} {text[slot.stop :]}"
     return frozenset(stem for stem in content(rest) if stem not in _PASSING and not stem.isdigit())
 

@@ -1,7 +1,7 @@
-"""Whether a statement affirms or denies something, and what: "I drink coffee", "I quit coffee".
+"""Stances: the things that a statement affirms or denies, as in "I drink coffee", "I quit coffee".
 
-Words that deny, stop or only say how often are set apart, so that a statement and its denial leave
-the same words behind.
+Words that deny, stop or only say how often are set aside, so that a statement and its denial leave
+the same words.
 """
 
 import re
@@ -61,7 +61,7 @@ _OWNED = re.compile(
     r"(?:my|our|mein\w*|unser\w*|mis?|nuestr\w+|mon|ma|mes|notre|nos) (\w+)", re.IGNORECASE
 )
 _THE_USER = re.compile(r"(?:the )?user\b", re.IGNORECASE)
-# What follows says why or more; it is not what is affirmed or denied.
+# The rest gives a reason or an addition; it is not what is affirmed or denied.
 _FURTHER = re.compile(
     r"(?<=\w)[,;.!]\s|\s(?:because|since|weil|porque|parce|puisque)\s", re.IGNORECASE
 )
@@ -70,7 +70,7 @@ _AND = re.compile(r"\s*,\s*(?:and|und|y|et|or)?\s*|\s+(?:and|und|y|et|or|oder|&)
 
 @dataclass(frozen=True)
 class Stance:
-    """What is affirmed or denied: stems of one language, with all words of liking as one."""
+    """The affirmed or denied stems, in one language, with all words of liking as one."""
 
     about: frozenset[str]
     affirmed: bool
@@ -79,7 +79,7 @@ class Stance:
 
 
 def stance(text: str, default: str = "en") -> Stance:
-    """Return what the statement affirms or denies, in the language `default` if no word tells."""
+    """Return the stance of the statement, in the language `default` if no word identifies one."""
     plain = _main_clause(text)
     tongue = language(text, default)
     about = _about(words(plain, tongue), tongue)
@@ -87,10 +87,10 @@ def stance(text: str, default: str = "en") -> Stance:
 
 
 def affirms(text: str) -> bool:
-    """Tell whether the statement affirms what it is about; in any of the known languages."""
+    """Return True if the statement affirms its subject, in any of the known languages."""
     plain = _main_clause(text)
     is_negated = negated(plain)
-    # Apostrophes part words as in French; words of dislike have none in any language.
+    # Apostrophes separate words as in French; no word of dislike has one in any language.
     disliked = not DISLIKING.isdisjoint(words(plain, "fr"))
     denials = is_negated + bool(_STOPPED.search(plain)) + disliked
     if not is_negated and _NO_LONGER.search(plain):
@@ -110,11 +110,11 @@ _LEAD = re.compile(
     r"|il s'avère que|il s'est avéré que),? )+",
     re.IGNORECASE,
 )
-"""What only leads to a statement."""
+"""Words that only introduce a statement."""
 
 
 def _subject(text: str, tongue: str) -> str:
-    """Return whom the statement is about: "self", a relation ("wife") or the first word."""
+    """Return the subject of the statement: "self", a relation ("wife") or the first word."""
     owned = _OWNED.match(text)
     if owned:
         return fold(owned[1])
@@ -124,9 +124,9 @@ def _subject(text: str, tongue: str) -> str:
     return fold(text).split(" ", maxsplit=1)[0]
 
 
-def _about(found: list[str], tongue: str) -> frozenset[str]:
+def _about(statement_words: list[str], tongue: str) -> frozenset[str]:
     about = set()
-    for word in found:
+    for word in statement_words:
         if word in LIKING or word in DISLIKING:
             about.add("+like")
         elif word in _HAVE and tongue in {"en", "es"}:
@@ -137,7 +137,7 @@ def _about(found: list[str], tongue: str) -> frozenset[str]:
 
 
 def denies(new: Stance, old: Stance) -> bool:
-    """Tell whether the newer statement takes back the older one or a part of it."""
+    """Return True if the newer statement denies the older one or a part of it."""
     if (new.tongue, new.subject) != (old.tongue, old.subject) or new.affirmed == old.affirmed:
         return False
     named = new.about - {"+like", "+have"}
@@ -145,7 +145,7 @@ def denies(new: Stance, old: Stance) -> bool:
 
 
 def without(fact: str, denied: Stance) -> str:
-    """Return the fact without the one member of its list that is denied, or "" if it has no list.
+    """Return the fact without the denied member of its list, or "" if it has no list.
 
     "I like tea and coffee" without coffee is "I like tea".
     """
@@ -158,7 +158,7 @@ def without(fact: str, denied: Stance) -> str:
 
 
 def _left(parts: list[str], head: str, denied: Stance) -> str:
-    """Return the list that begins after its head, without the denied member; "" if that fails."""
+    """Return the list after its head, without the denied member; "" if that fails."""
     tongue = denied.tongue
     named = denied.about - {"+like", "+have"} - _stems(head, tongue)
     members = [parts[0][len(head) :], *parts[1:]]
@@ -175,9 +175,9 @@ def _left(parts: list[str], head: str, denied: Stance) -> str:
 
 
 def _is_member(part: str) -> bool:
-    """Tell whether a part is a thing in a list, not a clause."""
-    found = fold(part).split()
-    return 0 < len(found) <= _LONGEST_MEMBER and not _CLAUSE & set(found)
+    """Return True if a part is a thing in a list, not a clause."""
+    folded = fold(part).split()
+    return 0 < len(folded) <= _LONGEST_MEMBER and not _CLAUSE & set(folded)
 
 
 _LONGEST_MEMBER = 3
@@ -189,47 +189,47 @@ def _stems(text: str, tongue: str) -> frozenset[str]:
 
 
 def _head(part: str) -> str:
-    """Return who does what in the first part of a list: "I play" of "I play the piano"."""
-    found = [fold(word) for word in part.split()]
-    least = 3 if _THE_USER.match(part) and found[0] == "the" else 1 + (found[0] in _PRONOUNS)
-    verbs = [at + 1 for at, word in enumerate(found[:_EARLY]) if word in _VERBS]
-    length = min(max([least, *verbs]), len(found) - 1)
+    """Return the subject and verb of a list's first part: "I play" of "I play the piano"."""
+    folded = [fold(word) for word in part.split()]
+    least = 3 if _THE_USER.match(part) and folded[0] == "the" else 1 + (folded[0] in _PRONOUNS)
+    verbs = [at + 1 for at, word in enumerate(folded[:_EARLY]) if word in _VERBS]
+    length = min(max([least, *verbs]), len(folded) - 1)
     return _begin(part, length)
 
 
 def _begin(part: str, length: int) -> str:
-    """Return so many words from the beginning of a text, as they stand in it."""
-    found = re.match(rf"(?:\s*\S+){{{length}}}", part)
-    return found[0] if found and length else ""
+    """Return the first `length` words of a text, verbatim."""
+    match = re.match(rf"(?:\s*\S+){{{length}}}", part)
+    return match[0] if match and length else ""
 
 
 def _led(part: str, tongue: str) -> str:
-    """Return what leads to a list up to its last small word: "I'm allergic to" nuts and milk."""
-    found = part.split()
-    ends = [at + 1 for at, word in enumerate(found[:-1]) if at and _is_small(word, tongue)]
+    """Return the text before a list, up to its last function word: "I'm allergic to" nuts."""
+    part_words = part.split()
+    ends = [at + 1 for at, word in enumerate(part_words[:-1]) if at and _is_small(word, tongue)]
     return _begin(part, max(ends, default=0))
 
 
 def _is_small(word: str, tongue: str) -> bool:
-    """Tell whether a word carries no content, and is no article or number either."""
+    """Return True if a word is a function word, but not an article or number."""
     stops = LEXICONS[tongue].stops if tongue in LEXICONS else frozenset()
     return fold(word) in stops and not _is_determiner(word)
 
 
 def _lead(member: str, named: frozenset[str], tongue: str, following: str) -> list[str] | None:
-    """Return the words that stand before the thing that was named and go for the whole list.
+    """Return the words before the named thing that apply to the whole list.
 
-    The article or number of that thing goes with it, unless what follows has none and needs it.
+    The article or number of that thing goes with it, unless the next thing lacks one and needs it.
     None: the list is of something else ("guitar with Bob and Ana", without the guitar).
     """
-    found = member.split()
-    hits = [at for at, word in enumerate(found) if _stems(word, tongue) & named]
-    if not hits or any(_is_small(word, tongue) for word in found[hits[-1] + 1 :]):
+    member_words = member.split()
+    hits = [at for at, word in enumerate(member_words) if _stems(word, tongue) & named]
+    if not hits or any(_is_small(word, tongue) for word in member_words[hits[-1] + 1 :]):
         return None
     begin = hits[-1]
     while begin - 1 in hits:
         begin -= 1
-    lead = found[:begin]
+    lead = member_words[:begin]
     while lead and not _is_determiner(lead[-1]) and not _is_small(lead[-1], tongue):
         lead.pop()
     if lead and _is_determiner(lead[-1]):
@@ -270,4 +270,4 @@ _VERBS = (
 )
 _PRONOUNS = word_set("i we he she they ich wir er sie yo je nous il elle user users")
 _EARLY = 5
-"""Words within which the verb of a statement stands."""
+"""The verb of a statement is among its first words, at most this many."""

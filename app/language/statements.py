@@ -1,4 +1,4 @@
-"""What one sentence states about the person who says it, if anything."""
+"""Statements of one sentence about the person who says it."""
 
 import re
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from app.language.tongues import GREETING_ELSEWHERE, PHRASES, is_in, reads
 from app.language.unmeant import is_unmeant, not_told_to_the_memory
 
 _REPORTS = re.compile(r" {9,}")
-"""What stands for a report; none is shorter."""
+"""The blanks that replace a report; no report is shorter."""
 _BULLET = re.compile(r"^(?:[-*\u2022\u00b7>+]+|\(?\d{1,2}[.)])\s+")
 _STANDS_FOR = {
     "en": r"(?:he|she|it|they|his|her|its|their)(?:'s|'re)? (?!was (?:so|really|very|great|fun)|is"
@@ -62,9 +62,9 @@ _ASIDE = re.compile(
     r"|d'ailleurs)[\s.!]*$",
     re.IGNORECASE,
 )
-"""What is added to a sentence and says nothing."""
+"""Additions to a sentence without content."""
 _LONGEST_ADDED = 200
-"""Characters of a sentence that is added to the fact before it."""
+"""Characters of a sentence that may be added to the fact before it."""
 _LONGEST_NAME = 20
 """Characters of the name after a greeting."""
 _GREETING = pattern(
@@ -82,10 +82,10 @@ _CALL_ME = re.compile(
 def statements(
     text: str, tongue: str, *, begins: bool = False, greeted: bool = False
 ) -> Iterator[Said]:
-    """Yield what the sentence states; nothing for talk, questions and commands.
+    """Yield the statements of a sentence; none for talk, questions and commands.
 
-    `begins` says that nothing stands before it, or a greeting alone, as before a name; `greeted`
-    that it is a greeting with which the conversation begins.
+    `begins`: nothing stands before it, or only a greeting, as before a name. `greeted`: the
+    conversation begins with a greeting, which stands before it.
     """
     plain = _BULLET.sub("", text.strip())
     phrases = PHRASES.get(tongue)
@@ -107,23 +107,23 @@ def statements(
     elif name:
         yield Said(name)
         if rest and not is_addressed and not is_unmeant(rest, tongue):
-            yield from _all_told(rest, phrases, tongue)
+            yield from _statements_in(rest, phrases, tongue)
     elif not is_addressed and not is_unmeant(opened, tongue) and not is_unmeant(plain, tongue):
-        yield from _all_told(_CALL_ME.sub(r"\g<call>", opened), phrases, tongue)
+        yield from _statements_in(_CALL_ME.sub(r"\g<call>", opened), phrases, tongue)
 
 
-def _all_told(text: str, phrases: Phrases, tongue: str) -> Iterator[Said]:
-    """Yield what a sentence tells, and what a later clause of it asks to forget."""
+def _statements_in(text: str, phrases: Phrases, tongue: str) -> Iterator[Said]:
+    """Yield the statements of a sentence, and the request to forget in a later clause."""
     left, asked = asked_besides(text, phrases, tongue)
     parts = [left] if asked is not None else not_told_to_the_memory(left)
     for part in parts:
         for piece in _own_pieces(_before_question(part, phrases)):
-            yield from _told(piece, phrases, tongue)
+            yield from _own_statements(piece, phrases, tongue)
     if asked is not None:
         yield from _forgotten_or_finished(asked)
 
 
-def _told(text: str, phrases: Phrases, tongue: str) -> Iterator[Said]:
+def _own_statements(text: str, phrases: Phrases, tongue: str) -> Iterator[Said]:
     own = False
     for part in _clauses(text, tongue):
         if not is_in(text, tongue) and not phrases.first.search(straight(part)):
@@ -134,7 +134,7 @@ def _told(text: str, phrases: Phrases, tongue: str) -> Iterator[Said]:
 
 
 def _own_pieces(text: str) -> list[str]:
-    """Return what is left of a sentence without what others say of the person."""
+    """Return the parts of a sentence outside others' statements about the person."""
     left = without_reports(text, told=False)
     if left == text:
         return [text]
@@ -142,18 +142,18 @@ def _own_pieces(text: str) -> list[str]:
 
 
 def is_greeting(text: str) -> bool:
-    """Tell whether a sentence is a greeting and little else."""
-    found = _GREETING.match(text)
-    return found is not None and len(text) - found.end() <= _LONGEST_NAME
+    """Return True if a sentence is a greeting and little else."""
+    match = _GREETING.match(text)
+    return match is not None and len(text) - match.end() <= _LONGEST_NAME
 
 
 def is_addressed(text: str) -> bool:
-    """Tell whether a text gives orders to the service about its rules."""
+    """Return True if a text gives the service orders about its rules."""
     return bool(_ADDRESSED.search(straight(text)))
 
 
 def is_talk(text: str, tongue: str) -> bool:
-    """Tell whether a text is a question, a greeting or an order to the service: never a fact."""
+    """Return True if a text is a question, a greeting or an order to the service: never a fact."""
     plain = straight(text).strip()
     if QUESTION.search(plain) or _ADDRESSED.search(plain):
         return True
@@ -170,7 +170,7 @@ def _forgotten_or_finished(asked: Said) -> Iterator[Said]:
 
 
 def follows_on(text: str, tongue: str) -> bool:
-    """Tell whether the sentence speaks of what the one before named ("His name is Rex.")."""
+    """Return True if the sentence refers to a thing named before it ("His name is Rex.")."""
     pattern, phrases = _FOLLOWS.get(tongue), PHRASES.get(tongue)
     if pattern is None or phrases is None or len(text) > _LONGEST_ADDED:
         return False
@@ -194,7 +194,7 @@ _TURNED_OUT = re.compile(
 
 
 def _before_question(text: str, phrases: Phrases) -> str:
-    """Return the statement that leads to a question ("I eat no nuts, what can I order?")."""
+    """Return the statement that precedes a question ("I eat no nuts, what can I order?")."""
     plain = straight(text)
     if not QUESTION.search(plain):
         return text
@@ -207,7 +207,7 @@ def _before_question(text: str, phrases: Phrases) -> str:
 
 
 def _clauses(text: str, tongue: str) -> list[str]:
-    """Split where a new clause has its own "I" or "my", so that each can change by itself."""
+    """Split before a new clause with its own "I" or "my", so that each can change by itself."""
     pattern = _JOINED.get(tongue)
     if pattern is None:
         return [text]
@@ -230,17 +230,17 @@ _OTHERS = {
         ("fr", "il|elle|ils|elles|lui|leur|y"),
     )
 }
-"""Words by which a clause leans on the one before it."""
+"""Words with which a clause depends on the one before it."""
 
 
 def _stands_alone(left: str, phrases: Phrases) -> bool:
-    """Tell whether a first clause is one; "my older sister" in "... and I went" is not."""
+    """Return True if the first part is a clause; "my older sister" in "... and I went" is not."""
     plain = straight(left)
     return bool(phrases.first.search(plain)) and len(plain.split()) >= (4 if MY.match(plain) else 2)
 
 
 def _is_own(text: str, phrases: Phrases) -> bool:
-    """Tell whether the clause is a statement worth keeping, not talk, a question or a command."""
+    """Return True if the clause is a statement worth keeping, not talk, a question or a command."""
     plain = straight(text).strip()
     if QUESTION.search(plain) or phrases.asking.match(plain) or phrases.talk.match(plain):
         return False
@@ -261,7 +261,7 @@ def _is_told(plain: str, phrases: Phrases) -> bool:
 
 
 def _is_added(text: str, phrases: Phrases) -> bool:
-    """Tell whether a clause about others, joined to one's own, says something by itself."""
+    """Return True if a clause about others, joined to one's own, is meaningful by itself."""
     plain = straight(text)
     if QUESTION.search(plain) or phrases.talk.match(plain) or _VAGUE.match(plain):
         return False
@@ -279,14 +279,14 @@ _CAN = re.compile(
     r"(?: (?:maintenant|ahora))?[\s.!]*$",
     re.IGNORECASE,
 )
-"""What one can do is worth keeping in a word, too."""
+"""Abilities, which are worth keeping even in a single word."""
 
 
 _HAS = re.compile(
     r"(?:(?:(?:I|we)(?: (?:do(?:n't| not)|no longer|never))? (?:have|own)|(?:ich|wir) habe?n?"
     r"|(?:ya )?"
     r"(?:no )?ten(?:go|emos)|j'ai|je n'ai|nous (?:n')?avons)\b)"
-    # Not as a part of another verb: "I have moved", "ich habe geheiratet", "j'ai fini".
+    # Not as an auxiliary verb: "I have moved", "ich habe geheiratet", "j'ai fini".
     r"(?!(?: not| never| just| already| pas)? (?:\w+ed|been|gone|done|had|got|made|seen|lost|left"
     r"|found|met|slept|eaten|\w+(?:é|i|u)e?s?)\b)(?!.*\b(?:ge\w+(?:t|en)|\w+iert)[\s.!]*$)"
     r"(?!.*\b(?:idea|clue|time|plans?|fun"
@@ -294,18 +294,18 @@ _HAS = re.compile(
     r"|idée|envie)\b)",
     re.IGNORECASE,
 )
-"""What one has or does not have is worth keeping in a word."""
+"""Possessions or their lack, which are worth keeping even in a single word."""
 
 
 def _is_reported(text: str, phrases: Phrases) -> bool:
-    """Tell whether a statement without "I" names something exact about other people or things."""
+    """Return True if a statement without "I" is exact about other people or things."""
     if phrases.second.search(text) or _VAGUE.match(text) or len(text.split()) < 4:
         return False
     return moves_a_date(text) or score(text) >= WORTH_KEEPING + 1.0
 
 
 def finished(text: str) -> str:
-    """Return the clause as a sentence of its own: a capital first, a full stop last."""
+    """Return the clause as a full sentence: a capital first, a full stop last."""
     text = _ASIDE.sub("", text.strip()).strip().rstrip(" .!,;:\u2026-").strip()
     if not text or not latin(text):
         return text

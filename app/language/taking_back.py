@@ -1,7 +1,7 @@
-"""Whether a user's words take back what a profile has, whoever says that they do.
+"""A strict check that a user's words take back a value of a profile.
 
-Strict on purpose: what is deleted for a careless word is lost. A negation near a value is not
-enough ("I never want to leave Munich"); the words must ask to forget, or say that it ended.
+A value deleted for a careless word is lost. A negation near a value is not enough ("I never want to
+leave Munich"); the words must ask to forget, or say that it ended.
 """
 
 import re
@@ -65,14 +65,14 @@ _VERBS = {
         ("name", "first name", "last name", "nickname", "age", "birthday", "marital"), frozenset()
     ),
 }
-"""What one does with values of a kind; those of other kinds end with any verb."""
+"""Verbs for values of a kind; values of other kinds end with any verb."""
 _WRONG = re.compile(
     r"\b(?:is|was|are|were|ist|war|sind|waren|es|era|son|est|était|sont)(?: \w+){0,1}"
     r" (?:wrong|incorrect|falsch|incorrect[oa]s?|faux|fausses?|incorrecte?s?)\b",
     re.IGNORECASE,
 )
 _FEW = 4
-"""Words between what ended and the value."""
+"""Words between the ending and the value, at most."""
 _AFTER = word_set(
     """
     any anymore more longer last thi year month week ago in at now completely altogether entirely
@@ -80,16 +80,21 @@ _AFTER = word_set(
     aufgehort verkauft desde hace ya el en mas depui il plu du tout pa
     """
 )
-"""Words that may follow the value; another one says that it is the value of something else."""
+"""Words that may follow the value; after another word, the value belongs to something else."""
 
 
 def takes_back(source: str, field: Wanted, value: str = "") -> bool:
-    """Tell whether a user's words take back the value of a field, or without one all it has."""
+    """Return True if a user's words take back a value of the field, or without one, all of it."""
     turn = Turn("user", source)
-    gone = [one.value for one in fill([turn], [field]) if one.clear]
+    gone = [filled.value for filled in fill([turn], [field]) if filled.clear]
     if None in gone or not _words(value):
         return None in gone
-    items = [item for one in gone if one for item in (one if isinstance(one, tuple) else (one,))]
+    items = [
+        item
+        for given in gone
+        if given
+        for item in (given if isinstance(given, tuple) else (given,))
+    ]
     if any(_is_one(item, value) for item in items):
         return True
     asked = [said.text for _, said in stated(turn) if said.forget]
@@ -99,23 +104,23 @@ def takes_back(source: str, field: Wanted, value: str = "") -> bool:
 
 
 def _is_one(said: str, value: str) -> bool:
-    """Tell whether one says no more than that it is more exact ("Rome", "Rome, Italy")."""
-    one, other = _words(said), _words(value)
-    return bool(one) and (one <= other or other <= one)
+    """Return True if one text equals the other or is only more exact ("Rome", "Rome, Italy")."""
+    said_words, other = _words(said), _words(value)
+    return bool(said_words) and (said_words <= other or other <= said_words)
 
 
 def _sentences(source: str) -> Iterator[str]:
-    """Yield what users say themselves, without questions and what they only imagine."""
-    for one in sentences(unquoted(own_words(source))):
-        plain = without_reports(straight(one.text))
-        if len(plain) > MAX_FACT or one.quoted:
+    """Yield the users' own statements, without questions and suppositions."""
+    for sentence in sentences(unquoted(own_words(source))):
+        plain = without_reports(straight(sentence.text))
+        if len(plain) > MAX_FACT or sentence.quoted:
             continue
         if not plain.rstrip().endswith("?") and not is_supposed(plain):
             yield plain
 
 
 def _asks_for(text: str, field: Wanted, value: str) -> bool:
-    """Tell whether a request names the value, and hardly anything besides."""
+    """Return True if a request names the value, and hardly anything else."""
     wanted = _words(value)
     besides = content(text) - content(f"{value} {_names(field)}")
     return names_something(text) and wanted <= _words(text) and len(besides) <= len(wanted)
@@ -125,7 +130,8 @@ def _denies(sentence: str, field: Wanted, value: str) -> bool:
     if _WRONG.search(sentence) and _words(_names(field)) & _words(sentence):
         return True
     return any(
-        _ends(ended, field) and any(_is_named(one, value) for one in _objects(sentence, ended))
+        _ends(ended, field)
+        and any(_is_named(thing_ended, value) for thing_ended in _objects(sentence, ended))
         for pattern in _ENDED
         for ended in pattern.finditer(sentence)
     )
@@ -138,7 +144,7 @@ def _ends(ended: re.Match[str], field: Wanted) -> bool:
 
 
 def _objects(sentence: str, ended: re.Match[str]) -> list[str]:
-    """Return what ended: the next words, and single ones that are joined to them."""
+    """Return the things that ended: the next words, and single words joined to them."""
     rest = sentence[ended.end() :]
     end = _END.search(rest)
     first, *others = _AND.split(rest[: end.start()] if end else rest)
@@ -146,7 +152,7 @@ def _objects(sentence: str, ended: re.Match[str]) -> list[str]:
 
 
 def _is_named(text: str, value: str) -> bool:
-    """Tell whether the words are the value, and not of something else, as "tennis racket" is."""
+    """Return True if the words are the value itself; "tennis" in "tennis racket" is not."""
     wanted, said = _words(value), [_word(word) for word in fold(text).split()]
     places = [place for place, word in enumerate(said) if word in wanted]
     if not wanted <= set(said) or places[0] > _FEW:

@@ -1,4 +1,4 @@
-"""The terms of a query, and which of them a text has: as bits, for `Bm25`."""
+"""The terms of a query, and the terms that a text has: as bits, for `Bm25`."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,37 +9,37 @@ from app.language.text import straight
 from app.language.wording import alike, is_sign, meanings
 
 MAX_TERMS = 48
-"""Terms of a query that are looked for: the first."""
+"""The first terms of a query, at most this many, are searched."""
 _ALIKE_CHARS = 5
-"""Words that are alike begin with as many equal characters, or are equal."""
+"""Similar words share at least this many first characters, or are equal."""
 _NO_TONGUE = "-"
-"""Of which nothing is known: words stay as they are."""
+"""The unknown language: words stay unchanged."""
 _MAX_KNOWN = 50_000
-"""Words that are remembered to have been looked at."""
+"""Words whose lookup is cached."""
 
 
 class Terms:
-    """The terms of a query, and which of them a text has."""
+    """The terms of a query, and a lookup of those that a text has."""
 
     def __init__(self, query: str) -> None:
         known = "en" if configuration_of(query) == "english" else _NO_TONGUE
         self._tongue = language(query) or known
-        found = dict.fromkeys(term for word in self._words(query) for term in self._terms(word))
-        self._numbers = {term: n for n, term in enumerate(list(found)[:MAX_TERMS])}
+        terms = dict.fromkeys(term for word in self._words(query) for term in self._terms(word))
+        self._numbers = {term: n for n, term in enumerate(list(terms)[:MAX_TERMS])}
         self._alike: dict[str, list[str]] = {}
         for term in self._numbers:
             self._alike.setdefault(term[:_ALIKE_CHARS], []).append(term)
         self._bits: dict[str, int] = {}
-        """Of the words so far that are terms."""
+        """The bits of the words so far that are terms."""
         self._known: set[str] = set()
 
     def __len__(self) -> int:
         return len(self._numbers)
 
     def read(self, text: str) -> tuple[int, int]:
-        """Return the bits of the terms that a text has, and how many words it has."""
-        found = self._words(text)
-        distinct = set(found)
+        """Return the bits of the terms that a text has, and its number of words."""
+        text_words = self._words(text)
+        distinct = set(text_words)
         if len(self._known) > _MAX_KNOWN:
             self._known.clear()
             self._bits.clear()
@@ -47,7 +47,7 @@ class Terms:
             self._known.add(word)
             if matched := self._matched(word):
                 self._bits[word] = matched
-        return together(self._bits[word] for word in distinct & self._bits.keys()), len(found)
+        return together(self._bits[word] for word in distinct & self._bits.keys()), len(text_words)
 
     def _words(self, text: str) -> list[str]:
         if self._tongue == "fr":
@@ -71,8 +71,8 @@ class Terms:
 
 
 def together(bits: Iterable[int]) -> int:
-    """Return the bits that any has."""
-    found = 0
-    for one in bits:
-        found |= one
-    return found
+    """Return the union of bits."""
+    union = 0
+    for bit_set in bits:
+        union |= bit_set
+    return union

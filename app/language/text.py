@@ -1,11 +1,11 @@
-"""Words of a text: folded for comparison, stemmed, without those that carry no content."""
+"""The words of a text: folded for comparison, stemmed, without function words."""
 
 import re
 
 from app.kernel.text import APOSTROPHES, fold
 from app.language.lexicon import LEXICONS, NEGATIONS, language
 
-# Dates that `dates.py` put in; what was said is the same without them.
+# Dates inserted by `dates.py`; the statement is the same without them.
 _DATED = re.compile(r" \(\d{4}(?:-\d{2}){0,2}(?:/\d{4}-\d{2}-\d{2})?\)")
 _STRAIGHT = str.maketrans("\u2018\u2019\u02bc`\u00b4\u2013\u2014\u00a0\u202f", "'''''--  ")
 _LETTER = re.compile(r"\w")
@@ -42,7 +42,7 @@ def resolved(text: str) -> frozenset[str]:
 
 
 def key(fact: str) -> str:
-    """Return what two facts share when they differ in spelling only.
+    """Return the key that facts share if they differ in spelling only.
 
     Case, punctuation, spaces, accents, English contractions and resolved dates do not count.
     """
@@ -57,14 +57,14 @@ def contractions_in_full(text: str) -> str:
 
 
 def words(text: str, tongue: str = "") -> list[str]:
-    """Return the folded words in their order."""
+    """Return the folded words in order."""
     if (tongue or language(text)) == "fr":
         text = APOSTROPHES.sub(" ", text)
     return [word for word in fold(text).split() if _LETTER.search(word)]
 
 
 def stem(word: str, tongue: str) -> str:
-    """Cut the commonest ending; crude, and meant for comparing within one language only."""
+    """Remove the commonest ending; crude, and meant for comparison within one language only."""
     for suffix in _SUFFIXES.get(tongue, ()):
         if word.endswith(suffix) and len(word) - len(suffix) >= 3:
             word = word[: -len(suffix)]
@@ -75,25 +75,25 @@ def stem(word: str, tongue: str) -> str:
 
 
 def content(text: str, tongue: str = "") -> frozenset[str]:
-    """Return the stems of the words that carry content."""
+    """Return the stems of the content words."""
     tongue = tongue or language(text)
     lexicon = LEXICONS.get(tongue)
     stops = lexicon.stops if lexicon else frozenset()
-    found = (word for word in words(undated(text), tongue) if word not in stops)
-    return frozenset(stem(word, tongue) for word in found)
+    content_words = (word for word in words(undated(text), tongue) if word not in stops)
+    return frozenset(stem(word, tongue) for word in content_words)
 
 
 def numbers(text: str) -> frozenset[str]:
-    """Return the numbers written in digits, resolved dates left out."""
+    """Return the numbers written in digits, without resolved dates."""
     return frozenset(_NUMBER.findall(undated(text)))
 
 
 def names(text: str) -> frozenset[str]:
     """Return the folded words with a capital that does not come from starting a sentence."""
-    found = re.findall(r"(?<![.!?…]\s)(?<!^)\b[^\W\d_a-z][\w-]+", undated(text).strip())
-    return frozenset(fold(word) for word in found if word[0].isupper())
+    capitalised = re.findall(r"(?<![.!?…]\s)(?<!^)\b[^\W\d_a-z][\w-]+", undated(text).strip())
+    return frozenset(fold(word) for word in capitalised if word[0].isupper())
 
 
 def negated(text: str) -> bool:
-    """Tell whether the statement denies something, in any of the known languages."""
+    """Return True if the statement denies something, in any of the known languages."""
     return bool(NEGATIONS.search(text))

@@ -1,6 +1,6 @@
-"""Rewrites an English statement in the first person to one about "the user".
+"""Conversion of English statements from the first person to "the user".
 
-Only what can be done safely: pronouns and the verb after the first "I".
+Only safe changes: pronouns and the verb after the first "I".
 """
 
 import re
@@ -45,7 +45,7 @@ _MY = re.compile(r"\Amy\b", re.IGNORECASE)
 
 
 _BY_NOBODY = re.compile(r"\b(?:[Ww]e|us|[Oo]urs?|ourselves)\b|\bI'd (?:been|better|\w+ed)\b")
-"""What cannot be told of the user alone, or has more than one reading."""
+"""Words that do not mean the user alone, or have more than one reading."""
 _LEFT = re.compile(r"(?<![\w/])(?:I|I'\w+)(?![\w/])|\b(?:me|my|mine|myself)\b", re.IGNORECASE)
 _COMMON = (
     r"live|work|like|love|hate|prefer|eat|drink|use|play|speak|study|teach|have|own|drive|go|run"
@@ -63,17 +63,17 @@ _PLURAL = re.compile(r"\bthey (?P<adverbs>(?:\w+ly )?)(?P<verb>is|has|does)\b")
 
 
 def third_person(fact: str) -> str:
-    """Return the statement about "the user"; "" where not all of it can be said so.
+    """Return the statement about "the user"; "" if part of it cannot be converted.
 
-    One with neither "I" nor "my" comes back unchanged.
+    A statement with neither "I" nor "my" comes back unchanged.
     """
     plain = straight(fact)
     if not _LEFT.search(plain) and not _BY_NOBODY.search(plain):
         return fact
     if _BY_NOBODY.search(plain):
         return ""
-    told = _converted(plain)
-    return "" if _LEFT.search(told) or _PLURAL.search(told) else told
+    converted = _converted(plain)
+    return "" if _LEFT.search(converted) or _PLURAL.search(converted) else converted
 
 
 def _converted(plain: str) -> str:

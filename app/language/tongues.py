@@ -1,4 +1,4 @@
-"""The languages whose sentences are understood, and how the others are told from them."""
+"""The supported languages, and their distinction from all others."""
 
 import re
 from collections import Counter
@@ -13,8 +13,8 @@ from app.language.search_languages import telling
 
 PHRASES: dict[str, Phrases] = {"en": ENGLISH, "de": GERMAN, "es": SPANISH, "fr": FRENCH}
 
-# How a person says "I" or "my" in languages without `Phrases`: such a sentence is no memory, but
-# among the sentences of a text it says more than others.
+# "I" or "my" in languages without `Phrases`: such a sentence makes no memory, but it scores above
+# other sentences of a text.
 FIRST_ELSEWHERE = re.compile(
     r"\b(?:io|mi piace|mi chiamo|vivo|amo|mi[oae]|miei|preferisco|abito|lavoro|sono|eu|meus?"
     r"|minhas?|gosto|moro|prefiro|sou|ik"
@@ -39,28 +39,29 @@ _I = re.compile(r"(?<![\w/])I(?![\w/])|(?<!\w)à(?!\w)")
 
 
 def reads(text: str, tongue: str) -> bool:
-    """Tell whether the rules read a text, which is taken to be in the language `tongue`.
+    """Return True if the rules can read a text that is assumed to be in the language `tongue`.
 
-    They do not where more of its words tell another language than any of theirs; one more does not
-    do if some tell theirs. Words of one letter, and names within the sentence, tell nothing.
+    They cannot if more of its words identify another language than any of theirs; a surplus of one
+    does not count if some identify theirs. Words of one letter, and names within the sentence, are
+    ignored.
     """
     if tongue not in PHRASES or not latin(text):
         return False
     if language(text, tongue) not in PHRASES:
         return False
-    known, others = _told(text)
+    known, others = _count_known(text)
     others += 2 * bool(_SURELY_OTHERS.search(text))
     return others <= known + bool(known)
 
 
 def is_in(text: str, tongue: str) -> bool:
-    """Tell whether a word, and not a letter alone, says that a text is in a language."""
-    found = _WORD.findall(text.casefold())
-    return any(len(word) > 1 and word in MARKERS.get(tongue, ()) for word in found)
+    """Return True if a word of more than one letter identifies the language."""
+    text_words = _WORD.findall(text.casefold())
+    return any(len(word) > 1 and word in MARKERS.get(tongue, ()) for word in text_words)
 
 
-def _told(text: str) -> tuple[int, int]:
-    """Return how many words tell the one of the known languages, and of the others, most."""
+def _count_known(text: str) -> tuple[int, int]:
+    """Return the highest word count of a known language, and of any other language."""
     counts: Counter[str] = Counter()
     for at, word in enumerate(_WORD.findall(text)):
         if len(word) < _LEAST_LETTERS or (at and word[0].isupper()):

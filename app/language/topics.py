@@ -1,4 +1,4 @@
-"""Which of the configured topics a fact falls under."""
+"""Classification of facts by the configured topics."""
 
 import re
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from app.language.tongues import PHRASES
 
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|[_\-]+")
 _FEW = 3
-"""A description of so few words is matched by one of them; a longer one by two."""
+"""One shared word matches a description of at most this many words; a longer one needs two."""
 
 
 def effective(configured: Sequence[Topic], allowed: Sequence[Topic]) -> tuple[Topic, ...]:
@@ -20,9 +20,9 @@ def effective(configured: Sequence[Topic], allowed: Sequence[Topic]) -> tuple[To
 def classify(
     fact: str, topics: Sequence[Topic], *, tongue: str, explicit: bool
 ) -> tuple[Topic, ...]:
-    """Return those of the topics that the fact falls under, in the order of `topics`.
+    """Return the topics that the fact falls under, in the order of `topics`.
 
-    `explicit` says that the person asked for it to be remembered.
+    `explicit`: the person asked for it to be remembered.
     """
     managed = _managed(straight(fact), tongue, explicit=explicit)
     return tuple(
@@ -31,23 +31,23 @@ def classify(
 
 
 def _managed(fact: str, tongue: str, *, explicit: bool) -> set[Topic]:
-    found = {INSTRUCTIONS} if explicit else set()
+    topics = {INSTRUCTIONS} if explicit else set()
     phrases = PHRASES.get(tongue)
     if phrases is None:
-        return found | {PERSONAL, PREFERENCES, DETAILS}  # nothing tells them apart
+        return topics | {PERSONAL, PREFERENCES, DETAILS}  # nothing tells them apart
     if phrases.always.search(fact):
-        found |= {INSTRUCTIONS, PREFERENCES}
+        topics |= {INSTRUCTIONS, PREFERENCES}
     if phrases.preference.search(fact):
-        found.add(PREFERENCES)
+        topics.add(PREFERENCES)
     if phrases.personal.search(fact):
-        found.add(PERSONAL)
-    if phrases.event.search(fact) or not found:
-        found.add(DETAILS)
-    return found
+        topics.add(PERSONAL)
+    if phrases.event.search(fact) or not topics:
+        topics.add(DETAILS)
+    return topics
 
 
 def _about(fact: str, topic: Topic) -> bool:
-    """Tell whether the fact shares a word with the label, or enough words with the description."""
+    """Return True if the fact shares a word with the label, or enough with the description."""
     stems = content(fact)
     if stems & content(_CAMEL.sub(" ", topic.label), "en"):
         return True

@@ -1,6 +1,6 @@
-"""Sentences that state nothing of real life, and those that ask not to be kept.
+"""Sentences that state nothing about real life, and those that ask not to be kept.
 
-A few words in each language: a wrong alarm costs a memory, a missed one stores nonsense.
+A few words in each language: a false alarm costs a memory, a missed one stores nonsense.
 """
 
 import re
@@ -107,7 +107,7 @@ _PASSING = re.compile(
     r"(?: (?:total|echt|voll|wieder|again))?[\s.!]*$",
     re.IGNORECASE,
 )
-"""What is said of this conversation, or of this day alone."""
+"""Remarks about this conversation, or about this day alone."""
 _LIST = re.compile(
     r"^(?:(?:I|we) (?:\w+ )?need(?: to (?:buy|get|pick up))?|(?:ich|wir) (?:brauche\w*|muss noch)"
     r"|necesito(?: comprar)?|il me faut|j'ai besoin d[e'])(?: [^\s,]+){1,4},.*\b(?:and|und|y|et)\b"
@@ -155,38 +155,38 @@ _FEW_WORDS = 7
 
 
 def is_unmeant(text: str, tongue: str) -> bool:
-    """Tell whether a sentence is a daydream, a joke, a guess, a mood or an order to a device."""
+    """Return True if a sentence is a daydream, a joke, a guess, a mood or an order to a device."""
     plain = straight(text).strip()
     supposes = _SUPPOSES.get(tongue)
     if supposes is not None and supposes.search(plain):
         return True
-    found = (_LAUGHS, _MOCK, _FEELS, _SERVICE, _PASSING, _LIST, _ORDER)
-    if any(one.search(plain) for one in found):
+    patterns = (_LAUGHS, _MOCK, _FEELS, _SERVICE, _PASSING, _LIST, _ORDER)
+    if any(pattern.search(plain) for pattern in patterns):
         return True
     return bool(_SHOUTED.search(text) and _MISHAP.search(plain))
 
 
 def is_secret(text: str) -> bool:
-    """Tell whether a sentence asks not to keep what it, or the one beside it, says."""
+    """Return True if a sentence asks not to keep its content, or its neighbour's."""
     return bool(_SECRET.search(straight(text)))
 
 
 def only_asks_for_secrecy(text: str) -> bool:
-    """Tell whether such a sentence says nothing itself, so that it is said of the one beside it."""
+    """Return True if such a sentence has no content itself, so that it concerns its neighbour."""
     return len(text.split()) <= _FEW_WORDS and not re.search(r"[,:;-]\s*\S+(?: \S+)+", text)
 
 
 def not_told_to_the_memory(text: str) -> list[str]:
     """Return the clauses of a sentence that are about life, and not about what is kept.
 
-    Whatever a clause about that asks, it is no fact; none is told under a condition.
+    A clause about what is kept is never a fact; under a condition, none of the clauses is.
     """
     plain = straight(text)
     if not _OF_MEMORY.search(plain):
         return [text]
-    cuts = [(0, 0), *(found.span() for found in _OWN_CLAUSE.finditer(plain)), (len(text),) * 2]
+    cuts = [(0, 0), *(match.span() for match in _OWN_CLAUSE.finditer(plain)), (len(text),) * 2]
     parts = [text[end:begin] for (_, end), (begin, _) in pairwise(cuts)]
-    left = [one for one in parts if one and not _OF_MEMORY.search(straight(one))]
+    left = [part for part in parts if part and not _OF_MEMORY.search(straight(part))]
     return left if len(left) < len(parts) and not _CONDITION.match(plain) else []
 
 
@@ -213,12 +213,12 @@ _OF_MEMORY = re.compile(
 
 
 def takes_back_the_last(text: str) -> bool:
-    """Tell whether a sentence takes back the one before it: "Forget what I just said"."""
+    """Return True if a sentence takes back the one before it: "Forget what I just said"."""
     return bool(_UNSAID.match(straight(text).strip()))
 
 
 def is_idiom(text: str) -> bool:
-    """Tell whether such a sentence may as well mean "never mind"."""
+    """Return True if such a sentence may as well mean "never mind"."""
     return bool(_NEVER_MIND.match(straight(text).strip()))
 
 

@@ -12,7 +12,7 @@ from app.language.text import straight, undated
 
 Value = str | int | tuple[str, ...]
 Kinds = dict[str, frozenset[Value]]
-"""What a text gives of each kind: {"time": {"7"}, "weekday": {1}}."""
+"""The values of a text by kind: {"time": {"7"}, "weekday": {1}}."""
 
 _MONTHS = (
     "january januar enero janvier jan",
@@ -61,7 +61,7 @@ _OF_DAY = {
     "es": (rf"|\b(?:el|al|del|dia) \d{{1,2}}\b(?: de {_MONTH}\b)?", "las?", ""),
     "fr": (rf"|\b(?:le|au|du) \d{{1,2}}\b(?: {_MONTH}\b|(?! heures?))", "a|vers|avant|apres", ""),
 }
-"""How a language says a day of the month, what stands before a time, and parts of an hour."""
+"""For each language: a day of the month, the words before a time, and parts of an hour."""
 
 
 def _time(before: str, quarters: str) -> str:
@@ -98,7 +98,7 @@ _UNTOLD = re.compile(
 
 @dataclass(frozen=True)
 class Valued:
-    """A text's values by kind, and the words that are left without them."""
+    """A text's values by kind, and the remaining words."""
 
     kinds: Kinds
     rest: str
@@ -111,20 +111,20 @@ def _spelled(tongue: str) -> tuple[re.Pattern[str], dict[str, int]]:
 
 
 def valued(text: str, tongue: str) -> Valued:
-    """Return the values of a text, in a language, and what else it says."""
+    """Return the values of a text in a language, and its other words."""
     plain = _in_digits(straight(undated(text)), tongue)
-    found: dict[str, set[Value]] = {}
+    by_kind: dict[str, set[Value]] = {}
     for kind, pattern in _PATTERNS.get(tongue, _PATTERNS["en"]):
-        plain = _taken(plain, kind, pattern, found)
-    for said in _NUMBERS.finditer(plain):
-        unit = said.groupdict().get("unit") or ""
+        plain = _taken(plain, kind, pattern, by_kind)
+    for match in _NUMBERS.finditer(plain):
+        unit = match.groupdict().get("unit") or ""
         kind = f"number {unit.rstrip('s')}".strip()
-        found.setdefault(kind, set()).add(_value(said[0].removesuffix(unit)))
+        by_kind.setdefault(kind, set()).add(_value(match[0].removesuffix(unit)))
     plain = _NUMBERS.sub(" ", plain)
     if days := weekdays_named(plain):
-        found["weekday"] = set(days)
+        by_kind["weekday"] = set(days)
     left = " ".join(word for word in plain.split() if not weekdays_named(word))
-    return Valued({kind: frozenset(values) for kind, values in found.items()}, left)
+    return Valued({kind: frozenset(values) for kind, values in by_kind.items()}, left)
 
 
 def kinds_of(text: str) -> frozenset[str]:
@@ -132,14 +132,14 @@ def kinds_of(text: str) -> frozenset[str]:
     return frozenset(valued(text, language(text, "en")).kinds)
 
 
-def _taken(plain: str, kind: str, pattern: re.Pattern[str], found: dict[str, set[Value]]) -> str:
-    """Note what a pattern finds, and return the text without it."""
+def _taken(plain: str, kind: str, pattern: re.Pattern[str], by_kind: dict[str, set[Value]]) -> str:
+    """Record the matches of a pattern, and return the text without them."""
     begin, kept = 0, []
-    for said in pattern.finditer(plain):
-        more = _HOURS.match(plain[said.end() :]) if kind == "time" else None
-        kept.append(plain[begin : said.start()])
-        begin = said.end() + (more.end() if more else 0)
-        found.setdefault(kind, set()).add(_value(plain[said.start() : begin]))
+    for match in pattern.finditer(plain):
+        more = _HOURS.match(plain[match.end() :]) if kind == "time" else None
+        kept.append(plain[begin : match.start()])
+        begin = match.end() + (more.end() if more else 0)
+        by_kind.setdefault(kind, set()).add(_value(plain[match.start() : begin]))
     return " ".join([*kept, plain[begin:]])
 
 
@@ -148,11 +148,11 @@ def _in_digits(text: str, tongue: str) -> str:
     bare = _ACCENTS.sub("", unicodedata.normalize("NFKD", text.casefold()))
     bare = re.sub(r"(?<=[a-z])-(?=[a-z])", " ", bare).replace("ß", "ss")
     pattern, numbers = _spelled(tongue)
-    return pattern.sub(lambda said: str(numbers.get(said[0], said[0])), bare)
+    return pattern.sub(lambda match: str(numbers.get(match[0], match[0])), bare)
 
 
 def _value(said: str) -> Value:
-    """Return what is left of a value when words that do not tell it are taken away."""
+    """Return a value without words that do not identify it."""
     tokens = _PART.findall(re.sub(r"(?<=\d)[.,](?=\d{3})", "", said))
-    told = [_MONTH_OF.get(part, part) for part in tokens if not _UNTOLD.match(part)]
-    return tuple(part.lstrip("0").rstrip("s") or "0" for part in told if part.strip("0"))
+    parts = [_MONTH_OF.get(part, part) for part in tokens if not _UNTOLD.match(part)]
+    return tuple(part.lstrip("0").rstrip("s") or "0" for part in parts if part.strip("0"))

@@ -1,4 +1,4 @@
-"""The words with content in a text, those that say the same thing alike."""
+"""The content words of a text, with synonyms unified."""
 
 import re
 
@@ -14,24 +14,24 @@ ROLES = word_set("""
     von nach aus bei mit für fur zu zum zur vor uber an auf als seit bis im am gegen
     de a en con para por desde hasta sobre como a dans chez avec pour depuis du au aux
     """)
-"""Words that tell what part a thing has in a statement ("from", "to", "with")."""
+"""Words that give the role of a thing in a statement ("from", "to", "with")."""
 OTHERS = word_set("""
     he she it they his her its their him them who whom whose you your er sie es sein seine ihr ihre
     el ella ellos ellas su sus quien il elle ils elles son sa ses leur qui 他 她 它 彼
     """)
-"""Words for somebody else than the person who speaks."""
+"""Words for somebody other than the speaker."""
 
 
 def is_sign(word: str) -> bool:
-    """Tell whether a word of a sequence is a sign of a script without blanks."""
+    """Return True if a word of a sequence is a character of a script without blanks."""
     return _UNSPACED.match(word) is not None
 
 
-def alike(one: str, other: str) -> bool:
-    """Tell whether two stems are of one word; "univers" and "universit" are not."""
-    if one == other:
+def alike(first: str, other: str) -> bool:
+    """Return True if two stems are of one word; "univers" and "universit" are not."""
+    if first == other:
         return True
-    shorter, longer = sorted((one, other), key=len)
+    shorter, longer = sorted((first, other), key=len)
     return (
         len(shorter) >= 5
         and longer.startswith(shorter)
@@ -76,13 +76,13 @@ _KINDS = {
 
 
 def meanings(text: str, tongue: str = "") -> tuple[str, ...]:
-    """Return the words with content in their order, those that say the same thing alike."""
+    """Return the content words in order, with synonyms unified."""
     tongue = tongue or language(text)
     lexicon = LEXICONS.get(tongue)
     stops = lexicon.stops if lexicon else frozenset()
-    found = words(contractions_in_full(undated(text)), tongue)
+    text_words = words(contractions_in_full(undated(text)), tongue)
     return tuple(
         _KINDS.get(word) or stem(word, tongue)
-        for word in found
+        for word in text_words
         if word in _KINDS or (len(word) > 1 and word not in stops and word not in ROLES)
     )

@@ -27,8 +27,8 @@ app.command("costs")(cost_commands.costs)
 
 
 def _run(process: Callable[[], Coroutine[object, object, None]]) -> None:
-    """Run a process; what an operator can mend is told in one sentence."""
-    # Imported here, so that `--help` and errors of usage answer at once.
+    """Run a process; report errors that an operator can fix in one sentence."""
+    # Imported here, so that `--help` and usage errors answer at once.
     from app.process.serving import ServeError, run  # noqa: PLC0415 - as above
 
     try:
@@ -68,8 +68,8 @@ def migrate_database(
         bool,
         typer.Option(
             "--recreate-vectors",
-            help="Make tables of vectors anew that a restored database lacks; the worker then"
-            " embeds what they held.",
+            help="Recreate the vector tables that a restored database lacks; the worker then"
+            " embeds their texts again.",
         ),
     ] = False,
 ) -> None:
@@ -86,7 +86,7 @@ def migrate_database(
     except SchemaError as error:
         fail(str(error))
     if recreate_vectors:
-        typer.echo(f"Made anew: {', '.join(made) or 'nothing, the tables of vectors are there'}.")
+        typer.echo(f"Recreated: {', '.join(made) or 'nothing, all vector tables exist'}.")
     typer.echo("The database has the schema of this release.")
 
 
@@ -99,7 +99,7 @@ def reembed(
     all_engines: Annotated[bool, typer.Option("--all", help="Every engine.")] = False,
     data_dir: Annotated[Path | None, typer.Option(help="Folder of the embedded Postgres.")] = None,
 ) -> None:
-    """Embed memories with the model of the settings; the former one serves until all is there."""
+    """Embed memories with the configured model; the former one serves until all are embedded."""
     if bool(engine) == all_engines:
         fail("Give at least one --engine, or --all.", MISUSED)
     settings = read_settings(data_dir=data_dir)
@@ -110,7 +110,7 @@ def reembed(
 
 @app.command()
 def demo() -> None:
-    """Show the main job on a throw-away server, with the conversations that are shipped."""
+    """Demonstrate the service on a temporary server with bundled conversations."""
     from app.process import demo as demonstration  # noqa: PLC0415 - as in _run
 
     read_settings(log_level="ERROR")

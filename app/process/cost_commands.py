@@ -1,7 +1,6 @@
-"""The command `memory-bank costs`: what strategies would cost, as the API estimates it.
+"""The command `memory-bank costs`: cost estimates of strategies, as the API computes them.
 
-It needs no server and no database. What counts is imported when it is needed, since that takes a
-while.
+It needs no server and no database. Costly modules are imported only when they are needed.
 """
 
 import json
@@ -26,7 +25,7 @@ if TYPE_CHECKING:
 
 _SVG_POINTS = 240
 _MAX_DIGITS = 18
-"""Of a whole number; one with more is none that could be counted with."""
+"""Digits of a whole number; longer numbers are not parsed."""
 _PRICES = ("inputPer1k", "outputPer1k", "summaryInputPer1k", "summaryOutputPer1k")
 _OPTIONS = {
     "messages": "--messages",
@@ -43,7 +42,7 @@ _OPTIONS = {
     "accounting": "--accounting",
     "findBestCap": "--best-cap",
 }
-"""By field of a request, the option that sets it."""
+"""The option that sets each field of a request."""
 
 _Messages = Annotated[
     list[int] | None,
@@ -52,49 +51,54 @@ _Messages = Annotated[
 _MessageTokens = Annotated[
     str | None,
     typer.Option(
-        help="Of a prompt with its answer; or USER,ASSISTANT to tell them apart.",
+        help="Tokens of a message and its answer together, or USER,ASSISTANT separately.",
         show_default="100",
     ),
 ]
 _SystemTokens = Annotated[
-    int | None, typer.Option(help="Of the system prompt.", show_default="400")
+    int | None, typer.Option(help="Tokens of the system prompt.", show_default="400")
 ]
-_SummaryTokens = Annotated[int | None, typer.Option(help="Of a summary.", show_default="250")]
+_SummaryTokens = Annotated[
+    int | None, typer.Option(help="Tokens of a summary.", show_default="250")
+]
 _OverheadTokens = Annotated[
     int | None,
-    typer.Option(help="Of what a summariser is told beside what it reads.", show_default="30"),
+    typer.Option(help="Tokens of the summariser's instructions.", show_default="30"),
 ]
 _PlainPrices = Annotated[
     str | None,
     typer.Option(
         metavar="IN,OUT[,IN,OUT]",
-        help="Of a thousand tokens of prompts and answers, and of summarisers.",
+        help="Prices of a thousand tokens of prompts and answers, and of summaries.",
         show_default="0.002",
     ),
 ]
 _ModelPrices = Annotated[
     list[str] | None,
-    typer.Option(metavar="MODEL=IN,OUT", help="The same of a model; repeatable."),
+    typer.Option(metavar="MODEL=IN,OUT", help="Prices of a model; repeatable."),
 ]
 _Model = Annotated[str | None, typer.Option(help="The model that answers.")]
 _SummaryModel = Annotated[
     str | None, typer.Option(help="The model that summarises, or builtin; absent: the same.")
 ]
-_Window = Annotated[int | None, typer.Option(help="Tokens that a prompt and its answer may have.")]
+_Window = Annotated[
+    int | None, typer.Option(help="Tokens of the context window, for a prompt and its answer.")
+]
 _Strategies = Annotated[
     list[str] | None,
     typer.Option(
         metavar="NAME[:SETTING=VALUE,...]",
-        help="Such as every_n:every=5; or a policy as JSON; repeatable.",
+        help="A strategy such as every_n:every=5, or a policy as JSON; repeatable.",
     ),
 ]
 _Accounting = Annotated[
-    str | None, typer.Option(help="per_prompt; or published_tables, to compare with those.")
+    str | None,
+    typer.Option(help="per_prompt, or published_tables to compare with published tables."),
 ]
 _BestCap = Annotated[bool, typer.Option("--best-cap", help="Also find the cheapest cap.")]
 _AsJson = Annotated[bool, typer.Option("--json", help="Print JSON, as the API answers.")]
 _Plot = Annotated[
-    Path | None, typer.Option(metavar="FILE", help="Draw the costs by messages as SVG, too.")
+    Path | None, typer.Option(metavar="FILE", help="Also draw the costs by messages as SVG.")
 ]
 
 
@@ -145,12 +149,12 @@ def _message_tokens(text: str) -> Any:  # noqa: ANN401 - what the API takes
 def _plain_prices(text: str) -> Mapping[str, str]:
     listed = text.split(",")
     if len(listed) > len(_PRICES):
-        fail(f"--prices: must be at most {len(_PRICES)}.", MISUSED)
+        fail(f"--prices: must be at most {len(_PRICES)} prices.", MISUSED)
     return dict(zip(_PRICES, listed, strict=False))
 
 
 def _priced(text: str) -> tuple[str, Mapping[str, str]]:
-    # The name of a model may have any sign in it; prices have none of these.
+    # A model's name may contain any character; prices contain no "=".
     name, _, amounts = text.rpartition("=")
     listed = amounts.split(",")
     if not name or len(listed) != 2:
@@ -163,7 +167,7 @@ def _strategy(text: str) -> Any:  # noqa: ANN401 - what the API takes
         try:
             return json.loads(text)
         except ValueError:
-            fail("--strategy: is not JSON.", MISUSED)
+            fail("--strategy: must be JSON.", MISUSED)
     name, _, settings = text.partition(":")
     pairs = [setting.partition("=") for setting in settings.split(",") if setting]
     return {"strategy": name} | {key: _number(value) for key, _, value in pairs}
@@ -175,11 +179,11 @@ def _number(text: str) -> int | str:
 
 
 def _refuse(error: InvalidArgument) -> NoReturn:
-    """Say which option is wrong, and where in it."""
-    for found in error.violations:
-        option = _OPTIONS.get(re.split(r"[.\[]", found.field)[0], found.field)
-        place = "" if found.field in _OPTIONS else f" ({found.field})"
-        fail(f"{option}{place}: {found.description}", MISUSED)
+    """Report the invalid option and the position in it."""
+    for violation in error.violations:
+        option = _OPTIONS.get(re.split(r"[.\[]", violation.field)[0], violation.field)
+        place = "" if violation.field in _OPTIONS else f" ({violation.field})"
+        fail(f"{option}{place}: {violation.description}", MISUSED)
     fail(error.message, MISUSED)
 
 
@@ -190,7 +194,7 @@ def _show(given: Mapping[str, Any], plot: Path | None, *, as_json: bool) -> None
 
     try:
         request = EstimateContextCostsRequest.model_validate(given)
-        found = estimate(request)
+        response = estimate(request)
     except ValidationError as error:
         _refuse(invalid_fields(error.errors()))
     except InvalidArgument as error:
@@ -198,19 +202,21 @@ def _show(given: Mapping[str, Any], plot: Path | None, *, as_json: bool) -> None
     if plot is not None:
         _plot(request, plot)
     if as_json:
-        json.dump(found.wire(), sys.stdout, indent=2)
+        json.dump(response.wire(), sys.stdout, indent=2)
         sys.stdout.write("\n")
         return
-    _print(request, found)
+    _print(request, response)
 
 
-def _print(request: "EstimateContextCostsRequest", found: "EstimateContextCostsResponse") -> None:
+def _print(
+    request: "EstimateContextCostsRequest", response: "EstimateContextCostsResponse"
+) -> None:
     from app.conversation.costs.logic import charts  # noqa: PLC0415 - as the module says
     from app.conversation.costs.services import printed  # noqa: PLC0415 - as the module says
 
     drawn = charts.in_characters(_lines(request, charts.COLUMNS))
-    notes = dict.fromkeys([found.note, *(row.note for row in found.rows)])
-    typer.echo("\n\n".join([printed.table(found), drawn, *filter(None, notes)]))
+    notes = dict.fromkeys([response.note, *(row.note for row in response.rows)])
+    typer.echo("\n\n".join([printed.table(response), drawn, *filter(None, notes)]))
 
 
 def _plot(request: "EstimateContextCostsRequest", file: Path) -> None:
@@ -224,7 +230,7 @@ def _plot(request: "EstimateContextCostsRequest", file: Path) -> None:
 
 
 def _lines(request: "EstimateContextCostsRequest", count: int) -> "Sequence[Line]":
-    """Return what the strategies cost at so many lengths, up to the longest that is asked for."""
+    """Return the costs of the strategies at `count` lengths, up to the longest requested."""
     from app.conversation.costs.logic.charts import Line  # noqa: PLC0415 - as above
     from app.conversation.costs.services.cases import cases_of  # noqa: PLC0415 - as the module says
     from app.conversation.costs.services.costs import costs_of  # noqa: PLC0415 - as above

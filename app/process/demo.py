@@ -1,4 +1,4 @@
-"""`memory-bank demo`: the main job on the conversations that are shipped, on a throw-away server.
+"""`memory-bank demo`: the main features, shown with bundled conversations on a temporary server.
 
 A client like any other: everything it shows goes over HTTP.
 """
@@ -24,14 +24,14 @@ Json = dict[str, Any]
 
 
 async def run() -> None:
-    """Show the demonstration on a server of its own, which leaves nothing behind.
+    """Run the demonstration on its own server, which leaves nothing behind.
 
     Raises:
         ServeError: the conversations are not installed, or an operation fails.
     """
     key = secrets.token_urlsafe()
     with tempfile.TemporaryDirectory(prefix="memory-bank-demo-") as folder:
-        # A database user other than root has to enter it.
+        # The embedded Postgres may run as another user, who needs to enter this folder.
         await asyncio.to_thread(Path(folder).chmod, 0o755)
         settings = Settings(
             host="127.0.0.1",
@@ -49,7 +49,7 @@ async def run() -> None:
 
 
 def conversations_folder() -> Path:
-    """Return where the conversations lie: in the package, or in a checkout beside it."""
+    """Return the folder of the conversations: in the package, or in a checkout beside it."""
     package = Path(__file__).parent
     for folder in (package / "conversations", package.parents[1] / "tests/data/conversations"):
         if folder.is_dir():
@@ -65,19 +65,19 @@ class _Demo:
     key: str
 
     def run(self) -> None:
-        """Go through all steps."""
+        """Run all steps."""
         self._hear("travel", "first half")
         self._search("Where does Daniel like to sit on a plane?")
         changed = self._hear("travel", "second half")
-        updated = [one for one in changed if one["action"] == "UPDATED"][-1]
+        updated = [memory for memory in changed if memory["action"] == "UPDATED"][-1]
         self._history(updated)
         self._roll_back(updated)
-        self._recover(next(one for one in changed if one["action"] == "DELETED"))
+        self._recover(next(memory for memory in changed if memory["action"] == "DELETED"))
         self._hear("umzug", "first half")
         self._by_label()
 
     def _hear(self, name: str, part: str) -> list[Json]:
-        """Generate memories from half of a conversation, and show what became of them."""
+        """Generate memories from half of a conversation, and show the outcome of each."""
         conversation = json.loads((conversations_folder() / f"{name}.json").read_text())
         events = conversation["events"]
         middle = len(events) // 2
@@ -90,18 +90,18 @@ class _Demo:
         }
         response = self._finished(self._call("POST", "/memories:generate", body))
         generated: list[Json] = response.get("generatedMemories", [])
-        for one in generated:
-            self._show_generated(one)
+        for memory in generated:
+            self._show_generated(memory)
         return generated
 
-    def _show_generated(self, one: Json) -> None:
-        before = one.get("previousRevision")
+    def _show_generated(self, generated: Json) -> None:
+        before = generated.get("previousRevision")
         old = self._call("GET", _below_engine(before))["fact"] if before else None
-        if one["action"] == "DELETED":
+        if generated["action"] == "DELETED":
             _say("DELETED", str(old))
             return
-        fact = self._call("GET", _below_engine(one["memory"]["name"]))["fact"]
-        _say(one["action"], fact if old in {None, fact} else f"{old}  ->  {fact}")
+        fact = self._call("GET", _below_engine(generated["memory"]["name"]))["fact"]
+        _say(generated["action"], fact if old in {None, fact} else f"{old}  ->  {fact}")
 
     def _search(self, question: str) -> None:
         _title(f"retrieve: {question}")
@@ -109,15 +109,17 @@ class _Demo:
             "scope": {"user_id": "daniel"},
             "similaritySearchParams": {"searchQuery": question, "topK": 3},
         }
-        for found in self._call("POST", "/memories:retrieve", body)["retrievedMemories"]:
-            _say(f"{found['distance']:.2f}", found["memory"]["fact"])
+        for hit in self._call("POST", "/memories:retrieve", body)["retrievedMemories"]:
+            _say(f"{hit['distance']:.2f}", hit["memory"]["fact"])
 
     def _history(self, generated: Json) -> None:
         _title("revisions of the memory that was updated, newest first")
         path = _below_engine(generated["memory"]["name"])
-        for one in self._call("GET", f"{path}/revisions")["memoryRevisions"]:
-            labels = ", ".join(f"{key}={value}" for key, value in sorted(one["labels"].items()))
-            _say(one["action"], f"{one['fact']}  [{labels}]")
+        for revision in self._call("GET", f"{path}/revisions")["memoryRevisions"]:
+            labels = ", ".join(
+                f"{key}={value}" for key, value in sorted(revision["labels"].items())
+            )
+            _say(revision["action"], f"{revision['fact']}  [{labels}]")
 
     def _roll_back(self, generated: Json) -> None:
         _title("rollback to what it was before the second half")
@@ -127,8 +129,8 @@ class _Demo:
     def _recover(self, generated: Json) -> None:
         _title("recovery of the memory that was forgotten, within 48 hours")
         path = _below_engine(generated["memory"]["name"])
-        for one in self._call("GET", f"{path}/revisions")["memoryRevisions"]:
-            _say(one["action"], one.get("fact", "(nothing)"))
+        for revision in self._call("GET", f"{path}/revisions")["memoryRevisions"]:
+            _say(revision["action"], revision.get("fact", "(nothing)"))
         memory = self._restore(generated)
         _say("now", memory["fact"])
 
@@ -141,8 +143,8 @@ class _Demo:
     def _by_label(self) -> None:
         _title('revisions of all memories with labels.conversation="umzug"')
         path = "/memories/-/revisions?filter=labels.conversation%3D%22umzug%22&pageSize=3"
-        for one in self._call("GET", path)["memoryRevisions"]:
-            _say(one["action"], one["fact"])
+        for revision in self._call("GET", path)["memoryRevisions"]:
+            _say(revision["action"], revision["fact"])
 
     def _call(self, method: str, path: str, body: Json | None = None) -> Json:
         """Send a request and return the JSON of its answer."""
@@ -153,8 +155,8 @@ class _Demo:
             headers={"Authorization": f"Bearer {self.key}", "Content-Type": "application/json"},
         )
         with urllib.request.urlopen(request) as answer:  # noqa: S310 - as above
-            found: Json = json.load(answer)
-            return found
+            answered: Json = json.load(answer)
+            return answered
 
     def _finished(self, operation: Json) -> Json:
         """Wait for an operation and return its response."""

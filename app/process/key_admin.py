@@ -1,8 +1,8 @@
-"""What the commands `memory-bank keys ...` do: they manage API keys on the database itself.
+"""The implementation of `memory-bank keys ...`: manages API keys in the database itself.
 
-So they work without a key, and where none is left that can manage keys. The database is that of the
-settings; without one, the embedded Postgres: the one that a server runs at the moment, or one that
-is started for as long as the command takes.
+The commands need no key, so they work even if no key is left that can manage keys. The database is
+that of the settings; without one, the embedded Postgres: the one of a running server, or one that
+is started for the duration of the command.
 """
 
 import asyncio
@@ -35,7 +35,7 @@ from app.platform.engines.services.engines import EngineService
 from app.settings.settings import Settings
 
 CALLER = Caller("command-line", frozenset(Permission))
-"""Who manages keys here, in the audit log and as the creator of a key."""
+"""The caller of these commands in the audit log, and the creator of their keys."""
 
 _UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _LENGTH = re.compile(r"([0-9]{1,8})([smhdw])")
@@ -46,7 +46,7 @@ _GAP = "  "
 
 @dataclass(frozen=True)
 class Managed:
-    """The keys, and the id of the one that a command is about, if it is about one."""
+    """The key service, and the id of the key that a command names, if any."""
 
     keys: KeyService
     key_id: str
@@ -56,16 +56,16 @@ class Managed:
 async def managed_keys(
     settings: Settings, method: str, named: str | None = None
 ) -> AsyncIterator[Managed]:
-    """Open the database for one command, whose changes the audit log has.
+    """Open the database for one command; the audit log records its changes.
 
     Args:
         settings: name the database, or the data folder.
-        method: the API method that does the same; `createKey` alone may start on a new database.
-        named: the key that it is about, if it is about one: see `find_id`.
+        method: the equivalent API method; only `createKey` may start with a new database.
+        named: the key that the command names, if any: see `find_id`.
 
     Raises:
         InvalidArgument: several keys have this name.
-        NotFound: no key has it.
+        NotFound: no key has this name.
         PostgresStartError: the embedded Postgres cannot start, or there is no database.
         SchemaError: the database is not ready for this release.
     """
@@ -86,18 +86,18 @@ async def managed_keys(
 
 
 async def _begin(db: Database, clock: Clock, settings: Settings) -> None:
-    """Make what the first start of a server makes: once there is a key, none does so any more."""
+    """Create what a server's first start creates: once a key exists, no later start does."""
     if not await AccessService(db, clock).has_keys():
         await EngineService(db, clock, settings).ensure_first()
 
 
 @asynccontextmanager
 async def database_of(settings: Settings, *, may_make: bool) -> AsyncIterator[str]:
-    """Open the database of the settings, be a server running on it or not; give its address.
+    """Open the configured database, whether or not a server runs on it; yield its address.
 
     Raises:
-        PostgresStartError: the embedded Postgres cannot start, or there is none and none may be
-            made.
+        PostgresStartError: the embedded Postgres cannot start, or does not exist and must not be
+            created.
         SchemaError: the database is not ready for this release.
     """
     if settings.database_url is not None:
@@ -122,24 +122,24 @@ async def database_of(settings: Settings, *, may_make: bool) -> AsyncIterator[st
 
 async def list_all(keys: KeyService) -> list[ApiKey]:
     """Return every key, newest first."""
-    found: list[ApiKey] = []
+    listed: list[ApiKey] = []
     token = None
     while True:
         page = await keys.list_page(PageRequest(MAX_PAGE_SIZE, token))
-        found += page.keys
+        listed += page.keys
         token = page.next_page_token
         if token is None:
-            return found
+            return listed
 
 
 async def find_id(keys: KeyService, text: str) -> str:
-    """Return the id of the key that a text names: by `keys/ID`, by the id, or as the list shows it.
+    """Return the id of the key that a text names: `keys/ID`, its id, or its display name.
 
-    A display name that several keys have is that of the one which is not revoked.
+    If several keys share a display name, the one that is not revoked counts.
 
     Raises:
         InvalidArgument: several keys have this name.
-        NotFound: no key has it.
+        NotFound: no key has this name.
     """
     if text.startswith(_COLLECTION):
         return parse_text_id("keys", text.removeprefix(_COLLECTION))
@@ -147,57 +147,57 @@ async def find_id(keys: KeyService, text: str) -> str:
     named = [key for key in listed if text == key.display_name]
     live = [key for key in named if key.revoke_time is None]
     by_id = [key for key in listed if key.name == _COLLECTION + text]
-    found = {key.name for key in (*by_id, *(live or named))}
-    if not found:
+    names = {key.name for key in (*by_id, *(live or named))}
+    if not names:
         raise NotFound(
             "No key has this id or name; see `memory-bank keys list`.", Reason.RESOURCE_NOT_FOUND
         )
-    if len(found) > 1:
+    if len(names) > 1:
         raise InvalidArgument(
-            f"Several keys have this name; give one of: {', '.join(sorted(found))}.",
+            f"Several keys have this name; give one of: {', '.join(sorted(names))}.",
             Reason.FIELD_INVALID,
         )
-    return found.pop().removeprefix(_COLLECTION)
+    return names.pop().removeprefix(_COLLECTION)
 
 
 def read_length(text: str) -> timedelta:
-    """Read a length of time, such as `30d`.
+    """Parse a duration, such as `30d`.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is not a duration.
     """
-    found = _LENGTH.fullmatch(text)
-    if found is None:
+    match = _LENGTH.fullmatch(text)
+    if match is None:
         raise ValueError("must be a number with s, m, h, d or w, such as 30d, 12h or 3600s")
-    return timedelta(**{_UNITS[found[2]]: int(found[1])})
+    return timedelta(**{_UNITS[match[2]]: int(match[1])})
 
 
 def read_grace(text: str) -> timedelta:
-    """Read how long former secrets go on working.
+    """Parse how long former secrets stay valid.
 
     Raises:
-        ValueError: it is no length of time, or too long.
+        ValueError: the text is not a duration, or is too long.
     """
     return check_grace(read_length(text))
 
 
 def read_conditions(pairs: Iterable[str]) -> dict[str, list[str]]:
-    """Read `key=value` pairs; a key that comes again has several values.
+    """Parse `key=value` pairs; a repeated key has several values.
 
     Raises:
-        ValueError: one is no pair.
+        ValueError: a text is not such a pair.
     """
-    found: dict[str, list[str]] = {}
+    conditions: dict[str, list[str]] = {}
     for pair in pairs:
         key, separator, value = pair.partition("=")
         if not separator:
             raise ValueError("must be key=value, such as user_id=42")
-        found.setdefault(key, []).append(value)
-    return found
+        conditions.setdefault(key, []).append(value)
+    return conditions
 
 
 def table(keys: Sequence[ApiKey]) -> str:
-    """Write keys as columns."""
+    """Return keys as a table."""
     now = SystemClock().now()
     head = ("ID", "NAME", "MAY", "BOUND TO", "CREATED", "EXPIRES", "LAST USE", "STATE")
     rows = [head, *(_row(key, now) for key in keys)]
@@ -211,9 +211,9 @@ def table(keys: Sequence[ApiKey]) -> str:
 def _row(key: ApiKey, now: datetime) -> tuple[str, ...]:
     return (
         key.name.removeprefix(_COLLECTION),
-        _shown(key.display_name),
+        _printable(key.display_name),
         ", ".join([*(key.roles or []), *(key.permissions or [])]),
-        _shown(_bounds(key)) or _NONE,
+        _printable(_bounds(key)) or _NONE,
         *map(_moment, (key.create_time, key.expire_time, key.last_use_time)),
         _state(key, now),
     )
@@ -235,6 +235,6 @@ def _state(key: ApiKey, now: datetime) -> str:
     return "expired" if key.expire_time is not None and key.expire_time <= now else "active"
 
 
-def _shown(text: str) -> str:
-    """Make what others wrote safe for a terminal."""
-    return "".join(one if one.isprintable() else ascii(one)[1:-1] for one in text)
+def _printable(text: str) -> str:
+    """Escape control characters in foreign text for the terminal."""
+    return "".join(char if char.isprintable() else ascii(char)[1:-1] for char in text)

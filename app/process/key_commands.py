@@ -1,7 +1,6 @@
 """The commands `memory-bank keys ...`.
 
-What they do is in `app.process.key_admin`, which is imported when it is needed, since that takes
-a while.
+The implementation, `app.process.key_admin`, is slow to import and so imported only when needed.
 """
 
 import asyncio
@@ -47,18 +46,18 @@ _OPTIONS = {
     "ttl": "--expires-in",
     "gracePeriod": "--grace",
 }
-"""By field of a request, the option that sets it."""
+"""The option that sets each field of a request."""
 
 
 @app.command("create")
 def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
     *,
-    name: Annotated[str, typer.Option(help="What it is for.")],
+    name: Annotated[str, typer.Option(help="Purpose of the key.")],
     role: Annotated[
         list[str] | None, typer.Option(help="viewer, user, editor or admin; repeatable.")
     ] = None,
     permission: Annotated[
-        list[str] | None, typer.Option(help="A single one, such as metrics.get; repeatable.")
+        list[str] | None, typer.Option(help="A single permission, such as metrics.get; repeatable.")
     ] = None,
     project: Annotated[
         list[str] | None, typer.Option(help="Project whose engines it reaches; repeatable.")
@@ -76,7 +75,7 @@ def create(  # noqa: PLR0913 - one parameter for each option: typer reads them
     as_json: _AsJson = False,
     data_dir: _DataDir = None,
 ) -> None:
-    """Make a key and print its secret, this once. Without bounds it reaches everything."""
+    """Create a key and print its secret once. Without bounds it reaches everything."""
     from app.process import key_admin  # noqa: PLC0415 - as the module says
 
     if not (role or permission):
@@ -100,11 +99,11 @@ def list_all(*, as_json: _AsJson = False, data_dir: _DataDir = None) -> None:
     """List all keys, newest first, with those that are revoked or have expired."""
     from app.process import key_admin  # noqa: PLC0415 - as the module says
 
-    found = _managed(data_dir, "listKeys", lambda managed: key_admin.list_all(managed.keys))
+    keys = _managed(data_dir, "listKeys", lambda managed: key_admin.list_all(managed.keys))
     if as_json:
-        _show_json({"keys": [key.wire() for key in found]})
+        _show_json({"keys": [key.wire() for key in keys]})
     else:
-        typer.echo(key_admin.table(found))
+        typer.echo(key_admin.table(keys))
 
 
 @app.command("revoke")
@@ -117,7 +116,7 @@ def revoke(
     as_json: _AsJson = False,
     data_dir: _DataDir = None,
 ) -> None:
-    """End a key for good; servers refuse it within a second."""
+    """Revoke a key for good; servers refuse it within a second."""
     revoked = _managed(
         data_dir,
         "revokeKey",
@@ -135,12 +134,12 @@ def rotate(
     key: _Key,
     *,
     grace: Annotated[
-        str, typer.Option(help="How long the former secrets go on working, such as 1h.")
+        str, typer.Option(help="How long the former secrets stay valid, such as 1h.")
     ] = "0s",
     as_json: _AsJson = False,
     data_dir: _DataDir = None,
 ) -> None:
-    """Give a key another secret and print it, this once."""
+    """Replace the secret of a key, and print the new one once."""
     from app.process import key_admin  # noqa: PLC0415 - as the module says
 
     length = _read(key_admin.read_grace, grace, "--grace")
@@ -177,7 +176,7 @@ def _managed(
     work: "Callable[[Managed], Awaitable[_T]]",
     named: str | None = None,
 ) -> _T:
-    """Do one thing with the keys, or with the one that is named; `method` is that of the API."""
+    """Run `work` on the keys, or on the named key; `method` is the equivalent API method."""
     from app.process import key_admin  # noqa: PLC0415 - as the module says
 
     settings = read_settings(data_dir=data_dir)

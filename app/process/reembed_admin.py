@@ -1,7 +1,7 @@
-"""What the command `memory-bank reembed` does: it queues re-embeddings, and runs them here.
+"""The implementation of `memory-bank reembed`: queues re-embeddings, and runs them in this process.
 
-A worker may take one first, then that is followed. Either may be killed, and whoever goes on does
-so where it was. The database is found as for `memory-bank keys`.
+If a worker leases an operation first, this command follows it. Either process may be killed; the
+other continues from the saved progress. The database is found as for `memory-bank keys`.
 """
 
 import asyncio
@@ -34,19 +34,19 @@ from app.process.worker import make_runner
 from app.settings.settings import Settings
 
 CALLER = Caller("command-line", frozenset(Permission))
-"""Who re-embeds here, in the audit log."""
+"""The caller of this command in the audit log."""
 
 _LOOK_SECONDS = 0.5
 
 Report = Callable[[Operation], None]
-"""Told of an operation whenever it was looked at."""
+"""Called with the current state of an operation after every poll."""
 
 
 async def reembed(settings: Settings, engine_ids: Sequence[int] | None, report: Report) -> bool:
-    """Re-embed engines, or all, with the model of the settings; return whether all succeeded.
+    """Re-embed engines, or all, with the configured model; return True if all succeeded.
 
     Raises:
-        NotFound: there is no such engine.
+        NotFound: an engine does not exist.
         ModelSetupError: the model cannot be opened.
         PostgresStartError: the embedded Postgres cannot start, or there is no database.
         SchemaError: the database is not ready for this release.
@@ -57,24 +57,24 @@ async def reembed(settings: Settings, engine_ids: Sequence[int] | None, report: 
         if engine_ids is None:
             names = await _all_engines(resources)
         else:
-            names = [EngineName(WILDCARD, WILDCARD, one) for one in engine_ids]
+            names = [EngineName(WILDCARD, WILDCARD, engine_id) for engine_id in engine_ids]
         queued = [await _queued(resources, name) for name in names]
         runner = make_runner(resources)
-        ended = [await _followed(resources, runner, one, report) for one in queued]
-        return all(one.error is None for one in ended)
+        ended = [await _followed(resources, runner, operation, report) for operation in queued]
+        return all(operation.error is None for operation in ended)
 
 
 async def _all_engines(resources: Resources) -> list[EngineName]:
     service = EngineService.of(resources)
     everywhere = LocationName(WILDCARD, WILDCARD)
-    found: list[EngineName] = []
+    names: list[EngineName] = []
     token: str | None = None
     while True:
         page = await service.list_page(everywhere, Reach(), None, PageRequest(MAX_PAGE_SIZE, token))
-        found += [EngineName.parse(engine.name) for engine in page.reasoning_engines]
+        names += [EngineName.parse(engine.name) for engine in page.reasoning_engines]
         token = page.next_page_token
         if token is None:
-            return found
+            return names
 
 
 async def _queued(resources: Resources, name: EngineName) -> OperationName:
@@ -88,26 +88,26 @@ async def _queued(resources: Resources, name: EngineName) -> OperationName:
 async def _followed(
     resources: Resources, runner: Runner, name: OperationName, report: Report
 ) -> Operation:
-    """Run an operation, or follow the worker that does; return it when it has ended."""
+    """Run an operation, or follow the worker that runs it; return it when it has ended."""
     async with asyncio.TaskGroup() as group:
         running: asyncio.Task[None] | None = None
         while True:
             async with resources.db.snapshot() as session:
                 row = await operations.get(session, name, resources.clock.now())
-            found = Operation.from_row(row)
-            report(found)
-            if found.done:
-                # What runs here has ended it, and may have a little to do after that.
-                return found
+            operation = Operation.from_row(row)
+            report(operation)
+            if operation.done:
+                # The run in this process has ended it, and may still have to clean up.
+                return operation
             if running is None or running.done():
                 running = group.create_task(_run(resources, runner, name))
             await asyncio.sleep(_LOOK_SECONDS)
 
 
 async def _run(resources: Resources, runner: Runner, name: OperationName) -> None:
-    """Run an operation, unless a worker does; one that does not have the model puts it off."""
+    """Run an operation unless a worker does; wait if it was postponed."""
     if await runner.run_one(name.engine.engine, name.operation):
-        # If it has not ended, the model is away for a while.
+        # If it has not ended, the model is temporarily unavailable.
         async with resources.db.snapshot() as session:
             row = await operations.get(session, name, resources.clock.now())
         if not Operation.from_row(row).done:
@@ -115,7 +115,7 @@ async def _run(resources: Resources, runner: Runner, name: OperationName) -> Non
 
 
 def run(settings: Settings, engine_ids: Sequence[int] | None, say: Callable[[str], None]) -> None:
-    """Re-embed to the end, and say how far it is; what an operator can mend is one sentence."""
+    """Re-embed until all operations end, and print progress; report errors in one sentence."""
     try:
         succeeded = asyncio.run(reembed(settings, engine_ids, _Said(say)))
     except (SchemaError, PostgresStartError, ModelSetupError, ServiceError) as error:
@@ -125,31 +125,33 @@ def run(settings: Settings, engine_ids: Sequence[int] | None, say: Callable[[str
 
 
 class _Said:
-    """Says of operations what is new."""
+    """A printer of the operations' progress."""
 
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
         self._last = ""
 
     def __call__(self, operation: Operation) -> None:
-        """Say how far an operation is, unless that was just said."""
-        told = f"{operation.name.partition('/operations/')[0]}: {_state(operation)}"
-        if told != self._last:
-            self._say(told)
-        self._last = told
+        """Print the progress of an operation unless it is the last line printed."""
+        line = f"{operation.name.partition('/operations/')[0]}: {_state(operation)}"
+        if line != self._last:
+            self._say(line)
+        self._last = line
 
 
 def _state(operation: Operation) -> str:
-    told = operation.metadata
+    metadata = operation.metadata
     if operation.error is not None:
         return str(operation.error["message"])
     if operation.response is not None:
-        serves = f"{told['embeddedCount']} memories; {operation.response['embeddingModel']} serves."
+        serves = (
+            f"{metadata['embeddedCount']} memories; {operation.response['embeddingModel']} serves."
+        )
         refused = operation.response.get("refusedCount", 0)
-        # Their names are in the operation.
+        # The operation names the refused memories.
         return f"{serves} It refuses {refused} more, found by words alone." if refused else serves
-    if "postponedUntil" in told:
-        return f"the model is away; next attempt at {told['postponedUntil']}."
-    if "totalCount" not in told:
+    if "postponedUntil" in metadata:
+        return f"the model is away; next attempt at {metadata['postponedUntil']}."
+    if "totalCount" not in metadata:
         return "waiting."
-    return f"{told['embeddedCount']} of {told['totalCount']} ({told['percent']} %)."
+    return f"{metadata['embeddedCount']} of {metadata['totalCount']} ({metadata['percent']} %)."

@@ -1,12 +1,12 @@
-"""The end of a process that turns no more, or that does not stop when it is asked to.
+"""A watchdog that ends a process whose event loop hangs, or that does not stop when asked.
 
-A thread of its own looks every second whether the event loop answers. One that has not answered
-for `stall_exit_seconds` will not, and every client of the process waits for nothing. Signals come
-to this thread, too, whatever the event loop does; it hands them on. The process is ended at once,
-with the stacks of all that runs in the log; whoever supervises it starts it again. Nothing that
-was acknowledged is lost, as by kill -9: the embedded Postgres stops with its process.
+Its own thread checks every second whether the event loop answers. A loop that has not answered for
+`stall_exit_seconds` will not answer, and every client of the process waits in vain. Signals also
+reach this thread, whatever the event loop does; it passes them on. The process is ended at once,
+with the stacks of everything that runs in the log, and its supervisor restarts it. Nothing
+acknowledged is lost, as with kill -9: the embedded Postgres stops with its process.
 
-What holds the interpreter's lock in foreign code without an end holds this thread, too.
+Foreign code that holds the interpreter's lock for ever blocks this thread as well.
 """
 
 import asyncio
@@ -33,22 +33,22 @@ EXIT_CODE = 70
 SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _LOOK_SECONDS = 1.0
 _AFTER_GRACE_SECONDS = 5.0
-"""For what is closed after all work has ended: connections, the embedded Postgres."""
+"""Time for closing connections and the embedded Postgres after all work has ended."""
 _ONE_SECONDS = 1.0
-"""Signals within this time are one: what starts programs may pass on what they have had already."""
+"""Signals within this time count as one: launchers may forward signals already received."""
 _LOG_SECONDS = 3.0
 _MAX_TASKS = 50
 _MAX_FRAMES = 20
 _LEFT = bytes([0])
-"""Among the numbers of signals: the block was left."""
+"""Sent among the numbers of signals when the block is left."""
 
 
 class Watchdog:
-    """Watches one event loop from a thread.
+    """A watchdog of one event loop, in a thread.
 
     Args:
         loop: the event loop.
-        settings: for how long it may not answer, and how long work may take to stop.
+        settings: how long the loop may hang, and how long work may take to stop.
     """
 
     def __init__(self, loop: asyncio.AbstractEventLoop, settings: Settings) -> None:
@@ -59,17 +59,17 @@ class Watchdog:
         self._read.settimeout(_LOOK_SECONDS)
         self._write.setblocking(False)
         self._forward = -1
-        """Where the loop reads its signals."""
+        """The file descriptor from which the loop reads its signals."""
         self._has_answered = True
         self._silent_seconds = 0.0
         self._asked: float | None = None
-        """When the process was asked to stop."""
+        """The time at which the process was asked to stop."""
 
     @contextmanager
     def watching(self) -> Iterator[None]:
         """Watch while the block runs; once the process is asked to stop, until it ends.
 
-        To be entered on the main thread, when the loop has the handlers of its signals.
+        Enter it on the main thread, after the loop has installed its signal handlers.
         """
         self._forward = signal.set_wakeup_fd(self._write.fileno(), warn_on_full_buffer=False)
         threading.Thread(target=self._watch, name="watchdog", daemon=True).start()
@@ -86,23 +86,23 @@ class Watchdog:
             while _LEFT not in (numbers := self._signals()):
                 now = time.monotonic()
                 self._note(numbers, now)
-                # Of a process that was halted for a while, no more than one look is missing.
+                # After a pause of the whole process, count at most one missed check.
                 self._look(min(now - looked, 2 * _LOOK_SECONDS))
                 looked = now
         if self._asked is not None:
-            # The loop has ended, but threads may keep the process.
+            # The loop has ended, but threads may keep the process alive.
             time.sleep(max(0.0, self._asked + self._stop_seconds - time.monotonic()))
             self._end("process.did_not_stop", self._stop_seconds)
 
     def _signals(self) -> bytes:
-        """Return the numbers of the signals that have come, after a second at the latest."""
+        """Return the numbers of received signals, after at most a second."""
         try:
             return self._read.recv(64)
         except TimeoutError:
             return b""
 
     def _note(self, numbers: bytes, now: float) -> None:
-        """Hand signals on; end the process if it has not stopped after those before."""
+        """Pass signals on; end the process if it has not stopped after earlier ones."""
         with suppress(OSError):
             os.write(self._forward, numbers)
         is_asked = bool(set(numbers) & set(SIGNALS))
@@ -114,10 +114,10 @@ class Watchdog:
             self._end("process.did_not_stop", now - self._asked)
 
     def _look(self, seconds: float) -> None:
-        """See whether the loop has answered the look before."""
+        """Check whether the loop has answered the last check."""
         if self._has_answered:
             self._has_answered, self._silent_seconds = False, 0.0
-            # Closed: this thread is told in a moment that the block was left.
+            # Closed loop: this thread is about to learn that the block was left.
             with suppress(RuntimeError):
                 self._loop.call_soon_threadsafe(self._answer)
             return
@@ -129,13 +129,13 @@ class Watchdog:
         self._has_answered = True
 
     def _end(self, why: str, seconds: float) -> None:
-        """End the process, with a word in the log if that takes any."""
+        """End the process; log the stacks first if the log accepts them in time."""
 
         def tell() -> None:
             stacks = {"threads": _threads(), "tasks": _tasks(self._loop)}
             log.critical(why, seconds=round(seconds, 1), exit_code=EXIT_CODE, **stacks)
 
-        # From another thread: what holds up the process may be its log.
+        # From another thread: the log itself may be what blocks the process.
         telling = threading.Thread(target=tell, daemon=True)
         telling.start()
         telling.join(_LOG_SECONDS)
@@ -143,7 +143,7 @@ class Watchdog:
 
 
 def _threads() -> list[str]:
-    """Return where each thread is: files, lines and functions, and nothing that they work on."""
+    """Return the stack of each thread: files, lines and functions, without values."""
     names = {thread.ident: thread.name for thread in threading.enumerate()}
     return [
         f"{names.get(ident, '?')}: {_places(reversed(list(traceback.walk_stack(frame))))}"
@@ -152,7 +152,7 @@ def _threads() -> list[str]:
 
 
 def _tasks(loop: asyncio.AbstractEventLoop) -> list[str]:
-    """Return where the tasks wait."""
+    """Return the stacks of waiting tasks."""
     return [
         _places(_awaiting(task.get_coro())) for task in list(asyncio.all_tasks(loop))[:_MAX_TASKS]
     ]
@@ -169,6 +169,6 @@ def _awaiting(awaited: Any) -> Iterator[tuple[FrameType, int]]:  # noqa: ANN401 
 
 
 def _places(frames: Iterable[tuple[FrameType, int]]) -> str:
-    """Write frames as `app.kernel.failures` does, the innermost last."""
-    places = [f"{one.f_code.co_filename}:{line} {one.f_code.co_name}" for one, line in frames]
+    """Format frames as `app.kernel.failures` does, the innermost last."""
+    places = [f"{frame.f_code.co_filename}:{line} {frame.f_code.co_name}" for frame, line in frames]
     return " > ".join(places[-_MAX_FRAMES:])

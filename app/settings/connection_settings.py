@@ -1,4 +1,4 @@
-"""The settings of who may connect, and of how long they may take; a part of `Settings`."""
+"""The settings of allowed clients and of connection limits; a part of `Settings`."""
 
 import re
 from typing import Annotated, Self
@@ -17,38 +17,38 @@ _DEFAULT_PORT = re.compile(r"^(http://.*):80$|^(https://.*):443$")
 
 def _checked(origins: list[str]) -> list[str]:
     """Return origins as browsers send them."""
-    found = [origin.lower() for origin in origins]
-    if found == [ANY_ORIGIN]:
-        return found
-    for origin in found:
+    normalised = [origin.lower() for origin in origins]
+    if normalised == [ANY_ORIGIN]:
+        return normalised
+    for origin in normalised:
         if not _ORIGIN.fullmatch(origin):
             raise PydanticCustomError(
                 "origin",
-                "{origin} is no origin, such as https://example.com or http://localhost:3000;"
-                " * stands alone.",
+                "must be origins such as https://example.com or http://localhost:3000, or * alone;"
+                " got {origin}.",
                 {"origin": origin},
             )
-    return [_DEFAULT_PORT.sub(r"\1\2", origin) for origin in found]
+    return [_DEFAULT_PORT.sub(r"\1\2", origin) for origin in normalised]
 
 
 def _checked_hosts(hosts: list[str]) -> list[str]:
     """Return host names as requests have them, without brackets."""
-    found = [host.lower() for host in hosts]
-    if found == [ANY_HOST]:
-        return found
-    for host in found:
+    normalised = [host.lower() for host in hosts]
+    if normalised == [ANY_HOST]:
+        return normalised
+    for host in normalised:
         if not _HOST.fullmatch(host):
             raise PydanticCustomError(
                 "host",
-                "{host} is no host, such as memory.example.com or 127.0.0.1, without a port;"
-                " * stands alone.",
+                "must be hosts such as memory.example.com or 127.0.0.1, without a port, or * alone;"
+                " got {host}.",
                 {"host": host},
             )
-    return [host.strip("[]") for host in found]
+    return [host.strip("[]") for host in normalised]
 
 
 class ConnectionSettings(BaseModel):
-    """Which pages may call, and what a connection may take."""
+    """Allowed hosts and origins, and the limits of a connection."""
 
     allowed_hosts: Annotated[list[str], AfterValidator(_checked_hosts)] = Field(
         default=[ANY_HOST],
@@ -119,7 +119,7 @@ class ConnectionSettings(BaseModel):
 
     @model_validator(mode="after")
     def _check_connections(self) -> Self:
-        """Refuse a reserve that leaves nothing for all others."""
+        """Refuse a reserve that leaves no connections for all others."""
         if self.reserved_connections >= self.max_connections:
             raise PydanticCustomError(
                 "reserve",

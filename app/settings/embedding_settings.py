@@ -9,7 +9,7 @@ from app.settings.setting_types import LanguageCodes
 
 
 class EmbedderChoice(StrEnum):
-    """Which embedder turns texts into vectors."""
+    """The embedder that turns texts into vectors."""
 
     AUTO = "auto"
     MINILM = "minilm"
@@ -22,13 +22,13 @@ class Pooling(StrEnum):
     """Ways to reduce the vectors of a text's tokens to one vector."""
 
     MEAN = "mean"
-    """The mean of all."""
+    """The mean of all tokens."""
     CLS = "cls"
-    """Take the vector of the first token."""
+    """The vector of the first token."""
 
 
 class EmbeddingSettings(BaseModel):
-    """Which models turn texts into vectors, and how what lacks its vectors is caught up with."""
+    """The embedding models, and the backfill of missing vectors."""
 
     embedder: EmbedderChoice = Field(
         EmbedderChoice.AUTO,

@@ -1,4 +1,4 @@
-"""What the environment holds beside the settings: misspelt names, and names of others."""
+"""Variables with this service's prefix that are no settings: misspelt or foreign names."""
 
 import os
 import re
@@ -16,26 +16,26 @@ _FROM_FILE = "_FILE"
 
 
 def environment() -> Mapping[str, str]:
-    """Return the variables of this process."""
+    """Return the environment variables of this process."""
     return os.environ
 
 
 def misspelt(variables: Mapping[str, str], settings: Iterable[str]) -> dict[str, str]:
-    """Return the names that are one or two letters from that of a setting, each with it.
+    """Return each name within two edits of a setting's name, mapped to that setting.
 
-    `settings` are names of fields. A letter more, less, other or swapped with the next is one.
+    `settings` are names of fields. An edit inserts, deletes, replaces or swaps one letter.
     """
     names = [name.upper() for name in settings]
-    found = {}
+    nearest_settings = {}
     for given in unknown(variables, names):
         distance, nearest = min((_edits(given.removeprefix(PREFIX), name), name) for name in names)
         if distance <= _MOST_EDITS:
-            found[given] = PREFIX + nearest
-    return found
+            nearest_settings[given] = PREFIX + nearest
+    return nearest_settings
 
 
 def unknown(variables: Mapping[str, str], settings: Iterable[str]) -> list[str]:
-    """Return the names that nobody is known to use, in capitals. Settings are read in any case."""
+    """Return the names of unknown variables, in capitals. Settings are read in any case."""
     names = {name.upper() for name in settings}
     known = names | {name + _FROM_FILE for name in names}
     return sorted(
@@ -48,17 +48,19 @@ def unknown(variables: Mapping[str, str], settings: Iterable[str]) -> list[str]:
     )
 
 
-def _edits(one: str, other: str) -> int:
-    """Return the letters to insert, delete, replace or swap with the next, to get the other.
+def _edits(name: str, other: str) -> int:
+    """Return the number of edits between two names: insert, delete, replace, swap neighbours.
 
     Source: the optimal string alignment distance.
     """
     before: list[int] = []
     row = list(range(len(other) + 1))
-    for at, sign in enumerate(one, start=1):
+    for at, sign in enumerate(name, start=1):
         before, last, row = row, before, [at]
         for place, wanted in enumerate(other, start=1):
             cost = min(row[-1] + 1, before[place] + 1, before[place - 1] + (sign != wanted))
-            is_swapped = at > 1 and place > 1 and sign == other[place - 2] and one[at - 2] == wanted
+            is_swapped = (
+                at > 1 and place > 1 and sign == other[place - 2] and name[at - 2] == wanted
+            )
             row.append(min(cost, last[place - 2] + 1) if is_swapped else cost)
     return row[-1]

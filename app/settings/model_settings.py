@@ -6,7 +6,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr
 
 
 class OutputMode(StrEnum):
-    """How a text model is made to answer with a structure."""
+    """The way in which a text model returns structured output."""
 
     AUTO = "auto"
     NATIVE = "native"
@@ -15,7 +15,7 @@ class OutputMode(StrEnum):
 
 
 class ModelPrice(BaseModel):
-    """What a model costs, per million tokens, in the currency of the settings."""
+    """The price of a model per million tokens, in the currency of the settings."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -24,7 +24,7 @@ class ModelPrice(BaseModel):
 
 
 class ModelSettings(BaseModel):
-    """Which model writes memories, how it is asked, and what it may cost."""
+    """The model that writes memories, its output modes, limits and prices."""
 
     model: str | None = Field(
         None,

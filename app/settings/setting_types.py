@@ -1,4 +1,4 @@
-"""The forms of settings that need more than a type."""
+"""Types of settings that need validation beyond a Python type."""
 
 import logging
 import re
@@ -16,7 +16,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}")
 
 def _level(given: str) -> str:
     level = given.strip().upper()
-    # Also what logging knows by another name, such as WARN.
+    # Includes the other names that logging knows, such as WARN.
     if level not in logging.getLevelNamesMapping():
         raise PydanticCustomError(
             "log_level", "must be {levels}; got {given}.", {"levels": _listed(), "given": given}
@@ -29,7 +29,7 @@ def _listed() -> str:
 
 
 def _long_enough(key: SecretStr) -> SecretStr:
-    # An empty one is none: compose hands on variables without a value.
+    # An empty key counts as absent: compose passes on variables without a value.
     if 0 < len(key) < _LEAST_KEY_CHARS:
         raise PydanticCustomError(
             "key",
@@ -41,7 +41,7 @@ def _long_enough(key: SecretStr) -> SecretStr:
 
 
 def is_of_a_link(value: str) -> bool:
-    """Say whether a value is what container platforms set for a service of this name."""
+    """Return True if container platforms set this value for a service of this name."""
     return value.startswith(("tcp://", "udp://", "sctp://"))
 
 
@@ -54,23 +54,23 @@ def _own_port(given: object) -> object:
 def _codes(given: object) -> object:
     if not isinstance(given, str):
         return given
-    # An empty one is none: compose hands on variables without a value.
-    found = [one.strip().lower() for one in given.split(",") if one.strip()]
-    wrong = next((one for one in found if _LANGUAGE.fullmatch(one) is None), None)
+    # An empty list counts as absent: compose passes on variables without a value.
+    codes = [code.strip().lower() for code in given.split(",") if code.strip()]
+    wrong = next((code for code in codes if _LANGUAGE.fullmatch(code) is None), None)
     if wrong is not None:
         raise PydanticCustomError(
             "languages",
             "must be ISO 639-1 codes with commas between them, such as en,de; got {given}.",
             {"given": wrong},
         )
-    return tuple(found) or None
+    return tuple(codes) or None
 
 
 LanguageCodes = Annotated[tuple[str, ...] | None, NoDecode, BeforeValidator(_codes)]
-"""Languages, as a list of codes with commas between them."""
+"""Languages, as a list of codes separated by commas."""
 LogLevel = Annotated[str, AfterValidator(_level)]
 """A level of `logging`, in any case."""
 AdminKey = Annotated[SecretStr, AfterValidator(_long_enough)]
-"""A key that is too long to be guessed."""
+"""A key that is long enough not to be guessed."""
 Port = Annotated[int, BeforeValidator(_own_port), Field(ge=0, le=65_535)]
-"""A port; what Kubernetes sets in its place for a service of this name is not one."""
+"""A port; a value that Kubernetes sets for a service of this name is ignored."""

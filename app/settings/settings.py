@@ -1,6 +1,7 @@
 """Every setting of the service, read once from the environment (`MEMORY_BANK_*`).
 
-The only reader of the environment. Names carry their unit; the README's table is made from here.
+The only reader of the environment. Names carry their unit; the README's table is made from this
+module.
 """
 
 from datetime import timedelta
@@ -32,7 +33,7 @@ _DAY_SECONDS = 86_400
 
 
 class LogFormat(StrEnum):
-    """How log lines are written."""
+    """The format of log lines."""
 
     CONSOLE = "console"
     JSON = "json"
@@ -325,15 +326,15 @@ class Settings(
 
     @property
     def recovery_window(self) -> timedelta:
-        """How long a deleted memory can be recovered."""
+        """The time during which a deleted memory can be recovered."""
         return timedelta(seconds=self.recovery_window_seconds)
 
     @property
     def revision_ttl(self) -> timedelta:
-        """Life of a revision when nothing else sets it."""
+        """The life of a revision when nothing else sets it."""
         return timedelta(seconds=self.revision_ttl_seconds)
 
     @property
     def operation_retention(self) -> timedelta:
-        """How long a finished operation is kept."""
+        """The time for which a finished operation is kept."""
         return timedelta(seconds=self.operation_retention_seconds)

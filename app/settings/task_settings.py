@@ -10,11 +10,11 @@ from pydantic_core import PydanticCustomError
 StorableKind = Literal["text", "json", "blob"]
 _MIB = 1024**2
 MAX_NAMESPACE_ARTIFACTS = 10_000
-"""However the service is set, or was."""
+"""The hard limit, whatever the settings are or were."""
 
 
 class ReaderModel(BaseModel):
-    """A model that reads what is kept off the prompt."""
+    """A model that reads stored task memory on behalf of the agent."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
@@ -26,7 +26,7 @@ class ReaderModel(BaseModel):
 
 
 class TaskSettings(BaseModel):
-    """What task memory stores, how much and for how long, and what may read it."""
+    """The types, limits and lifetimes of task memory, and its readers."""
 
     task_storable: list[StorableKind] = Field(
         ["text", "json", "blob"],
@@ -99,22 +99,22 @@ class TaskSettings(BaseModel):
 
     @model_validator(mode="after")
     def _check_chunks(self) -> Self:
-        """Refuse pieces that would repeat more than they bring."""
+        """Refuse chunks that would repeat more text than they add."""
         if self.task_chunk_overlap_tokens * 2 > self.task_chunk_tokens:
             raise PydanticCustomError(
                 "overlap",
-                "MEMORY_BANK_TASK_CHUNK_OVERLAP_TOKENS may be half of"
-                " MEMORY_BANK_TASK_CHUNK_TOKENS at most.",
+                "MEMORY_BANK_TASK_CHUNK_OVERLAP_TOKENS must be at most half of"
+                " MEMORY_BANK_TASK_CHUNK_TOKENS.",
             )
         return self
 
     @model_validator(mode="after")
     def _check_sizes(self) -> Self:
-        """Refuse what may be sent and could never be stored."""
+        """Refuse limits that would accept artifacts too large to store."""
         sizes = ("task_max_inline_bytes", "task_max_artifact_bytes", "task_max_namespace_bytes")
         for less, more in pairwise(sizes):
             if getattr(self, less) > getattr(self, more):
                 names = {"less": less.upper(), "more": more.upper()}
-                message = "MEMORY_BANK_{less} may be MEMORY_BANK_{more} at most."
+                message = "MEMORY_BANK_{less} must be at most MEMORY_BANK_{more}."
                 raise PydanticCustomError("sizes", message, names)
         return self

@@ -1,4 +1,4 @@
-"""The settings of tokens; a part of `Settings`, which reads them."""
+"""The settings of JWT authentication; a part of `Settings`, which reads them."""
 
 import json
 import re
@@ -11,18 +11,18 @@ from pydantic_settings import NoDecode
 TokenAlgorithm = Literal[
     "RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"
 ]
-"""How a token may be signed: never with a shared secret, for which a public key could be taken."""
+"""Accepted signature algorithms. A shared secret is not: a public key could be used as one."""
 
 
 def _one_or_several(value: object) -> object:
-    """Read a text, or a JSON array of texts."""
+    """Parse a text, or a JSON array of texts."""
     if not isinstance(value, str):
         return value
     return json.loads(value) if value.startswith("[") else [value] if value else None
 
 
 class TokenSettings(BaseModel):
-    """Whose tokens are taken beside API keys, and what they grant."""
+    """The issuer and audience of accepted tokens, and the claims that grant access."""
 
     jwt_issuer: str | None = Field(
         None, description="`iss` of the JWTs that are taken; they need the next two settings, too."
@@ -82,7 +82,7 @@ class TokenSettings(BaseModel):
 
     @model_validator(mode="after")
     def _check_tokens(self) -> Self:
-        """Refuse a configuration of tokens that is not whole."""
+        """Refuse an incomplete token configuration."""
         needed = ("jwt_issuer", "jwt_audience", "jwt_jwks")
         missing = [name for name in needed if not getattr(self, name)]
         if missing and len(missing) < len(needed):
@@ -90,6 +90,6 @@ class TokenSettings(BaseModel):
             raise PydanticCustomError("tokens", "Tokens also need {names}.", {"names": names})
         if "://" in (self.jwt_jwks or "") and not re.match("https?://.", self.jwt_jwks or ""):
             raise PydanticCustomError(
-                "jwks", "MEMORY_BANK_JWT_JWKS is no file and no http address."
+                "jwks", "MEMORY_BANK_JWT_JWKS must be a file or an http address."
             )
         return self

@@ -161,7 +161,7 @@ async def test_a_database_restored_without_the_extension_is_refused_and_mended(
         _is_refused(url)
         mended = command("migrate", "--recreate-vectors", database_url=url)
         assert (mended.returncode, mended.stderr) == (0, "")
-        assert "Made anew: memory_vectors, task_vectors." in mended.stdout
+        assert "Recreated: memory_vectors, task_vectors." in mended.stdout
         migrate.check(url)
         async with _service(url, settings) as (resources, client):
             ok(await client.get(_READY))

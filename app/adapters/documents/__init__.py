@@ -1,1 +1,1 @@
-"""What is in a file: its media type, its text, and the pieces that the text is cut into (pure)."""
+"""Media types, text extraction and chunking of files (pure)."""

@@ -1,6 +1,6 @@
-"""Bytes as text: which characters they are, told by the sender, a mark, or a guess (pure).
+"""Decoding of bytes by a declared charset, a byte order mark or a guess (pure).
 
-Nothing is refused: what is no character is shown as one that says so.
+Nothing is refused: an invalid byte becomes the replacement character.
 """
 
 import codecs
@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 HEAD_BYTES = 4_096
-"""How much of the beginning tells whether bytes are a text, and may say of which characters."""
+"""Leading bytes that decide whether a file is text, and that may declare its charset."""
 _GUESSED_BYTES = 64 * 1024
-"""How much of the beginning tells of which characters it is, where nothing else does."""
+"""Leading bytes from which an undeclared charset is guessed."""
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF32_LE, "utf-32"),
@@ -28,26 +28,26 @@ _TAKEN = frozenset(
     | {"koi8-r", "koi8-u", "mac-roman", "big5", "gb2312", "gbk", "gb18030"}
     | {"euc_jp", "euc_kr", "shift_jis", "iso2022_jp", "johab"}
 )
-"""Other codecs of the language are no charsets, or take long."""
+"""The accepted charsets; other codecs of Python are no charsets, or are slow."""
 _MEANT = {"ascii": "utf-8", "utf-16": "utf-16-le", "utf-32": "utf-32-le"}
-"""What is meant by charsets that leave it to a mark, if there is none, or to what is sent."""
+"""The codecs meant by wide charsets without a byte order mark, and by a declared ASCII."""
 _META = re.compile(
     rb"<meta[^>]{0,200}charset\s{0,9}=\s{0,9}[\"']?([a-z0-9._:-]{1,40})", re.IGNORECASE
 )
 _STRANGE = bytes(set(range(32)) - set(b"\t\n\r\f\v\b\x1b"))
 _MOST_STRANGE = 50
-"""Of so many bytes, one may be of those that texts lack."""
+"""Text holds at most one control byte in this many bytes."""
 _NUL = {0: "\ufffd"}
-"""The one character that the database does not hold."""
+"""The one character that the database does not store."""
 
 
 def text_of(pages: Iterable[bytes], charset: str = "", *, is_html: bool = False) -> Iterator[str]:
-    r"""Yield the text that bytes are, with `\n` for every kind of line break.
+    r"""Yield the decoded text, with `\n` for every kind of line break.
 
     Args:
-        pages: of any size.
-        charset: what is declared; a byte order mark goes before it.
-        is_html: whether the text itself may say so.
+        pages: the bytes, in pages of any size.
+        charset: the declared charset; a byte order mark takes precedence.
+        is_html: True if the text itself may declare its charset.
     """
     rest = iter(pages)
     head = b""
@@ -65,17 +65,17 @@ def text_of(pages: Iterable[bytes], charset: str = "", *, is_html: bool = False)
 
 
 def is_text(head: bytes) -> bool:
-    """Tell whether bytes look like a text: a mark says so, or they have none that texts lack."""
+    """Return True if bytes look like text: they have a byte order mark, or no control bytes."""
     if any(head.startswith(mark) for mark, _ in _MARKS):
         return True
     strange = len(head) - len(head.translate(None, _STRANGE))
-    # A few of them do not make a text of a terminal something else.
+    # A few control bytes, as in terminal output, still make a text.
     is_much = strange * _MOST_STRANGE > len(head) or b"\0" in head
     return strange == 0 or (not is_much and _is_utf8(head))
 
 
 def is_wide(charset: str) -> bool:
-    """Tell whether texts in a charset have bytes that others lack."""
+    """Return True if text in this charset has bytes that other text lacks."""
     return (_known(charset) or "").startswith(("utf-16", "utf-32"))
 
 
@@ -83,12 +83,12 @@ def _charset(head: bytes, declared: str, *, is_html: bool) -> str:
     for mark, name in _MARKS:
         if head.startswith(mark):
             return name
-    found = _known(declared)
-    if found is None and is_html and (meta := _META.search(head, 0, HEAD_BYTES)):
-        found = _known(meta.group(1).decode("ascii"))
-        # The declaration was read, so it is not in one of these.
-        found = None if found is None or is_wide(found) else found
-    return found or ("utf-8" if _is_utf8(head[:_GUESSED_BYTES]) else _FALLBACK)
+    codec = _known(declared)
+    if codec is None and is_html and (meta := _META.search(head, 0, HEAD_BYTES)):
+        codec = _known(meta.group(1).decode("ascii"))
+        # The declaration was readable as ASCII, so the charset is not a wide one.
+        codec = None if codec is None or is_wide(codec) else codec
+    return codec or ("utf-8" if _is_utf8(head[:_GUESSED_BYTES]) else _FALLBACK)
 
 
 def _known(charset: str) -> str | None:

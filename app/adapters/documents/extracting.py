@@ -1,7 +1,7 @@
-"""What bytes look like, and the text that readers are given of them (pure).
+"""Detection of file types, and extraction of their text (pure).
 
-All of it streams: a file of any length is read in pages, and its text comes in parts. Nothing that
-is broken is refused; it has less text, or none.
+All of it streams: a file of any length is read in pages, and its text comes in parts. A broken
+file is not refused; it has less text, or none.
 """
 
 import re
@@ -31,16 +31,16 @@ _CONTAINERS = (
     (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "application/x-ole-storage"),
     (b"\x7fELF", "application/x-elf"),
 )
-"""Of which only what is in them says more."""
+"""Containers that only their contents describe more precisely."""
 _MARK = b"\xef\xbb\xbf"
 
 
 def sniffed(head: bytes) -> str:
-    """Return the media type that bytes look like, by the first of them (4,096 are enough)."""
+    """Return the media type that bytes look like, from the first 4,096 of them."""
     head = head[:HEAD_BYTES]
     if is_text(head):
         begin = head.removeprefix(_MARK)
-        return next((found for form, found in _BEGINNINGS if form.match(begin)), TEXT)
+        return next((media_type for form, media_type in _BEGINNINGS if form.match(begin)), TEXT)
     for begin, container in _CONTAINERS:
         if head.startswith(begin):
             return container
@@ -48,14 +48,14 @@ def sniffed(head: bytes) -> str:
         known = puremagic.magic_string(head)
     except (puremagic.PureError, ValueError):
         return BYTES
-    return next((one.mime_type for one in known if _is_type(one.mime_type)), BYTES)
+    return next((match.mime_type for match in known if _is_type(match.mime_type)), BYTES)
 
 
 def format_read(declared: str, looks_like: str) -> Format | None:
-    """Return how a file is read; None: readers are given nothing of it.
+    """Return the format in which a file is read. None: the file has no readable text.
 
-    It is read as what it is declared to be, unless it looks like none of what has a text. What is
-    declared to be just bytes is read as what it looks like.
+    The declared type decides, unless the bytes look like a type without text. A file declared as
+    plain bytes is read as the type that it looks like.
     """
     if not _may_be_text(declared, looks_like):
         return None
@@ -64,19 +64,19 @@ def format_read(declared: str, looks_like: str) -> Format | None:
 
 
 def is_readable(declared: str, looks_like: str) -> bool:
-    """Tell whether readers are given the text of a file."""
+    """Return True if readers get the text of a file."""
     return format_read(declared, looks_like) is not None
 
 
 def extracted(pages: Iterable[bytes], declared: str, looks_like: str) -> Iterator[str]:
-    """Yield the text of a file, in parts of any size; what has none yields nothing.
+    """Yield the text of a file in parts of any size; a file without text yields nothing.
 
-    Takes long for a long file: belongs into a thread.
+    A long file takes long: call it in a thread.
 
     Args:
-        pages: its bytes, in pages of any size.
-        declared: its media type, as it is stored; its charset counts.
-        looks_like: what `sniffed` returns for its head.
+        pages: the bytes, in pages of any size.
+        declared: the stored media type; its charset counts.
+        looks_like: the result of `sniffed` for the head of the file.
     """
     read_as = format_read(declared, looks_like)
     if read_as is None:
@@ -100,7 +100,7 @@ _READERS = {
 
 def _may_be_text(declared: str, looks_like: str) -> bool:
     if looks_like == BYTES:
-        # Nothing is known of it, and there are charsets that look like nothing.
+        # An unknown type may be text in a charset that looks like binary data.
         return is_wide(MediaType.parse(declared).charset)
     return format_of(looks_like) is not None or looks_like == "image/svg+xml"
 

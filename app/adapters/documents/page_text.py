@@ -1,6 +1,6 @@
 """The text of HTML, without scripts and styles (pure).
 
-A tree is never built: what comes is read and forgotten, however deep it is nested.
+No tree is built: the parser's events are read and dropped, however deep the nesting.
 """
 
 import re
@@ -23,23 +23,23 @@ _LINES = frozenset(
 _CELLS = frozenset({"td", "th"})
 _LAID_OUT = "pre"
 _UNSEEN = dict.fromkeys(map(ord, "\u00ad\u200b\ufeff"))
-"""Where a word may be broken, and the like: it would not be found with them."""
+"""Soft hyphens and other invisible characters, which would keep a word from being found."""
 _SPACE = re.compile(r"\s+")
 _STEP = 4 * 1024
 _MAX_OPEN = 512
-"""Elements within each other. An end without a beginning is looked for in all that are open: were
-there any number of them, time would go with the square of the length."""
+"""Open elements. An end tag without a start tag is looked up in all open elements: without this
+limit, time would grow with the square of the length."""
 _MAX_HELD = 2 * 1024 * 1024
-"""Characters after which a parser, which holds all that it has read, gives way to another."""
+"""Characters after which a parser, which holds all that it has read, is replaced."""
 _BLOCK_END = re.compile(r"</(?:p|div|li|tr|dd|h[1-6])>", re.IGNORECASE)
 _MAX_WAIT = 16 * 1024 * 1024
-"""Characters in which nothing is: one comment or tag this long, and what follows is not read."""
+"""Characters without an event, as in one very long comment or tag; the rest is not read."""
 
 
 def text_of_html(parts: Iterable[str]) -> Iterator[str]:
     """Yield the text of a page, in paragraphs and lines. Linear in its length.
 
-    Whatever it is, it has some text, or none: nothing is refused.
+    Nothing is refused: any input has some text, or none.
     """
     target = _Target()
     reader = _Reader(target)
@@ -53,13 +53,13 @@ def text_of_html(parts: Iterable[str]) -> Iterator[str]:
                 return
         reader.close()
     except etree.LxmlError:
-        # Nothing at all, or what the parser gives up on: what was read before stands.
+        # An empty page, or one that the parser gives up on: the text so far stands.
         pass
     yield target.take()
 
 
 class _Reader:
-    """Parses a page; one that is long, or nests too deeply, it reads as one page after another."""
+    """A parser of one page; it reads a long or deeply nested page as several pages."""
 
     def __init__(self, target: "_Target") -> None:
         self._target = target
@@ -96,12 +96,12 @@ class _Reader:
         self._held += len(piece)
 
     def _cut(self, piece: str) -> int:
-        """Return after how many characters another parser may go on; 0: it need not."""
+        """Return after how many characters a new parser may continue; 0: none is needed."""
         if self._target.open > _MAX_OPEN:
-            # After a tag: what is left of one that is cut through would be read as text.
+            # After a tag: the rest of a tag that is cut would be read as text.
             return piece.find(">") + 1
-        found = _BLOCK_END.search(piece) if self._held > _MAX_HELD else None
-        return found.end() if found else 0
+        match = _BLOCK_END.search(piece) if self._held > _MAX_HELD else None
+        return match.end() if match else 0
 
     def _may_end(self) -> bool:
         return self._target.open > _MAX_OPEN or self._target.is_between()
@@ -114,43 +114,43 @@ def _steps(parts: Iterable[str]) -> Iterator[str]:
 
 
 class _Target:
-    """Collects the text between tags."""
+    """A collector of the text between tags."""
 
     def __init__(self) -> None:
         self._found: list[str] = []
         self._pending: list[str] = []
         """The text since the last tag."""
         self._silent = ""
-        """The element that is passed over, and how many of its name are open in it."""
+        """The skipped element, and the number of open elements of its name inside it."""
         self._depth = 0
         self._moved = False
         self._gap = ""
-        """What has to stand before the next word."""
+        """The separator before the next word."""
         self._has_text = False
         self._laid_out = 0
-        """How many elements are open in which line breaks are as they stand."""
+        """The number of open elements that preserve line breaks."""
         self.open = 0
-        """How many elements are, of whatever kind."""
+        """The number of open elements of any kind."""
         self._has_ended = False
-        """Whether the last that came was the end of an element."""
+        """True if the last event was the end of an element."""
 
     def has_moved(self) -> bool:
-        """Tell whether anything was read since this was asked last."""
+        """Return True if anything was read since the last call."""
         moved, self._moved = self._moved, False
         return moved
 
     def is_between(self) -> bool:
-        """Tell whether an element has just ended where texts are read as usual."""
+        """Return True if an element has just ended, outside skipped and preformatted text."""
         return self._has_ended and not self._silent and not self._laid_out
 
     def take(self) -> str:
-        """Return what was found since this was asked last."""
+        """Return the text found since the last call."""
         self._settle()
-        found, self._found = "".join(self._found), []
-        return found
+        text, self._found = "".join(self._found), []
+        return text
 
     def start(self, tag: str, _attributes: Mapping[str, str]) -> None:
-        """Read the beginning of an element."""
+        """Read a start tag."""
         self._moved = True
         self._has_ended = False
         self.open += 1
@@ -164,7 +164,7 @@ class _Target:
             self._laid_out += tag == _LAID_OUT
 
     def end(self, tag: str) -> None:
-        """Read the end of an element."""
+        """Read an end tag."""
         self._moved = True
         self._has_ended = True
         self.open -= 1
@@ -186,7 +186,7 @@ class _Target:
         """Read the end of the page."""
 
     def _settle(self) -> None:
-        """Put down the text that has come since the last tag."""
+        """Append the text since the last tag."""
         text, self._pending = "".join(self._pending).translate(_UNSEEN), []
         if not text:
             return

@@ -1,6 +1,6 @@
-"""The text of JSON and CSV: a record to a line, in words that are searched and read (pure).
+"""The text of JSON and CSV: one record a line, in searchable words (pure).
 
-What is no JSON or CSV, although it should be, comes out as it is, more or less.
+Input that is not the declared JSON or CSV comes out more or less unchanged.
 """
 
 import csv
@@ -19,17 +19,17 @@ _LAID_OUT = {",": ", ", ":": ": "}
 _DELIMITERS = ",;\t|"
 _MAX_LINE = 64 * 1024
 _MAX_ROW = 256 * 1024
-"""A row is held in its cells, each of which takes many times its length: one that goes on for
-longer, as its quotes hold line breaks, is no row."""
+"""A row is held as cells, each of which takes many times its length. A longer row, whose quotes
+span line breaks, is not treated as a row."""
 _MAX_ROWS = 200_000
-"""From then on, rows are lines as they are."""
+"""Further rows are returned as raw lines."""
 _MAX_NAME = 60
 _MAX_GROWTH, _FREE = 4, 64 * 1024
-"""How many times as long as the file the text may be, and how long it may be in any case."""
+"""The growth of the text over the file, as a factor, and characters that are always allowed."""
 
 
 def text_of_json(parts: Iterable[str]) -> Iterator[str]:
-    """Yield JSON with each object or array that holds no other in a line, and texts unescaped."""
+    """Yield JSON with one line for each innermost object or array, and strings unescaped."""
     reader = _Json()
     for part in parts:
         yield "".join(reader.feed(part))
@@ -46,15 +46,15 @@ class _Json:
         text, place = self._held + part, 0
         while place < len(text):
             if self._is_inside:
-                # What is escaped may go on in the next part.
+                # An escape may continue in the next part.
                 if text[place] == "\\" and not is_last and len(text) - place < _PAIR_CHARS:
                     break
                 shown, place = self._inside(text, place)
             else:
-                found = _OUTSIDE.match(text, place)
-                if found is None:
+                match = _OUTSIDE.match(text, place)
+                if match is None:
                     raise AssertionError  # any character matches
-                shown, place = self._outside(found.group()), found.end()
+                shown, place = self._outside(match.group()), match.end()
             yield shown
         self._held = text[place:]
 
@@ -72,25 +72,25 @@ class _Json:
         if pair is not None:
             units = bytes.fromhex(pair.group(1) + pair.group(2))
             return units.decode("utf-16-be"), pair.end()
-        found = _INSIDE.match(text, place)
-        if found is None:
+        match = _INSIDE.match(text, place)
+        if match is None:
             # A backslash at the very end.
             return text[place:], len(text)
-        sign = found.group()
+        sign = match.group()
         if sign == '"':
             self._is_inside = False
-        return _unescaped(sign) if sign[0] == "\\" else sign, found.end()
+        return _unescaped(sign) if sign[0] == "\\" else sign, match.end()
 
 
 def _unescaped(sign: str) -> str:
     if len(sign) == 6:
-        # Half a pair, and what the database does not hold, are no characters.
+        # Half a surrogate pair, and the character that the database does not store.
         return bytes.fromhex(sign[2:]).decode("utf-16-be", "replace").replace("\0", "\ufffd")
     return _ESCAPED.get(sign[1], sign[1])
 
 
 def text_of_csv(parts: Iterable[str]) -> Iterator[str]:
-    """Yield a table, a row to a line, each cell with the name of its column if these have names."""
+    """Yield a table, one line a row, each cell with its column name if columns have names."""
     rows = _Rows(parts)
     columns: Sequence[str] = ()
     read = written = 0
@@ -101,7 +101,7 @@ def text_of_csv(parts: Iterable[str]) -> Iterator[str]:
         if number == 0:
             columns = _columns(row)
         read += len(raw)
-        # Long names over short cells would make much of little.
+        # Long names over short cells would inflate the text.
         is_named = number > 0 and written <= read * _MAX_GROWTH + _FREE
         line = _line(row, columns if is_named else ())
         written += len(line)
@@ -115,21 +115,21 @@ def _line(row: Sequence[str], columns: Sequence[str]) -> str:
 
 
 def _columns(row: Sequence[str]) -> Sequence[str]:
-    """Return the names of the columns, if the first row is these: texts, none twice."""
+    """Return the column names if the first row holds them: texts, each once."""
     names = [" ".join(cell.split())[:_MAX_NAME] for cell in row]
     are_texts = all(any(sign.isalpha() for sign in name) for name in names)
     return names if are_texts and len(names) > 1 and len(set(names)) == len(names) else ()
 
 
 class _Rows:
-    """The rows of a table with what each was read from; from where it is none, that alone."""
+    """The rows of a table with their raw text; after invalid CSV, the raw text alone."""
 
     def __init__(self, parts: Iterable[str]) -> None:
         self._lines = _Lines(parts)
         self._raw: list[str] = []
-        """The lines of the row that is being read."""
+        """The lines of the current row."""
         self._length = 0
-        """How many characters these are."""
+        """The number of characters in these lines."""
 
     def read(self) -> Iterator[tuple[Sequence[str] | None, str]]:
         lines = iter(self._lines)
@@ -137,17 +137,17 @@ class _Rows:
         if not first:
             return
         delimiter = max(_DELIMITERS, key=first.count)
-        rows = csv.reader(self._kept(chain([first], lines)), delimiter=delimiter)
+        rows = csv.reader(self._recorded(chain([first], lines)), delimiter=delimiter)
         try:
             for row in islice(rows, _MAX_ROWS):
-                yield row, self._taken()
+                yield row, self._take_raw()
         except csv.Error:
-            # A cell or a row as long as this is a quote that never ends.
-            yield None, self._taken()
+            # A cell or a row this long is a quote that never ends.
+            yield None, self._take_raw()
         for part in self._lines.rest():
             yield None, part
 
-    def _kept(self, lines: Iterable[str]) -> Iterator[str]:
+    def _recorded(self, lines: Iterable[str]) -> Iterator[str]:
         for line in lines:
             self._raw.append(line)
             self._length += len(line)
@@ -155,18 +155,18 @@ class _Rows:
                 raise csv.Error
             yield line
 
-    def _taken(self) -> str:
+    def _take_raw(self) -> str:
         raw, self._raw, self._length = "".join(self._raw), [], 0
         return raw
 
 
 class _Lines:
-    """The lines of a text, those that are very long in pieces; and what comes after some."""
+    """The lines of a text, very long ones in pieces, and the remaining text."""
 
     def __init__(self, parts: Iterable[str]) -> None:
         self._parts = iter(parts)
         self._waiting: deque[str] = deque()
-        """Lines, and pieces of lines, with their ends."""
+        """Lines and pieces of lines, with their ends."""
         self._held = ""
 
     def __iter__(self) -> Iterator[str]:
@@ -184,7 +184,7 @@ class _Lines:
             yield held
 
     def rest(self) -> Iterator[str]:
-        """Yield the text from after the last line, in parts."""
+        """Yield the text after the last line, in parts."""
         yield "".join(self._waiting) + self._held
         self._waiting.clear()
         self._held = ""

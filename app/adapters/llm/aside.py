@@ -1,20 +1,20 @@
-"""Keeps long work on what a provider has sent off the event loop."""
+"""Offloading of long synchronous work from the event loop to a thread."""
 
 import asyncio
 from collections.abc import Callable
 from typing import ParamSpec, TypeVar
 
 _LONG = 65_536
-"""Characters or bytes; a hundred times as much would hold up everything else for a second."""
+"""Characters or bytes; a hundred times as many would block the event loop for a second."""
 
 P = ParamSpec("P")
 T = TypeVar("T")
 
 
 async def done(length: int, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Return what `work` does, in a thread where it is about something long.
+    """Return the result of `work`, run in a thread if its input is long.
 
-    What is short is done at once: a thread takes longer to get at it.
+    Short work runs at once: starting a thread would take longer.
     """
     if length < _LONG:
         return work(*args, **kwargs)

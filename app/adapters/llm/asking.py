@@ -1,4 +1,4 @@
-"""How every text model is asked: for a structure, and once more where the first is invalid."""
+"""Structured requests to a text model, with one retry after an invalid answer."""
 
 from collections.abc import Awaitable, Callable
 
@@ -8,14 +8,14 @@ from app.adapters.llm.replies import InvalidReply, parse
 from app.kernel.errors import BadGateway, Reason
 
 Request = Callable[[str | None], Awaitable[str]]
-"""Asks the model and returns its text; given what was wrong with its first answer, if any."""
+"""Sends a request and returns its text; takes the fault of the first answer, if any."""
 
 
 async def answered(request: Request, output: type[OutputT]) -> OutputT:
-    """Return the structure that the model answers with, at the latest when asked again.
+    """Return the model's structured answer; ask again once if it is invalid.
 
     Raises:
-        BadGateway: it is invalid, also the second time; the message holds nothing the model said.
+        BadGateway: both answers are invalid; the message quotes nothing of them.
     """
     try:
         return await _parsed(await request(None), output)

@@ -1,17 +1,17 @@
-"""Spares a provider that keeps failing."""
+"""The circuit breaker of a provider."""
 
 import asyncio
 
 
 class Admission:
-    """A request that was let through. `over` is set once it has ended, where it was a trial."""
+    """An admitted request. `over` is set once a trial request has ended."""
 
     def __init__(self) -> None:
         self.over = asyncio.Event()
 
 
 class Spared(Exception):
-    """No request is let through: until a time, or while one alone tries whether it is back."""
+    """The breaker is open: until a time, or while one trial request runs."""
 
     def __init__(self, until: float, trial: Admission | None) -> None:
         super().__init__(until)
@@ -20,11 +20,11 @@ class Spared(Exception):
 
 
 class Breaker:
-    """Lets requests through until so many in a row have failed; then one alone after a while.
+    """A circuit breaker that opens after a number of failures in a row, and later admits a trial.
 
     Times are seconds of the event loop's clock. Every admission ends with exactly one of
-    `succeeded`, `failed` and `ended`. While the provider is spared only the trial counts: what was
-    asked before tells of the past.
+    `succeeded`, `failed` and `ended`. While the breaker is open only the trial counts: earlier
+    requests tell only about the past.
     """
 
     def __init__(self, failures: int, seconds: float) -> None:
@@ -35,20 +35,20 @@ class Breaker:
         self._trial: Admission | None = None
 
     def admit(self, now: float) -> Admission:
-        """Let a request through.
+        """Admit a request.
 
         Raises:
-            Spared: the provider is spared, or another request is trying whether it is back.
+            Spared: the breaker is open, or another trial request is running.
         """
-        found = Admission()
+        admission = Admission()
         if self._is_open:
             if now < self._spared_until or self._trial is not None:
                 raise Spared(self._spared_until, self._trial)
-            self._trial = found
-        return found
+            self._trial = admission
+        return admission
 
     def succeeded(self, admission: Admission) -> None:
-        """Count an answer of the provider, of whatever kind."""
+        """Count an answer of the provider, of any kind."""
         if self._counts(admission):
             self._failed = 0
         self.ended(admission)

@@ -1,4 +1,4 @@
-"""Keeps the embeddings of recent texts, by a hash of their content."""
+"""A cache of recent embeddings, keyed by a hash of the text."""
 
 from collections import OrderedDict
 from collections.abc import Sequence
@@ -13,9 +13,9 @@ from app.kernel.guard import refuse_inside_transaction
 
 
 class CachedEmbedder(ManagedEmbedder):
-    """Asks the embedder beneath only for texts it has not seen lately; each once per call.
+    """An embedder that asks the inner one only for texts not in its cache, each once per call.
 
-    Holds at most `entries` vectors and no text; the least recently used goes first.
+    Holds at most `entries` vectors and no text; evicts the least recently used.
     """
 
     def __init__(self, inner: ManagedEmbedder, entries: int) -> None:
@@ -42,7 +42,7 @@ class CachedEmbedder(ManagedEmbedder):
     @override
     async def warm(self) -> None:
         await self._inner.warm()
-        # Only its first answer says how long the vectors of some embedders are.
+        # The length of some embedders' vectors is known only after their first answer.
         self.dimensions = self._inner.dimensions
 
     @override
@@ -51,10 +51,10 @@ class CachedEmbedder(ManagedEmbedder):
 
     @override
     async def embed(self, texts: Sequence[str]) -> Vectors:
-        # Here as well, so that a mistake shows whether or not the text happens to be kept.
+        # Checked here as well, so that a mistake shows whether or not the text is cached.
         refuse_inside_transaction("Embedding")
         keys = [_key(text) for text in texts]
-        # Taken before the pause below, in which other calls may push these out.
+        # Read before the await below, during which other calls may evict these.
         known = {key: self._kept[key] for key in keys if key in self._kept}
         fresh = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if fresh:
@@ -63,8 +63,8 @@ class CachedEmbedder(ManagedEmbedder):
             # Copies: a view would keep the whole batch alive for one row of it.
             known |= {key: row.copy() for key, row in zip(fresh, vectors, strict=True)}
         self._keep(known)
-        found = [known[key] for key in keys]
-        return np.stack(found) if found else np.empty((0, self.dimensions), np.float32)
+        rows = [known[key] for key in keys]
+        return np.stack(rows) if rows else np.empty((0, self.dimensions), np.float32)
 
     def _keep(self, vectors: dict[bytes, Vectors]) -> None:
         self._kept |= vectors

@@ -1,4 +1,4 @@
-"""A text model that somebody may stop before each call."""
+"""A text model that a check may stop before each call."""
 
 from collections.abc import Awaitable, Callable
 
@@ -8,7 +8,7 @@ from app.adapters.llm.ports import Attachment, Meter, OutputT, Prompt, TextModel
 
 
 class CheckedTextModel(TextModel):
-    """Awaits a check before it asks another model; what the check raises, `ask` raises."""
+    """A text model that awaits a check before it asks another; errors of the check pass through."""
 
     def __init__(self, model: TextModel, check: Callable[[], Awaitable[None]]) -> None:
         self.model_id = model.model_id

@@ -1,7 +1,7 @@
-"""The embedders that a process has open: the one of its settings, and those that engines still use.
+"""The open embedders of a process: the configured one, and those that engines still use.
 
-What serves an engine is written in its row. What this process has last seen there is kept here, so
-that a request can embed before its transaction reads the row, and be right nearly always.
+An engine's row names its embedder. This process caches the last value it has seen, so that a
+request can embed before its transaction reads the row, and be right nearly always.
 """
 
 from collections import OrderedDict
@@ -13,25 +13,25 @@ _MAX_ENGINES = 100_000
 
 
 class Embedders:
-    """Embedders by the ids of their models; `current` is the one that the settings name.
+    """Embedders by model id; `current` is the one that the settings name.
 
     One of them is lexical only.
     """
 
     def __init__(self, current: ManagedEmbedder, others: Sequence[ManagedEmbedder] = ()) -> None:
         self.current = current
-        self._by_id = {one.model_id: one for one in (*others, current)}
+        self._by_id = {embedder.model_id: embedder for embedder in (*others, current)}
         self._seen: OrderedDict[int, str] = OrderedDict()
         self._lengths: dict[str, int] = {}
 
     @property
     def by_words(self) -> ManagedEmbedder:
-        """One that knows words alone, and is always there."""
-        return next(one for one in self._by_id.values() if one.lexical_only)
+        """An embedder that knows words alone, and is always available."""
+        return next(embedder for embedder in self._by_id.values() if embedder.lexical_only)
 
     @property
     def model_ids(self) -> Sequence[str]:
-        """The ids of all models that are open here."""
+        """The ids of all models that are open in this process."""
         return sorted(self._by_id)
 
     def find(self, model_id: str) -> ManagedEmbedder | None:
@@ -39,12 +39,13 @@ class Embedders:
         return self._by_id.get(model_id)
 
     def serving(self, engine_id: int, embedding_model: str | None) -> str:
-        """Return the id of the model that serves an engine, as its row has it, and remember it.
+        """Return the id of the model that serves an engine, and remember it.
 
-        An engine without vectors has none yet: the one of the settings will serve it.
+        `embedding_model` is the value of its row. An engine without vectors has none yet: the
+        configured embedder will serve it.
         """
         if embedding_model is None:
-            # Also after a database was restored to an earlier day.
+            # A restore of an earlier database also clears the model.
             self._seen.pop(engine_id, None)
             return self.current.model_id
         self._seen[engine_id] = embedding_model
@@ -54,11 +55,11 @@ class Embedders:
         return embedding_model
 
     def seen(self, engine_id: int) -> str | None:
-        """Return the model that was last seen to serve an engine, if any was."""
+        """Return the model last seen to serve an engine, or None."""
         return self._seen.get(engine_id)
 
     def length_of(self, model_id: str) -> int | None:
-        """Return the length of a model's stored vectors, where this process knows it."""
+        """Return the length of a model's stored vectors, if this process knows it."""
         return self._lengths.get(model_id)
 
     def note_length(self, model_id: str, dimensions: int) -> None:
@@ -66,6 +67,6 @@ class Embedders:
         self._lengths[model_id] = dimensions
 
     async def close(self) -> None:
-        """Close all of them."""
-        for one in self._by_id.values():
-            await one.close()
+        """Close all embedders."""
+        for embedder in self._by_id.values():
+            await embedder.close()

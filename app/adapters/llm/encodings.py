@@ -1,7 +1,7 @@
-"""Encodings of tiktoken: how the texts of some providers are counted exactly.
+"""Encodings of tiktoken, which count the tokens of some providers exactly.
 
-The package is an extra (`tokens`), and the tables are files that its user puts into a folder: this
-service fetches nothing. A table is read once, when its encoding is first asked for.
+The package is an extra (`tokens`), and its user puts the tables into a folder: this service
+fetches nothing. A table is read once, when its encoding is first needed.
 """
 
 from base64 import b64decode
@@ -37,36 +37,36 @@ _PATTERNS = {
         r"|\s+"
     ),
 }
-"""How each encoding splits a text before it looks for the parts in its table."""
+"""The pattern with which each encoding splits a text before the lookup in its table."""
 
 
 def available(folder: Path | None) -> Sequence[str]:
-    """Return the encodings that can be used: the package is installed, their files are there."""
+    """Return the usable encodings: the package is installed, and their files exist."""
     if folder is None or find_spec("tiktoken") is None:
         return ()
     return [name for name in _PATTERNS if _file(folder, name).is_file()]
 
 
 def load(folder: Path, name: str) -> "Encoding":
-    """Return one of those that are `available`; the first time takes about a second.
+    """Return one of the `available` encodings; the first load takes about a second.
 
     Raises:
         OSError: the file cannot be read.
-        ValueError: it is no table of an encoding.
+        ValueError: it is not the table of an encoding.
     """
     return _load(_file(folder, name), name)
 
 
 @lru_cache
 def _load(file: Path, name: str) -> "Encoding":
-    # Imported here: whoever does not use them, does not need the package.
+    # Imported here: without encodings, the package is not needed.
     from tiktoken import Encoding  # noqa: PLC0415 - as above
 
     return Encoding(name, pat_str=_PATTERNS[name], mergeable_ranks=_ranks(file), special_tokens={})
 
 
 def _ranks(file: Path) -> dict[bytes, int]:
-    """Read a table: in each line a part of a text as base64, and its rank.
+    """Parse a table: each line holds a part of a text as base64, and its rank.
 
     The package's own reader would leave a copy where every user of the machine can write.
     """

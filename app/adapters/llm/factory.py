@@ -1,4 +1,4 @@
-"""Opens the models that the settings ask for."""
+"""Construction of the models that the settings name."""
 
 import httpx2
 import structlog
@@ -24,27 +24,27 @@ from app.settings.task_settings import ReaderModel
 _log = structlog.get_logger(__name__)
 
 _TAKE_ADDRESS = ("openai", "ollama")
-"""Providers whose protocol servers of one's own speak."""
+"""Providers whose protocol self-hosted servers speak."""
 _ON_THIS_MACHINE = "ollama"
-"""The provider that is, without an address, a server of one's own."""
+"""The provider that, without an address, is a server on this machine."""
 
 
 def open_embedder(settings: Settings) -> ManagedEmbedder:
     """Open the embedder of the settings, behind a cache.
 
-    Quick, since the model loads on `warm`; but an operator's own files are read and tried here.
+    Quick, since the model loads on `warm`; but an operator's own files are read and checked here.
 
     Raises:
-        ModelSetupError: MiniLM is asked for by name and is not installed, the embedder `http`
-            has no address or no model, or the files of `onnx` are no model.
+        ModelSetupError: MiniLM is requested by name and not installed, the embedder `http` has no
+            address or no model, or the files of `onnx` are not a model.
     """
     return _opened(_choose(settings), settings)
 
 
 def open_embedders(settings: Settings) -> Embedders:
-    """Open that of the settings, and those that engines may still be served by, behind caches.
+    """Open the configured embedder, and those that may still serve engines, behind caches.
 
-    What computes in this process can always be opened; it takes no room until it is used.
+    Embedders that compute in this process can always be opened; they take no memory until used.
 
     Raises:
         ModelSetupError: as `open_embedder`; or the former embedder `http` has no address.
@@ -55,12 +55,14 @@ def open_embedders(settings: Settings) -> Embedders:
         others.append(MiniLmEmbedder(settings.embedder_threads))
     if settings.embedding_previous_model is not None:
         others.append(_open_previous(settings, settings.embedding_previous_model))
-    cached = [CachedEmbedder(one, settings.embedding_cache_entries) for one in others]
-    return Embedders(current, [one for one in cached if one.model_id != current.model_id])
+    cached = [CachedEmbedder(embedder, settings.embedding_cache_entries) for embedder in others]
+    return Embedders(
+        current, [embedder for embedder in cached if embedder.model_id != current.model_id]
+    )
 
 
 def embedders_with(current: ManagedEmbedder) -> Embedders:
-    """Return an embedder with no other model but what is always there."""
+    """Return `current` with only the embedder that is always available beside it."""
     others = [] if current.lexical_only else [HashEmbedder(1)]
     return Embedders(current, others)
 
@@ -115,7 +117,7 @@ def _open_http(settings: Settings) -> ManagedEmbedder:
 def _open_previous(settings: Settings, model: str) -> ManagedEmbedder:
     url, key = settings.embedding_previous_base_url, settings.embedding_previous_key
     if url is None:
-        # At the same address, the same key will do; any other's must not learn it.
+        # The same address may get the same key; another address must not learn it.
         url, key = settings.embedding_base_url, key or settings.embedding_key
     if url is None:
         raise ModelSetupError(
@@ -134,10 +136,10 @@ def _open_previous(settings: Settings, model: str) -> ManagedEmbedder:
 
 
 def open_models(settings: Settings) -> TextModels:
-    """Open the text models that the settings name. Takes seconds where there are any.
+    """Open the text models that the settings name. Takes seconds if there are any.
 
     Raises:
-        ModelSetupError: a name, an address or the key of a provider is wrong.
+        ModelSetupError: a provider's name, address or key is wrong.
     """
     default = settings.model and ModelName.parse(settings.model, "MEMORY_BANK_MODEL")
     aliases = {
@@ -156,7 +158,7 @@ def open_models(settings: Settings) -> TextModels:
 
 
 class _Opener:
-    """Opens each model once, and each provider once for all of its models."""
+    """An opener that opens each model once, and each provider once for all of its models."""
 
     def __init__(
         self, settings: Settings, default: ModelName | None, client: httpx2.AsyncClient
@@ -180,7 +182,7 @@ class _Opener:
         return self._models[name]
 
     def _opened(self, name: ModelName) -> TextModel:
-        # Imported only where there is a model: it takes more than a second.
+        # Imported only if there is a model: it takes more than a second.
         from app.adapters.llm.providers.text import open_channel  # noqa: PLC0415 - as above
 
         base_url = self._settings.model_base_url if name.provider in _TAKE_ADDRESS else None
@@ -193,7 +195,7 @@ class _Opener:
         return RemoteTextModel(target, channel, provider, self._settings)
 
     def _key(self, name: ModelName) -> str | None:
-        """Return the key of the settings where it is meant for this provider, and no other's."""
+        """Return the configured key if it is meant for this provider; never for another."""
         key = self._settings.model_key
         at_address = self._settings.model_base_url is not None and name.provider in _TAKE_ADDRESS
         of_default = self._default is None or self._default.provider == name.provider
@@ -201,13 +203,13 @@ class _Opener:
 
 
 def open_readers(settings: Settings) -> Readers:
-    """Open the readers that the settings name. Takes seconds where there are any.
+    """Open the readers that the settings name. Takes seconds if there are any.
 
-    They share nothing with the model that writes memories: neither its key nor its address. No
-    variable of the environment says where they are; local ones take no key or proxy from it either.
+    They share neither key nor address with the model that writes memories. No environment variable
+    sets their address; local readers take no key or proxy from the environment either.
 
     Raises:
-        ModelSetupError: a name, an address, a key, or what is said of a locality is wrong.
+        ModelSetupError: a name, address, key or locality is wrong.
     """
     if not settings.task_readers:
         return Readers()
@@ -218,18 +220,18 @@ def open_readers(settings: Settings) -> Readers:
         await near.aclose()
         await far.aclose()
 
-    found = {}
-    for name, one in settings.task_readers.items():
-        is_local = one.locality == "local"
-        model = _reader_model(name, one, near if is_local else far, settings)
-        found[name] = Reader(name, model, is_local)
-    return Readers(found, close)
+    readers = {}
+    for name, reader in settings.task_readers.items():
+        is_local = reader.locality == "local"
+        model = _reader_model(name, reader, near if is_local else far, settings)
+        readers[name] = Reader(name, model, is_local)
+    return Readers(readers, close)
 
 
 def _reader_model(
     name: str, reader: ReaderModel, client: httpx2.AsyncClient, settings: Settings
 ) -> TextModel:
-    # Imported only where there is a model: it takes more than a second.
+    # Imported only if there is a model: it takes more than a second.
     from app.adapters.llm.providers.text import open_channel  # noqa: PLC0415 - as above
 
     model = _reader_name(name, reader)

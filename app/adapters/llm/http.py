@@ -1,6 +1,6 @@
-"""The HTTP client towards providers: reads no more than it may, and when a provider takes requests.
+"""The HTTP client for providers: bounded replies, and Retry-After.
 
-On httpx2, which the providers' own clients use.
+Built on httpx2, which the providers' own clients use.
 """
 
 from collections.abc import AsyncIterator, Iterator, Mapping
@@ -14,8 +14,8 @@ import httpx2
 from typing_extensions import override
 
 _CONNECT_SECONDS = 5.0
-_TOO_LONG = "The model's reply is longer than is read."
-_PACKED = "The model's reply is packed, which was not asked for."
+_TOO_LONG = "The model's reply is longer than MEMORY_BANK_MODEL_MAX_REPLY_BYTES."
+_PACKED = "The model's reply is compressed, which was not requested."
 
 
 _GLIMPSE_BYTES = 4_096
@@ -41,10 +41,10 @@ _GLIMPSE: ContextVar[Glimpse | None] = ContextVar("glimpse", default=None)
 @contextmanager
 def glimpsed() -> Iterator[Glimpse]:
     """Keep the beginning of each reply that is read in the block."""
-    found = Glimpse()
-    token = _GLIMPSE.set(found)
+    glimpse = Glimpse()
+    token = _GLIMPSE.set(glimpse)
     try:
-        yield found
+        yield glimpse
     finally:
         _GLIMPSE.reset(token)
 
@@ -58,12 +58,12 @@ def open_client(
 ) -> httpx2.AsyncClient:
     """Return a client that stops reading a reply at `max_reply_bytes`, declared or not.
 
-    Of a reply that is no success no more than that is read either, but it stays what it is.
-    `is_direct`: whether it passes by the proxies that the environment names.
+    An unsuccessful reply is cut there instead of raising an error.
+    `is_direct`: bypass the proxies that the environment names.
     """
 
     async def bound(response: httpx2.Response) -> None:
-        # Packed data, which was not asked for, says nothing about its length.
+        # Compressed data, which was not asked for, says nothing about its length.
         is_packed = response.headers.get("content-encoding", "identity").lower() != "identity"
         declared = response.headers.get("content-length", "0")
         if response.is_success:
@@ -85,14 +85,14 @@ def open_client(
         timeout=httpx2.Timeout(timeout_seconds, connect=min(_CONNECT_SECONDS, timeout_seconds)),
         headers={"Accept-Encoding": "identity"},
         trust_env=not is_direct,
-        # A hook and not a transport: with a transport of ours the client would pass by the proxies
+        # A hook and not a transport: with its own transport the client would bypass the proxies
         # of the environment.
         event_hooks={"response": [bound]},
     )
 
 
 class _BoundStream(httpx2.AsyncByteStream):
-    """A body that is no longer than it may be: what is beyond is an error, or cut."""
+    """A response body of bounded length: more is an error, or is cut."""
 
     def __init__(
         self,
@@ -129,14 +129,14 @@ class _BoundStream(httpx2.AsyncByteStream):
 def _secrets(request: httpx2.Request) -> tuple[str, ...]:
     sent = (request.headers.get(name, "") for name in _CREDENTIALS)
     keys = (value.removeprefix("Bearer ") for value in sent)
-    # What is shorter is no key, such as the word that servers without keys are sent.
+    # A shorter value is not a key, such as the word that servers without keys are sent.
     return tuple(key for key in keys if len(key) >= _LEAST_KEY_CHARS)
 
 
 def retry_after_seconds(headers: Mapping[str, str]) -> float | None:
-    """Return how long the server asks to wait, or None; the keys of `headers` are lower case.
+    """Return the seconds the server asks to wait, or None; the keys of `headers` are lower case.
 
-    A date is taken against the server's own `Date`, so that no two clocks need to agree.
+    A date is compared with the server's own `Date`, so that no two clocks need to agree.
 
     Source: RFC 9110, section 10.2.3.
     """

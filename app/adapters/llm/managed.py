@@ -1,4 +1,4 @@
-"""What the service knows of an embedder that it opens, warms and closes."""
+"""The life cycle and languages of an embedder: open, warm, close."""
 
 from collections.abc import Iterable
 from typing import Protocol
@@ -9,16 +9,16 @@ from app.language.search_languages import foreign_language
 
 
 class ManagedEmbedder(Embedder, Protocol):
-    """An embedder with a life. Features see only `Embedder`; whoever opens it sees this."""
+    """An embedder with a life cycle. Features see only `Embedder`; its owner sees this."""
 
     is_local: bool = False
-    """Whether what it is given stays in this process; false for whatever does not say so."""
+    """True if its input stays in this process; false unless an embedder says so."""
     covers: tuple[str, ...] | None = None
-    """The languages that it understands, as ISO 639-1 codes; None: it is not known to lack one."""
+    """The languages that it understands, as ISO 639-1 codes. None: it is not known to lack one."""
 
     @property
     def languages(self) -> str:
-        """What searches by its vectors understand, for people."""
+        """A description, for people, of what searches by its vectors understand."""
         if self.lexical_only:
             return f"words alone, in every language ({self.model_id})"
         if self.covers is not None:
@@ -34,11 +34,11 @@ class ManagedEmbedder(Embedder, Protocol):
 
     @property
     def ready(self) -> bool:
-        """Whether the next `embed` answers without loading anything first."""
+        """True if the next `embed` answers without loading anything first."""
         ...
 
     async def warm(self) -> None:
-        """Load what is needed, off the event loop. Harmless when done already.
+        """Load the model off the event loop. Idempotent.
 
         Raises:
             RuntimeError: the package of the model is not installed.
@@ -46,11 +46,11 @@ class ManagedEmbedder(Embedder, Protocol):
         ...
 
     async def close(self) -> None:
-        """Wait for what is being computed, and release the threads."""
+        """Wait for running computations, and release the threads."""
         ...
 
 
 def understood(codes: Iterable[str], name: str) -> str:
-    """Return what searches understand by a model that knows some languages, for people."""
+    """Return a description, for people, of searches by a model that knows some languages."""
     languages = ", ".join(NAMES.get(code, code).capitalize() for code in codes)
     return f"{languages} ({name}); in other languages they find mainly by words"

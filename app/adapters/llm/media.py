@@ -1,4 +1,4 @@
-"""Which files a model is given."""
+"""The files that a model is given."""
 
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
@@ -12,14 +12,14 @@ VENDOR_MEDIA_TYPES = (
     "image/gif",
     "application/pdf",
 )
-"""What the models of OpenAI, Anthropic and Google all take."""
+"""The media types that the models of OpenAI, Anthropic and Google all accept."""
 
 
 def reads(attachment: Attachment, media_types: Sequence[str], schemes: Sequence[str]) -> bool:
-    """Say whether the file can be given to a model that takes these types, such as `image/*`.
+    """Return True if a model that accepts these types, such as `image/*`, can be given the file.
 
     A reference is passed on for the provider to fetch, never fetched here, so that no one can make
-    this service call addresses of its network; only images, and only those `schemes`.
+    this service call addresses of its network. Only images of these `schemes` are passed on.
     """
     if not any(fnmatchcase(attachment.media_type.lower(), kind) for kind in media_types):
         return False

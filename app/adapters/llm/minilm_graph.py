@@ -1,14 +1,14 @@
-"""The network of all-MiniLM-L6-v2 as an ONNX graph, and its weights straight from their file.
+"""The network of all-MiniLM-L6-v2 as an ONNX graph, with its weights left in their file.
 
-The graph holds the structure alone (about 24 kB, built in a millisecond); of each weight it has the
-place in the file, which the session maps into memory itself. So nothing is derived, stored, copied
-or checked on disk, and processes of one machine share the pages.
+The graph holds only the structure (about 24 kB, built in a millisecond). It refers to each weight
+by its offset in the file, which the session maps into memory itself. So nothing is derived, stored,
+copied or checked on disk, and the processes of one machine share the pages.
 
     ids, mask -> embeddings + LayerNorm -> 6 x (attention, feed-forward) -> mean -> unit vectors
 
-Hidden states are kept as (batch x sequence, 384), which lets every linear layer be a Gemm over the
-weights as they are stored. A mean and a sum point the same way, so the pooling sums the states
-of real tokens and the normalisation does the rest.
+Hidden states are kept as (batch x sequence, 384), so that every linear layer is a Gemm over the
+weights as they are stored. A mean and a sum point the same way, so the pooling sums the states of
+real tokens, and the normalisation does the rest.
 
 Source: the weights' config.json (BertModel: 6 layers, 12 heads, hidden 384, gelu by erf), and
 modules.json (mean pooling over the attention mask, normalisation).
@@ -35,11 +35,11 @@ _IR_VERSION = 10
 
 @dataclass(frozen=True)
 class Weight:
-    """Where a tensor of floats lies in its file.
+    """The position of a float tensor in its file.
 
     Attributes:
-        shape: its lengths.
-        offset: bytes before it.
+        shape: the lengths of its axes.
+        offset: the bytes before it.
         length: its bytes.
     """
 
@@ -49,7 +49,7 @@ class Weight:
 
 
 def find_weights(path: Path) -> Mapping[str, Weight]:
-    """Find the float tensors of a safetensors file.
+    """Return the float tensors of a safetensors file by name.
 
     Source: the safetensors format: 8 bytes of header length, a JSON header, the raw tensors.
     """
@@ -65,7 +65,7 @@ def find_weights(path: Path) -> Mapping[str, Weight]:
 
 
 class GraphBuilder:
-    """Collects the nodes of the graph; the network reads from top to bottom in `build`.
+    """A builder of the graph's nodes; `build` lists the network from top to bottom.
 
     Args:
         path: the file with the weights.
@@ -96,7 +96,7 @@ class GraphBuilder:
         return self._norm("embeddings.LayerNorm", self._flat(summed))
 
     def _attention_bias(self, mask: str) -> str:
-        """Zero for real tokens and a large negative number for padding, to be added to scores."""
+        """Return 0 for real tokens and a large negative number for padding, added to the scores."""
         padding = self._op("Sub", mask, self._floats(1))
         return self._op(
             "Unsqueeze", self._op("Mul", padding, self._floats(_MASKED)), self._ints(1, 2)

@@ -1,4 +1,4 @@
-"""all-MiniLM-L6-v2, loaded: tokenizer and inference session. Importing this module is expensive."""
+"""The loaded all-MiniLM-L6-v2: tokenizer and session. Importing this module is expensive."""
 
 from pathlib import Path
 
@@ -11,7 +11,7 @@ from app.adapters.llm.onnx_session import open_session
 from app.adapters.llm.ports import Vectors
 
 MAX_TOKENS = 256
-"""Source: the weights' sentence_bert_config.json. Overrules the 128 of tokenizer.json."""
+"""Source: the weights' sentence_bert_config.json. Overrides the 128 of tokenizer.json."""
 
 
 class MiniLmModel(OnnxEncoder):
@@ -20,7 +20,7 @@ class MiniLmModel(OnnxEncoder):
     def __init__(self, folder: Path) -> None:
         tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         super().__init__(tokenizer, MAX_TOKENS, HIDDEN)
-        # Where it is a link, the session looks for it where it leads.
+        # The session looks for the weights beside the target of a link.
         weights = (folder / "model.safetensors").resolve()
         graph = GraphBuilder(weights).build()
         self._session = open_session(graph.SerializeToString(), weights.parent)

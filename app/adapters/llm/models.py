@@ -1,4 +1,4 @@
-"""The text models of a process, and which of them a bank's name stands for."""
+"""The text models of a process, and the lookup of a bank's model name."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,16 +16,16 @@ class TextModels:
     """The models that the settings name, each opened once; without any, the rules work."""
 
     default: TextModel | None = None
-    """For banks that name none, or one that the settings do not know."""
+    """The model of banks that name none, or one that the settings do not know."""
     aliases: Mapping[str, TextModel] = field(default_factory=dict)
-    """By the name that banks give, or its last segment."""
+    """Models by the name that banks give, or by its last segment."""
     on_close: Callable[[], Awaitable[None]] = _nothing
 
     def choose(self, name: str | None) -> TextModel | None:
-        """Return the model for a bank's `generationConfig.model`; None: there is no model.
+        """Return the model for a bank's `generationConfig.model`. None: no model.
 
-        `projects/p/locations/l/publishers/google/models/gemini-x` is looked up as it stands,
-        then as `gemini-x`.
+        `projects/p/locations/l/publishers/google/models/gemini-x` is looked up unchanged, then as
+        `gemini-x`.
         """
         if name is None:
             return self.default
@@ -33,13 +33,13 @@ class TextModels:
         return named or self.default
 
     def knows(self, name: str) -> bool:
-        """Say whether a name stands for a model of its own: an alias, or the default's name."""
+        """Return True if a name has a model of its own: an alias, or the default's name."""
         is_default = self.default is not None and self.default.model_id == name
         return is_default or name in self.aliases or name.rpartition("/")[2] in self.aliases
 
     @property
     def told(self) -> str:
-        """Who writes memories where a bank names no model, for people."""
+        """A description, for people, of the writer of memories if a bank names no model."""
         if self.default is None:
             version = ENGINE.rpartition("/")[2]
             return f"built-in rules {version} (set MEMORY_BANK_MODEL for a language model)"
@@ -47,15 +47,15 @@ class TextModels:
 
     @property
     def writer(self) -> str:
-        """The name of who writes memories where a bank names no model."""
+        """The name of the writer of memories if a bank names no model."""
         return ENGINE if self.default is None else self.default.model_id
 
     @property
     def names(self) -> Sequence[str]:
-        """The names by which a model can be asked for."""
+        """The names by which a model can be requested."""
         own = [self.default.model_id] if self.default is not None else []
         return [*own, *sorted(self.aliases)]
 
     async def close(self) -> None:
-        """Release the connections to the providers."""
+        """Close the connections to the providers."""
         await self.on_close()

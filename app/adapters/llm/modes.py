@@ -1,4 +1,4 @@
-"""By which way a model is asked for a structure: the best that its server takes at present."""
+"""Output modes of a model: the best way of requesting a structure that its server accepts now."""
 
 from collections import Counter
 from collections.abc import Sequence
@@ -12,7 +12,7 @@ from app.settings.settings import OutputMode
 _log = structlog.get_logger(__name__)
 
 _MOST_REFUSALS = 3
-"""In a row, each with a next way that worked: one alone may have had a reason of its own."""
+"""Refusals in a row, each followed by a mode that worked; a single one may have another cause."""
 _IN_USE = Gauge(
     "memory_bank_model_mode",
     "Whether a model is asked for structures in this way at present.",
@@ -20,14 +20,14 @@ _IN_USE = Gauge(
 )
 
 Refusals = Sequence[tuple[OutputMode, RequestFailed]]
-"""The ways that a server refused for one question, and how."""
+"""The modes that a server refused for one question, with the failures."""
 
 
 class Ways:
-    """The ways of asking one model, the most reliable first.
+    """The output modes of one model, the most reliable first.
 
-    One that is refused three times in a row, while the next works, rests for a while. Then one
-    question tries it again.
+    A mode that is refused three times in a row, while the next one works, rests for a while. Then
+    one question tries it again.
     """
 
     def __init__(self, model_id: str, modes: Sequence[OutputMode], rest_seconds: float) -> None:
@@ -40,21 +40,21 @@ class Ways:
 
     @property
     def in_use(self) -> OutputMode:
-        """The best way that does not rest."""
+        """The best mode that is not resting."""
         return next(mode for mode in self._modes if mode not in self._until)
 
     def order(self, now: float) -> Sequence[OutputMode]:
-        """Return the ways for one question; a way whose rest is over is in it for this one alone.
+        """Return the modes for one question; a mode whose rest is over is included only this once.
 
         `now` is a time of the event loop.
         """
-        found = [mode for mode in self._modes if self._until.get(mode, now) <= now]
-        for mode in self._until.keys() & set(found):
+        modes = [mode for mode in self._modes if self._until.get(mode, now) <= now]
+        for mode in self._until.keys() & set(modes):
             self._until[mode] = now + self._rest_seconds
-        return found
+        return modes
 
     def worked(self, mode: OutputMode, refusals: Refusals, now: float) -> None:
-        """Note the way that brought an answer, and those before it that were refused."""
+        """Record the mode that brought an answer, and the refused modes before it."""
         before = self.in_use
         self._refused[mode] = 0
         self._until.pop(mode, None)

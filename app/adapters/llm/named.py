@@ -1,4 +1,4 @@
-"""Checks that a policy names models and counters that there are here."""
+"""Validation of the models and counters that a policy names."""
 
 from pathlib import Path
 
@@ -12,12 +12,12 @@ from app.settings.settings import Settings
 def check_policy(
     policy: MemoryPolicy | None, models: TextModels, settings: Settings, field: str
 ) -> None:
-    """Check what a policy names, before any of it is used; without a policy nothing is wrong.
+    """Check the names in a policy before it is used; no policy is valid.
 
-    `field` is where the policy stands in the request, in wire spelling.
+    `field` is the path of the policy in the request, in wire spelling.
 
     Raises:
-        InvalidArgument: there is no such model, or no such counter; it says which there are.
+        InvalidArgument: the model or counter does not exist; the error lists those that do.
     """
     if policy is None:
         return
@@ -28,30 +28,28 @@ def check_policy(
 
 
 def check_model(name: str, models: TextModels, field: str) -> None:
-    """Check that there is such a model.
+    """Check that a model exists.
 
     Raises:
-        InvalidArgument: there is not.
+        InvalidArgument: it does not.
     """
     if name == BUILTIN or models.knows(name):
         return
     accepted = ", ".join([BUILTIN, *models.names])
-    raise InvalidArgument.of_field(field, f"no such model here; there are: {accepted}.")
+    raise InvalidArgument.of_field(field, f"must be one of: {accepted}.")
 
 
 def check_counter(name: str, settings: Settings, field: str) -> None:
-    """Check that there is such a counter.
+    """Check that a counter exists.
 
     Raises:
-        InvalidArgument: there is not.
+        InvalidArgument: it does not.
     """
     accepted = counters(settings.tiktoken_dir)
     if name not in accepted:
-        raise InvalidArgument.of_field(
-            field, f"no such counter here; there are: {', '.join(accepted)}."
-        )
+        raise InvalidArgument.of_field(field, f"must be one of: {', '.join(accepted)}.")
 
 
 def counters(folder: Path | None) -> list[str]:
-    """Return the counters there are."""
+    """Return the names of the available counters."""
     return [*COUNTERS, *encodings.available(folder)]

@@ -1,4 +1,4 @@
-"""Names of text models, as the settings give them: `provider:model`."""
+"""Names of text models in the settings: `provider:model`."""
 
 from dataclasses import dataclass
 
@@ -10,19 +10,19 @@ ADDRESSES = {
     "google": "https://generativelanguage.googleapis.com/",
     "ollama": "http://localhost:11434/v1",
 }
-"""Where each provider is, if neither a setting nor the environment has another address."""
+"""The address of each provider, unless a setting or the environment gives another."""
 PROVIDERS = tuple(ADDRESSES)
 NO_KEY = "none"
-"""Sent to servers of one's own that ask for no key; never a key that is meant for a vendor."""
+"""The key sent to self-hosted servers that need none; never a key meant for a vendor."""
 
 
 class ModelSetupError(RuntimeError):
-    """A model that the settings ask for cannot be opened; one sentence says why."""
+    """A configured model cannot be opened; the message is one sentence."""
 
 
 @dataclass(frozen=True)
 class ModelName:
-    """A provider and what it calls the model."""
+    """A provider and its name of the model."""
 
     provider: str
     model: str
@@ -33,13 +33,13 @@ class ModelName:
 
     @classmethod
     def parse(cls, text: str, setting: str) -> "ModelName":
-        """Read the name that a setting gives, such as `openai:gpt-5-mini`.
+        """Parse the model name of a setting, such as `openai:gpt-5-mini`.
 
         Raises:
-            ModelSetupError: it names no provider that is known, or no model.
+            ModelSetupError: the provider is unknown, or the model is missing.
         """
         provider, _, model = text.partition(":")
         if provider not in PROVIDERS or not model.strip():
-            known = ", ".join(f"{one}:..." for one in PROVIDERS)
-            raise ModelSetupError(f"{setting} is {text!r}; a model is named as one of {known}.")
+            known = ", ".join(f"{provider}:..." for provider in PROVIDERS)
+            raise ModelSetupError(f"{setting} must be one of {known}; got {text!r}.")
         return cls(provider, model.strip())

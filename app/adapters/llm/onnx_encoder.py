@@ -1,4 +1,4 @@
-"""Texts to unit vectors, by a tokenizer and a network. Importing this module is expensive."""
+"""Encoder of texts to unit vectors by an ONNX network. Importing this module is expensive."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
@@ -10,18 +10,18 @@ from tokenizers import Tokenizer
 from app.adapters.llm.ports import Vectors
 
 _PASS_TOKENS = 256
-"""Tokens, padding included, per pass: more is slower, as the states leave the processor's cache."""
+"""Tokens per pass, padding included; more is slower, as the states outgrow the CPU cache."""
 
 Tokens = NDArray[np.int64]
-"""A row for each text; shorter ones are padded."""
+"""One row per text; shorter ones are padded."""
 
 
 class OnnxEncoder(ABC):
-    """Computes in the calling thread alone. Safe to call from several threads.
+    """An encoder that computes in the calling thread. Thread-safe.
 
     Args:
         tokenizer: the model's own.
-        max_tokens: what a text is cut to.
+        max_tokens: the length to which a text is cut.
         dimensions: the length of a vector.
     """
 
@@ -33,14 +33,14 @@ class OnnxEncoder(ABC):
         self._tokenizer.no_padding()
 
     def vectors(self, texts: Sequence[str]) -> Vectors:
-        """Return one unit vector per text, in order; texts of a similar length share a pass."""
-        # One by one: the tokenizer's own batching would start a thread per processor. Some have no
-        # token at all for a text without characters.
+        """Return one unit vector per text, in order; texts of similar length share a pass."""
+        # One by one: the tokenizer's own batching would start a thread per processor. Some
+        # tokenizers return no token for an empty text.
         tokens = [self._tokenizer.encode(text).ids or [self._pad_id] for text in texts]
-        found = np.empty((len(tokens), self.dimensions), np.float32)
+        vectors = np.empty((len(tokens), self.dimensions), np.float32)
         for rows in passes([len(ids) for ids in tokens]):
-            found[rows] = self._padded([tokens[row] for row in rows])
-        return found
+            vectors[rows] = self._padded([tokens[row] for row in rows])
+        return vectors
 
     def _padded(self, tokens: Sequence[Sequence[int]]) -> Vectors:
         ids = np.full((len(tokens), max(map(len, tokens))), self._pad_id, np.int64)
@@ -52,14 +52,14 @@ class OnnxEncoder(ABC):
 
     @abstractmethod
     def _run(self, ids: Tokens, mask: Tokens) -> Vectors:
-        """Return one unit vector per row; `mask` is 1 where a token is none of the padding."""
+        """Return one unit vector per row; `mask` is 1 except at padding."""
 
 
 def passes(lengths: Sequence[int]) -> Iterator[list[int]]:
     """Group the positions of texts by similar length, each group within the tokens of a pass."""
     group: list[int] = []
     for row in sorted(range(len(lengths)), key=lengths.__getitem__):
-        # Rows come by rising length, so this one says how far all of its group are padded.
+        # Rows come in order of length, so all rows of a group are padded to the last one's length.
         if group and (len(group) + 1) * lengths[row] > _PASS_TOKENS:
             yield group
             group = []

@@ -1,4 +1,4 @@
-"""The model in an operator's folder, loaded. Importing this module is expensive."""
+"""The loaded model of an operator's folder. Importing this module is expensive."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -20,17 +20,17 @@ _IDS = ("input_ids", "ids")
 _MASKS = ("attention_mask", "mask")
 _KINDS = ("token_type_ids",)
 _STATES, _POOLED = 3, 2
-"""Axes of the states of all tokens, and of one vector a text."""
+"""Axes of an output with the states of all tokens, and of one with a vector per text."""
 _SHOWN_CHARS = 200
 
 _Floats = NDArray[np.floating[Any]]
 
 
 class FolderModel(OnnxEncoder):
-    """A network whose states are pooled here, or that has pooled them itself.
+    """A network whose states are pooled here, or that pools them itself.
 
     Raises:
-        ModelSetupError: the files are no such model; the message names the file.
+        ModelSetupError: the files are not such a model; the message names the file.
     """
 
     def __init__(self, graph: Path, tokenizer: Path, pooling: Pooling, max_tokens: int) -> None:
@@ -38,15 +38,15 @@ class FolderModel(OnnxEncoder):
         super().__init__(read, max_tokens)
         self._pooling = pooling
         self._session = _session(graph)
-        self._types = {one.name: _NUMBERS.get(one.type) for one in self._session.get_inputs()}
+        self._types = {spec.name: _NUMBERS.get(spec.type) for spec in self._session.get_inputs()}
         _check_inputs(graph, self._types)
         self._output = self._find_output(graph)
         self._check_reach(graph, read.get_vocab_size() - 1, max_tokens)
 
     @override
     def _run(self, ids: Tokens, mask: Tokens) -> Vectors:
-        found: _Floats = self._session.run([self._output], self._feeds(ids, mask))[0]
-        states = found.astype(np.float32)
+        output: _Floats = self._session.run([self._output], self._feeds(ids, mask))[0]
+        states = output.astype(np.float32)
         pooled = states if states.ndim == _POOLED else self._pooled(states, mask)
         lengths = np.linalg.norm(pooled, axis=1, keepdims=True)
         if not np.isfinite(lengths).all() or not lengths.all():
@@ -73,15 +73,15 @@ class FolderModel(OnnxEncoder):
         return {name: named[name].astype(kind) for name, kind in self._types.items()}
 
     def _find_output(self, graph: Path) -> str:
-        """Return the name of the output with the states of all tokens, or else with the vectors."""
+        """Return the name of the output with the states of all tokens, else with the vectors."""
         ids = np.array([self._tokenizer.encode("warm").ids or [self._pad_id]], np.int64)
         try:
-            found = self._session.run(None, self._feeds(ids, np.ones_like(ids)))
+            outputs = self._session.run(None, self._feeds(ids, np.ones_like(ids)))
         except Exception as error:
             raise _unread(graph, "an ONNX graph that takes a text's tokens", error) from error
-        names: list[str] = [one.name for one in self._session.get_outputs()]
+        names: list[str] = [output.name for output in self._session.get_outputs()]
         for axes, rows in ((_STATES, ids.shape), (_POOLED, ids.shape[:1])):
-            for name, values in zip(names, found, strict=True):
+            for name, values in zip(names, outputs, strict=True):
                 is_float = getattr(values, "dtype", None) in (np.float16, np.float32, np.float64)
                 if is_float and values.ndim == axes and values.shape[:-1] == rows:
                     self.dimensions = int(values.shape[-1])
@@ -92,7 +92,7 @@ class FolderModel(OnnxEncoder):
         )
 
     def _check_reach(self, graph: Path, last_id: int, max_tokens: int) -> None:
-        """Make sure that the network knows the last token, and takes as many as a text may have."""
+        """Check that the network knows the last token and accepts the maximal number of tokens."""
         ids = np.full((1, max_tokens), last_id, np.int64)
         try:
             self._session.run([self._output], self._feeds(ids, np.ones_like(ids)))
@@ -100,7 +100,7 @@ class FolderModel(OnnxEncoder):
             raise ModelSetupError(
                 f"{graph} must take {max_tokens} tokens of a text"
                 f" (MEMORY_BANK_EMBEDDER_MAX_TOKENS), and know the {last_id + 1} of the"
-                f" tokenizer.json beside it: {_shown(error)}"
+                f" tokenizer.json beside it: {_excerpt(error)}"
             ) from error
 
 
@@ -131,10 +131,10 @@ def _check_inputs(path: Path, types: Mapping[str, Any]) -> None:
 
 
 def _unread(path: Path, expected: str, error: Exception) -> ModelSetupError:
-    return ModelSetupError(f"{path} must be {expected}, and is none: {_shown(error)}")
+    return ModelSetupError(f"{path} must be {expected}; it cannot be read: {_excerpt(error)}")
 
 
-def _shown(error: Exception) -> str:
+def _excerpt(error: Exception) -> str:
     return " ".join(str(error).split())[:_SHOWN_CHARS]
 
 

@@ -1,4 +1,4 @@
-"""The ports through which the service asks a model, and their plain types."""
+"""The ports of text models and embedders, and their plain types."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -14,11 +14,11 @@ Vectors = NDArray[np.float32]
 
 @dataclass(frozen=True)
 class Prefixes:
-    """What a model is to find before a text, by the part that the text plays.
+    """The prefixes that a model expects before a text, by the role of the text.
 
     Attributes:
-        query: before what is searched for.
-        text: before what is stored, and found.
+        query: the prefix of a search query.
+        text: the prefix of a stored text.
     """
 
     query: str = ""
@@ -26,15 +26,15 @@ class Prefixes:
 
 
 class Embedder(Protocol):
-    """Turns texts into vectors whose Euclidean distance says how near their meanings are."""
+    """The port that turns texts into vectors whose Euclidean distance measures similarity."""
 
     model_id: str
-    """Names the model and its version; vectors of different ids never compare."""
+    """The name of the model and its version; vectors of different ids are not comparable."""
     dimensions: int
     lexical_only: bool
-    """True when the vectors know words but no meaning."""
+    """True if the vectors know words but no meaning."""
     prefixes: Prefixes = Prefixes()
-    """For whoever knows which part a text plays to put before it; `embed` takes it as it stands."""
+    """For the caller to put before a text, whose role it knows; `embed` adds none."""
 
     async def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one unit vector per text, in order. Does not block the event loop.
@@ -49,7 +49,7 @@ class Embedder(Protocol):
 
 @dataclass(frozen=True)
 class Usage:
-    """What calls of one model have cost; `milliseconds` are those from asking to the answer."""
+    """The cost of calls of one model; `milliseconds` last from the request to the answer."""
 
     calls: int = 0
     input_tokens: int = 0
@@ -67,23 +67,23 @@ class Usage:
 
 @dataclass
 class Meter:
-    """What a piece of work has spent so far, by model; what failed has its price, too."""
+    """The cost of a piece of work so far, by model; failed calls count as well."""
 
     by_model: dict[str, Usage] = field(default_factory=dict)
 
     def add(self, model_id: str, usage: Usage) -> None:
-        """Count a call."""
+        """Add a call."""
         self.by_model[model_id] = self.by_model.get(model_id, Usage()) + usage
 
     @property
     def total(self) -> Usage:
-        """All models together."""
+        """The sum over all models."""
         return sum(self.by_model.values(), Usage())
 
 
 @dataclass(frozen=True)
 class Attachment:
-    """A file for the model to read: its bytes, or where a provider can fetch it."""
+    """A file for the model: its bytes, or an address from which a provider can fetch it."""
 
     media_type: str
     data: bytes | None = None
@@ -92,7 +92,7 @@ class Attachment:
 
 @dataclass(frozen=True)
 class Prompt:
-    """One question: what to do, what to do it on, and the files that belong to it."""
+    """A question: instructions, the text to work on, and its files."""
 
     instructions: str
     text: str
@@ -103,28 +103,29 @@ OutputT = TypeVar("OutputT", bound=BaseModel)
 
 
 class TextModel(Protocol):
-    """Answers a prompt with a structure."""
+    """The port that answers a prompt with a structure."""
 
     model_id: str
-    """Names provider and model, such as `openai:gpt-5-mini`."""
+    """The names of provider and model, such as `openai:gpt-5-mini`."""
     max_input_tokens: int
-    """The longest prompt, instructions and schema included."""
+    """The longest prompt in tokens, instructions and schema included."""
 
     def reads(self, attachment: Attachment) -> bool:
-        """Say whether the model takes files of this kind, given this way."""
+        """Return True if the model accepts files of this kind, given this way."""
         ...
 
     async def ask(self, prompt: Prompt, output: type[OutputT], meter: Meter) -> OutputT:
         """Return the model's answer; every call it takes is added to `meter`, failed or not.
 
-        Invalid output is asked for once more. Must not be called inside a transaction.
+        Invalid output is requested once more. Must not be called inside a transaction.
 
         Raises:
-            ResourceExhausted: the provider keeps refusing with 429, or a concurrency bound is met.
-            Unavailable: the provider keeps failing, or has failed so often that it is spared.
+            ResourceExhausted: the provider keeps refusing with 429, or a concurrency limit is
+                reached.
+            Unavailable: the provider keeps failing, or its circuit breaker is open.
             DeadlineExceeded: no answer within the overall deadline.
             FailedPrecondition: the provider refuses the request or the key.
-            BadGateway: the output is invalid, also the second time.
+            BadGateway: the output is invalid, even the second time.
             RuntimeError: a transaction is open in this task.
         """
         ...

@@ -1,4 +1,4 @@
-"""How a provider is asked: again after what may pass, not for ever, and not by all at once."""
+"""Calls of a provider, with bounded retries, bounded concurrency and a circuit breaker."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -24,9 +24,9 @@ from app.settings.settings import Settings
 _FIRST_DELAY_SECONDS = 0.5
 _LONGEST_DELAY_SECONDS = 8.0
 _FAIR_SHARE = 0.5
-"""Of the time for an answer; a request that had less says nothing by being late."""
+"""The share of the time limit that a request must have had for its timeout to count."""
 _MAY_PASS = (408, 425, 429)
-"""Of 4xx: what says nothing against the request. Source: RFC 9110, RFC 8470 and RFC 6585."""
+"""4xx statuses that may pass on a retry. Source: RFC 9110, RFC 8470 and RFC 6585."""
 _NOT_IMPLEMENTED = 501
 _ABOUT_THE_KEY = (401, 403)
 _random = SystemRandom()
@@ -35,7 +35,7 @@ T = TypeVar("T")
 
 
 class RequestFailed(Exception):
-    """A request that brought no answer: its HTTP status and words, if there was a reply at all."""
+    """A request without an answer: its HTTP status and words, if there was a reply at all."""
 
     def __init__(
         self,
@@ -50,7 +50,7 @@ class RequestFailed(Exception):
 
     @property
     def told(self) -> Mapping[str, int | str | None]:
-        """What logs say of it: nothing that was meant for people."""
+        """The failure as logs show it: nothing that was meant for people."""
         return {
             "http_status": self.status,
             "provider_code": self.words.code,
@@ -59,19 +59,19 @@ class RequestFailed(Exception):
 
     @property
     def is_rate_limit(self) -> bool:
-        """Whether the provider takes no more requests at the moment."""
+        """True if the provider accepts no more requests at the moment."""
         return self.status == 429
 
     @property
     def is_refusal(self) -> bool:
-        """Whether the same request would be refused again."""
+        """True if the same request would be refused again."""
         if self.status is None or self.status in _MAY_PASS:
             return False
         return 300 <= self.status < 500 or self.status == _NOT_IMPLEMENTED
 
 
 class Unread(Exception):
-    """A reply that is not read; the message says why. Asking again would bring the like."""
+    """A reply that is not read; the message says why. A retry would not help."""
 
 
 @dataclass(frozen=True)
@@ -84,9 +84,9 @@ class Target:
 
 
 class Provider:
-    """One provider at one address, shared by all models that are asked there.
+    """One provider at one address, shared by all of its models.
 
-    `patience_seconds` is how long a call waits while the provider is spared.
+    `patience_seconds` is how long a call waits while the breaker is open.
     """
 
     def __init__(self, settings: Settings, patience_seconds: float = inf) -> None:
@@ -97,18 +97,17 @@ class Provider:
         self._slots = asyncio.Semaphore(settings.model_concurrency)
 
     async def call(self, request: Callable[[], Awaitable[T]], deadline: float, target: Target) -> T:
-        """Return what `request` brings, tried again where that may help.
+        """Return the result of `request`, retried if that may help.
 
         `request` raises RequestFailed or Unread; `deadline` is a time of the event loop. A request
-        may take all the time that is left: one that was cut off earlier would never bring what a
-        slow model says.
+        may take all the remaining time: cutting it off earlier would never let a slow model finish.
 
         Raises:
             ResourceExhausted: the provider keeps refusing with 429.
-            Unavailable: the provider keeps failing, or is spared for longer than can be waited.
-            DeadlineExceeded: the deadline has come.
+            Unavailable: the provider keeps failing, or its breaker stays open for too long.
+            DeadlineExceeded: the deadline has passed.
             FailedPrecondition: the provider refuses the request or the key.
-            BadGateway: the reply is longer than is read, or packed.
+            BadGateway: the reply is too long, or compressed.
         """
         for attempt in range(1, self._max_attempts + 1):
             try:
@@ -122,7 +121,7 @@ class Provider:
         raise AssertionError("The last attempt returns or raises.")
 
     async def _attempt(self, request: Callable[[], Awaitable[T]], deadline: float) -> T:
-        """Make one request, when there is a slot for it."""
+        """Make one request once a slot is free."""
         admission = await self._admitted(deadline)
         try:
             return await self._counted(request, deadline, admission)
@@ -130,9 +129,9 @@ class Provider:
             self._slots.release()
 
     async def _admitted(self, deadline: float) -> Admission:
-        """Wait for a slot and for the end of a pause; the caller must release the slot.
+        """Wait for a slot and for the breaker to admit; the caller must release the slot.
 
-        No slot is kept during the pause: the trial that may end it needs one.
+        No slot is held while the breaker is open: the trial that may close it needs one.
         """
         limit = min(deadline, _now() + self._patience_seconds)
         while True:
@@ -156,13 +155,13 @@ class Provider:
     async def _counted(
         self, request: Callable[[], Awaitable[T]], deadline: float, admission: Admission
     ) -> T:
-        """Make one request, and tell the breaker how it has ended."""
+        """Make one request, and report its outcome to the breaker."""
         succeeded = partial(self._breaker.succeeded, admission)
         tell = partial(self._breaker.ended, admission)
         began = _now()
         try:
             async with asyncio.timeout_at(deadline):
-                found = await request()
+                answer = await request()
             tell = succeeded
         except TimeoutError:
             if deadline - began >= self._fair_seconds:
@@ -179,7 +178,7 @@ class Provider:
             raise
         finally:
             tell()
-        return found
+        return answer
 
     def _failed(self, admission: Admission) -> partial[None]:
         return partial(self._breaker.failed, admission, _now())
@@ -190,13 +189,13 @@ def _now() -> float:
 
 
 def _delay(failed: RequestFailed, attempt: int) -> float:
-    """Return the seconds until the next attempt: what the provider asks for, and full jitter."""
+    """Return the seconds until the next attempt: what the provider asks for, plus full jitter."""
     longest = min(_FIRST_DELAY_SECONDS * 2.0 ** (attempt - 1), _LONGEST_DELAY_SECONDS)
     return (failed.retry_after_seconds or 0) + longest * _random.random()
 
 
 async def _outlast(pause: Spared, limit: float) -> None:
-    """Wait until another request may be let through.
+    """Wait until another request may be admitted.
 
     Raises:
         Unavailable: that is not before `limit`.
@@ -215,44 +214,44 @@ async def _outlast(pause: Spared, limit: float) -> None:
 
 def _is_spared(pause: Spared) -> Unavailable:
     return Unavailable(
-        "The model's provider has kept failing and is spared for a while.",
+        "The model's provider keeps failing; requests to it are paused.",
         Reason.MODEL_UNAVAILABLE,
         retry_after_seconds=max(round(pause.until - _now(), 1), 1),
     )
 
 
 def _too_late() -> DeadlineExceeded:
-    return DeadlineExceeded("The model gave no answer in time.", Reason.MODEL_TIMEOUT)
+    return DeadlineExceeded("The model did not answer in time.", Reason.MODEL_TIMEOUT)
 
 
 def _as_service_error(failed: RequestFailed, target: Target) -> ServiceError:
     metadata = {} if failed.status is None else {"httpStatus": str(failed.status)}
     if failed.is_rate_limit:
         return ResourceExhausted(
-            _told("takes no more requests at the moment", failed, target),
+            _message("accepts no more requests at the moment", failed, target),
             Reason.MODEL_RATE_LIMITED,
             retry_after_seconds=failed.retry_after_seconds,
             metadata=metadata,
         )
     if failed.is_refusal:
         return FailedPrecondition(
-            _told(f"refuses the request with HTTP {failed.status}", failed, target),
+            _message(f"refuses the request with HTTP {failed.status}", failed, target),
             Reason.MODEL_REFUSED,
             metadata=metadata,
         )
     return Unavailable(
-        _told("keeps failing", failed, target),
+        _message("keeps failing", failed, target),
         Reason.MODEL_UNAVAILABLE,
         retry_after_seconds=failed.retry_after_seconds,
         metadata=metadata,
     )
 
 
-def _told(what: str, failed: RequestFailed, target: Target) -> str:
-    """Return what the provider does, the setting to look at, and the provider's own words."""
+def _message(what: str, failed: RequestFailed, target: Target) -> str:
+    """Return the provider's behaviour, the setting to look at, and the provider's own words."""
     setting = target.key_setting if failed.status in _ABOUT_THE_KEY else target.setting
-    told = f"The provider of {target.model} {what}; see {setting}."
+    message = f"The provider of {target.model} {what}; see {setting}."
     words = failed.words
     if not words.message:
-        return told
-    return f"{told} It {'sends a page' if words.is_page else 'says'}: {words.message}"
+        return message
+    return f"{message} It {'sends a page' if words.is_page else 'says'}: {words.message}"

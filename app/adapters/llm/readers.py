@@ -1,4 +1,4 @@
-"""The models that read what task memory keeps off prompts, each with where it runs."""
+"""The models that read task memory on behalf of prompts, and where they run."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
@@ -13,7 +13,7 @@ class Reader:
     name: str
     model: TextModel
     is_local: bool
-    """Whether what it reads stays on machines of the operator's."""
+    """True if its input stays on the operator's machines."""
 
 
 async def _nothing() -> None:
@@ -22,11 +22,11 @@ async def _nothing() -> None:
 
 @dataclass(frozen=True)
 class Readers:
-    """The readers of the settings, in their order; without any, only the built-in one reads."""
+    """The readers of the settings, in order; without any, only the built-in one reads."""
 
     by_name: Mapping[str, Reader] = field(default_factory=dict)
     on_close: Callable[[], Awaitable[None]] = _nothing
 
     async def close(self) -> None:
-        """Release the connections to the models."""
+        """Close the connections to the models."""
         await self.on_close()

@@ -1,4 +1,4 @@
-"""The JSON schema of an answer, as small as it can be sent."""
+"""The smallest JSON schema of an answer."""
 
 from functools import lru_cache
 from typing import Any
@@ -11,15 +11,14 @@ _UNSAID = frozenset({"title", "default"})
 
 @lru_cache(_KEPT_OUTPUTS)
 def small_schema(output: type[BaseModel]) -> dict[str, Any]:
-    """Return the schema without titles, defaults and docstrings, references filled in.
+    """Return the schema without titles, defaults and docstrings, and with references resolved.
 
-    Descriptions of fields stay: whoever wrote them meant the model to read them. Must not be
-    changed by the caller.
+    Field descriptions stay: they are written for the model. The caller must not change the result.
     """
     schema = output.model_json_schema()
     definitions = schema.pop("$defs", {})
-    found: dict[str, Any] = _shrunk(schema, definitions, ())
-    return found
+    small: dict[str, Any] = _shrunk(schema, definitions, ())
+    return small
 
 
 def _shrunk(node: Any, definitions: dict[str, Any], inside: tuple[str, ...]) -> Any:  # noqa: ANN401 - JSON
@@ -29,7 +28,7 @@ def _shrunk(node: Any, definitions: dict[str, Any], inside: tuple[str, ...]) -> 
         return node
     name = str(node.get("$ref", "")).rpartition("/")[2]
     if name in inside:
-        # A shape that holds itself: told once, then open.
+        # A recursive shape: described once, then left open.
         return {}
     if name:
         target = _shrunk(definitions[name], definitions, (*inside, name))
@@ -49,5 +48,5 @@ def _shrunk(node: Any, definitions: dict[str, Any], inside: tuple[str, ...]) -> 
 def _fields(
     properties: dict[str, Any], definitions: dict[str, Any], inside: tuple[str, ...]
 ) -> dict[str, Any]:
-    """Shrink what the fields are, whatever they are called: `title` may be one."""
+    """Shrink the fields, whatever their names: one may be called `title`."""
     return {name: _shrunk(field, definitions, inside) for name, field in properties.items()}

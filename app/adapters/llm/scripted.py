@@ -1,4 +1,4 @@
-"""Deterministic models: an embedder that a test places texts in, a text model with a script."""
+"""Deterministic models for tests: an embedder with placed texts, and a scripted text model."""
 
 import asyncio
 import json
@@ -18,7 +18,7 @@ from app.kernel.guard import refuse_inside_transaction
 
 
 class ScriptedEmbedder(ManagedEmbedder):
-    """Gives every text a direction of its own, about 1.4 away from any other.
+    """An embedder that gives every text its own direction, about 1.4 away from any other.
 
     embedder = ScriptedEmbedder()
     embedder.place("I like tea", near="I love tea", distance=0.2)
@@ -78,12 +78,12 @@ def _direction(text: str, dimensions: int) -> Vectors:
 
 
 Reply = Mapping[str, object] | BaseModel | str | Exception
-"""What a scripted model does: answer with a structure, or with a text, or fail."""
+"""The reaction of a scripted model: a structure, a text, or a failure."""
 
 
 @dataclass(frozen=True)
 class Asked:
-    """One request to a scripted model; `fault` is what was wrong with its first answer."""
+    """One request to a scripted model; `fault` is the fault of its first answer."""
 
     prompt: Prompt
     output: type[BaseModel]
@@ -94,11 +94,11 @@ Script = Sequence[Reply] | Callable[[Asked], Reply]
 
 
 class ScriptedTextModel(TextModel):
-    """Gives the replies of a list, one per request, or those that a function makes.
+    """A text model that returns the replies of a list, one per request, or those of a function.
 
     model = ScriptedTextModel([{"facts": []}, ConnectionError("away")])
 
-    What it says is read as a real model's is: an invalid reply is asked for again and takes the
+    Its replies are parsed like a real model's: an invalid reply is requested again and takes the
     next of the list. Tokens are counted as a quarter of the characters.
     """
 
@@ -121,7 +121,7 @@ class ScriptedTextModel(TextModel):
 
     @property
     def prompts(self) -> list[Prompt]:
-        """The prompts of every request so far."""
+        """The prompts of all requests so far."""
         return [asked.prompt for asked in self.asked]
 
     @override
@@ -139,16 +139,16 @@ class ScriptedTextModel(TextModel):
 
     async def _request(self, asked: Asked, meter: Meter) -> str:
         self.asked.append(asked)
-        # At least one pass of the event loop, as with a real model.
+        # At least one step of the event loop, as with a real model.
         await asyncio.sleep(self._delay_seconds)
         reply = self._next(asked)
-        said = "" if isinstance(reply, Exception) else _as_text(reply)
+        text = "" if isinstance(reply, Exception) else _as_text(reply)
         sent = estimated_tokens(asked.prompt.instructions + asked.prompt.text)
         milliseconds = round(self._delay_seconds * 1000)
-        meter.add(self.model_id, Usage(1, sent, estimated_tokens(said), milliseconds))
+        meter.add(self.model_id, Usage(1, sent, estimated_tokens(text), milliseconds))
         if isinstance(reply, Exception):
             raise reply
-        return said
+        return text
 
     def _next(self, asked: Asked) -> Reply:
         if callable(self._script):

@@ -1,4 +1,4 @@
-"""The frame of an embedder that computes in this process: off the event loop, in fair portions."""
+"""The base of embedders that compute in this process: off the event loop, in fair portions."""
 
 import asyncio
 from abc import abstractmethod
@@ -13,17 +13,17 @@ from app.adapters.llm.ports import Vectors
 from app.kernel.guard import refuse_inside_transaction
 
 _PORTION = 8
-"""Texts per piece of work. Small, so that a query waits briefly behind a long ingest."""
+"""Texts per portion. Small, so that a query waits briefly behind a long ingest."""
 _PORTION_CHARS = 1_000
-"""Characters after which a piece of work takes no further text, for the same reason."""
+"""Characters after which a portion takes no further text, for the same reason."""
 _MAX_CHARS = 16_384
-"""Characters of a text that are read, so that no single text keeps a thread busy for long."""
+"""Characters read of one text, so that no single text keeps a thread busy for long."""
 
 
 class ThreadedEmbedder(ManagedEmbedder):
-    """Computes in its own threads; a subclass says how a few texts become vectors.
+    """An embedder that computes in its own threads; a subclass computes a few texts at a time.
 
-    A long list takes at most one portion per thread at a time, so calls made meanwhile are served
+    A long list takes at most one portion per thread at a time, so that other calls are served
     between its portions and not after it.
     """
 
@@ -51,10 +51,10 @@ class ThreadedEmbedder(ManagedEmbedder):
         refuse_inside_transaction("Embedding")
         cut = [text[:_MAX_CHARS] for text in texts]
         portions = list(_portions(cut))
-        found: list[Vectors] = [np.empty((0, self.dimensions), np.float32)]
+        vectors: list[Vectors] = [np.empty((0, self.dimensions), np.float32)]
         for at in range(0, len(portions), self._threads):
-            found += await self._compute_side_by_side(portions[at : at + self._threads])
-        return np.concatenate(found)
+            vectors += await self._compute_side_by_side(portions[at : at + self._threads])
+        return np.concatenate(vectors)
 
     async def _compute_side_by_side(self, portions: list[list[str]]) -> list[Vectors]:
         loop = asyncio.get_running_loop()
@@ -63,15 +63,15 @@ class ThreadedEmbedder(ManagedEmbedder):
         )
 
     def _load(self) -> None:
-        """Load what `_compute` needs. Runs in a thread of the embedder."""
+        """Load the needs of `_compute`. Runs in a thread of the embedder."""
 
     @abstractmethod
     def _compute(self, texts: Sequence[str]) -> Vectors:
-        """Return one unit vector per text. Runs in a thread, several at once."""
+        """Return one unit vector per text. Runs in several threads at once."""
 
 
 def _portions(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Yield texts in pieces of work, in their order."""
+    """Yield texts in portions, in order."""
     portion: list[str] = []
     chars = 0
     for text in texts:

@@ -1,7 +1,7 @@
-"""What a provider says of a request that failed, without what it repeats of the request (pure).
+"""A provider's words about a failed request, without what they repeat of it (pure).
 
-Read from the reply itself, since each vendor's client makes something else of it: the shapes of
-OpenAI, Anthropic, Google, Ollama and vLLM, a page, or plain text.
+Parsed from the reply itself, since each vendor's client changes it: the shapes of OpenAI,
+Anthropic, Google, Ollama and vLLM, an HTML page, or plain text.
 """
 
 import json
@@ -13,7 +13,7 @@ from typing import Any
 
 MAX_CHARS = 200
 _RUN_CHARS = 20
-"""So many characters in a row that stand in the prompt, too, are taken for a part of it."""
+"""This many consecutive characters that are also in the prompt count as a part of it."""
 _READ_CHARS = 1_000
 _CUT = "[...]"
 _MARKUP = re.compile(
@@ -26,17 +26,17 @@ _KEY_BEGINS = re.compile(r"(?:sk|pk|rk|omb|gsk|hf|xai|ghp|github_pat|xox.)[-_]|A
 _LONG_CHARS = 20
 _NAME = re.compile(r"[\w.:/\-]{1,64}")
 _SENT_CHARS = 8
-"""A shorter code may well be a word of the prompt by chance."""
+"""A shorter code may be a word of the prompt by chance."""
 
 
 @dataclass(frozen=True)
 class Words:
-    """What a provider says.
+    """A provider's error.
 
     Attributes:
         message: at most 200 characters; nothing of the prompt, and no key.
         code, kind: the provider's own `code` and `type` of the failure.
-        is_page: whether the reply is a page for people.
+        is_page: True if the reply is an HTML page.
     """
 
     message: str = ""
@@ -50,11 +50,11 @@ SILENCE = Words()
 
 @dataclass(frozen=True)
 class Request:
-    """What a request sent that a reply may repeat.
+    """The parts of a request that a reply may repeat.
 
     Attributes:
         texts: the prompt.
-        secrets: the keys that it was sent with.
+        secrets: the keys that were sent.
         model: the name of the model, which may be repeated.
     """
 
@@ -64,38 +64,38 @@ class Request:
 
 
 def read(head: bytes, request: Request) -> Words:
-    """Read the beginning of a reply."""
+    """Parse the beginning of a reply."""
     text = head.decode(errors="replace")
     if _PAGE.match(text):
         title = _TITLE.search(text)
         body = unescape(_MARKUP.sub(" ", text))
         said = f"{unescape(title[1])}: {body}" if title else body
-        return Words(_shown(said, request), is_page=True)
+        return Words(_redacted(said, request), is_page=True)
     error = _error(text)
     if error is None:
-        return Words(_shown(text, request))
+        return Words(_redacted(text, request))
     code = error.get("code")
     return Words(
-        _shown(_text(error.get("message") or error.get("detail")), request),
+        _redacted(_text(error.get("message") or error.get("detail")), request),
         _name(code if isinstance(code, str) else error.get("status") or code, request),
         _name(error.get("type"), request),
     )
 
 
 def _error(text: str) -> Mapping[str, Any] | None:
-    """Return what a reply in JSON has of an error; None: it is no JSON object."""
+    """Return the error of a JSON reply. None: it is not a JSON object."""
     try:
-        found = json.loads(text)
+        reply = json.loads(text)
     except (ValueError, RecursionError):
         return None
-    if isinstance(found, list) and found:
-        found = found[0]
-    if not isinstance(found, dict):
+    if isinstance(reply, list) and reply:
+        reply = reply[0]
+    if not isinstance(reply, dict):
         return None
-    inner = found.get("error")
+    inner = reply.get("error")
     if isinstance(inner, dict):
         return inner
-    return {"message": inner} if isinstance(inner, str) else found
+    return {"message": inner} if isinstance(inner, str) else reply
 
 
 def _text(value: object) -> str:
@@ -103,14 +103,14 @@ def _text(value: object) -> str:
 
 
 def _name(value: object, request: Request) -> str | None:
-    """Return a code as it stands in logs; what is no name, or of the request, may be a text."""
+    """Return a code for logs; None if it is no plain name, holds a key or repeats the request."""
     shown = str(value) if isinstance(value, str | int) else ""
     is_plain = _NAME.fullmatch(shown) is not None and not any(True for _ in _keys(shown, request))
     is_sent = len(shown) >= _SENT_CHARS and any(shown in text for text in request.texts)
     return shown if is_plain and not is_sent else None
 
 
-def _shown(said: str, request: Request) -> str:
+def _redacted(said: str, request: Request) -> str:
     text = _plain(said)[:_READ_CHARS]
     spans = [*_keys(text, request), *_repeated(text, request.texts)]
     signs = list(text)
@@ -121,18 +121,18 @@ def _shown(said: str, request: Request) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return a text in one line, of signs that can be seen."""
+    """Return a text in one line, of printable characters."""
     words = " ".join(text.split())
     return "".join(sign for sign in words if sign.isprintable())
 
 
 def _keys(text: str, request: Request) -> Iterator[tuple[int, int]]:
-    """Yield where a key stands: one that was sent, or what looks like one."""
+    """Yield the spans of keys: those that were sent, and those that look like one."""
     for secret in request.secrets:
-        yield from (found.span() for found in re.finditer(re.escape(secret), text))
-    for found in _TOKEN.finditer(text):
-        if _is_key(found[0].strip(".\u2026"), request.model):
-            yield found.span()
+        yield from (match.span() for match in re.finditer(re.escape(secret), text))
+    for match in _TOKEN.finditer(text):
+        if _is_key(match[0].strip(".\u2026"), request.model):
+            yield match.span()
 
 
 def _is_key(token: str, model: str) -> bool:
@@ -145,14 +145,14 @@ def _is_key(token: str, model: str) -> bool:
 
 
 def _repeated(text: str, sent: Iterable[str]) -> Iterator[tuple[int, int]]:
-    """Yield where 20 characters were sent, as they were or escaped as JSON does."""
+    """Yield spans of 20 characters that were sent, plain or escaped as JSON."""
     places: dict[str, list[int]] = {}
     for start in range(len(text) - _RUN_CHARS + 1):
         places.setdefault(text[start : start + _RUN_CHARS], []).append(start)
     if not places:
         return
-    for one in sent:
-        for shown in {_plain(one), _plain(json.dumps(one)[1:-1])}:
+    for sent_text in sent:
+        for shown in {_plain(sent_text), _plain(json.dumps(sent_text)[1:-1])}:
             runs = {shown[at : at + _RUN_CHARS] for at in range(len(shown) - _RUN_CHARS + 1)}
             for run in runs & places.keys():
                 yield from ((start, start + _RUN_CHARS) for start in places[run])

@@ -1,15 +1,15 @@
-"""Filters over a memory's metadata: what `filterGroups` of the API says, without its JSON form."""
+"""Filters over a memory's metadata: the API's `filterGroups` without their JSON form."""
 
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
 
 MetadataValue = bool | float | str | datetime
-"""A value of metadata; the type decides with which stored values it is compared."""
+"""A value of metadata; its type decides which stored values it is compared with."""
 
 
 class MetadataOperator(StrEnum):
-    """How a filter's value is compared with the stored one."""
+    """The comparison of a filter's value with the stored one."""
 
     OPERATOR_UNSPECIFIED = "OPERATOR_UNSPECIFIED"
     """The same as `EQUAL`."""
@@ -26,4 +26,4 @@ class MetadataFilter:
     operator: MetadataOperator
     value: MetadataValue
     negate: bool = False
-    """Whether the condition is inverted; a memory without the key then matches."""
+    """True inverts the condition; a memory without the key then matches."""

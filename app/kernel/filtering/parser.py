@@ -1,4 +1,4 @@
-r"""AIP-160 text to a tree.
+r"""A parser of AIP-160 text into a tree.
 
     filter     = [sequence of factors, joined by AND or by white space]
     factor     = term {"OR" term}                 so OR binds tighter than AND
@@ -9,10 +9,10 @@ r"""AIP-160 text to a tree.
     value      = bare | "quoted" | 'quoted'
 
 Escapes inside quotes: `\" \' \\ \/ \n \r \t \uXXXX`, so that every JSON string without control
-characters reads as itself. Before any other character the backslash stays, so that regular
+characters reads as itself. Before any other character the backslash is kept, so that regular
 expressions can be written plainly: `fact =~ ".*\d+.*"`.
 
-Not offered: searches without a field, functions, and parentheses as a value.
+Not supported: searches without a field, functions, and parentheses as a value.
 
 Source: AIP-160 and its grammar; `=~` as in the product's documentation.
 """
@@ -34,7 +34,7 @@ from app.kernel.filtering.syntax import (
 )
 
 MAX_CHARS = 4096
-# Deep enough for anything a person or a program builds; far from the interpreter's own limit.
+# Deeper than any realistic filter; far from the interpreter's own limit.
 MAX_DEPTH = 32
 # A statement with more conditions costs the planner more than the search costs the executor.
 MAX_COMPARISONS = 100
@@ -49,10 +49,10 @@ _NOT_STORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def parse_filter(text: str | None) -> Node | None:
-    """Read a filter; none if it is absent or blank.
+    """Parse a filter. None: it is absent or blank.
 
     Raises:
-        InvalidArgument: the text is not a filter; the column is given.
+        InvalidArgument: the text is not a filter; the error gives the column.
     """
     if text is None or not text.strip():
         return None
@@ -138,27 +138,27 @@ class _Parser:
     def _segment(self) -> str:
         if self._peek() in {'"', "'"}:
             return self._quoted()
-        found = BARE_SEGMENT.match(self._text, self._at)
-        if found is None or found.group() in KEYWORDS:
+        match = BARE_SEGMENT.match(self._text, self._at)
+        if match is None or match.group() in KEYWORDS:
             raise self._error("must have the name of a field here.")
-        self._at = found.end()
-        return self._storable(found.group(), found.start())
+        self._at = match.end()
+        return self._storable(match.group(), match.start())
 
     def _operator(self) -> Operator:
         self._skip_space()
-        found = _OPERATOR.match(self._text, self._at)
-        if found is None:
+        match = _OPERATOR.match(self._text, self._at)
+        if match is None:
             accepted = " ".join(Operator)
             raise self._error(f"must have an operator after the field: {accepted}")
-        self._at = found.end()
-        return Operator(found.group())
+        self._at = match.end()
+        return Operator(match.group())
 
     def _bare_value(self) -> str:
-        found = BARE_VALUE.match(self._text, self._at)
-        if found is None or found.group() in KEYWORDS:
+        match = BARE_VALUE.match(self._text, self._at)
+        if match is None or match.group() in KEYWORDS:
             raise self._error("must have a value here; put quotes around text.")
-        self._at = found.end()
-        return self._storable(found.group(), found.start())
+        self._at = match.end()
+        return self._storable(match.group(), match.start())
 
     def _quoted(self) -> str:
         opened = self._at
@@ -175,17 +175,17 @@ class _Parser:
         return self._storable(data.decode("utf-16", "surrogatepass"), opened)
 
     def _character(self) -> str:
-        found = self._text[self._at]
+        character = self._text[self._at]
         self._at += 1
-        if found != "\\" or self._is_exhausted():
-            return found
+        if character != "\\" or self._is_exhausted():
+            return character
         unicode_escape = _UNICODE_ESCAPE.match(self._text, self._at)
         if unicode_escape is not None:
             self._at = unicode_escape.end()
             return chr(int(unicode_escape.group(1), 16))
         simple = _SIMPLE_ESCAPES.get(self._text[self._at])
         if simple is None:
-            return found
+            return character
         self._at += 1
         return simple
 
@@ -196,13 +196,13 @@ class _Parser:
 
     def _take(self, keyword: re.Pattern[str]) -> bool:
         self._skip_space()
-        found = keyword.match(self._text, self._at)
-        if found is not None:
-            self._at = found.end()
-        return found is not None
+        match = keyword.match(self._text, self._at)
+        if match is not None:
+            self._at = match.end()
+        return match is not None
 
     def _is_at_end(self) -> bool:
-        """Say whether the text or the present parenthesis ends here."""
+        """Return True if the text or the current parenthesis ends here."""
         self._skip_space()
         return self._peek() in {"", ")"}
 

@@ -11,7 +11,7 @@ from app.kernel.errors import FieldViolation, InvalidArgument, Reason
 FIELD = "filter"
 KEYWORDS = frozenset({"AND", "OR", "NOT"})
 
-# What a path segment or a value may hold without quotes.
+# The characters of a path segment or a value without quotes.
 BARE_SEGMENT = re.compile(r"""(?!-)[^\s.()"'=<>!:~]+""")
 BARE_VALUE = re.compile(r"""[^\s()"'=<>!~]+""")
 _CONTROL = re.compile(r"[\x00-\x1f]")
@@ -43,12 +43,12 @@ class Comparison:
     is_quoted: bool
     """A bare `*` asks for presence; a quoted one is a star."""
     column: int = field(default=1, compare=False)
-    """Where the field's name starts in the text, from 1."""
+    """The column at which the field's name starts in the text, from 1."""
     value_column: int = field(default=1, compare=False)
 
     @property
     def asks_for_presence(self) -> bool:
-        """Whether the value is the bare `*` of `field:*`."""
+        """True if the value is the bare `*` of `field:*`."""
         return self.operator is Operator.HAS and self.value == "*" and not self.is_quoted
 
     @override
@@ -60,7 +60,7 @@ class Comparison:
 
 @dataclass(frozen=True, slots=True)
 class Not:
-    """What the term does not match."""
+    """The negation of a term."""
 
     term: "Node"
 
@@ -71,7 +71,7 @@ class Not:
 
 @dataclass(frozen=True, slots=True)
 class And:
-    """What all terms match; two or more."""
+    """The conjunction of two or more terms."""
 
     terms: tuple["Node", ...]
 
@@ -82,7 +82,7 @@ class And:
 
 @dataclass(frozen=True, slots=True)
 class Or:
-    """What any term matches; two or more."""
+    """The disjunction of two or more terms."""
 
     terms: tuple["Node", ...]
 
@@ -95,13 +95,13 @@ Node = And | Or | Not | Comparison
 
 
 def quote(text: str) -> str:
-    """Write a string literal of a filter."""
+    """Return a string literal of a filter."""
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return '"' + _CONTROL.sub(lambda found: f"\\u{ord(found.group()):04x}", escaped) + '"'
+    return '"' + _CONTROL.sub(lambda match: f"\\u{ord(match.group()):04x}", escaped) + '"'
 
 
 def invalid_filter(column: int, description: str) -> InvalidArgument:
-    """Make the error for what starts at a column, from 1. Values must not be repeated in it."""
+    """Return the error at a column, from 1. It must not repeat values."""
     described = f"column {column}: {description}"
     return InvalidArgument(
         f"{FIELD}: {described}",

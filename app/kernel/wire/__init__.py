@@ -1,1 +1,1 @@
-"""The JSON forms of the API's values, each written once."""
+"""The JSON forms of the API's values, each defined once."""

@@ -1,11 +1,11 @@
-"""The part of a content that stands for what task memory holds: its names and figures, no more.
+"""The content part that refers to task memory: names and figures only.
 
-A part `artifactRef` is what `processOutput` and its like answer as `reference`, or less of it: only
-memory and namespace are needed. It can name artifacts, but hold nothing of what is in them: all
-its fields are names of a narrow form, media types, figures, moments and words of a list.
+`artifactRef` is the `reference` that `processOutput` and similar methods return, or a subset of it:
+only memory and namespace are required. It names artifacts but holds none of their content. Its
+fields are names of a narrow form, media types, figures, times and enum words.
 
-It is no link. Nothing looks for what it names, neither when it comes nor when it is shown: that may
-have expired, and whether there is such a namespace is for those to know who may read it.
+It is not a link. The server resolves it neither on receipt nor on display: its target may have
+expired, and only callers who may read the namespace may learn whether it exists.
 """
 
 from typing import Annotated, Literal
@@ -16,7 +16,7 @@ from app.kernel.wire.scalars import Int64, Timestamp
 from app.kernel.wire.task_fields import MediaTypeField, TaskId, TaskModel
 
 MAX_LISTED = 100
-"""Artifacts that a reference names, and sources; its count and bytes are of all."""
+"""Artifacts and sources that a reference lists at most; its count and bytes cover all."""
 _MAX_COUNT = 2**31 - 1
 _MAX_READERS = 4
 
@@ -36,16 +36,16 @@ class ReferredArtifact(TaskModel):
 
 
 class ReferredSource(TaskModel):
-    """An artifact that others were made from."""
+    """An artifact from which others were derived."""
 
     namespace: TaskId
     name: TaskId
 
 
 class ArtifactRef(TaskModel):
-    """A namespace of task memory, of which prompts show the names and figures only.
+    """A namespace of task memory, of which prompts show only names and figures.
 
-    It is kept as it was sent. Nothing checks whether there is such a namespace, or loads it.
+    It is stored as sent. Nothing checks that the namespace exists, and nothing loads it.
     """
 
     memory: TaskId

@@ -8,21 +8,21 @@ from pydantic import BaseModel, ConfigDict, model_validator
 from pydantic.alias_generators import to_camel
 
 EXACTLY_ONE: dict[str, Any] = {"minProperties": 1, "maxProperties": 1}
-"""What the API's document says of a message that has exactly one of its fields."""
+"""The JSON Schema keywords of a message that has exactly one of its fields."""
 
 _SNAKE_NAME = re.compile(r"[a-z][a-z0-9]*(?:_[a-z0-9]+)+")
 
 
 def camel_name(name: str) -> str:
-    """Return a snake_case name in camelCase; anything else as it is."""
+    """Return a snake_case name in camelCase; return any other name unchanged."""
     return to_camel(name) if _SNAKE_NAME.fullmatch(name) else name
 
 
 class WireModel(BaseModel):
     """A message of the API. Immutable.
 
-    Output-only fields that callers may send back are named in `ignored` (in snake_case) by the
-    models of requests; they are dropped in either spelling before anything is checked.
+    Models of requests list in `ignored` (in snake_case) the output-only fields that callers may
+    send back. They are dropped in either spelling before validation.
 
     Source: proto3 JSON mapping, "parsers accept both the lowerCamelCase name and the original".
     """
@@ -49,7 +49,7 @@ class WireModel(BaseModel):
         kept = {key: value for key, value in data.items() if key not in dropped}
         for name, alias in aliases.items():
             # Errors name the alias only if the value came under it. A field given in both
-            # spellings is left alone: the second is then refused as unknown.
+            # spellings is left alone: validation then refuses the second as unknown.
             if name in kept and alias not in kept:
                 kept[alias] = kept.pop(name)
         return kept
@@ -59,13 +59,13 @@ class WireModel(BaseModel):
         return self.model_dump(mode="json", by_alias=True, exclude_none=True)
 
     def sent(self) -> dict[str, Any]:
-        """Return the JSON form of what was sent: nulls, too, which in an update clear a field."""
+        """Return the JSON form of the fields sent, with nulls, which clear fields in an update."""
         return self.model_dump(mode="json", by_alias=True, exclude_unset=True)
 
 
 @cache
 def _spellings(model: type[WireModel]) -> tuple[frozenset[str], dict[str, str]]:
-    """Return the names that a model drops, and the aliases of those that have another one."""
+    """Return the field names that a model drops, and the aliases that differ from their names."""
     dropped = model.ignored | {to_camel(name) for name in model.ignored}
     fields = model.model_fields.items()
     return dropped, {

@@ -1,4 +1,4 @@
-"""Content in the form of Gemini: who speaks, and the parts of what is said.
+"""Content in Gemini's form: a role, and the parts of a message.
 
 Source: google.cloud.aiplatform.v1beta1.Content; wire specification, section 8.1. `artifactRef` is
 this service's own.
@@ -17,7 +17,7 @@ MAX_PARTS = 100
 
 
 class Blob(WireModel):
-    """A file within the request."""
+    """A file inside the request."""
 
     mime_type: str | None = None
     data: Base64Bytes | None = None
@@ -25,7 +25,7 @@ class Blob(WireModel):
 
 
 class FileData(WireModel):
-    """A file elsewhere."""
+    """A file stored elsewhere."""
 
     mime_type: str | None = None
     file_uri: str | None = None
@@ -33,7 +33,7 @@ class FileData(WireModel):
 
 
 class Part(WireModel):
-    """One part. Kinds of part that are not named here are kept, since models gain new ones."""
+    """One part. Unknown kinds of part are kept, since models gain new ones."""
 
     model_config = ConfigDict(alias_generator=to_camel, extra="allow")
 
@@ -50,7 +50,7 @@ class Part(WireModel):
     @model_validator(mode="before")
     @classmethod
     def _name_new_kinds(cls, data: Any) -> Any:  # noqa: ANN401 - pydantic hands over anything
-        """Give kinds that are not named above a name in camelCase, as the others have it."""
+        """Rename unknown kinds of part to camelCase, like the known ones."""
         if not isinstance(data, dict):
             return data
         return {
@@ -66,12 +66,12 @@ class Part(WireModel):
 
     def _others(self) -> list[Any]:
         named = type(self).model_fields.keys() - {"artifact_ref"}
-        # A second spelling of a field is among the kinds that are not known.
+        # A second spelling of a field is among the unknown kinds.
         return [*(getattr(self, name) for name in named), *(self.model_extra or {}).values()]
 
 
 class Content(WireModel):
-    """A turn: `role` is `user` (also when absent) or `model`."""
+    """A turn of `user` (the default role) or `model`."""
 
     role: str | None = Field(None, description="`user` when absent, or `model`.")
     parts: list[Part] | None = Field(None, max_length=MAX_PARTS)

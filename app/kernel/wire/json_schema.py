@@ -1,9 +1,9 @@
-"""Schemas that callers configure, read into one plain form.
+"""Caller-supplied schemas, normalised into one plain form.
 
 Callers write JSON Schema, or the dialect of the API ("OBJECT", `any_of`, `nullable`, 64-bit numbers
-as strings). What is read has one spelling, no references and only known keywords, is bounded, and
-has patterns that match in linear time: checking a value costs little, whoever wrote the schema, and
-never fetches anything.
+as strings). The plain form has one spelling, no references and only known keywords. It is bounded,
+and its patterns match in linear time: validation is cheap whoever wrote the schema, and it never
+fetches anything.
 
 Source: JSON Schema 2020-12; google.cloud.aiplatform.v1beta1.Schema.
 """
@@ -19,9 +19,9 @@ from pydantic.alias_generators import to_camel
 JsonObject = dict[str, JsonValue]
 
 MAX_SCHEMAS = 500
-"""Schemas in a schema, those that references stand for counted each time."""
+"""Subschemas of one schema; each use of a reference counts its target again."""
 MAX_DEPTH = 32
-# Bytes that RE2 may use for a pattern; reached by nested repetitions only.
+# Bytes that RE2 may use for one pattern; only nested repetitions reach this.
 _RE2_MEMORY_BYTES = 1 << 20
 
 TYPES = frozenset({"string", "integer", "number", "boolean", "array", "object", "null"})
@@ -34,7 +34,7 @@ _SEVERAL = frozenset({"anyOf", "oneOf", "allOf", "prefixItems"})
 _REFUSED = ("patternProperties", "$dynamicRef", "$recursiveRef")
 _ANNOTATIONS = frozenset({"title", "description"})
 _INDEX = re2.compile("0|[1-9][0-9]{0,8}")
-"""Of a list in a JSON pointer."""
+"""A list index in a JSON pointer."""
 
 
 def _is_natural(value: JsonValue) -> bool:
@@ -50,9 +50,9 @@ def _is_text(value: JsonValue) -> bool:
 
 
 def _is_names(value: JsonValue) -> bool:
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         return False
-    return len({str(one) for one in value}) == len(value)
+    return len({str(name) for name in value}) == len(value)
 
 
 _NATURAL = (
@@ -76,29 +76,28 @@ _PLAIN: Mapping[str, Callable[[JsonValue], bool]] = {
     "enum": lambda value: isinstance(value, list),
     "const": lambda _: True,
 }
-"""The keywords that hold no schema, and what their values have to be."""
+"""The keywords that hold no schema, and the checks of their values."""
 
 
 def read_schema(schema: Mapping[str, Any]) -> JsonObject:
     """Return the schema in its plain form.
 
     Raises:
-        ValueError: it is no sound schema, refers to something outside or to itself, or is too
-            large.
+        ValueError: the schema is invalid, too large, or refers to itself or to something outside.
     """
-    found = _Reader(schema).read(dict(schema), 0)
-    return found if isinstance(found, dict) else {}
+    plain = _Reader(schema).read(dict(schema), 0)
+    return plain if isinstance(plain, dict) else {}
 
 
 class _Reader:
-    """Reads one schema, and counts how much there is of it."""
+    """A reader of one schema that counts its subschemas."""
 
     def __init__(self, root: Mapping[str, Any]) -> None:
         self._root = root
         self._left = MAX_SCHEMAS
 
     def read(self, schema: JsonValue, depth: int) -> JsonValue:
-        """Return the plain form of a schema inside the root."""
+        """Return the plain form of a subschema."""
         if isinstance(schema, bool):
             return schema
         if not isinstance(schema, dict):
@@ -118,7 +117,7 @@ class _Reader:
         return _with_null(own) if spelled.get("nullable") is True else own
 
     def _own(self, spelled: Mapping[str, JsonValue], depth: int) -> JsonObject:
-        """Return what the schema says itself, without its reference."""
+        """Return the keywords of the schema itself, without its reference."""
         own: JsonObject = {}
         for key, value in spelled.items():
             if key in _REFUSED:
@@ -128,9 +127,9 @@ class _Reader:
             elif key in _ONE:
                 own[key] = self.read(value, depth + 1)
             elif key in _SEVERAL:
-                own[key] = [self.read(one, depth + 1) for one in _filled_list(key, value)]
+                own[key] = [self.read(schema, depth + 1) for schema in _filled_list(key, value)]
             elif key == "properties":
-                own[key] = {name: self.read(one, depth + 1) for name, one in _object(value)}
+                own[key] = {name: self.read(schema, depth + 1) for name, schema in _object(value)}
         if (types := _types(spelled.get("type"))) is not None:
             own["type"] = types
         return own
@@ -138,12 +137,12 @@ class _Reader:
     def _target(self, reference: JsonValue) -> JsonValue:
         if not isinstance(reference, str) or not reference.startswith("#/"):
             raise ValueError('a $ref must lead to a part of the same schema, as "#/$defs/x" does')
-        found: Any = self._root
+        target: Any = self._root
         for part in reference.removeprefix("#/").split("/"):
-            found = _step(found, part.replace("~1", "/").replace("~0", "~"))
-        if found is None:
+            target = _step(target, part.replace("~1", "/").replace("~0", "~"))
+        if target is None:
             raise ValueError("a $ref must lead to a part of the schema that is there")
-        return found  # type: ignore[no-any-return]  # of the root, which is JSON
+        return target  # type: ignore[no-any-return]  # part of the root, which is JSON
 
 
 def _keyword(key: str) -> str:
@@ -173,9 +172,9 @@ def _object(value: JsonValue) -> Iterable[tuple[str, JsonValue]]:
 
 
 def _types(value: JsonValue) -> JsonValue:
-    """Return the type or the types; none where the schema leaves it open."""
+    """Return the type or types. None: the schema leaves it open."""
     if isinstance(value, list):
-        return list(dict.fromkeys(one for one in map(_type, value) if one)) or None
+        return list(dict.fromkeys(name for name in map(_type, value) if name)) or None
     return _type(value) or None
 
 
@@ -188,19 +187,19 @@ def _type(value: JsonValue) -> str:
     return name
 
 
-def _step(found: Any, part: str) -> Any:  # noqa: ANN401 - JSON
-    if isinstance(found, list):
-        at = int(part) if _INDEX.fullmatch(part) else len(found)
-        return found[at] if at < len(found) else None
-    if not isinstance(found, dict):
+def _step(node: Any, part: str) -> Any:  # noqa: ANN401 - JSON
+    if isinstance(node, list):
+        at = int(part) if _INDEX.fullmatch(part) else len(node)
+        return node[at] if at < len(node) else None
+    if not isinstance(node, dict):
         return None
-    # The dialect of the API has other names for the place of definitions.
+    # The API's dialect has other names for the definitions.
     names = _DEFINITIONS if part in _DEFINITIONS else (part,)
-    return next((found[name] for name in names if name in found), None)
+    return next((node[name] for name in names if name in node), None)
 
 
 def _joined(own: JsonObject, other: JsonValue) -> JsonObject:
-    """Return one schema for both; what only annotates keeps the types of the other in sight."""
+    """Combine both schemas; one that only annotates keeps the other's types visible."""
     if isinstance(other, dict) and own.keys() <= _ANNOTATIONS:
         return {**other, **own}
     all_of: list[JsonValue] = [other]
@@ -210,12 +209,12 @@ def _joined(own: JsonObject, other: JsonValue) -> JsonObject:
 
 
 def _unwrapped(own: JsonObject) -> JsonObject:
-    """Write an alternative of one schema and null, as generators do, without the alternative."""
+    """Unwrap `anyOf` and the like of a single schema and null, which generators write."""
     for key in ("anyOf", "oneOf", "allOf"):
         branches = own.get(key)
         if not isinstance(branches, list):
             continue
-        real = [one for one in branches if one != {"type": "null"}]
+        real = [branch for branch in branches if branch != {"type": "null"}]
         if len(real) == 1 and not (key == "allOf" and len(branches) > 1):
             rest = _joined({name: own[name] for name in own if name != key}, real[0])
             own = _with_null(rest) if len(branches) > 1 else rest
@@ -235,10 +234,10 @@ def _with_null(own: JsonObject) -> JsonObject:
 
 @lru_cache(maxsize=256)
 def compiled(pattern: str) -> Any:  # noqa: ANN401 - RE2 has no types
-    """Return the pattern, which matches in linear time.
+    """Compile a pattern with RE2, which matches in linear time.
 
     Raises:
-        ValueError: it is not of RE2 syntax.
+        ValueError: the pattern is not of RE2 syntax.
     """
     options = re2.Options()
     options.log_errors = False

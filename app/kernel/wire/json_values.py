@@ -1,4 +1,4 @@
-"""Values of the fields that schemas describe: brought into form, and checked.
+"""Values of fields that schemas describe: coerced and validated.
 
 Source: JSON Schema 2020-12.
 """
@@ -17,31 +17,33 @@ from app.kernel.wire.scalars import parse_timestamp
 
 MAX_VALUE_BYTES = 4_096
 MAX_VALUE_PARTS = 200
-"""Keys and values in a value, at any depth."""
+"""Keys and values of one value, at any depth."""
 _INTEGER = re.compile(r"[+-]?[0-9]{1,15}")
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,15}\.[0-9]{1,15}")
 _SEPARATOR = re.compile(r"\s*[,;\n]\s*")
 
 
 def types_of(schema: JsonObject) -> list[str]:
-    """Return the types that a schema in plain form names, null left out."""
-    found = schema.get("type")
-    named = found if isinstance(found, list) else [found]
-    types = [one for one in named if isinstance(one, str) and one != "null"]
+    """Return the types that a plain schema names, without null."""
+    declared = schema.get("type")
+    named = declared if isinstance(declared, list) else [declared]
+    types = [name for name in named if isinstance(name, str) and name != "null"]
     return types or (["string"] if options_of(schema) else [])
 
 
 def options_of(schema: JsonObject) -> list[str]:
-    """Return the texts that a schema in plain form is limited to; none where it is not."""
+    """Return the texts that a plain schema allows; empty: it allows any text."""
     values = schema.get("enum")
-    return [one for one in values if isinstance(one, str)] if isinstance(values, list) else []
+    return (
+        [option for option in values if isinstance(option, str)] if isinstance(values, list) else []
+    )
 
 
 def coerced(schema: JsonValue, value: JsonValue) -> JsonValue:
-    """Return the value as its schema, in plain form, has it, where that loses nothing.
+    """Convert the value to the form of its plain schema if that loses nothing.
 
-    Text stands for a number, a list or one of the options: "34" for 34, "Blue" for the option
-    "blue", "a, b" for a list. Whether the value is valid is not looked at.
+    Text converts to a number, a list or one of the options: "34" to 34, "Blue" to the option
+    "blue", "a, b" to a list. The value is not validated.
     """
     plain: JsonObject = schema if isinstance(schema, dict) else {}
     match value:
@@ -50,23 +52,23 @@ def coerced(schema: JsonValue, value: JsonValue) -> JsonValue:
         case float() if value.is_integer() and types_of(plain) == ["integer"]:
             return int(value)
         case list():
-            return [coerced(plain.get("items"), one) for one in value]
+            return [coerced(plain.get("items"), item) for item in value]
         case dict():
-            return __coerced_object(plain, value)
+            return _coerced_object(plain, value)
         case _:
             return value
 
 
-def __coerced_object(schema: JsonObject, value: JsonObject) -> JsonObject:
+def _coerced_object(schema: JsonObject, value: JsonObject) -> JsonObject:
     properties = schema.get("properties")
     known = properties if isinstance(properties, dict) else {}
-    return {clean(name): coerced(known.get(name), one) for name, one in value.items()}
+    return {clean(name): coerced(known.get(name), item) for name, item in value.items()}
 
 
 def _from_text(schema: JsonObject, text: str) -> JsonValue:
     options = options_of(schema)
     if options:
-        near = [one for one in options if one.casefold() == text.casefold()]
+        near = [option for option in options if option.casefold() == text.casefold()]
         return text if text in options or len(near) != 1 else near[0]
     match types_of(schema):
         case ["array" | "object" as kind]:
@@ -86,7 +88,7 @@ def _number(kind: str, text: str) -> JsonValue:
 
 
 def _structure(schema: JsonObject, kind: str, text: str) -> JsonValue:
-    """Read JSON, or for a list its items between commas."""
+    """Parse JSON or, for a list, comma-separated items."""
     try:
         read: JsonValue = json.loads(text)
     except (ValueError, RecursionError):
@@ -95,8 +97,8 @@ def _structure(schema: JsonObject, kind: str, text: str) -> JsonValue:
         return coerced(schema, read) if is_small(read) else None
     if kind == "object" or text.startswith(("[", "{")):
         return text
-    items = [one for one in _SEPARATOR.split(text) if one]
-    return [coerced(schema.get("items"), one) for one in items]
+    items = [item for item in _SEPARATOR.split(text) if item]
+    return [coerced(schema.get("items"), item) for item in items]
 
 
 def _pattern(
@@ -118,12 +120,12 @@ _Validator = extend(Draft202012Validator, {"pattern": _pattern})  # type: ignore
 
 
 def conforms(schema: JsonObject, value: JsonValue) -> bool:
-    """Tell whether a value is small enough and as its schema, in plain form, has it."""
+    """Return True if a value is small enough and valid under its plain schema."""
     return is_small(value) and _Validator(schema, format_checker=_FORMATS).is_valid(value)
 
 
 def is_small(value: JsonValue) -> bool:
-    """Tell whether a value is within the bounds of what is kept for one field."""
+    """Return True if a value is within the size limits of one field."""
     level: list[JsonValue] = [value]
     count = 0
     for _ in range(MAX_DEPTH):
@@ -141,20 +143,20 @@ def _parts(item: JsonValue) -> Iterable[JsonValue]:
 
 
 def _size(value: JsonValue) -> float:
-    """Return the bytes as JSON; of what is no JSON, such as NaN, endlessly many."""
+    """Return the size as JSON in bytes; infinity if it is not JSON, such as NaN."""
     try:
         return len(json.dumps(value, ensure_ascii=False, allow_nan=False).encode())
     except ValueError:
         return float("inf")
 
 
-def same(one: JsonValue, other: JsonValue) -> bool:
-    """Tell whether two values are one in JSON, where 1 is not true."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+def same(value: JsonValue, other: JsonValue) -> bool:
+    """Return True if two values are equal in JSON, where 1 is not true."""
+    return json.dumps(value, sort_keys=True) == json.dumps(other, sort_keys=True)
 
 
 def spelled(value: JsonValue) -> str:
-    """Return the texts and numbers in a value as one text, without names of properties."""
+    """Return the texts and numbers of a value as one text, without property names."""
     match value:
         case None:
             return ""
@@ -166,19 +168,19 @@ def spelled(value: JsonValue) -> str:
             return json.dumps(value)
 
 
-def alike(one: JsonValue, other: JsonValue) -> bool:
-    """Tell whether two values differ in spelling at most."""
-    if isinstance(one, str) and isinstance(other, str):
-        return fold(one) == fold(other)
-    return same(one, other)
+def alike(value: JsonValue, other: JsonValue) -> bool:
+    """Return True if two values differ at most in spelling."""
+    if isinstance(value, str) and isinstance(other, str):
+        return fold(value) == fold(other)
+    return same(value, other)
 
 
 def without(present: JsonValue, taken_back: JsonValue) -> JsonValue:
-    """Return what remains of a value when another, or with None all of it, is taken back."""
+    """Return the rest of a value after removing another; None removes all of it."""
     if taken_back is None:
         return None
     if isinstance(present, list):
         gone = taken_back if isinstance(taken_back, list) else [taken_back]
-        left = [one for one in present if not any(alike(one, other) for other in gone)]
+        left = [item for item in present if not any(alike(item, other) for other in gone)]
         return left or None
     return None if alike(present, taken_back) else present

@@ -1,8 +1,8 @@
-"""The policy of a session's contexts: which events a prompt shows, and what is summarised.
+"""The context policy of a session: the events that a prompt shows, and those that are summarised.
 
-Seven named strategies are settings of one engine (the feature `strategies`). A policy is given with
-a session, as the default of an engine, or with one request. Only what is given is stored; what a
-strategy leaves open is filled in where the policy is read (`strategies/logic/policies.py`).
+Seven named strategies are settings of one engine (the feature `strategies`). A policy comes with a
+session, as the default of an engine, or with one request. Only the given fields are stored; the
+rest is filled in where the policy is read (`strategies/logic/policies.py`).
 """
 
 import string
@@ -18,17 +18,17 @@ from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import one_of
 
 TRANSCRIPT = "chat_transcript"
-"""The place in a template for the messages to summarise; every template has it."""
+"""The placeholder of a template for the messages to summarise; every template has it."""
 PLACES = frozenset({TRANSCRIPT, "char_limit", "previous_summary"})
-"""The places that a template may have."""
+"""The placeholders that a template may have."""
 CHARS4 = "chars4"
 DECLARED = "declared"
 COUNTERS = (CHARS4, DECLARED)
-"""The counters of tokens that are always there."""
+"""The token counters that are always available."""
 BUILTIN = "builtin"
 """The name of the summariser that needs no model."""
 AGENT_RESERVE = 800
-"""Tokens that `agent_summary` keeps for the answer, unless its policy says."""
+"""Tokens that `agent_summary` reserves for the answer, unless its policy sets another number."""
 MAX_TEMPLATE_CHARS = 8_000
 MAX_TOKENS = 10_000_000
 _MAX_COUNT = 1_000
@@ -37,61 +37,61 @@ _CONTROLS = frozenset({"Cc", "Zl", "Zp"})
 
 
 class Strategy(StrEnum):
-    """What becomes of the older events of a session."""
+    """A context strategy: how a prompt shows the older events of a session."""
 
     NONE = "none"
-    """Nothing of the session is shown."""
+    """Show nothing of the session."""
     INCLUSIVE = "inclusive"
-    """All of it is, word for word."""
+    """Show every event, word for word."""
     WINDOW = "window"
-    """The newest exchanges are, or as many events as fit."""
+    """Show the newest exchanges, or as many events as fit."""
     EVERY_N = "every_n"
-    """Of every so many exchanges a summary is made."""
+    """Summarise every `every` exchanges."""
     ABSTRACTION_INCLUSIVE = "abstraction_inclusive"
-    """As `every_n`: a list of summaries."""
+    """Keep a list of summaries, as `every_n` does."""
     FULLY_ABSTRACTED = "fully_abstracted"
-    """One summary, which takes up each new block."""
+    """Keep one summary, which absorbs each new block."""
     AGENT_SUMMARY = "agent_summary"
-    """The newest events under a share of the budget, and one summary of all before."""
+    """Show the newest events under a share of the budget, and one summary of all before."""
 
 
 class Refresh(StrEnum):
-    """What the next summary of `every_n` does with the ones before it."""
+    """The effect of the next summary of `every_n` on the earlier ones."""
 
     APPEND = "append"
     WHOLE = "whole"
 
 
 class Recompute(StrEnum):
-    """What the next summary of `agent_summary` is made of."""
+    """The input of the next summary of `agent_summary`."""
 
     FULL_UNTIL_OVERFLOW = "full_until_overflow"
     RECURSIVE = "recursive"
 
 
 class Overflow(StrEnum):
-    """What happens where all events are asked for and do not fit."""
+    """The behaviour if all events are requested and do not fit."""
 
     ERROR = "error"
     OMIT = "omit"
 
 
 class SummaryRole(StrEnum):
-    """Whose message a summary is in a prompt; it is marked as data in any case."""
+    """The role of a summary in a prompt; it is marked as data in either case."""
 
     USER = "user"
     SYSTEM = "system"
 
 
 class FormerSummaryRole(StrEnum):
-    """What `ltsRole` takes."""
+    """The values of `ltsRole`."""
 
     ASSISTANT = "assistant"
     SYSTEM = "system"
 
 
 class Split(WireModel):
-    """How the budget is divided between events (`stm`) and their summary (`lts`)."""
+    """The division of the budget between events (`stm`) and their summary (`lts`)."""
 
     stm: int = Field(ge=1, le=_MAX_COUNT)
     lts: int = Field(ge=1, le=_MAX_COUNT)

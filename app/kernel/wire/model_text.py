@@ -1,4 +1,4 @@
-"""The form of texts that models write, in the structures that they answer with."""
+"""Texts that models write in structured answers."""
 
 import re
 from typing import Annotated, Self
@@ -9,7 +9,7 @@ _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def _storable(said: object) -> object:
-    """Leave out what no database keeps: a reply that says nothing else is malformed."""
+    """Remove characters that no database stores; a reply of nothing else is malformed."""
     return _UNSTORABLE.sub("", said) if isinstance(said, str) else said
 
 
@@ -18,17 +18,17 @@ ModelText = Annotated[
     StringConstraints(strip_whitespace=True, min_length=1),
     BeforeValidator(_storable),
 ]
-"""What a model has written: not blank, without what no database keeps."""
+"""A text from a model: not blank, without characters that no database stores."""
 
 
 class Told(BaseModel):
-    """A structure around one text: many models say that text alone, which is as good."""
+    """A structure around one text; a model may also answer with the text alone."""
 
     @classmethod
     def of_prose(cls, text: str) -> Self:
         """Return the structure around a text.
 
         Raises:
-            ValidationError: it is no such text.
+            ValidationError: the text does not fit the structure.
         """
         raise NotImplementedError

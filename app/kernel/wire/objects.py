@@ -1,4 +1,4 @@
-"""Free JSON objects in a request: any keys and values, up to a size."""
+"""Free JSON objects in a request: any keys and values, limited in size."""
 
 import json
 from collections.abc import Mapping
@@ -12,12 +12,12 @@ MAX_OBJECT_BYTES = 64 * 1024
 
 
 def size_of(value: Mapping[str, Any]) -> int:
-    """Return how many bytes an object has as JSON."""
+    """Return the size of an object as JSON, in bytes."""
     return len(json.dumps(value, separators=(",", ":"), ensure_ascii=False).encode())
 
 
 def check_size(value: dict[str, Any]) -> dict[str, Any]:
-    """Refuse an object that is too large to be kept with a row.
+    """Refuse an object that is too large to be stored with a row.
 
     Raises:
         ValueError: it has more bytes as JSON than are accepted.
@@ -41,4 +41,4 @@ def _camelised(value: object) -> object:
 
 
 AnyMessage = Annotated[dict[str, Any], BeforeValidator(_camelised)]
-"""A message of another API, kept as it is but for its names: both spellings in, camelCase out."""
+"""A message of another API, stored as sent but for its names: both spellings in, camelCase out."""

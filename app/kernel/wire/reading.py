@@ -1,4 +1,4 @@
-"""Reads JSON that callers send: an object, of what can be stored only, and bounded."""
+"""A bounded reader of request JSON: an object of storable values."""
 
 import json
 from collections import Counter
@@ -9,27 +9,27 @@ from app.kernel.errors import InvalidArgument, Reason
 from app.kernel.wire.structure import bound, count
 
 _MAX_DEPTH = 100
-"""As protocol buffers have it."""
+"""The limit of protocol buffers."""
 _MAX_VALUES = 100_000
-"""Keys and values, at any depth: what a request costs to check grows with them, not with bytes."""
+"""Keys and values, at any depth: the cost of validation grows with them, not with bytes."""
 _MAX_LEADING_BLANKS = 64 * 1024
 _BLANKS = b" \t\r\n"
 _SHOWN_CHARS = 80
-"""Of a key that an error names."""
+"""Characters shown of a key that an error names."""
 _INFINITIES = frozenset({float("inf"), float("-inf")})
 
 
 def read_object(text: bytes, what: str) -> dict[str, Any]:
-    """Return the JSON object that a text is.
+    """Parse a JSON object.
 
-    What holds too much is refused before it is parsed, which would cost the more.
+    Too large a structure is refused before parsing, which would cost more.
 
     Args:
-        text: as it was sent.
-        what: what errors call it, such as `body`.
+        text: the bytes as sent.
+        what: the name of the text in errors, such as `body`.
 
     Raises:
-        InvalidArgument: it is none, or holds what cannot be stored.
+        InvalidArgument: the text is not a JSON object, or holds values that cannot be stored.
     """
     try:
         _check_size(text)
@@ -43,7 +43,7 @@ def read_object(text: bytes, what: str) -> dict[str, Any]:
 
 
 class _Refused(Exception):
-    """Says what is wrong with a text, as the rest of a sentence about it."""
+    """An invalid text; the message is the rest of a sentence about it."""
 
 
 def _refuse(description: str) -> NoReturn:
@@ -57,10 +57,10 @@ def _check_size(text: bytes) -> None:
     most = bound(text)
     if most.depth <= _MAX_DEPTH and most.values <= _MAX_VALUES:
         return
-    for found in count(text):
-        if found.depth > _MAX_DEPTH:
+    for size in count(text):
+        if size.depth > _MAX_DEPTH:
             _refuse(f"must not be nested deeper than {_MAX_DEPTH}.")
-        if found.values > _MAX_VALUES:
+        if size.values > _MAX_VALUES:
             _refuse(f"must not hold more than {_MAX_VALUES} keys and values.")
 
 
@@ -75,9 +75,9 @@ def _parse(text: bytes) -> Any:  # noqa: ANN401 - any JSON value
     except UnicodeDecodeError:
         _refuse("must be UTF-8.")
     except json.JSONDecodeError as error:
-        # Some of its sentences end so themselves.
-        found = error.msg.removesuffix(" at")
-        _refuse(f"is not JSON: {found} at line {error.lineno}, column {error.colno}.")
+        # Some of its messages already end in "at".
+        problem = error.msg.removesuffix(" at")
+        _refuse(f"is not JSON: {problem} at line {error.lineno}, column {error.colno}.")
     except ValueError:
         # Python refuses to read a number of thousands of digits.
         _refuse("holds a number that is too long.")
@@ -88,18 +88,18 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _read_pairs(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Refuse a key that comes twice: readers disagree on which of its values counts."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    """Refuse a duplicate key: readers disagree on which of its values counts."""
+    pairs_by_key = dict(pairs)
+    if len(pairs_by_key) < len(pairs):
         (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
         _refuse(f"holds the key {json.dumps(twice[:_SHOWN_CHARS])} twice.")
-    return found
+    return pairs_by_key
 
 
 def _read_integer(digits: str) -> int:
-    """Read an integer as `json` does by itself, which lets no thread run between two of them.
+    """Parse an integer as `json` itself does, but let other threads run between two of them.
 
-    Thousands of long ones take a tenth of a second and more.
+    Thousands of long integers take a tenth of a second or more.
     """
     return int(digits)
 
@@ -111,7 +111,7 @@ def _check_values(value: object) -> None:
 
 
 def _checked(item: object) -> list[object]:
-    """Refuse what cannot be stored; return the keys and values right inside the item."""
+    """Refuse values that cannot be stored; return the direct keys and values of the item."""
     if isinstance(item, dict):
         return [*item.keys(), *item.values()]
     if isinstance(item, list):

@@ -29,22 +29,22 @@ _TIMESTAMP = re.compile(
     r"(?:\.([0-9]{1,9}))?(?:[Zz]|([+-])([0-9]{2}):([0-9]{2}))"
 )
 _INT64 = re.compile(r"-?[0-9]{1,19}")
-# The largest whole number up to which a JSON number read as a float is exact.
+# The largest whole number that a JSON number read as a float represents exactly.
 _MAX_EXACT_FLOAT = 2**53
 
 _E = TypeVar("_E", bound=StrEnum)
 
 
 def parse_duration(text: str) -> timedelta:
-    """Read `3600s` or `1.5s`; what is finer than a microsecond is cut.
+    """Parse `3600s` or `1.5s`, truncated to microseconds.
 
     Raises:
-        ValueError: the text is not a duration, or one longer than `MAX_DURATION`.
+        ValueError: the text is not a duration, or is longer than `MAX_DURATION`.
     """
-    found = _DURATION.fullmatch(text)
-    if found is None:
+    match = _DURATION.fullmatch(text)
+    if match is None:
         raise ValueError('must be seconds with the suffix s, such as "3600s" or "1.5s"')
-    sign, seconds, fraction = found.groups()
+    sign, seconds, fraction = match.groups()
     length = timedelta(seconds=int(seconds), microseconds=_microseconds(fraction))
     if length > MAX_DURATION:
         raise ValueError("must be at most 315576000000s")
@@ -52,7 +52,7 @@ def parse_duration(text: str) -> timedelta:
 
 
 def format_duration(length: timedelta) -> str:
-    """Write seconds with as many fractional digits as needed and the suffix `s`."""
+    """Format a duration as seconds with as many fractional digits as needed and the suffix `s`."""
     sign = "-" if length < timedelta(0) else ""
     length = abs(length)
     seconds = length.days * 86_400 + length.seconds
@@ -61,15 +61,15 @@ def format_duration(length: timedelta) -> str:
 
 
 def parse_timestamp(text: str) -> datetime:
-    """Read an RFC 3339 moment into UTC; what is finer than a microsecond is cut.
+    """Parse an RFC 3339 timestamp into UTC, truncated to microseconds.
 
     Raises:
-        ValueError: the text is not such a moment, or it lies outside the years 1 to 9999 in UTC.
+        ValueError: the text is not a timestamp, or lies outside the years 1 to 9999 in UTC.
     """
-    found = _TIMESTAMP.fullmatch(text)
-    if found is None:
+    match = _TIMESTAMP.fullmatch(text)
+    if match is None:
         raise ValueError('must be an RFC 3339 moment with an offset, like "2030-01-02T03:04:05Z"')
-    *fields, fraction, sign, hours, minutes = found.groups()
+    *fields, fraction, sign, hours, minutes = match.groups()
     try:
         offset = timedelta(hours=int(hours or 0), minutes=_minutes(minutes or "0"))
         zone = timezone(-offset if sign == "-" else offset)
@@ -81,7 +81,7 @@ def parse_timestamp(text: str) -> datetime:
 
 
 def format_timestamp(moment: datetime) -> str:
-    """Write an aware moment in UTC with `Z` and zero, three or six fractional digits."""
+    """Format an aware time in UTC with `Z` and zero, three or six fractional digits."""
     moment = moment.astimezone(UTC)
     if moment.microsecond == 0:
         precision = "seconds"
@@ -91,7 +91,7 @@ def format_timestamp(moment: datetime) -> str:
 
 
 def moment_after(moment: datetime, length: timedelta, field: str) -> datetime:
-    """Add a caller's duration to a moment.
+    """Add a caller's duration to a time.
 
     Raises:
         InvalidArgument: the sum lies outside the calendar; the error names the field.
@@ -163,7 +163,7 @@ def _whole_number(value: object) -> int | None:
 def _read_base64(value: object) -> bytes:
     if isinstance(value, bytes):
         return value
-    # Anything but text fails below like text with a foreign character.
+    # A value that is not text fails below, like text with an invalid character.
     text = value if isinstance(value, str) else "?"
     standard = text.translate(str.maketrans("-_", "+/")).rstrip("=")
     try:
@@ -177,12 +177,12 @@ def _write_base64(data: bytes) -> str:
 
 
 def one_of(kind: type[_E]) -> BeforeValidator:
-    """Make the validator of an enum field; an unknown value is refused, naming the known ones.
+    """Return the validator of an enum field; it refuses unknown values and names the known ones.
 
-    A number stands for the member at its place, as in the API's definition: generated clients
-    send enums so. Source: proto3 JSON mapping, "parsers accept both enum names and integers".
+    A number selects the member at its position, as in the API's definition: generated clients send
+    enums so. Source: proto3 JSON mapping, "parsers accept both enum names and integers".
 
-    Used as `Annotated[Kind, one_of(Kind)]`. A field of an answer that must bear values of later
+    Used as `Annotated[Kind, one_of(Kind)]`. An answer field that must accept values of later
     versions is declared as `str` instead.
     """
     members = list(kind)
@@ -209,18 +209,18 @@ def _output(write: Callable[..., str]) -> PlainSerializer:
     return PlainSerializer(write, return_type=str, when_used="json-unless-none")
 
 
-# The `format` of JSON schema named "duration" is ISO 8601 ("PT1H"), which this is not.
+# The JSON Schema `format` named "duration" is ISO 8601 ("PT1H"), which this is not.
 _DURATION_SCHEMA = _schema("google-duration", _DURATION_PATTERN, "3600s", "1.5s")
 
 Duration = Annotated[
     timedelta, PlainValidator(_read_duration), _output(format_duration), _DURATION_SCHEMA
 ]
-"""A length of time of either sign: `"3600s"`."""
+"""A duration of either sign: `"3600s"`."""
 
 PositiveDuration = Annotated[
     timedelta, PlainValidator(_read_positive_duration), _output(format_duration), _DURATION_SCHEMA
 ]
-"""A length of time above zero."""
+"""A duration above zero."""
 
 Timestamp = Annotated[
     datetime,
@@ -228,7 +228,7 @@ Timestamp = Annotated[
     _output(format_timestamp),
     _schema("date-time", None, "2030-01-02T03:04:05Z"),
 ]
-"""A moment, in UTC: `"2030-01-02T03:04:05Z"`."""
+"""A timestamp in UTC: `"2030-01-02T03:04:05Z"`."""
 
 Int64 = Annotated[
     int,

@@ -1,8 +1,8 @@
-"""What JSON holds, counted in its bytes: a text with too much in it is refused unparsed.
+"""The size of a JSON structure, counted in its bytes, to refuse too large a text before parsing.
 
-To parse millions of empty lists takes seconds, during which the interpreter runs nothing else; to
-count them takes a hundredth of that, in pieces between which it does. Of JSON the counts are exact;
-of what is no JSON they are exact up to the first fault, where a parser stops.
+Parsing millions of empty lists takes seconds, during which the interpreter runs nothing else.
+Counting them takes a hundredth of that, in blocks between which other work runs. The counts are
+exact for JSON; for anything else they are exact up to the first error, where a parser stops.
 """
 
 from collections.abc import Iterator
@@ -20,11 +20,11 @@ for _kind, _bytes in ((_OPENS, b"[{"), (_CLOSES, b"]}"), (_SEPARATES, b",:"), (_
 
 @dataclass(frozen=True)
 class Structure:
-    """What a text holds.
+    """The size of a JSON structure.
 
     Attributes:
         values: keys and values, at any depth.
-        depth: levels of them; that of a text without a list or an object is 1.
+        depth: nesting levels; a text without a list or an object has 1.
     """
 
     values: int
@@ -32,37 +32,37 @@ class Structure:
 
 
 def bound(text: bytes) -> Structure:
-    """Return what a text holds at most, be what looks like structure inside of strings or not."""
+    """Return an upper bound of the size, which also counts brackets and commas inside strings."""
     opened = text.count(b"[") + text.count(b"{")
     return Structure(1 + opened + text.count(b",") + text.count(b":"), 1 + opened)
 
 
 def count(text: bytes, piece_bytes: int = _PIECE_BYTES) -> Iterator[Structure]:
-    """Yield what a text holds up to the end of each of its pieces; at last, what all of it does."""
+    """Yield the size up to the end of each block; the last is the size of the whole text."""
     counting = _Counting()
     for start in range(0, len(text), piece_bytes):
         yield counting.feed(text[start : start + piece_bytes])
 
 
 class _Counting:
-    """The state between two pieces.
+    """A counter that keeps its state between two blocks.
 
-    A list or an object counts as a level, and one value more than it has separators, unless what
-    follows its beginning is its end.
+    A list or an object counts as one level. It has one value more than separators, unless it is
+    empty.
     """
 
     def __init__(self) -> None:
         self._found = Structure(1, 1)
         self._backslash = b""
-        """The beginning of an escape, if the last piece ended inside of one."""
+        """The beginning of an escape, if the last block ended inside one."""
         self._is_string = np.uint8(0)
         self._opened = np.empty(0, np.uint8)
-        """The beginning of a list or an object, if the last piece ended behind it."""
+        """The opening bracket of a list or an object, if the last block ended right after it."""
         self._level = 0
-        """That of what comes next, but for what is held back as `_opened`."""
+        """The level of the next byte, without the bracket held back in `_opened`."""
 
     def feed(self, piece: bytes) -> Structure:
-        """Count a piece; return what has been found so far."""
+        """Count a block; return the size so far."""
         kinds = np.concatenate([self._opened, self._kinds(self._unescaped(piece))])
         is_held = kinds.size > 0 and bool(kinds[-1] == _OPENS)
         self._opened = kinds[-1:] if is_held else kinds[:0]
@@ -79,21 +79,21 @@ class _Counting:
         return self._found
 
     def _unescaped(self, piece: bytes) -> bytes:
-        """Return a piece whose quotes all begin or end a string."""
+        """Return a block in which every quote begins or ends a string."""
         piece = (self._backslash + piece).replace(rb"\\", b"__").replace(rb"\"", b"__")
         self._backslash = b"\\" if piece.endswith(b"\\") else b""
         return piece.removesuffix(b"\\")
 
     def _kinds(self, piece: bytes) -> NDArray[np.uint8]:
-        """Return the kinds of the bytes outside of strings that are not blank.
+        """Return the kinds of the non-blank bytes outside strings.
 
-        Of a string there is its last quote.
+        Of each string, only the closing quote remains.
         """
         data = np.frombuffer(piece, np.uint8)
-        # Odd behind the first quote of a string, however often the count has begun anew.
+        # Odd after the opening quote of a string, even if the count has wrapped around.
         quotes = np.cumsum(data == ord('"'), dtype=np.uint8) + self._is_string
         if quotes.size:
             self._is_string = quotes[-1] & 1
         kinds = _KINDS[data[quotes & 1 == 0]]
-        found: NDArray[np.uint8] = kinds[kinds != _BLANK]
-        return found
+        visible: NDArray[np.uint8] = kinds[kinds != _BLANK]
+        return visible

@@ -1,7 +1,7 @@
-"""What messages about task memory have in common: names, media types, and what errors tell.
+"""Shared fields of task memory messages: names and media types.
 
-Errors about what callers send here never repeat it, names of unknown fields included: outputs of
-tools are among it.
+Errors never repeat the callers' input here, not even names of unknown fields: it may hold tool
+outputs.
 """
 
 from functools import cache
@@ -16,7 +16,7 @@ from app.kernel.wire.base import WireModel
 
 
 class TaskModel(WireModel):
-    """A message that callers send: of its unknown fields, errors do not even tell the names."""
+    """A request message whose errors do not repeat the names of unknown fields."""
 
     @model_validator(mode="before")
     @classmethod
@@ -30,7 +30,7 @@ class TaskModel(WireModel):
 
 @cache
 def _names(model: type[TaskModel]) -> tuple[frozenset[str], str]:
-    """Return the names of fields that a model reads, and a list of them for errors."""
+    """Return the field names that a model accepts, and a list of them for errors."""
     aliases = {field.alias for field in model.model_fields.values() if field.alias}
     ignored = model.ignored.union(map(to_camel, model.ignored))
     return ignored.union(aliases, model.model_fields), ", ".join(sorted(aliases))

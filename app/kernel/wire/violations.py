@@ -1,21 +1,21 @@
-"""Names the fields of a message that cannot be accepted. Source: google.rpc.BadRequest."""
+"""Errors that name the invalid fields of a message. Source: google.rpc.BadRequest."""
 
 from collections.abc import Sequence
 from typing import Any
 
 from app.kernel.errors import FieldViolation, InvalidArgument, Reason
 
-# An answer must not grow with a request that is wrong all over.
+# The answer must stay small even if every field of the request is wrong.
 MAX_VIOLATIONS = 20
 _MAX_NAME_CHARS = 80
 
 
-def invalid_fields(found: Sequence[Any], *, skipped: int = 0) -> InvalidArgument:
-    """Name the fields that a model refused, in wire spelling, never with their values.
+def invalid_fields(errors: Sequence[Any], *, skipped: int = 0) -> InvalidArgument:
+    """Return an error that names the refused fields in wire spelling, never their values.
 
-    `skipped` are the parts of their places that come before what is in the message.
+    `skipped` is the number of leading path parts outside the message.
     """
-    named = found[:MAX_VIOLATIONS]
+    named = errors[:MAX_VIOLATIONS]
     violations = [
         FieldViolation(_path(item["loc"][skipped:]), _description(item)) for item in named
     ]
@@ -24,13 +24,13 @@ def invalid_fields(found: Sequence[Any], *, skipped: int = 0) -> InvalidArgument
 
 
 def _path(location: Sequence[str | int]) -> str:
-    """Write `("events", 0, "content")` as `events[0].content`."""
+    """Format `("events", 0, "content")` as `events[0].content`."""
     path = ""
     for part in location:
         if isinstance(part, int):
             path += f"[{part}]"
         else:
-            # A name that is not one of ours may be of any length.
+            # An unknown name may have any length.
             path += f".{part[:_MAX_NAME_CHARS]}" if path else part[:_MAX_NAME_CHARS]
     return path or "body"
 

@@ -318,5 +318,5 @@ def test_origins_are_kept_as_browsers_send_them(given: list[str], kept: list[str
     ],
 )
 def test_what_is_no_origin_is_refused_at_the_start(given: list[str]) -> None:
-    with pytest.raises(ValidationError, match="is no origin"):
+    with pytest.raises(ValidationError, match="must be origins"):
         Settings(cors_origins=given)

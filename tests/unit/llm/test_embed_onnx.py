@@ -157,21 +157,21 @@ WRONG: dict[str, tuple[Callable[[Path], object], str]] = {
     "unreadable": (lambda folder: _a_folder(folder, "model.onnx"), "model.onnx cannot be read: Is"),
     "no ONNX": (
         lambda folder: (folder / "model.onnx").write_text("version https://git-lfs"),
-        "model.onnx must be an ONNX graph, and is none: ",
+        "model.onnx must be an ONNX graph; it cannot be read: ",
     ),
     "an empty graph": (
         lambda folder: (folder / "model.onnx").write_bytes(b""),
-        "model.onnx must be an ONNX graph, and is none: ",
+        "model.onnx must be an ONNX graph; it cannot be read: ",
     ),
     "half a graph": (
         lambda folder: (folder / "model.onnx").write_bytes(
             (folder / "model.onnx").read_bytes()[:1_000_000]
         ),
-        "model.onnx must be an ONNX graph, and is none: ",
+        "model.onnx must be an ONNX graph; it cannot be read: ",
     ),
     "no tokens": (
         lambda folder: (folder / "tokenizer.json").write_text('{"version": "1.0"}'),
-        "tokenizer.json must be a tokenizer in the form of the library tokenizers, and is none: ",
+        "tokenizer.json must be a tokenizer in the form of the library tokenizers; it cannot be ",
     ),
     "other inputs": (
         lambda folder: onnx.save(_other_inputs(), str(folder / "model.onnx")),

@@ -32,12 +32,12 @@ def test_another_model_is_refused_with_those_there_are(name: str) -> None:
         _check(_MODELS, summaryModel=name)
     (violation,) = refused.value.violations
     assert violation.field == "memoryPolicy.summaryModel"
-    assert violation.description.endswith(f"there are: builtin, {_MODEL.model_id}, cheap.")
+    assert violation.description.endswith(f"must be one of: builtin, {_MODEL.model_id}, cheap.")
 
 
 def test_without_models_only_the_built_in_one_can_be_named() -> None:
     _check(TextModels(), summaryModel="builtin")
-    with pytest.raises(InvalidArgument, match=r"there are: builtin\."):
+    with pytest.raises(InvalidArgument, match=r"must be one of: builtin\."):
         _check(TextModels(), summaryModel=_MODEL.model_id)
 
 

@@ -52,8 +52,8 @@ async def test_they_come_in_their_order_as_they_are_said_to_be() -> None:
     [
         ("builtin", {}, "at 'builtin', has the name of the reader that needs no model"),
         ("builtin:extractive", {}, "has the name of the reader that needs no model"),
-        ("one", {"model": "any"}, "at 'one', is 'any'; a model is named as one of"),
-        ("one", {"model": "openai:"}, "a model is named as one of"),
+        ("one", {"model": "any"}, "at 'one', must be one of openai:"),
+        ("one", {"model": "openai:"}, "; got 'openai:'."),
         ("one", {"base_url": "localhost:1"}, "must begin with http:// or https://"),
         ("one", {"model": "anthropic:any", "base_url": "http://x"}, "only openai:... and ollama"),
         ("one", {"locality": "local"}, "is local, and openai:any without an address is not"),

@@ -113,7 +113,7 @@ def test_a_vendor_without_a_key_stops_the_start(name: str) -> None:
 
 @pytest.mark.parametrize("name", ["gpt-5-mini", "openai", "openai:", "nobody:x", ":x", "openai: "])
 def test_a_wrong_name_stops_the_start(name: str) -> None:
-    with pytest.raises(ModelSetupError, match=r"MEMORY_BANK_MODEL is .* a model is named as"):
+    with pytest.raises(ModelSetupError, match=r"MEMORY_BANK_MODEL must be one of .*; got"):
         open_models(settings(model=name))
     with pytest.raises(ModelSetupError, match="MEMORY_BANK_MODEL_ALIASES"):
         open_models(settings(model_aliases={"a": name}))

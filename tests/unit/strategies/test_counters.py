@@ -55,7 +55,7 @@ def test_an_unknown_counter_is_refused_with_those_there_are(tmp_path: Path, name
         counter_of(name, Settings(tiktoken_dir=tmp_path), "memoryPolicy.counter")
     (violation,) = refused.value.violations
     assert violation.field == "memoryPolicy.counter"
-    assert violation.description.endswith("there are: chars4, declared, o200k_base.")
+    assert violation.description.endswith("must be one of: chars4, declared, o200k_base.")
 
 
 @pytest.mark.parametrize("name", ["cl100k_base", "o200k_base"])
@@ -71,7 +71,7 @@ def test_without_the_package_there_are_no_encodings(
 ) -> None:
     write_encoding(tmp_path, "cl100k_base")
     monkeypatch.setattr(encodings, "find_spec", lambda _: None)
-    with pytest.raises(InvalidArgument, match="there are: chars4, declared"):
+    with pytest.raises(InvalidArgument, match="must be one of: chars4, declared"):
         _counter("cl100k_base", tmp_path)
 
 

@@ -1,9 +1,9 @@
-"""Embedder of last resort: feature hashing of words and parts of words. Lexical only.
+"""The fallback embedder: feature hashing of words and parts of words. Lexical only.
 
-model_id `hash-384/1`: dimensions, then the version of the features below. Change the version
-whenever the same text could give another vector.
+model_id `hash-384/1`: the dimensions, then the version of the features below. Change the version
+whenever the same text could get another vector.
 
-Texts are near when they share words, or words share their parts ("hike", "hiking"); a paraphrase
+Texts are near if they share words, or if their words share parts ("hike", "hiking"); a paraphrase
 in other words is not found.
 """
 
@@ -23,11 +23,11 @@ _DIMENSIONS = 384
 _WORD = re.compile(r"\w+")
 _PART_CHARS = (3, 4)
 _PART_WEIGHT = 0.35
-"""Of a part against its whole word; a word of seven letters then weighs as much as its parts."""
+"""Weight of a part against its whole word; a word of seven letters then equals its parts."""
 
 
 class HashEmbedder(ThreadedEmbedder):
-    """Knows words but no meaning; needs nothing that is not always there."""
+    """An embedder that knows words but no meaning, and has no dependencies."""
 
     model_id = f"hash-{_DIMENSIONS}/1"
     dimensions = _DIMENSIONS
@@ -44,7 +44,7 @@ def _vector(text: str) -> Vectors:
         weight = 1.0 if feature[0] == "w" else _PART_WEIGHT
         number = int.from_bytes(blake2b(feature.encode(), digest_size=8).digest(), "little")
         sign = 1 if number >> 63 else -1
-        # The root, so that a word said often does not drown the rest.
+        # The square root, so that a frequent word does not outweigh the rest.
         vector[number % _DIMENSIONS] += sign * weight * count**0.5
     if not vector.any():
         vector[0] = 1
@@ -54,7 +54,7 @@ def _vector(text: str) -> Vectors:
 def _features(text: str) -> Iterator[str]:
     """Yield the words, then the parts of each, marked so that the two never collide."""
     folded = _folded(text)
-    # A text of signs alone (an emoji) has no words, yet differs from other such texts.
+    # A text of symbols alone (an emoji) has no words, yet differs from other such texts.
     for word in _WORD.findall(folded) or folded.split():
         yield "w" + word
         edged = f"<{word}>"

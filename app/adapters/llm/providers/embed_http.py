@@ -1,7 +1,7 @@
-"""Embedder over any server with OpenAI's `/embeddings`.
+"""An embedder over any server with OpenAI's `/embeddings`.
 
-Its calls are not metered: what they cost is in no operation's metadata, in no usage and in no
-budget, which are those of text models alone. A search embeds, too, and belongs to no operation.
+Its calls are not metered: no operation's metadata, usage or budget includes their cost, since
+those cover text models alone. A search embeds too, and belongs to no operation.
 
 Source: https://platform.openai.com/docs/api-reference/embeddings/create.
 """
@@ -29,10 +29,10 @@ from app.settings.settings import Settings
 _BATCH = 16
 """Texts per request; their vectors of 3,072 numbers each take about a megabyte as text."""
 _MAX_CHARS = 8_000
-"""Characters of a text that are sent; vendors refuse more than about 8,000 tokens."""
+"""Characters sent of one text; vendors refuse more than about 8,000 tokens."""
 
 _PATIENCE_SECONDS = 5.0
-"""How long a spared server is waited for: someone who searches may be waiting, too."""
+"""The wait for a server whose breaker is open: a search may be waiting as well."""
 
 
 class _Row(BaseModel):
@@ -46,16 +46,16 @@ class _Reply(BaseModel):
 
 @dataclass(frozen=True)
 class EmbeddingServer:
-    """What is asked, and where.
+    """An embedding server and its model.
 
     Attributes:
-        base_url: the address, up to and with its `/v1`.
-        model: the name by which the server knows the model.
-        key: the API key, where it takes one.
-        revision: tells apart what the server gives under the same name at different times.
-        prefixes: what the model is to find before a text.
-        covers: the languages that the model understands, where that is known.
-        settings: what the names of its settings begin with.
+        base_url: the address, up to and including its `/v1`.
+        model: the server's name of the model.
+        key: the API key, if the server needs one.
+        revision: distinguishes versions that the server offers under the same name.
+        prefixes: the prefixes that the model expects before texts.
+        covers: the languages that the model understands, if known.
+        settings: the prefix of its settings' names.
     """
 
     base_url: str
@@ -68,7 +68,7 @@ class EmbeddingServer:
 
     @property
     def target(self) -> Target:
-        """What errors say of it."""
+        """The model as errors name it."""
         return Target(self.model_id, f"{self.settings}_MODEL", f"{self.settings}_KEY")
 
     @property
@@ -79,7 +79,7 @@ class EmbeddingServer:
 
 
 class HttpEmbedder(ManagedEmbedder):
-    """Asks a server, a batch at a time; `dimensions` are known once it has answered."""
+    """An embedder that asks a server in batches; `dimensions` are known after its first answer."""
 
     lexical_only = False
 
@@ -102,7 +102,7 @@ class HttpEmbedder(ManagedEmbedder):
     @property
     @override
     def ready(self) -> bool:
-        # There is nothing to load: a server that is away keeps nobody from what needs none.
+        # Nothing is loaded: an unreachable server must not block requests that do not need it.
         return self._was_warmed
 
     @override
@@ -122,16 +122,16 @@ class HttpEmbedder(ManagedEmbedder):
         """Return one unit vector per text, in order.
 
         Raises:
-            ServiceError: as `TextModel.ask`; what the server sends may be no vectors, too.
+            ServiceError: as `TextModel.ask`; also if the server's reply holds no valid vectors.
             RuntimeError: a transaction is open in this task.
         """
         refuse_inside_transaction("Embedding")
         deadline = asyncio.get_running_loop().time() + self._timeout_seconds
-        # A server may refuse a text without any character.
+        # A server may refuse an empty text.
         cut = [text[:_MAX_CHARS] or " " for text in texts]
         batches = [cut[at : at + _BATCH] for at in range(0, len(cut), _BATCH)]
-        found = [await self._batch(batch, deadline) for batch in batches]
-        return np.concatenate(found) if found else np.empty((0, self.dimensions), np.float32)
+        vectors = [await self._batch(batch, deadline) for batch in batches]
+        return np.concatenate(vectors) if vectors else np.empty((0, self.dimensions), np.float32)
 
     async def _batch(self, texts: Sequence[str], deadline: float) -> Vectors:
         body = await self._provider.call(lambda: self._send(texts), deadline, self._target)
@@ -159,12 +159,12 @@ class HttpEmbedder(ManagedEmbedder):
 
 
 def _mark(prefix: str) -> str:
-    """Return what tells a model apart by whose prefix texts have other vectors."""
+    """Return a mark of the text prefix, since another prefix makes other vectors."""
     return f"#{sha256(prefix.encode()).hexdigest()[:8]}" if prefix else ""
 
 
 def _vectors(body: bytes, count: int) -> Vectors:
-    """Read a reply: one vector per text by its index, brought to unit length."""
+    """Parse a reply: one vector per text by its index, normalised to unit length."""
     try:
         rows = sorted(_Reply.model_validate_json(body).data, key=lambda row: row.index)
     except ValidationError:

@@ -1,10 +1,10 @@
-"""Embedder with the bundled weights of all-MiniLM-L6-v2: onnxruntime and tokenizers, no network.
+"""An embedder with the bundled weights of all-MiniLM-L6-v2: onnxruntime and tokenizers, no network.
 
-model_id `all-MiniLM-L6-v2/fp32`: the model and the precision it is computed in. Change it whenever
-the same text could give another vector.
+model_id `all-MiniLM-L6-v2/fp32`: the model and its precision. Change it whenever the same text
+could get another vector.
 
-A text beyond 256 tokens (about 1,000 characters of English) is cut there, as the model was made to
-be used: what comes later does not bear on its vector.
+A text beyond 256 tokens (about 1,000 characters of English) is cut there, as the model requires:
+the rest does not affect its vector.
 """
 
 from collections.abc import Sequence
@@ -27,12 +27,12 @@ _PACKAGES = (_WEIGHTS, "onnx", "onnxruntime", "tokenizers")
 
 
 def missing_packages() -> list[str]:
-    """Name the packages that MiniLM needs and that are not installed."""
+    """Return the packages that MiniLM needs and that are not installed."""
     return [name for name in _PACKAGES if find_spec(name) is None]
 
 
 class MiniLmEmbedder(ThreadedEmbedder):
-    """Knows meaning, in English best. Loads on `warm` or on first use, whichever is earlier."""
+    """An embedder that knows meaning, best in English. Loads on `warm` or on first use."""
 
     model_id = "all-MiniLM-L6-v2/fp32"
     dimensions = 384
@@ -65,7 +65,7 @@ class MiniLmEmbedder(ThreadedEmbedder):
     def _loaded(self) -> "MiniLmModel":
         with self._loading:
             if self._model is None:
-                # Here, because these imports take longer than the rest of the start.
+                # Imported here, as it takes longer than the rest of the start.
                 from app.adapters.llm.minilm_model import MiniLmModel  # noqa: PLC0415 - costly import
 
                 self._model = MiniLmModel(weights_folder())
@@ -73,7 +73,10 @@ class MiniLmEmbedder(ThreadedEmbedder):
 
 
 def weights_folder() -> Path:
-    """Find the weights without importing their package, whose own needs are not installed."""
+    """Return the folder of the weights without importing their package.
+
+    The package's own dependencies are not installed.
+    """
     spec = find_spec(_WEIGHTS)
     if spec is None or not spec.submodule_search_locations:
         raise RuntimeError(f"The package {_WEIGHTS} with the weights is not installed.")

@@ -1,8 +1,7 @@
-"""Embedder with a model of the operator's own: a folder with an ONNX graph and a tokenizer.
+"""An embedder with a model of the operator: a folder with an ONNX graph and a tokenizer.
 
-model_id `onnx:<digest>`: of the files, and of the settings by which a text is given another vector.
-Everything is read at the opening, since what is wrong with the files must stop the start; nothing
-is ever fetched.
+model_id `onnx:<digest>`: a digest of the files and of the settings that change a vector. All files
+are read on opening, since an invalid file must stop the start; nothing is ever fetched.
 """
 
 import json
@@ -19,7 +18,7 @@ from app.adapters.llm.threaded import ThreadedEmbedder
 from app.settings.embedding_settings import EmbeddingSettings
 
 _GRAPH, _TOKENIZER = "model.onnx", "tokenizer.json"
-# Where exporters put the weights of a graph that is too large for one file.
+# Exporters put the weights here if a graph is too large for one file.
 _WEIGHTS = ("model.onnx_data", "model.onnx.data")
 _SETTING = "MEMORY_BANK_EMBEDDER_FOLDER"
 _DIGEST_CHARS = 16
@@ -27,7 +26,7 @@ _DIGEST_CHARS = 16
 
 @dataclass(frozen=True)
 class ModelFiles:
-    """The files of a model, which are there and can be read."""
+    """The existing and readable files of a model."""
 
     graph: Path
     tokenizer: Path
@@ -35,16 +34,18 @@ class ModelFiles:
 
     @classmethod
     def of(cls, folder: Path | None) -> "ModelFiles":
-        """Find the files in a folder.
+        """Return the model files of a folder.
 
         Raises:
-            ModelSetupError: the folder or a file is missing, or cannot be read.
+            ModelSetupError: the folder or a file is missing or unreadable.
         """
         expected = f"a folder with {_GRAPH} and {_TOKENIZER}"
         if folder is None:
             raise ModelSetupError(f"The embedder onnx needs {_SETTING}, {expected}.")
         if not folder.is_dir():
-            raise ModelSetupError(f"{_SETTING} must be {expected}; {folder} is no folder.")
+            raise ModelSetupError(
+                f"{_SETTING} must be {expected}; got {folder}, which is not a folder."
+            )
         folder = folder.absolute()
         graph, tokenizer = folder / _GRAPH, folder / _TOKENIZER
         weights = [folder / name for name in _WEIGHTS if (folder / name).exists()]
@@ -64,17 +65,17 @@ def _digest(path: Path, expected: str) -> str:
 
 
 class OnnxEmbedder(ThreadedEmbedder):
-    """Knows what its model does. Slow to make: it loads the model.
+    """An embedder with the operator's model. Slow to construct: it loads the model.
 
     Raises:
-        ModelSetupError: the files of the settings' folder are missing, or are no model.
+        ModelSetupError: the files in the configured folder are missing or invalid.
     """
 
     lexical_only = False
 
     def __init__(self, settings: EmbeddingSettings) -> None:
         super().__init__(settings.embedder_threads)
-        # Imported only where there is such a model: it takes longer than the rest of the start.
+        # Imported only if there is such a model: it takes longer than the rest of the start.
         from app.adapters.llm.onnx_folder import FolderModel  # noqa: PLC0415 - as above
 
         files = ModelFiles.of(settings.embedder_folder)

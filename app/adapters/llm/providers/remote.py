@@ -1,4 +1,4 @@
-"""A text model that is asked over the network: ways of asking, deadline, costs and log lines."""
+"""A text model over the network: output modes, deadline, costs and log lines."""
 
 import asyncio
 from collections.abc import Mapping, Sequence
@@ -20,12 +20,12 @@ from app.settings.settings import OutputMode, Settings
 _log = structlog.get_logger(__name__)
 
 _MODE_REFUSED = (400, 422, 501)
-"""What servers answer to a way of asking that they do not know."""
+"""Statuses with which servers refuse an unknown output mode."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """What one request asks; `fault` is what was wrong with the first answer."""
+    """The content of one request; `fault` is the fault of the first answer."""
 
     prompt: Prompt
     output: type[BaseModel]
@@ -33,7 +33,7 @@ class Question:
 
     @property
     def text(self) -> str:
-        """The text of the prompt, after a first answer with a request to mend it."""
+        """The text of the prompt; after an invalid answer, with a request to correct it."""
         if self.fault is None:
             return self.prompt.text
         return (
@@ -44,7 +44,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Said:
-    """What a model answered to one request."""
+    """A model's answer to one request."""
 
     text: str
     input_tokens: int
@@ -52,27 +52,30 @@ class Said:
 
 
 class Channel(Protocol):
-    """The way to one model at one provider."""
+    """The channel to one model at one provider."""
 
     modes: Sequence[OutputMode]
-    """How it can be asked for a structure, the most reliable way first."""
+    """The output modes that it supports, the most reliable first."""
     media_types: Sequence[str]
-    """Of files that it reads; patterns such as `image/*`."""
+    """Media types of files that it reads; patterns such as `image/*`."""
     schemes: Sequence[str]
-    """Of references to images that the provider fetches."""
+    """URI schemes of image references that the provider fetches."""
 
     async def send(self, question: Question, mode: OutputMode) -> Said:
         """Make one request.
 
         Raises:
-            RequestFailed: it brought no answer.
+            RequestFailed: there was no answer.
             Unread: the reply is not read.
         """
         ...
 
 
 class RemoteTextModel(TextModel):
-    """Asks through a channel; invalid answers once more, by the ways that its server takes."""
+    """A text model that asks through a channel, in the modes that its server accepts.
+
+    It retries an invalid answer once.
+    """
 
     def __init__(
         self, target: Target, channel: Channel, provider: Provider, settings: Settings
@@ -97,13 +100,13 @@ class RemoteTextModel(TextModel):
         async def request(fault: str | None) -> str:
             question = Question(prompt, output, fault)
             return await self._provider.call(
-                lambda: self._said(question, meter), deadline, self._target
+                lambda: self._answer(question, meter), deadline, self._target
             )
 
         return await answered(request, output)
 
-    async def _said(self, question: Question, meter: Meter) -> str:
-        """Ask in the best way; where the server refuses that, in the next."""
+    async def _answer(self, question: Question, meter: Meter) -> str:
+        """Ask in the best mode; if the server refuses that, in the next."""
         now = asyncio.get_running_loop().time
         refusals: list[tuple[OutputMode, RequestFailed]] = []
         for mode in self._ways.order(now()):
@@ -116,31 +119,31 @@ class RemoteTextModel(TextModel):
             else:
                 self._ways.worked(mode, refusals, now())
                 return text
-        # The refusal of the best way: that of another may be of the way alone.
+        # The refusal of the best mode: that of another may concern the mode alone.
         raise refusals[0][1]
 
     async def _request(self, question: Question, mode: OutputMode, meter: Meter) -> str:
-        """Make one request, count it, and log what became of it; a failed one has no tokens."""
+        """Make one request, count it, and log its outcome; a failed one has no tokens."""
         loop = asyncio.get_running_loop()
-        began, said = loop.time(), None
-        told: Mapping[str, int | str | None] = {}
+        began, answer = loop.time(), None
+        failure: Mapping[str, int | str | None] = {}
         try:
-            said = await self._channel.send(question, mode)
+            answer = await self._channel.send(question, mode)
         except RequestFailed as failed:
-            told = failed.told
+            failure = failed.told
             raise
         finally:
-            tokens = (said.input_tokens, said.output_tokens) if said is not None else (0, 0)
+            tokens = (answer.input_tokens, answer.output_tokens) if answer is not None else (0, 0)
             usage = Usage(1, *tokens, milliseconds=round((loop.time() - began) * 1000))
             meter.add(self.model_id, usage)
             _log.info(
                 "model.called",
                 model=self.model_id,
                 mode=mode.value,
-                outcome="failed" if said is None else "answered",
+                outcome="failed" if answer is None else "answered",
                 milliseconds=usage.milliseconds,
                 input_tokens=usage.input_tokens,
                 output_tokens=usage.output_tokens,
-                **told,
+                **failure,
             )
-        return said.text
+        return answer.text

@@ -1,7 +1,7 @@
 """Text models of any vendor, through pydantic-ai. Importing this module is expensive.
 
-The only importer of pydantic-ai, of which it takes the translation between vendors: no agent, no
-retries, no downloads. An answer is asked for by native schema, by tool or in the prompt.
+The only importer of pydantic-ai, of which it uses the translation between vendors: no agent, no
+retries, no downloads. An answer is requested by native schema, by tool or in the prompt.
 """
 
 import json
@@ -56,9 +56,9 @@ _log = structlog.get_logger(__name__)
 
 _NAME = "answer"
 _NO_TAGS = ("\0", "\0/")
-"""In place of `<think>`: a thought that never ends would pass for an answer; `parse` reads both."""
+"""In place of `<think>`: an endless thought would pass for an answer; `parse` reads both."""
 _MODES = (OutputMode.NATIVE, OutputMode.TOOL, OutputMode.PROMPT)
-"""From the most reliable way of asking to the one that every model can."""
+"""Output modes, from the most reliable to the one that every model supports."""
 
 
 def open_channel(
@@ -68,10 +68,10 @@ def open_channel(
     client: httpx2.AsyncClient,
     settings: Settings,
 ) -> Channel:
-    """Open the way to a model. Makes no request.
+    """Open the channel to a model. Makes no request.
 
-    Without an address or a key the variables of the provider's own client apply. The address of the
-    vendor itself may be given as well, so that they do not.
+    Without an address or a key, the variables of the provider's own client apply. Passing the
+    vendor's own address disables them.
 
     Raises:
         ModelSetupError: the provider needs a key, and there is none.
@@ -141,7 +141,7 @@ _OPENERS: dict[str, _Open] = {
 def _own_profile(
     provider: OpenAICompatibleProvider | OllamaProvider, model: str
 ) -> OpenAIModelProfile:
-    """Return what differs at servers other than OpenAI's own.
+    """Return the profile of servers other than OpenAI's own.
 
     They know the older `max_tokens`, except for OpenAI's reasoning models, which a proxy serves.
     """
@@ -154,17 +154,17 @@ def _own_profile(
 
 
 class _VendorChannel(Channel):
-    """The way to a model of pydantic-ai."""
+    """The channel to a model of pydantic-ai."""
 
     def __init__(self, model: Model, settings: Settings, *, is_vendor: bool) -> None:
         self._model = model
         self._settings = ModelSettings(max_tokens=settings.model_max_output_tokens)
-        # OpenAI keeps to a schema only where it is strict; elsewhere that would make it longer.
+        # OpenAI keeps to a schema only if it is strict; elsewhere that would make it longer.
         self._is_strict = True if is_vendor and model.system == "openai" else None
         default = VENDOR_MEDIA_TYPES if is_vendor else ()
         chosen = settings.model_media_types
         self.media_types: Sequence[str] = default if chosen is None else chosen
-        # A server of one's own would fetch from one's own network.
+        # A self-hosted server would fetch from the operator's own network.
         self.schemes = _schemes(model) if is_vendor else ()
         self.modes = _modes(model, settings.model_output)
 
@@ -186,39 +186,41 @@ class _VendorChannel(Channel):
                 _log.warning("model.reply_unreadable", error=describe(error))
                 failed = RequestFailed()
             else:
-                return _said(response, question)
+                return _to_said(response, question)
         if isinstance(failed, RequestFailed) and glimpse.head:
             failed.words = await self._words(question, glimpse)
         raise failed
 
     async def _words(self, question: Question, glimpse: Glimpse) -> Words:
-        """Return what the provider says, without what it repeats of the request."""
+        """Return the provider's words, without what they repeat of the request."""
         prompt = question.prompt
-        uris = [one.uri for one in prompt.attachments if one.uri]
+        uris = [attachment.uri for attachment in prompt.attachments if attachment.uri]
         texts = [prompt.instructions, question.text, *uris]
         request = Request(texts, glimpse.secrets, self._model.model_name)
         return await aside.done(sum(map(len, texts)), words.read, glimpse.head, request)
 
     def _parameters(self, question: Question, mode: OutputMode) -> ModelRequestParameters:
-        """Return the instructions, and how the structure is asked for."""
+        """Return the instructions, and the request for the structure."""
         schema = small_schema(question.output)
         instructions = question.prompt.instructions
         if mode is OutputMode.PROMPT:
             shape = json.dumps(schema, separators=(",", ":"), ensure_ascii=False)
             instructions += f"\n\nAnswer with one JSON object alone, of this JSON schema:\n{shape}"
-        found = ModelRequestParameters(
+        parameters = ModelRequestParameters(
             output_mode="text", instruction_parts=[InstructionPart(content=instructions)]
         )
         if mode is OutputMode.NATIVE:
-            found.output_mode = "native"
-            found.output_object = OutputObjectDefinition(schema, name=_NAME, strict=self._is_strict)
+            parameters.output_mode = "native"
+            parameters.output_object = OutputObjectDefinition(
+                schema, name=_NAME, strict=self._is_strict
+            )
         if mode is OutputMode.TOOL:
-            found.output_mode = "tool"
-            found.allow_text_output = False
-            found.output_tools = [
+            parameters.output_mode = "tool"
+            parameters.allow_text_output = False
+            parameters.output_tools = [
                 ToolDefinition(name=_NAME, parameters_json_schema=schema, kind="output")
             ]
-        return found
+        return parameters
 
     def _content(self, question: Question) -> str | list[UserContent]:
         files = [self._file(attachment) for attachment in question.prompt.attachments]
@@ -229,13 +231,13 @@ class _VendorChannel(Channel):
             return BinaryContent(attachment.data, media_type=attachment.media_type)
         uri = attachment.uri or ""
         if self._model.system == "google":
-            # As a file that is there already: any other would be downloaded by this process.
+            # As an already uploaded file: this process would download any other.
             return UploadedFile(uri, provider_name="google", media_type=attachment.media_type)
         return ImageUrl(uri, media_type=attachment.media_type)
 
 
 def _modes(model: Model, chosen: OutputMode) -> tuple[OutputMode, ...]:
-    """Return the ways of asking, best first; one alone where the settings name it."""
+    """Return the output modes, best first; only one if the settings name it."""
     if chosen is not OutputMode.AUTO:
         return (chosen,)
     can = {
@@ -257,16 +259,16 @@ def _failure(error: ModelAPIError) -> RequestFailed | Unread:
             return Unread(str(cause))
         cause = cause.__cause__
     if not isinstance(error, ModelHTTPError):
-        # Of a redirection, which is not followed, only the vendor's own error knows the status.
+        # For a redirection, which is not followed, only the vendor's own error has the status.
         return RequestFailed(getattr(error.__cause__, "status_code", None))
     asked = retry_after_seconds(error.headers or {})
     return RequestFailed(error.status_code, error.retry_after if asked is None else asked)
 
 
-def _said(response: ModelResponse, question: Question) -> Said:
-    """Return the arguments of the tool call, else the text; no thoughts. Many calls: a list.
+def _to_said(response: ModelResponse, question: Question) -> Said:
+    """Return the arguments of the tool call, else the text, without thoughts. Many calls: a list.
 
-    Tokens are estimated from the characters where the server reports none.
+    Tokens are estimated from the characters if the server reports none.
     """
     calls = [part.args_as_json_str() for part in response.parts if isinstance(part, ToolCallPart)]
     texts = [part.content for part in response.parts if isinstance(part, TextPart)]
