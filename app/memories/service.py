@@ -62,7 +62,7 @@ _MASKABLE = (
 
 @dataclass(frozen=True)
 class Created:
-    """The done operation of a new memory, with its response, unless that has to be read."""
+    """The done operation of a new memory; `response` is None if it must still be read."""
 
     row: OperationRow
     response: dict[str, Any] | None = None
@@ -70,7 +70,7 @@ class Created:
 
 @dataclass(frozen=True)
 class _Asked:
-    """A memory that is to be created."""
+    """A request to create a memory, with its fact embedded."""
 
     memory_id: str | None
     request: CreateMemoryRequest
@@ -78,7 +78,7 @@ class _Asked:
     now: datetime
 
     def creation(self, config: MemoryBankConfig) -> Creation:
-        """Return it as the ledger has it."""
+        """Return the creation in the ledger's form."""
         request = self.request
         requested = _requested_expiry(request, self.now)
         return Creation(
@@ -93,7 +93,7 @@ class _Asked:
 
 @dataclass(frozen=True)
 class MemoryService:
-    """Memories as their users write them; what generation writes goes through the same ledger."""
+    """Memories as their users write them; generation writes through the same ledger."""
 
     db: Database
     clock: Clock
@@ -121,8 +121,8 @@ class MemoryService:
     ) -> Created:
         """Create a memory as it is given, without extraction or consolidation.
 
-        By one statement where that is possible, which it nearly always is; else, and where that
-        did nothing, step by step.
+        One statement does it in nearly all cases. If that statement does not apply or changes
+        nothing, the memory is created step by step.
 
         Raises:
             AlreadyExists: the chosen id is taken.
@@ -150,7 +150,7 @@ class MemoryService:
         return Created(row)
 
     async def _create_at_once(self, engine: EngineRow, asked: "_Asked") -> Created | None:
-        """Create a memory by one statement; None if that did nothing, or cannot do it."""
+        """Create a memory with one statement; return None if that did nothing or does not apply."""
         new = self.operation(engine, "memories.create", "CreateMemory", asked.now)
         new = new.concerning(asked.request.scope)
         writing = self.writing(engine, new, asked.request)
@@ -170,11 +170,11 @@ class MemoryService:
         etag: str | None,
         once: Once | None,
     ) -> OperationRow:
-        """Change the masked fields, or without a mask those that were sent.
+        """Change the masked fields, or without a mask the fields that were sent.
 
         Raises:
             Aborted: the etag is stale.
-            NotFound: no such memory.
+            NotFound: the memory does not exist.
         """
         now = self.clock.now()
         changed = _changed_fields(request, mask)
@@ -206,12 +206,12 @@ class MemoryService:
     ) -> OperationRow:
         """Delete a memory; it can be recovered for a while, unless `permanent`.
 
-        A permanent deletion also takes a memory that is deleted already, and removes every row
+        A permanent deletion also accepts a memory that is already deleted. It removes every row
         derived from it in this transaction; the operation's metadata counts them.
 
         Raises:
             Aborted: the etag is stale.
-            NotFound: no such memory.
+            NotFound: the memory does not exist.
         """
         now = self.clock.now()
         visible = repository.is_known(now) if permanent else repository.is_live(now)
@@ -261,10 +261,10 @@ class MemoryService:
         )
 
     async def read_response(self, session: Session, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """Fill the response of an operation: the memory as the operation left it.
+        """Fill the response of an operation with the memory as the operation left it.
 
-        Where that is no longer known (erased, expired, its engine deleted, or no revision kept),
-        only its name stays.
+        Only the name stays if that state is no longer known: the memory is erased or expired, its
+        engine is deleted, or no revision was kept.
         """
         now = self.clock.now()
         name = MemoryName.parse(stored["name"])
@@ -280,11 +280,11 @@ class MemoryService:
                 return unknown
             memory = Memory.from_revision(memory, revision)
         wire = memory.wire()
-        # Erased and made anew under the same id, it is another memory.
+        # A memory erased and created anew under the same id is another memory.
         return {**stored, **wire} if wire["updateTime"] == stored["updateTime"] else unknown
 
     def operation(self, engine: EngineRow, kind: str, method: str, now: datetime) -> NewOperation:
-        """Start the operation of a request on an engine's memories."""
+        """Return a new operation for a request on an engine's memories."""
         return NewOperation(
             engine_id=engine.engine_id,
             engine_name=str(name_of(engine)),
@@ -295,13 +295,13 @@ class MemoryService:
         )
 
     def writing(self, engine: EngineRow, new: NewOperation, request: RevisionFields) -> Writing:
-        """Return what all changes of a request share."""
+        """Return the context that all changes of a request share."""
         return self.writing_for(engine, new.operation_id, new.now, request)
 
     def writing_for(
         self, engine: EngineRow, operation_id: str, now: datetime, request: RevisionFields
     ) -> Writing:
-        """Return what all changes of an operation share."""
+        """Return the context that all changes of an operation share."""
         config = config_of(engine)
         life = Life(
             request.revision_ttl,
@@ -329,13 +329,13 @@ class MemoryService:
 async def finish_with_memory(
     session: Session, new: NewOperation, writing: Writing, row: MemoryRow
 ) -> OperationRow:
-    """Store the done operation of a write. Its response keeps names; its text is read later."""
+    """Store the done operation of a write; its response keeps names, the text is read later."""
     response = response_of(writing, row)
     return await operations.insert_done(session, noting_revisions(new, writing), response)
 
 
 def noting_revisions(new: NewOperation, writing: Writing) -> NewOperation:
-    """Say in the operation's metadata when a change kept no revision, so cannot be undone."""
+    """Note in the operation's metadata that a change kept no revision and cannot be undone."""
     if writing.keeps_revisions:
         return new
     return new.noting(revisionsDisabled=True)
@@ -364,7 +364,7 @@ def _merged_content(
 ) -> dict[str, Any]:
     new = request.content()
     sent = {column: new[column] for name, column in _COLUMNS.items() if name in changed}
-    # What the present metadata name goes with them; the ledger reads what the new ones name.
+    # Provenance named by the present metadata goes with them; the ledger reads the new metadata's.
     own = dict.fromkeys(named_in(row.user_metadata))
     content = {**content_of(row), **own, **sent}
     if content["fact"] is None and content["structured_content"] is None:
@@ -381,8 +381,8 @@ def _new_expiry(
 ) -> datetime | None:
     """Return the expiry after an update.
 
-    A mask that names it without a value takes the present one away; the bank's default, where
-    there is one, then counts as for any update.
+    A mask that names the expiry without a value removes the present one; the bank's default, if it
+    has one, then applies as for any update.
     """
     if changed & _EXPIRY_FIELDS:
         return memory_expiry(config, Cause.UPDATE, now, requested, None)

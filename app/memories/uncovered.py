@@ -1,6 +1,7 @@
-"""A hint for operators: memories in languages that their embedder does not understand.
+"""Warnings for operators about memories in languages that their embedder does not cover.
 
-Found by words they are, so nothing is refused; but hardly by meaning, which nobody would see.
+Search by words still matches such memories, so nothing is refused. Search by meaning hardly does,
+and without the warning nobody would notice.
 """
 
 from collections import Counter, OrderedDict
@@ -21,16 +22,16 @@ _MAX_ENGINES = 10_000
 
 @dataclass
 class _Noted:
-    """What was noted of an engine: the day of its last line, and what came since, by language."""
+    """Notes on an engine: the day of its last log line, and the counts since, by language."""
 
     told_on: date | None = None
     counts: Counter[str] = field(default_factory=Counter)
 
 
 class UncoveredLanguages:
-    """Those of one process: one line for each engine and UTC day.
+    """Uncovered languages seen by one process, logged once for each engine and UTC day.
 
-    The line counts what came since the line before, and names the language that most of it is in.
+    The line counts the facts since the last line, and names their most frequent language.
     """
 
     def __init__(self, clock: Clock) -> None:
@@ -39,19 +40,19 @@ class UncoveredLanguages:
 
     @classmethod
     def of(cls, resources: Resources) -> "UncoveredLanguages":
-        """Return those of the process."""
-        found: UncoveredLanguages = resources.kept.setdefault(cls, cls(resources.clock))
-        return found
+        """Return the instance of the process."""
+        kept: UncoveredLanguages = resources.kept.setdefault(cls, cls(resources.clock))
+        return kept
 
     def note(self, engine_id: int, embedder: ManagedEmbedder | None, facts: Iterable[str]) -> None:
-        """Note the facts of memories that an embedder of their engine is to embed."""
+        """Note the facts of memories that an embedder of their engine is about to embed."""
         if embedder is None:
             return
-        found = Counter(filter(None, map(embedder.foreign_language, facts)))
-        if not found:
+        languages = Counter(filter(None, map(embedder.foreign_language, facts)))
+        if not languages:
             return
         noted = self._noted.setdefault(engine_id, _Noted())
-        noted.counts += found
+        noted.counts += languages
         today = self._clock.now().date()
         if noted.told_on != today:
             ((language, _),) = noted.counts.most_common(1)

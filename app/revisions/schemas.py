@@ -14,7 +14,7 @@ from app.wire.scalars import Timestamp
 
 
 class ExtractedMemory(WireModel):
-    """What generation extracted, before it was merged with what was there."""
+    """A memory as generation extracted it, before it was merged with present memories."""
 
     fact: str | None = None
     context: str | None = None
@@ -43,7 +43,7 @@ class MemoryRevision(MemoryContentFields):
 
     @classmethod
     def from_row(cls, engine: EngineName, row: RevisionRow) -> "MemoryRevision":
-        """Build the answer; `engine` is the stored full name."""
+        """Build the response; `engine` is the stored full name."""
         memory = MemoryName(engine, row.memory_id)
         structured = row.structured_content
         restored = row.restored_revision_id
