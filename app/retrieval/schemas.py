@@ -33,7 +33,7 @@ class SimpleRetrievalParams(WireModel):
 
 
 class RetrieveMemoriesRequest(WireModel):
-    """Which memories of a scope to return."""
+    """The memories of a scope to return."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -87,7 +87,7 @@ class SourceEvent(WireModel):
 
 
 class Explanation(WireModel):
-    """Why a memory has its place. Not in the API's definition; only where it was asked for."""
+    """The reasons for a memory's place. Not in the API's definition; only with `explain`."""
 
     ranking: Ranking | None = Field(None, description="What ordered the search; only with one.")
     vectors_unavailable: bool | None = Field(
@@ -118,7 +118,7 @@ class Explanation(WireModel):
 
 
 class RetrievedMemory(WireModel):
-    """A memory and how far it is from the query."""
+    """A memory and its distance from the query."""
 
     memory: Memory
     distance: float | None = Field(
@@ -142,7 +142,7 @@ class RetrieveMemoriesResponse(WireModel):
 
 
 class RetrieveProfilesRequest(WireModel):
-    """Which scope's profiles to return."""
+    """The scope whose profiles to return."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"scope": {"user_id": "42"}}]})
 
@@ -150,7 +150,7 @@ class RetrieveProfilesRequest(WireModel):
 
 
 class MemoryProfile(WireModel):
-    """A profile. Clients refuse any further field here. Source: wire specification, section 2.3."""
+    """A profile. Clients refuse any other field here. Source: wire specification, section 2.3."""
 
     schema_id: str
     profile: dict[str, Any] = Field(description="The values of the fields, by their names.")
