@@ -1,4 +1,4 @@
-"""The route of undo; the method is this service's own."""
+"""Route of undo; the method is this service's own."""
 
 from app.operations.schemas import Operation
 from app.undo.schemas import UndoOperationRequest
@@ -19,7 +19,7 @@ router = Router("operations")
 async def undo_operation(
     context: Mutation, name: OperationPath, body: UndoOperationRequest | None = None
 ) -> Operation:
-    """Take back what an operation did to memories, as new revisions, all at once.
+    """Undo an operation's changes of memories, as new revisions, all at once.
 
     Memories that have changed since are left alone and listed. An undo can be undone as well.
     """

@@ -9,7 +9,7 @@ from app.wire.labels import Labels
 
 
 class UndoOperationRequest(WireModel):
-    """How to take an operation back."""
+    """Options of an undo."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"validateOnly": True}]})
 
@@ -21,11 +21,11 @@ class UndoOperationRequest(WireModel):
     )
 
     def queued(self, operation_id: str) -> dict[str, Any]:
-        """Return the JSON form that the worker is given; the id is of the operation to undo."""
+        """Return the JSON form for the worker; the id is that of the operation to undo."""
         return {**self.wire(), "operation": operation_id}
 
 
 class QueuedUndo(UndoOperationRequest):
-    """The request as the worker gets it."""
+    """The request as it is queued for a worker."""
 
     operation: str

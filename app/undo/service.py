@@ -1,4 +1,4 @@
-"""Starting an undo: checks that there is something to take back, and queues the operation."""
+"""Start of an undo: the check that something can be undone, and the operation in the queue."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -18,7 +18,7 @@ from app.undo import repository
 from app.undo.schemas import UndoOperationRequest
 
 UNDO: Final = "undo.undo"
-"""The kind of the operation that takes another one back."""
+"""Kind of the operation that undoes another one."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,12 @@ class UndoService:
     ) -> OperationRow:
         """Queue the undo of an operation.
 
-        Undos need not wait for each other: a memory's version tells whether it may be put back.
+        Undos need not wait for each other: a memory's version decides if it may be restored.
 
         Raises:
             FailedPrecondition: the operation has not ended, or left nothing that can be undone.
-            NotFound: no such operation.
-            ResourceExhausted: the engine has as many operations waiting as it may.
+            NotFound: the operation does not exist.
+            ResourceExhausted: the engine has the most waiting operations that it may have.
         """
         service = self.memories
         now = service.clock.now()
@@ -54,7 +54,7 @@ class UndoService:
             most = service.settings.engine_max_queued_operations
             await claims.check_queue(session, engine.engine_id, most)
             asked = await operations.get(session, name, now)
-            # The operation that changed memories may be gone while its revisions are there.
+            # The operation that changed memories may be gone while its revisions are kept.
             changing = asked.engine_id, _changing(asked)
             source = await repository.find_operation(session, *changing, now) or asked
             _check_ended(source)
@@ -68,7 +68,7 @@ class UndoService:
 
 
 def _changing(asked: OperationRow) -> str:
-    """Return the id that revisions name: of an ingestion, that of the generation it fired."""
+    """Return the id that revisions name; for an ingestion, that of the generation it started."""
     generation = (asked.response or {}).get("generateMemoriesOperation")
     return asked.operation_id if generation is None else str(generation).rpartition("/")[2]
 
