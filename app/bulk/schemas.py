@@ -1,7 +1,7 @@
 """The wire form of bulk creation.
 
-Not in the API whose clients are served here. Source: google.aip.dev/233, with a choice between all
-and each for itself; what is created is as `memories.create` takes it.
+These methods are not in the API whose clients are served here. Source: google.aip.dev/233, with a
+choice between all or none and each for itself; a memory is given as for `memories.create`.
 """
 
 from typing import Annotated, Any
@@ -16,7 +16,7 @@ from app.wire.base import WireModel
 
 MAX_BATCH = 500
 MAX_ERRORS = 100
-"""Lines of an import whose errors are told; the others are counted."""
+"""Failed lines of an import that are listed; further ones are only counted."""
 
 _EXAMPLE: dict[str, JsonValue] = {"fact": "I prefer a window seat.", "scope": {"user_id": "42"}}
 MemoryId = Annotated[
@@ -36,7 +36,7 @@ class NewMemory(WireModel):
 
 
 class _Unread:
-    """A message that is documented as one, and read by whoever can say which of many is wrong."""
+    """A message that is documented as one, but parsed later, so that errors name its position."""
 
     message: type[BaseModel] = NewMemory
 
@@ -67,7 +67,7 @@ class BatchCreateMemoriesRequest(WireModel):
 
 
 class ImportedMemory(CreateMemoryRequest):
-    """A line of an import: a memory, and maybe its id."""
+    """A line of an import: a memory, and optionally its id."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{**_EXAMPLE, "memoryId": "window-seat"}]}
@@ -77,14 +77,14 @@ class ImportedMemory(CreateMemoryRequest):
 
 
 class LineError(WireModel):
-    """What is wrong with a line."""
+    """The error of a line."""
 
     line: int = Field(description="From 1.")
     error: dict[str, Any] = Field(description="A google.rpc.Status.")
 
 
 class ImportMemoriesResponse(WireModel):
-    """What came of an import."""
+    """The result of an import."""
 
     imported: int
     existing: int = Field(description="Were there already, under their ids and with this content.")

@@ -1,4 +1,4 @@
-"""What a worker runs to delete an engine."""
+"""The job of a worker that deletes an engine."""
 
 from app.operations.runner import Job
 from app.operations.schemas import EMPTY
@@ -7,10 +7,10 @@ from app.retention.service import remove_engine_batch
 
 
 async def delete_engine(job: Job, resources: Resources) -> None:
-    """Remove what a hidden engine holds in batches, then the engine, with the operation's end.
+    """Remove the contents of a hidden engine in batches, then the engine, and end the operation.
 
-    Each batch is a transaction of its own, so a killed worker's successor goes on where it was.
-    Should this fail for good, the sweep goes on.
+    Each batch is a transaction of its own, so the successor of a killed worker continues there. If
+    the job fails for good, the sweep continues.
     """
     engine_id = job.claim.owned.engine_id
     while True:

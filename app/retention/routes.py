@@ -45,8 +45,8 @@ async def delete_engine(
 ) -> Operation:
     """Delete an engine.
 
-    With memories, sessions, waiting events or artifacts in it, `force` is needed, here or in the
-    body.
+    If it holds memories, sessions, waiting events or artifacts, `force` is required, in the query
+    or in the body.
     """
     is_forced = bool(force) or (body is not None and body.force)
     once = context.once({"force": is_forced, "etag": if_match})
