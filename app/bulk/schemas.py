@@ -35,7 +35,7 @@ class NewMemory(WireModel):
     memory_id: MemoryId | None = None
 
 
-class _Unread:
+class _ParsedLater:
     """A message that is documented as one, but parsed later, so that errors name its position."""
 
     message: type[BaseModel] = NewMemory
@@ -58,7 +58,7 @@ class BatchCreateMemoriesRequest(WireModel):
         json_schema_extra={"examples": [{"requests": [{"memory": _EXAMPLE}], "atomic": False}]}
     )
 
-    requests: list[Annotated[Any, _Unread]] = Field(min_length=1, max_length=MAX_BATCH)
+    requests: list[Annotated[Any, _ParsedLater]] = Field(min_length=1, max_length=MAX_BATCH)
     atomic: bool = Field(
         True,
         description="Whether all are created or none; else each is for itself, and the answer's"

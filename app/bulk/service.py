@@ -45,16 +45,16 @@ _MAX_SCOPES = 100
 """Limit of scope values that an operation names; with more, it may concern any."""
 
 Place = Callable[[Item], str]
-_Wanted = tuple[Creation, Writing]
+_Prepared = tuple[Creation, Writing]
 Outcome = MemoryRow | ServiceError
 """A memory as it was created, or the error that prevented it."""
 
 
-def _place(item: Item) -> str:
+def _field_prefix(item: Item) -> str:
     return f"requests[{item.place}]."
 
 
-def _nowhere(_: Item) -> str:
+def _no_prefix(_: Item) -> str:
     return ""
 
 
@@ -95,7 +95,7 @@ class BulkService:
             if (known := await repeats.replay(session, new, once)) is not None:
                 return known
             creating = Creating(self.memories, session, engine, new, vectors)
-            outcomes = iter(await creating.create(items, _place))
+            outcomes = iter(await creating.create(items, _field_prefix))
             results = [next(outcomes) if isinstance(entry, Item) else entry for entry in read]
             if request.atomic:
                 _raise_first(results)
@@ -113,7 +113,7 @@ class BulkService:
         """Fill the response of a batch with each memory as the batch left it, if still known."""
         named: Sequence[Mapping[str, Any]] = stored["memories"]
         names = [MemoryName.parse(entry["name"]) for entry in named]
-        wires = await self._left(session, names)
+        wires = await self._as_created(session, names)
         # A memory erased and created anew under the same id is another memory.
         filled = [
             dict(entry) if wire is None or wire["updateTime"] != entry["updateTime"] else wire
@@ -121,7 +121,7 @@ class BulkService:
         ]
         return {**stored, "memories": filled}
 
-    async def _left(
+    async def _as_created(
         self, session: Session, names: Sequence[MemoryName]
     ) -> list[dict[str, Any] | None]:
         """Return memories of one engine as they were created; None for those not known."""
@@ -154,7 +154,7 @@ class Creating:
     vectors: Mapping[str, Vector]
     _writings: dict[object, Writing] = field(default_factory=dict)
 
-    async def create(self, items: Sequence[Item], place: Place = _nowhere) -> list[Outcome]:
+    async def create(self, items: Sequence[Item], place: Place = _no_prefix) -> list[Outcome]:
         """Create memories, no two with the same id; return a result for each.
 
         `place` returns the prefix of an item's fields in errors.
@@ -165,7 +165,7 @@ class Creating:
         engine_id = self.engine.engine_id
         room = (engine_id, Counted.MEMORIES, len(items))
         await check_room(self.session, self.memories.settings, *room)
-        made = await each(items, lambda item: self._made(item, place(item)))
+        made = await each(items, lambda item: self._prepare(item, place(item)))
         wanted = [prepared for prepared in made if not isinstance(prepared, ServiceError)]
         writing = self.memories.writing(self.engine, self.new, RevisionFields())
         written = iter(await ledger.create_free(self.session, writing, wanted))
@@ -186,7 +186,7 @@ class Creating:
         )
         return new if kept or quiet is None else noting_revisions(new, quiet)
 
-    def _made(self, item: Item, prefix: str) -> _Wanted | ServiceError:
+    def _prepare(self, item: Item, prefix: str) -> _Prepared | ServiceError:
         request, now = item.request, self.new.now
         try:
             check_scope(self.session, request.scope)
@@ -232,7 +232,7 @@ def _refuse_repeated(read: list[Read]) -> None:
     """Refuse every memory of the batch that chooses an id of an earlier one."""
     for item in repeated([entry for entry in read if isinstance(entry, Item)]):
         read[item.place] = InvalidArgument.of_field(
-            f"{_place(item)}memoryId",
+            f"{_field_prefix(item)}memoryId",
             "was chosen for another memory of this batch, too; use another id.",
         )
 

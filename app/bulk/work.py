@@ -113,10 +113,10 @@ class Import:
                 if self._has_begun:
                     await self._pay()
                 self._has_begun = True
-                chunk = await self._ready(lines)
-                await self._written()
+                chunk = await self._prepare(lines)
+                await self._await_write()
                 self._writing = asyncio.create_task(self._write(chunk))
-            await self._written()
+            await self._await_write()
             if self._operation is None:
                 await self._audit_empty()
         except ServiceError as error:
@@ -138,7 +138,7 @@ class Import:
             else:
                 return
 
-    async def _ready(self, lines: Sequence[Line]) -> _Chunk:
+    async def _prepare(self, lines: Sequence[Line]) -> _Chunk:
         """Read lines, skip memories that exist already, and embed the others."""
         settings = self._service.memories.settings
         # A long line cannot be divided between event-loop turns, so a thread reads it.
@@ -177,7 +177,7 @@ class Import:
             items = [item for item in chunk.items if item.place not in again]
             async with self._service.memories.db.transaction() as session:
                 engine = await engines.get(session, self._name, Lock.SHARED)
-                new = self._begun(session, engine)
+                new = self._operation_now(session, engine)
                 creating = Creating(self._service.memories, session, engine, new, chunk.vectors)
                 created = await creating.create(items)
                 results = {item.place: done for item, done in zip(items, created, strict=True)}
@@ -189,10 +189,10 @@ class Import:
                 imported = sum(isinstance(result, MemoryRow) for result in results.values())
                 if imported:
                     await self._note(session, creating.noting_revisions(new), imported)
-            chunk = _with(chunk, results, existing)
+            chunk = _with_results(chunk, results, existing)
         self._counts.add(chunk, imported)
 
-    def _begun(self, session: Session, engine: EngineRow) -> NewOperation:
+    def _operation_now(self, session: Session, engine: EngineRow) -> NewOperation:
         """Return the operation, with the present time."""
         service = self._service.memories
         now = service.clock.now()
@@ -215,7 +215,7 @@ class Import:
         async with self._service.memories.db.transaction() as session:
             await engines.get(session, self._name)
 
-    async def _written(self) -> None:
+    async def _await_write(self) -> None:
         """Wait for the chunk that is being written, if any.
 
         Raises:
@@ -274,7 +274,7 @@ def _is_same(row: MemoryRow, item: Item) -> bool:
     return all(getattr(row, name) == value for name, value in content.items())
 
 
-def _with(chunk: _Chunk, results: dict[int, Outcome], existing: set[int]) -> _Chunk:
+def _with_results(chunk: _Chunk, results: dict[int, Outcome], existing: set[int]) -> _Chunk:
     """Return a chunk with the results of its items."""
     failed = {
         line: result

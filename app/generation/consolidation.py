@@ -53,7 +53,7 @@ def compared(candidates: Sequence[Candidate], near: Sequence[NearMemories]) -> C
     """Join candidates of the same text, and settle those that a memory has word for word."""
     facts: dict[tuple[str, bool], NewFact] = {}
     for position, (candidate, row) in enumerate(zip(candidates, near, strict=True)):
-        mark = (_bare(candidate.fact), candidate.forget)
+        mark = (_normalize(candidate.fact), candidate.forget)
         before = facts.pop(mark, None)
         positions = [position] if before is None else [*before.positions, position]
         facts[mark] = NewFact(positions, candidate, list(row.memories), row.has_more)
@@ -68,7 +68,11 @@ def compared(candidates: Sequence[Candidate], near: Sequence[NearMemories]) -> C
     }
     for (text, forget), new in facts.items():
         same = next(
-            (neighbour for neighbour in new.near if not forget and _bare(neighbour.fact) == text),
+            (
+                neighbour
+                for neighbour in new.near
+                if not forget and _normalize(neighbour.fact) == text
+            ),
             None,
         )
         if same is None or same.memory_id in {*known, *asked}:
@@ -80,7 +84,7 @@ def compared(candidates: Sequence[Candidate], near: Sequence[NearMemories]) -> C
     return result
 
 
-def _bare(text: str) -> str:
+def _normalize(text: str) -> str:
     """Return the text without case, repeated blanks and the final mark, for comparison."""
     plain = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(plain.split()).strip(".!?\u00a1\u00bf\u2026\u3002 ")
@@ -108,21 +112,21 @@ class Consolidation:
         Raises:
             ServiceError: as for `TextModel.ask`.
         """
-        dated = [_on(new, today) for new in facts.open]
+        dated = [_dated(new, today) for new in facts.open]
         before = {memory_id: tuple(map(_cut, texts)) for memory_id, texts in histories.items()}
         room = self.model.max_input_tokens - _SCHEMA_TOKENS - estimated_tokens(MERGE)
         fitting = [_fitting(new, before, room) for new in dated]
         result = Decided(verdicts=facts.settled)
         for part in _parts(fitting, before, room):
             aliases = _aliases(part)
-            answer = await self._asked(part, aliases, before) if facts.needs_model else ()
-            left = _left(self.caps, result)
-            shown = [_as_shown(new, aliases) for new in part]
+            answer = await self._ask(part, aliases, before) if facts.needs_model else ()
+            left = _remaining_caps(self.caps, result)
+            shown = [_mark_cut(new, aliases) for new in part]
             more = await asyncio.to_thread(decided, shown, answer, aliases, left, result.verdicts)
-            result = _joined(result, more)
+            result = _merge(result, more)
         return result
 
-    async def _asked(
+    async def _ask(
         self,
         facts: Sequence[NewFact],
         aliases: Mapping[str, Neighbour],
@@ -132,7 +136,7 @@ class Consolidation:
             Shown(alias, _cut(near.fact), near.changed_on, tuple(before.get(near.memory_id, ())))
             for alias, near in aliases.items()
         ]
-        text = merging([_shown(new.candidate) for new in facts], memories)
+        text = merging([_to_shown_fact(new.candidate) for new in facts], memories)
         if text not in self._answers:
             reply = await self.model.ask(Prompt(MERGE, text), FactVerdicts, self.meter)
             self._answers[text] = tuple(
@@ -142,13 +146,13 @@ class Consolidation:
         return self._answers[text]
 
 
-def _on(new: NewFact, today: date) -> NewFact:
+def _dated(new: NewFact, today: date) -> NewFact:
     """Give a fact without a day the day of the generation."""
     day = new.candidate.said_on or today
     return replace(new, candidate=replace(new.candidate, said_on=day))
 
 
-def _left(caps: Caps, result: Decided) -> Caps:
+def _remaining_caps(caps: Caps, result: Decided) -> Caps:
     on_request = sum(verdict.reason == ASKED for verdict in result.verdicts)
     ended = sum(
         verdict.action == "DELETE" and verdict.reason != ASKED for verdict in result.verdicts
@@ -156,7 +160,7 @@ def _left(caps: Caps, result: Decided) -> Caps:
     return Caps(caps.deletes - ended, caps.forgets - on_request)
 
 
-def _joined(earlier: Decided, more: Decided) -> Decided:
+def _merge(earlier: Decided, more: Decided) -> Decided:
     return Decided(
         more.verdicts,
         [*earlier.dropped, *more.dropped],
@@ -166,7 +170,7 @@ def _joined(earlier: Decided, more: Decided) -> Decided:
     )
 
 
-def _shown(candidate: Candidate) -> ShownFact:
+def _to_shown_fact(candidate: Candidate) -> ShownFact:
     """Return a fact as the model sees it, with the user's words unless it repeats them."""
     around = candidate.context or candidate.source
     said = "" if fold(around) == fold(candidate.fact) else around[:_MAX_CONTEXT_CHARS]
@@ -192,7 +196,7 @@ def _aliases(facts: Sequence[NewFact]) -> dict[str, Neighbour]:
     return {f"m{n}": near for n, (_, near) in enumerate(chosen, start=1)}
 
 
-def _as_shown(new: NewFact, aliases: Mapping[str, Neighbour]) -> NewFact:
+def _mark_cut(new: NewFact, aliases: Mapping[str, Neighbour]) -> NewFact:
     """Mark a request for everything if the prompt had no room for some of its memories."""
     shown = {near.memory_id for near in aliases.values()}
     left_out = any(near.memory_id not in shown for near in new.near)
@@ -237,7 +241,7 @@ def _fitting(new: NewFact, before: dict[str, tuple[str, ...]], max_tokens: int) 
 
 def _tokens(new: NewFact, before: Mapping[str, Sequence[str]]) -> int:
     """Return a generous estimate of a fact's tokens in the prompt."""
-    said = _shown(new.candidate)
+    said = _to_shown_fact(new.candidate)
     shown = [said.fact, said.said, said.question]
     for near in new.near:
         shown += [_cut(near.fact), *before.get(near.memory_id, ())]

@@ -168,7 +168,7 @@ class _Decisions:
         if new.candidate.forget and verdict.action == "delete" and self._forget_fact(verdict):
             return
         near = self._aliases.get(verdict.memory)
-        reason = "UNKNOWN_MEMORY" if near is None else self._why_not(new, verdict, near)
+        reason = "UNKNOWN_MEMORY" if near is None else self._refusal_of(new, verdict, near)
         if near is None or reason is not None:
             self._refuse(verdict, near, reason or "UNKNOWN_MEMORY")
             return
@@ -185,30 +185,32 @@ class _Decisions:
         self._effects.add(verdict.fact)
         return True
 
-    def _why_not(self, new: NewFact, verdict: FactVerdict, near: Neighbour) -> RefusalReason | None:
+    def _refusal_of(
+        self, new: NewFact, verdict: FactVerdict, near: Neighbour
+    ) -> RefusalReason | None:
         """Return the reason to refuse a decision about a shown memory, or None."""
         before = self._changes.get(near.memory_id)
         if verdict.action == "delete":
-            return self._why_not_delete(new, near, before)
+            return self._refusal_of_delete(new, near, before)
         if verdict.action != "same" and len(near.fact) > MAX_SHOWN_CHARS:
             return "MEMORY_CUT"
         if before is not None and _conflicts(before, verdict, near):
             return "CONFLICT"
-        return None if verdict.action == "same" else self._why_not_write(new, verdict, near)
+        return None if verdict.action == "same" else self._refusal_of_write(new, verdict, near)
 
-    def _why_not_write(
+    def _refusal_of_write(
         self, new: NewFact, verdict: FactVerdict, near: Neighbour
     ) -> RefusalReason | None:
         if new.candidate.forget:
             is_new = near.memory_id not in self._changes
             if is_new and self._left[True] == 0:
                 return "TOO_MANY_DELETES"
-            return self._why_not_shorten(new, verdict, near)
+            return self._refusal_of_shorten(new, verdict, near)
         related = (new.candidate.fact, near.fact)
         origin = new.origin([near.fact, *self._others(verdict)])
-        return refusal(verdict.text, origin, self._shown(new), related)
+        return refusal(verdict.text, origin, self._shown_texts(new), related)
 
-    def _why_not_delete(
+    def _refusal_of_delete(
         self, new: NewFact, near: Neighbour, before: Verdict | None
     ) -> RefusalReason | None:
         is_request = new.candidate.forget
@@ -220,7 +222,7 @@ class _Decisions:
             return "CONFLICT"
         return "TOO_MANY_DELETES" if self._left[is_request] == 0 else None
 
-    def _why_not_shorten(
+    def _refusal_of_shorten(
         self, new: NewFact, verdict: FactVerdict, near: Neighbour
     ) -> RefusalReason | None:
         """Return the reason to refuse a shortened text, or None.
@@ -247,7 +249,7 @@ class _Decisions:
             )
         ]
 
-    def _shown(self, new: NewFact) -> Origin:
+    def _shown_texts(self, new: NewFact) -> Origin:
         texts = [near.fact for near in self._aliases.values()]
         texts += [new_fact.candidate.fact for new_fact in self._facts]
         return new.origin(texts)

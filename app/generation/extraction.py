@@ -133,7 +133,7 @@ class _Reading:
             conversation(self.piece, guide, names),
             tuple(file.attachment for file in self.files),
         )
-        facts, fields = await self._asked(prompt, meter)
+        facts, fields = await self._ask(prompt, meter)
         turns = frozenset(file.turn for file in self.files)
         sources = Sources(tuple(self.piece), guide, turns)
         believed = await asyncio.to_thread(checked, facts, sources, guide)
@@ -144,7 +144,7 @@ class _Reading:
         result.values += values
         result.count("unsupportedFactCount", len(fields) - len(values))
 
-    async def _asked(
+    async def _ask(
         self, prompt: Prompt, meter: Meter
     ) -> tuple[Sequence[ExtractedFact], Sequence[ExtractedField]]:
         """Ask only for the results that the bank wants; the reply's schema costs tokens, too."""

@@ -99,7 +99,7 @@ class _Plan:
         """Apply a statement to its field; the field is cleared only if the words say so."""
         cell = self._cells.setdefault((said.schema_id, said.field), _Cell())
         if said.clear:
-            left = self._left(said, cell.value)
+            left = self._remaining(said, cell.value)
             if same(left, cell.value):
                 return
             cell.value = left
@@ -120,9 +120,9 @@ class _Plan:
         )
         return [*older[dropped:], *new] or said.value
 
-    def _left(self, said: FieldValue, present: JsonValue) -> JsonValue:
+    def _remaining(self, said: FieldValue, present: JsonValue) -> JsonValue:
         """Return the value that remains by the user's own words, not only by their reader's."""
-        wanted = (self._known(said) or Field(said.field, {})).wanted(said.schema_id)
+        wanted = (self._field_of(said) or Field(said.field, {})).wanted(said.schema_id)
         if said.value is None and takes_back(said.source, wanted):
             return None
         named = present if said.value is None else said.value
@@ -132,12 +132,12 @@ class _Plan:
             return without(present, gone)
         return without(present, gone[0]) if gone else present
 
-    def _known(self, said: FieldValue) -> Field | None:
+    def _field_of(self, said: FieldValue) -> Field | None:
         schema = self._schemas.get(said.schema_id)
         return schema.field(said.field) if schema is not None else None
 
     def _takes(self, said: FieldValue, value: JsonValue) -> bool:
-        known = self._known(said)
+        known = self._field_of(said)
         return conforms(known.json_schema, value) if known is not None else is_small(value)
 
     def changes(self, max_deletes: int) -> Iterator[FieldChange]:

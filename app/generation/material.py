@@ -88,10 +88,10 @@ async def read(
     generation = bank.generation_config
     consolidation = config.consolidation_config or ConsolidationConfig()
     revisions = consolidation.revisions_per_candidate_count
-    events, heard_place = await asyncio.to_thread(_heard, request, spoken, name_of(engine))
+    events, own_place = await asyncio.to_thread(_conversation, request, spoken, name_of(engine))
     return Material(
         events=events,
-        place=place or heard_place,
+        place=place or own_place,
         omitted_events=omitted,
         guide=_guide(config, profiles, request, resources),
         takes_facts=not config.disable_natural_language_memories,
@@ -127,7 +127,7 @@ async def _session_events(
     )
 
 
-def _heard(
+def _conversation(
     request: GenerateMemoriesRequest, rows: Sequence[SessionEventRow], engine: EngineName
 ) -> tuple[Sequence[ContentEvent], Place | None]:
     """Return the turns of the request or of its session, and their place."""

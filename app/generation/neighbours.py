@@ -100,7 +100,7 @@ class Neighbourhood:
                 rows = await retrieval.find_newest(
                     session, self._query(), self._most_forgotten, None
                 )
-            newest = [_of_row(row) for row in rows]
+            newest = [_to_neighbour(row) for row in rows]
             near = [
                 newest if candidate.forget and is_everything(candidate.fact) else row
                 for candidate, row in zip(candidates, near, strict=True)
@@ -145,7 +145,7 @@ class Neighbourhood:
                     )
                     asked = read(candidate.fact, query.now.date(), language)
                     rows = [hit.row for hit in await search.by_everything(candidate.fact, asked)]
-                    results.append(_chosen(candidate, [_of_row(row) for row in rows]))
+                    results.append(_select_shown(candidate, [_to_neighbour(row) for row in rows]))
         return results
 
     def _is_lexical(self, model_id: str) -> bool:
@@ -155,7 +155,7 @@ class Neighbourhood:
     async def _newest(self, session: Session, query: ScopeQuery) -> NearMemories:
         """Return the newest memories, for a request to forget that means everything."""
         rows = await retrieval.find_newest(session, query, _SEARCHED + 1, None)
-        return NearMemories([_of_row(row) for row in rows[:_SEARCHED]], len(rows) > _SEARCHED)
+        return NearMemories([_to_neighbour(row) for row in rows[:_SEARCHED]], len(rows) > _SEARCHED)
 
     async def _near_by_vectors(self, vectors: Sequence[Vector]) -> list[list[Neighbour]] | None:
         """Return the nearest to each; None if the vectors' model no longer serves the engine."""
@@ -194,7 +194,7 @@ class Neighbourhood:
         distances = np.sqrt(np.maximum(2 - 2 * cosines, 0))
         return [
             [
-                _neighbour(_near(rows[n], float(row[n])))
+                _neighbour(_to_near(rows[n], float(row[n])))
                 for n in np.argsort(row, kind="stable")[:limit]
             ]
             for row in distances
@@ -253,7 +253,7 @@ class Neighbourhood:
         return metadata_column(self.request)
 
 
-def _chosen(candidate: Candidate, near: Sequence[Neighbour]) -> NearMemories:
+def _select_shown(candidate: Candidate, near: Sequence[Neighbour]) -> NearMemories:
     """Return the memories to show: all for a request to forget, else the nearest and a few more."""
     if candidate.forget:
         return NearMemories(near)
@@ -266,7 +266,7 @@ def _chosen(candidate: Candidate, near: Sequence[Neighbour]) -> NearMemories:
     return NearMemories([*near[:_SHOWN_FOR_A_FACT], *more[:_MORE_BY_DETAIL]])
 
 
-def _of_row(row: MemoryRow | StoredMemory) -> Neighbour:
+def _to_neighbour(row: MemoryRow | StoredMemory) -> Neighbour:
     return Neighbour(
         row.memory_id,
         row.version,
@@ -277,7 +277,7 @@ def _of_row(row: MemoryRow | StoredMemory) -> Neighbour:
     )
 
 
-def _near(row: MemoryRow, distance: float) -> Near:
+def _to_near(row: MemoryRow, distance: float) -> Near:
     return Near(row.memory_id, row.version, row.fact, row.topics, distance)
 
 

@@ -27,15 +27,15 @@ def preview(
     """Return the stored response; `engine` is the stored full name."""
     refused = planned.outcome.refused[:MAX_TOLD]
     lists = {
-        "plannedChanges": [_planned(engine, change) for change in planned.changes],
+        "plannedChanges": [_render_change(engine, change) for change in planned.changes],
         "droppedFacts": [fact.told() for fact in dropped[:MAX_TOLD]],
-        "refusedDecisions": [_refused(engine, decision) for decision in refused],
+        "refusedDecisions": [_render_refusal(engine, decision) for decision in refused],
     }
     filled = {name: entries for name, entries in lists.items() if entries}
     return {"@type": type_url("GenerateMemoriesResponse"), "author": author, **filled}
 
 
-def _refused(engine: EngineName, decision: Refused) -> dict[str, Any]:
+def _render_refusal(engine: EngineName, decision: Refused) -> dict[str, Any]:
     fields: dict[str, Any] = {
         "fact": decision.fact,
         "action": decision.action,
@@ -46,7 +46,7 @@ def _refused(engine: EngineName, decision: Refused) -> dict[str, Any]:
     return fields | ({"text": decision.text} if decision.text else {})
 
 
-def _planned(engine: EngineName, change: PlannedChange) -> dict[str, Any]:
+def _render_change(engine: EngineName, change: PlannedChange) -> dict[str, Any]:
     fields: dict[str, Any] = {"action": change.action, "reason": change.reason}
     if change.memory_id is not None:
         fields |= {
@@ -54,13 +54,13 @@ def _planned(engine: EngineName, change: PlannedChange) -> dict[str, Any]:
             "etag": str(change.version),
         }
     if change.action != "DELETED":
-        fields["after"] = _after(change)
+        fields["after"] = _render_after(change)
     if extracted := change.extracted_memories():
         fields["extractedMemories"] = extracted
     return fields
 
 
-def _after(change: PlannedChange) -> dict[str, Any]:
+def _render_after(change: PlannedChange) -> dict[str, Any]:
     if change.field is not None:
         return {"structuredContent": change.field.structured_content()}
     return {"fact": change.fact, "topics": topic_columns(change.topics)}

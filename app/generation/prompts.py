@@ -190,22 +190,22 @@ class Shown:
 def merging(facts: Sequence[ShownFact], memories: Sequence[Shown]) -> str:
     """Return the new facts, by number, and the memories."""
     said = [
-        f"{number}{' FORGET' if new.forget else ''}{_on(new.said_on)}{_words_of(new)}: "
+        f"{number}{' FORGET' if new.forget else ''}{_render_day(new.said_on)}{_render_words(new)}: "
         f"{_flat(new.fact)}"
         for number, new in enumerate(facts)
     ]
     known = [
-        f"{memory.alias}{_on(memory.changed_on)}: {_flat(memory.fact)}{_history(memory)}"
+        f"{memory.alias}{_render_day(memory.changed_on)}: {_flat(memory.fact)}{_history(memory)}"
         for memory in memories
     ]
     return "\n".join(["New facts:", *said, "Memories:", *known])
 
 
-def _on(day: date | None) -> str:
+def _render_day(day: date | None) -> str:
     return f" {day.isoformat()}" if day is not None else ""
 
 
-def _words_of(new: ShownFact) -> str:
+def _render_words(new: ShownFact) -> str:
     """Return the user's words between marks, after replacing such marks in the words themselves."""
     parts = [f"<{_unmarked(part)}>" for part in (new.question, new.said) if part]
     return "".join(f" {part}" for part in parts)

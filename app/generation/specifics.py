@@ -182,7 +182,7 @@ def foreign(text: str, origin: Origin) -> Iterator[Foreign]:
 def foreign_names(text: str, origin: Origin) -> list[str]:
     """Return the names of a text, folded, without a source; weekdays and the like do not count."""
     idle = _TONGUES | MONTHS.keys()
-    words = {word for name in names(_plain(text)) for word in _bare(name).split()}
+    words = {word for name in names(_plain(text)) for word in _without_possessive(name).split()}
     return sorted(
         word
         for word in words
@@ -198,7 +198,7 @@ def may_be_a_noun(name: str, text: str) -> bool:
     return name not in certain - _NOUNS_WITHOUT_ARTICLE
 
 
-def _bare(name: str) -> str:
+def _without_possessive(name: str) -> str:
     return re.sub(r"['\u2019]s$", "", name)
 
 

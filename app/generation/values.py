@@ -52,7 +52,7 @@ def grounded_values(
 ) -> list[FieldValue]:
     """Return the values that a user said and that their fields accept, and those taken back."""
     known = {schema.schema_id: schema for schema in schemas}
-    heard = _Heard(sources, guide)
+    statements = _Statements(sources, guide)
     values: list[FieldValue] = []
     for extracted in fields:
         schema, turn = (
@@ -63,35 +63,35 @@ def grounded_values(
         label = extracted.field.removeprefix(f"{extracted.profile}.")
         wanted = schema.labelled(label) if schema is not None else None
         if schema is not None and turn is not None and wanted is not None:
-            saying = _Saying(heard, turn, extracted.quote)
-            read = _taken_back if extracted.clear else _said
-            values += read(extracted.value, schema, wanted, saying)
+            context = _QuoteContext(statements, turn, extracted.quote)
+            read = _retracted_value if extracted.clear else _stated_value
+            values += read(extracted.value, schema, wanted, context)
     return values
 
 
-def _said(
-    text: str, schema: ProfileSchema, wanted: Field, saying: "_Saying"
+def _stated_value(
+    text: str, schema: ProfileSchema, wanted: Field, context: "_QuoteContext"
 ) -> Iterator[FieldValue]:
     value = validated(schema, wanted.name, text)
-    if value is not None and saying.supports(value, wanted, schema.schema_id):
+    if value is not None and context.supports(value, wanted, schema.schema_id):
         yield FieldValue(
-            schema.schema_id, wanted.name, value, source=saying.quote, turn=saying.turn
+            schema.schema_id, wanted.name, value, source=context.quote, turn=context.turn
         )
 
 
-def _taken_back(
-    text: str, schema: ProfileSchema, wanted: Field, saying: "_Saying"
+def _retracted_value(
+    text: str, schema: ProfileSchema, wanted: Field, context: "_QuoteContext"
 ) -> Iterator[FieldValue]:
     """Yield the value that is taken back; its whole sentence decides what remains in the field."""
-    value = saying.named(coerced(wanted.json_schema, text)) if text.strip() else None
-    if saying.around and (value is not None or not text.strip()):
-        source = " ".join(saying.around)
+    value = context.named(coerced(wanted.json_schema, text)) if text.strip() else None
+    if context.around and (value is not None or not text.strip()):
+        source = " ".join(context.around)
         yield FieldValue(
-            schema.schema_id, wanted.name, value, clear=True, source=source, turn=saying.turn
+            schema.schema_id, wanted.name, value, clear=True, source=source, turn=context.turn
         )
 
 
-class _Heard:
+class _Statements:
     """The statements in a chunk of a conversation, computed once for all values."""
 
     def __init__(self, sources: Sources, guide: Guide) -> None:
@@ -124,27 +124,29 @@ class _Heard:
 
 
 @dataclass(frozen=True)
-class _Saying:
+class _QuoteContext:
     """A user's own words around a quote."""
 
-    heard: _Heard
+    statements: _Statements
     turn: int
     quote: str
 
     def supports(self, value: JsonValue, wanted: Field, schema_id: str) -> bool:
         """Return True if the words support a value of a field."""
-        if self.heard.is_of_file(self.turn):
+        if self.statements.is_of_file(self.turn):
             return True
         if not self.around or self._is_denied(value, wanted, schema_id):
             return False
         is_near = isinstance(value, bool) or self._here.touches(spelled(value))
-        return (is_near or self._points) and self._has(value, wanted.json_schema, _meaning(wanted))
+        return (is_near or self._points_back) and self._has(
+            value, wanted.json_schema, _meaning(wanted)
+        )
 
     def named(self, value: JsonValue) -> JsonValue:
         """Return the parts of a value that the quote's sentences name, or None."""
         if not is_small(value):
             return None
-        evidence = self.heard.evidence(" ".join(self.around), self.turn)
+        evidence = self.statements.evidence(" ".join(self.around), self.turn)
         if isinstance(value, list):
             return [item for item in value if evidence.says(spelled(item))] or None
         return value if evidence.says(spelled(value)) else None
@@ -152,7 +154,7 @@ class _Saying:
     @cached_property
     def around(self) -> tuple[str, ...]:
         """Sentences of the quote; empty if the words are not the user's own."""
-        wanted, own = fold(self.quote), self.heard.voices.get(self.turn, "")
+        wanted, own = fold(self.quote), self.statements.voices.get(self.turn, "")
         spoken = [sentence.text for sentence in sentences(own)]
         near = [
             sentence for sentence in spoken if wanted in fold(sentence) or fold(sentence) in wanted
@@ -160,7 +162,7 @@ class _Saying:
         return tuple(near) if wanted in fold(own) else ()
 
     @property
-    def _points(self) -> bool:
+    def _points_back(self) -> bool:
         return _POINTS.search(straight(self.quote)) is not None
 
     @cached_property
@@ -170,18 +172,18 @@ class _Saying:
 
     @cached_property
     def _agreed(self) -> str:
-        return self.heard.before(self.turn) if self._answer else ""
+        return self.statements.before(self.turn) if self._answer else ""
 
     @cached_property
     def _here(self) -> Evidence:
-        text = f"{self.heard.voices.get(self.turn, '')}\n{self._agreed}"
-        return self.heard.evidence(text, self.turn)
+        text = f"{self.statements.voices.get(self.turn, '')}\n{self._agreed}"
+        return self.statements.evidence(text, self.turn)
 
     @cached_property
     def _anywhere(self) -> Evidence:
         """Users' words in all turns, and the words that they agree to here."""
-        return self.heard.evidence(
-            "\n".join([*self.heard.voices.values(), self._agreed]), self.turn
+        return self.statements.evidence(
+            "\n".join([*self.statements.voices.values(), self._agreed]), self.turn
         )
 
     def _has(self, value: JsonValue, schema: JsonValue, meaning: str) -> bool:
@@ -213,7 +215,7 @@ class _Saying:
                 bool(NEGATIONS.search(clause)) != bool(_ENDED.search(clause)) for clause in said
             )
             return denied != value or bool(_WITHOUT.search(meaning))
-        return self._answer is value and _is_about(self.heard.before(self.turn), meaning)
+        return self._answer is value and _is_about(self.statements.before(self.turn), meaning)
 
     def _clauses(self) -> Iterator[str]:
         for sentence in self.around:
@@ -233,7 +235,9 @@ class _Saying:
         clauses = [_OPENING.sub("", clause) for clause in self._clauses()]
         text = spelled(value)
         named = [
-            clause for clause in clauses if self.heard.evidence(clause, self.turn).touches(text)
+            clause
+            for clause in clauses
+            if self.statements.evidence(clause, self.turn).touches(text)
         ]
         return bool(named) and all(negated(clause) for clause in named)
 

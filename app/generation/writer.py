@@ -44,7 +44,7 @@ class Writer:
         Raises:
             Aborted: one of the memories was changed, deleted or has expired since.
         """
-        await self._locked(changes)
+        await self._lock(changes)
 
     async def write(
         self, changes: Sequence[PlannedChange], vectors: Mapping[str, Vector]
@@ -56,12 +56,14 @@ class Writer:
         Raises:
             Aborted: one of the memories was changed, deleted or has expired since it was read.
         """
-        rows = await self._locked(changes)
+        rows = await self._lock(changes)
         previous = await revisions.latest_ids(
             self.session, self.engine.engine_id, list(rows), self.writing.now
         )
         wanted = [
-            self._wanted(change, rows.get(change.memory_id or ""), vectors.get(change.fact or ""))
+            self._to_change(
+                change, rows.get(change.memory_id or ""), vectors.get(change.fact or "")
+            )
             for change in changes
         ]
         written = await ledger.apply(self.session, self.writing, wanted)
@@ -79,7 +81,7 @@ class Writer:
             generated["previousRevision"] = str(RevisionName(name, previous))
         return generated
 
-    def _wanted(
+    def _to_change(
         self, change: PlannedChange, row: MemoryRow | None, vector: Vector | None
     ) -> Creation | Change | Deletion:
         if row is None:
@@ -121,7 +123,7 @@ class Writer:
     def _config(self) -> MemoryBankConfig:
         return config_of(self.engine)
 
-    async def _locked(self, changes: Sequence[PlannedChange]) -> dict[str, MemoryRow]:
+    async def _lock(self, changes: Sequence[PlannedChange]) -> dict[str, MemoryRow]:
         """Return the memories that are to change, all as they were when they were read.
 
         All are locked before the first write, so that every writer has the same order of locks.

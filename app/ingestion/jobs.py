@@ -188,7 +188,7 @@ class _Ingestion:
             stream = await repository.find(session, self._key, for_update=True)
             if stream is None:
                 # The stream was erased, or its engine was deleted.
-                await self.job.finish(session, self._answer({}), {"pendingEventCount": 0})
+                await self.job.finish(session, self._response({}), {"pendingEventCount": 0})
             else:
                 await self._conclude(session, stream, {})
 
@@ -264,7 +264,7 @@ class _Ingestion:
             if ripe <= now:
                 await self._go_on(session, now, details)
                 return
-        await self.job.finish(session, self._answer(details), details)
+        await self.job.finish(session, self._response(details), details)
         if left.count:
             new = self.service.new_operation(self._engine, self._key, stream.scope, now)
             new = new.noting(pendingEventCount=left.count)
@@ -276,7 +276,7 @@ class _Ingestion:
         if not await claims.go_on(session, self.job.claim.owned, ended, now, details):
             raise LeaseLost
 
-    def _answer(self, details: Mapping[str, Any]) -> dict[str, Any]:
+    def _response(self, details: Mapping[str, Any]) -> dict[str, Any]:
         name = details.get(_GENERATION, self.job.claim.details.get(_GENERATION))
         return EMPTY_RESPONSE if name is None else {**EMPTY_RESPONSE, _GENERATION: name}
 
@@ -347,12 +347,12 @@ def _left_values(stream: StreamRow, left: Waiting) -> dict[str, Any]:
 
 def together(own: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
     """Return metadata joined with those of the operation's earlier part: counts, costs, lists."""
-    joined = {key: _joined(value, earlier[key]) for key, value in own.items() if key in earlier}
+    joined = {key: _join(value, earlier[key]) for key, value in own.items() if key in earlier}
     sums = {key: value for key, value in joined.items() if value is not None}
     return {**costs.with_earlier(own, earlier), **sums}
 
 
-def _joined(own: object, earlier: object) -> object:
+def _join(own: object, earlier: object) -> object:
     """Return two counts, maps of counts or lists of records as one; None for other values."""
     match own, earlier:
         case int(), int() if not isinstance(own, bool):

@@ -203,7 +203,7 @@ class IngestionService:
             done = replace(new, key=None, request=None)
             return current or await operations.insert_done(session, done, EMPTY_RESPONSE)
         if current is None:
-            stream = await self._rested(session, stream, last)
+            stream = await self._pause_failed(session, stream, last)
             due = new.now if is_forced else await self.due_time(session, stream, new.now)
             return await self.open(session, stream, new, due)
         due = new.now
@@ -215,7 +215,7 @@ class IngestionService:
         counts = {key: new.details[key] for key in ("pendingEventCount", "duplicateEventCount")}
         return await claims.reschedule(session, current, due, new.now, counts)
 
-    async def _rested(
+    async def _pause_failed(
         self, session: Session, stream: StreamRow, ended: OperationRow | None
     ) -> StreamRow:
         """Pause a stream whose last operation failed; return it."""
@@ -304,7 +304,7 @@ class IngestionService:
             pendingEventCount=stream.pending_count,
             **untouched(model_of(self.models, engine), self.memories.settings),
         )
-        stream = await self._rested(session, stream, ended)
+        stream = await self._pause_failed(session, stream, ended)
         due = await self.due_time(session, stream, now)
         if ended is None or ended.state == State.CANCELLED:
             # A client that has cancelled an operation may have deleted it, too.

@@ -44,14 +44,14 @@ async def find(db: Database, name: MemoryName, now: datetime) -> tuple[EngineNam
     """
     reach, values = db.reach(MemoryRow, "m")
     engine = name.engine
-    asked: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "engine": engine.engine,
         "memory": name.memory,
         "project": engine.project,
         "location": engine.location,
         "now": now,
     }
-    rows = await db.run(_GET.format(reach=reach).encode(), {**asked, **values})
+    rows = await db.run(_GET.format(reach=reach).encode(), {**parameters, **values})
     if not rows:
         raise NotFound.of(engine)
     project, location, *columns = rows[0]

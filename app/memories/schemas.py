@@ -333,8 +333,8 @@ def check_fields(row: Row) -> None:
     state = wire_names(row, Role.STATE).keys() - {"version"}
     check_equal("MemoryContentFields", MemoryContentFields.model_fields, {"name", *content})
     check_equal("Memory", Memory.model_fields, {"name", "etag", *content, *state})
-    asked = MemoryFields.model_fields.keys() - RevisionFields.model_fields.keys()
-    check_equal("MemoryFields", asked - {"expire_time", "ttl"}, content)
+    settable = MemoryFields.model_fields.keys() - RevisionFields.model_fields.keys()
+    check_equal("MemoryFields", settable - {"expire_time", "ttl"}, content)
 
 
 check_fields(MemoryRow)

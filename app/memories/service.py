@@ -69,7 +69,7 @@ class Created:
 
 
 @dataclass(frozen=True)
-class _Asked:
+class _NewMemory:
     """A request to create a memory, with its fact embedded."""
 
     memory_id: str | None
@@ -133,9 +133,9 @@ class MemoryService:
         check_scope_size(self.settings, request.scope)
         check_metadata_size(self.settings, request.metadata)
         vector = await self.embedding.fact(name.engine, request.fact)
-        asked = _Asked(memory_id, request, vector, now)
+        new_memory = _NewMemory(memory_id, request, vector, now)
         known = self.known.find(name) if once is None else None
-        if known is not None and (done := await self._create_at_once(known, asked)) is not None:
+        if known is not None and (done := await self._create_fast(known, new_memory)) is not None:
             return done
         async with self.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
@@ -144,17 +144,17 @@ class MemoryService:
                 return Created(repeated)
             new = new.concerning(request.scope)
             writing = self.writing(engine, new, request)
-            written = await ledger.create(session, writing, asked.creation(config_of(engine)))
+            written = await ledger.create(session, writing, new_memory.creation(config_of(engine)))
             row = await finish_with_memory(session, new, writing, written.row)
         self.known.note(engine)
         return Created(row)
 
-    async def _create_at_once(self, engine: EngineRow, asked: "_Asked") -> Created | None:
+    async def _create_fast(self, engine: EngineRow, new_memory: "_NewMemory") -> Created | None:
         """Create a memory with one statement; return None if that did nothing or does not apply."""
-        new = self.operation(engine, "memories.create", "CreateMemory", asked.now)
-        new = new.concerning(asked.request.scope)
-        writing = self.writing(engine, new, asked.request)
-        creation = asked.creation(config_of(engine))
+        new = self.operation(engine, "memories.create", "CreateMemory", new_memory.now)
+        new = new.concerning(new_memory.request.scope)
+        writing = self.writing(engine, new, new_memory.request)
+        creation = new_memory.creation(config_of(engine))
         row = await ledger.create_at_once(self.db, engine, writing, creation, new)
         if row is None:
             return None
@@ -251,8 +251,8 @@ class MemoryService:
         async with self.db.snapshot(statement_seconds=clause.seconds) as session:
             engine = name_of(await engines.get(session, name))
             where = repository.is_live(now) & clause.condition
-            asked = Slice(limit + 1, after, order.is_descending)
-            rows = await repository.list_page(session, name.engine, where, order.field, asked)
+            window = Slice(limit + 1, after, order.is_descending)
+            rows = await repository.list_page(session, name.engine, where, order.field, window)
         last = rows[limit - 1] if len(rows) > limit else None
         return ListMemoriesResponse(
             memories=[Memory.from_row(engine, row) for row in rows[:limit]],

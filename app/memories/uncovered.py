@@ -21,10 +21,10 @@ _MAX_ENGINES = 10_000
 
 
 @dataclass
-class _Noted:
+class _LanguageCounts:
     """Notes on an engine: the day of its last log line, and the counts since, by language."""
 
-    told_on: date | None = None
+    logged_on: date | None = None
     counts: Counter[str] = field(default_factory=Counter)
 
 
@@ -36,7 +36,7 @@ class UncoveredLanguages:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._noted: OrderedDict[int, _Noted] = OrderedDict()
+        self._noted: OrderedDict[int, _LanguageCounts] = OrderedDict()
 
     @classmethod
     def of(cls, resources: Resources) -> "UncoveredLanguages":
@@ -51,19 +51,19 @@ class UncoveredLanguages:
         languages = Counter(filter(None, map(embedder.foreign_language, facts)))
         if not languages:
             return
-        noted = self._noted.setdefault(engine_id, _Noted())
-        noted.counts += languages
+        counted = self._noted.setdefault(engine_id, _LanguageCounts())
+        counted.counts += languages
         today = self._clock.now().date()
-        if noted.told_on != today:
-            ((language, _),) = noted.counts.most_common(1)
+        if counted.logged_on != today:
+            ((language, _),) = counted.counts.most_common(1)
             log.warning(
                 "embedding.language_not_covered",
                 engine=engine_id,
                 model_id=embedder.model_id,
                 language=language,
-                count=noted.counts.total(),
+                count=counted.counts.total(),
             )
-            self._noted[engine_id] = _Noted(today)
+            self._noted[engine_id] = _LanguageCounts(today)
         self._noted.move_to_end(engine_id)
         if len(self._noted) > _MAX_ENGINES:
             self._noted.popitem(last=False)

@@ -43,7 +43,7 @@ class FactEmbedding:
             ServiceError: the model is away, or refuses every text.
         """
         try:
-            return await self._whole(facts)
+            return await self._embed_all(facts)
         except ServiceError as error:
             if error.reason not in _OF_TEXTS:
                 raise
@@ -57,19 +57,19 @@ class FactEmbedding:
         if len(facts) == 1:
             return Embedded({}, facts)
         listed, middle = list(facts.items()), len(facts) // 2
-        first = await self._part(dict(listed[:middle]))
-        second = await self._part(dict(listed[middle:]))
+        first = await self._embed_part(dict(listed[:middle]))
+        second = await self._embed_part(dict(listed[middle:]))
         return Embedded({**first.vectors, **second.vectors}, {**first.refused, **second.refused})
 
-    async def _part(self, facts: Facts) -> Embedded:
+    async def _embed_part(self, facts: Facts) -> Embedded:
         try:
-            return await self._whole(facts)
+            return await self._embed_all(facts)
         except ServiceError as error:
             if error.reason not in _OF_TEXTS:
                 raise
             return await self._in_halves(facts)
 
-    async def _whole(self, facts: Facts) -> Embedded:
+    async def _embed_all(self, facts: Facts) -> Embedded:
         embedded = await self.embedding.embedded(self.model_id, list(facts.values()))
         vectors = {
             memory_id: (fact, Vector(row, self.model_id))

@@ -40,7 +40,7 @@ _TRIES = 20
 """Rounds of catching up with recent writes; memories without a vector after that are queued."""
 _MOST_NAMED = 100
 """Refused memories that the operation names; all are counted."""
-_NOT_HERE = timedelta(seconds=10)
+_NO_MODEL_PAUSE = timedelta(seconds=10)
 """Wait for a worker that has the model."""
 _SETTLE_SECONDS = 5.0
 _SETTLE_PAUSE_SECONDS = 0.05
@@ -109,7 +109,7 @@ class _Reembedding:
         """Check that the model is available, and record that it is to serve."""
         embedder = self.resources.embedders.find(self.model)
         if embedder is None:
-            raise Postponed(self._now() + _NOT_HERE)
+            raise Postponed(self._now() + _NO_MODEL_PAUSE)
         try:
             await embedder.warm()
         except AWAY as error:
@@ -259,7 +259,7 @@ class _Reembedding:
 
 def _begun(engine: EngineRow, model: str) -> dict[str, Any]:
     """Return the engine's columns; vectors by an earlier target become stale."""
-    noted: dict[str, Any] = {"embedding_target": model}
+    columns: dict[str, Any] = {"embedding_target": model}
     if engine.embedding_target not in {None, model}:
-        noted["stale_vectors_xid"] = 0
-    return noted
+        columns["stale_vectors_xid"] = 0
+    return columns

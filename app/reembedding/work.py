@@ -39,10 +39,10 @@ class Backlog:
         """
         total = failures = 0
         away: set[int] = set()
-        while failures < _MOST_FAILURES and (taken := await self._taken()):
-            for engine_id, memory_ids in taken.items():
+        while failures < _MOST_FAILURES and (claimed := await self._claim()):
+            for engine_id, memory_ids in claimed.items():
                 # An engine that failed is not tried again in this run: it would delay the others.
-                done = None if engine_id in away else await self._tried(engine_id, memory_ids)
+                done = None if engine_id in away else await self._try_embed(engine_id, memory_ids)
                 if done is None:
                     away.add(engine_id)
                     failures += 1
@@ -52,7 +52,7 @@ class Backlog:
             log.info("embedding.caught_up", memories=total)
         return total
 
-    async def _taken(self) -> dict[int, list[str]]:
+    async def _claim(self) -> dict[int, list[str]]:
         settings = self.resources.settings
         # Twice the model's time limit, so that no other worker takes the same memories meanwhile.
         lease = timedelta(seconds=2 * settings.model_timeout_seconds)
@@ -64,7 +64,7 @@ class Backlog:
         async with self.resources.db.transaction() as session:
             await repository.put_back(session, engine_id, memory_ids, pause)
 
-    async def _tried(self, engine_id: int, memory_ids: Sequence[str]) -> int | None:
+    async def _try_embed(self, engine_id: int, memory_ids: Sequence[str]) -> int | None:
         """Embed memories of an engine; return the count, or None if that is impossible now."""
         try:
             return await self._embed(EngineName(WILDCARD, WILDCARD, engine_id), memory_ids)

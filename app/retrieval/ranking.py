@@ -162,7 +162,7 @@ def rank(
         key=lambda placing: (-(placing[3] & _SAME), -placing[2], placing[0].memory_id),
     )
     best = max(score for _, _, score, _ in placed)
-    base = _STEEPNESS * (_met(bm25, candidates) - _MIDDLE) - best / _BEHIND
+    base = _STEEPNESS * (_coverage(bm25, candidates) - _MIDDLE) - best / _BEHIND
     return [
         Ranked(candidate, score, 0.0 if flags & _SAME else _distance(base + score / _BEHIND), parts)
         for candidate, parts, score, flags in placed
@@ -174,7 +174,7 @@ def _distance(score: float) -> float:
     return 2 / (1 + math.exp(score))
 
 
-def _met(bm25: Bm25, candidates: Sequence[Candidate]) -> float:
+def _coverage(bm25: Bm25, candidates: Sequence[Candidate]) -> float:
     """Return how well the query is met at all, 0 to 1: meaning counts twice, words once."""
     nearest = min(
         (candidate.distance for candidate in candidates if candidate.distance is not None),
@@ -278,10 +278,10 @@ def _nearby(
             [_answers(bm25, candidate) for candidate in neighboured], weights.answers * brevity
         ),
     )
-    return [_at(having, values, len(candidates)) for values in signals]
+    return [_scatter(having, values, len(candidates)) for values in signals]
 
 
-def _at(places: Sequence[int], values: Sequence[float], count: int) -> list[float]:
+def _scatter(places: Sequence[int], values: Sequence[float], count: int) -> list[float]:
     if len(values) == count:
         return list(values)
     placed = [0.0] * count

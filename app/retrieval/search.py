@@ -79,19 +79,19 @@ class Search:
 
 def strangers_last(candidates: Sequence[Candidate], ranked: Sequence[Ranked]) -> list[Ranked]:
     """Put candidates without any relation to the query last, in the order of `candidates`."""
-    strangers = {hit.candidate.memory_id: hit for hit in ranked if _is_stranger(hit)}
-    if not strangers:
+    unrelated = {hit.candidate.memory_id: hit for hit in ranked if _is_unrelated(hit)}
+    if not unrelated:
         return list(ranked)
-    known = [hit for hit in ranked if hit.candidate.memory_id not in strangers]
+    known = [hit for hit in ranked if hit.candidate.memory_id not in unrelated]
     farthest = max(hit.distance for hit in ranked)
     return known + [
-        replace(strangers[candidate.memory_id], distance=farthest)
+        replace(unrelated[candidate.memory_id], distance=farthest)
         for candidate in candidates
-        if candidate.memory_id in strangers
+        if candidate.memory_id in unrelated
     ]
 
 
-def _is_stranger(hit: Ranked) -> bool:
+def _is_unrelated(hit: Ranked) -> bool:
     has_words = hit.candidate.distance is not None or hit.candidate.matched > 0
     return not (has_words or hit.parts["subject"] or hit.parts["time"] or hit.distance == 0)
 

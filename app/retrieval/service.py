@@ -132,11 +132,11 @@ class RetrievalService:
         seconds: float | None,
     ) -> Retrieved:
         embedded = await self.embedding.query(name.engine, params.search_query)
-        known = self._known(name, query)
+        known = self._cached_engine(name, query)
         if known is not None:
-            at_once = await self._at_once(known, request, params, query, embedded)
-            if at_once is not None:
-                return at_once
+            retrieved = await self._fast_similar(known, request, params, query, embedded)
+            if retrieved is not None:
+                return retrieved
         while True:
             index = await self.indexes.find(query, embedded.model_id)
             async with self.db.snapshot(statement_seconds=seconds) as session:
@@ -150,7 +150,7 @@ class RetrievalService:
                     return Retrieved(response, is_without_vectors=embedded.vector is None)
             embedded = await self.embedding.query(name.engine, params.search_query)
 
-    async def _at_once(
+    async def _fast_similar(
         self,
         engine: EngineRow,
         request: RetrieveMemoriesRequest,
@@ -199,9 +199,11 @@ class RetrievalService:
         limit = self._page_size(params)
         token = params.page_token if params is not None else None
         after = (
-            typed_key(decode_token(token, _bound(name, request)), datetime, str) if token else None
+            typed_key(decode_token(token, _token_query(name, request)), datetime, str)
+            if token
+            else None
         )
-        newest = None if after else await self._newest_at_once(name, query, limit + 1)
+        newest = None if after else await self._fast_newest(name, query, limit + 1)
         if newest is None:
             async with self.db.snapshot(statement_seconds=seconds) as session:
                 row = await engines.get(session, name)
@@ -211,19 +213,21 @@ class RetrievalService:
         last = rows[limit - 1] if token is not None and len(rows) > limit else None
         response = _response(name_of(engine), request, [Found(row) for row in rows[:limit]])
         if last is not None:
-            bound = _bound(name, request)
-            response["nextPageToken"] = encode_token(bound, [last.create_time, last.memory_id])
+            token_query = _token_query(name, request)
+            response["nextPageToken"] = encode_token(
+                token_query, [last.create_time, last.memory_id]
+            )
         return response
 
-    async def _newest_at_once(
+    async def _fast_newest(
         self, name: EngineName, query: ScopeQuery, limit: int
     ) -> tuple[EngineRow, Sequence[MemoryRow | StoredMemory]] | None:
         """Read the newest with the fast statement; return None if it does not apply or is empty."""
-        known = self._known(name, query)
+        known = self._cached_engine(name, query)
         rows = None if known is None else await hot.find_newest(self.db, known, query, limit)
         return (known, rows) if known is not None and rows else None
 
-    def _known(self, name: EngineName, query: ScopeQuery) -> EngineRow | None:
+    def _cached_engine(self, name: EngineName, query: ScopeQuery) -> EngineRow | None:
         """Return the engine as it was read last, if a fast statement can serve the query."""
         return self.known.find(name) if self.db.sees_all and query.is_unfiltered else None
 
@@ -241,7 +245,7 @@ class RetrievalService:
         return min(MAX_COUNT, self.settings.max_page_size)
 
 
-def _bound(name: EngineName, request: RetrieveMemoriesRequest) -> dict[str, Any]:
+def _token_query(name: EngineName, request: RetrieveMemoriesRequest) -> dict[str, Any]:
     """Return the request data that a page token is valid for."""
     return {
         "list": "retrieve",

@@ -123,7 +123,7 @@ class _Undo:
         """Report memories that the operation's response names and that have no revision left."""
         engine_id = self.engine.engine
         source = await repository.find_operation(session, engine_id, self.request.operation, now)
-        named = _named(source.response) if source is not None and source.response else []
+        named = _changed_ids(source.response) if source is not None and source.response else []
         lost = [memory_id for memory_id in named if memory_id not in seen]
         limit, is_known = self.service.settings.sweep_batch_rows, memories.is_known(now)
         for at in range(0, len(lost), limit):
@@ -135,7 +135,7 @@ class _Undo:
                 report.skip(memory_id, Skipped.REVISION_NOT_KEPT if is_there else Skipped.ERASED)
 
 
-def _named(response: Mapping[str, Any]) -> list[str]:
+def _changed_ids(response: Mapping[str, Any]) -> list[str]:
     """Return the ids of the memories that an operation's response lists as changed."""
     entries = [
         entry for key in ("generatedMemories", "undoneMemories") for entry in response.get(key, [])

@@ -53,24 +53,24 @@ class UndoService:
                 return known
             most = service.settings.engine_max_queued_operations
             await claims.check_queue(session, engine.engine_id, most)
-            asked = await operations.get(session, name, now)
+            requested = await operations.get(session, name, now)
             # The operation that changed memories may be gone while its revisions are kept.
-            changing = asked.engine_id, _changing(asked)
-            source = await repository.find_operation(session, *changing, now) or asked
+            changing = requested.engine_id, _changing_id(requested)
+            source = await repository.find_operation(session, *changing, now) or requested
             _check_ended(source)
             if not await repository.has_traces(session, *changing, now):
                 raise _nothing_to_undo(source)
-            new = replace(new, scopes=asked.scopes).noting(undoneOperation=asked.name)
+            new = replace(new, scopes=requested.scopes).noting(undoneOperation=requested.name)
             if request.validate_only:
                 new = new.noting(validateOnly=True)
             queued = new.queued(None, request.queued(changing[1]))
             return await operations.insert(session, queued)
 
 
-def _changing(asked: OperationRow) -> str:
+def _changing_id(requested: OperationRow) -> str:
     """Return the id that revisions name; for an ingestion, that of the generation it started."""
-    generation = (asked.response or {}).get("generateMemoriesOperation")
-    return asked.operation_id if generation is None else str(generation).rpartition("/")[2]
+    generation = (requested.response or {}).get("generateMemoriesOperation")
+    return requested.operation_id if generation is None else str(generation).rpartition("/")[2]
 
 
 def _check_ended(source: OperationRow) -> None:
@@ -82,10 +82,10 @@ def _check_ended(source: OperationRow) -> None:
 
 
 def _nothing_to_undo(source: OperationRow) -> FailedPrecondition:
-    return FailedPrecondition(f"{source.name} {_why(source)}", Reason.NOTHING_TO_UNDO)
+    return FailedPrecondition(f"{source.name} {_reason(source)}", Reason.NOTHING_TO_UNDO)
 
 
-def _why(source: OperationRow) -> str:
+def _reason(source: OperationRow) -> str:
     if source.state == State.FAILED:
         return "failed, so it changed nothing."
     if source.state == State.CANCELLED:
