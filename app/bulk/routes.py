@@ -46,7 +46,7 @@ async def batch_create_memories(
     openapi_extra={
         "requestBody": {
             "required": True,
-            "description": "A memory a line, as `createMemory` takes it, with a `memoryId` or not.",
+            "description": "One memory a line, as for `createMemory`, with or without `memoryId`.",
             "content": {
                 MEDIA_TYPE: {
                     "schema": {"type": "string"},

@@ -22,7 +22,7 @@ _EXAMPLE: dict[str, JsonValue] = {"fact": "I prefer a window seat.", "scope": {"
 MemoryId = Annotated[
     str,
     Field(
-        description="Id of the new memory; else one is made.",
+        description="Id of the new memory; generated if absent.",
         json_schema_extra={"pattern": f"^{CHOSEN_ID}$"},
     ),
 ]
@@ -61,8 +61,8 @@ class BatchCreateMemoriesRequest(WireModel):
     requests: list[Annotated[Any, _ParsedLater]] = Field(min_length=1, max_length=MAX_BATCH)
     atomic: bool = Field(
         True,
-        description="Whether all are created or none; else each is for itself, and the answer's"
-        " `results` say what came of it.",
+        description="True: all memories are created or none. False: each is created on its own, and"
+        " the response lists its outcome in `results`.",
     )
 
 
@@ -79,7 +79,7 @@ class ImportedMemory(CreateMemoryRequest):
 class LineError(WireModel):
     """The error of a line."""
 
-    line: int = Field(description="From 1.")
+    line: int = Field(description="Number of the line, from 1.")
     error: dict[str, Any] = Field(description="A google.rpc.Status.")
 
 
@@ -87,9 +87,13 @@ class ImportMemoriesResponse(WireModel):
     """The result of an import."""
 
     imported: int
-    existing: int = Field(description="Were there already, under their ids and with this content.")
+    existing: int = Field(
+        description="Memories that existed already, with their ids and this content."
+    )
     failed: int
-    errors: list[LineError] = Field(description=f"Of the first {MAX_ERRORS} lines that failed.")
+    errors: list[LineError] = Field(
+        description=f"Errors of the first {MAX_ERRORS} lines that failed."
+    )
     operation: str | None = Field(
-        None, description="Name of the operation that stands for it, and can be undone."
+        None, description="Name of the operation that records the import, and can be undone."
     )

@@ -40,7 +40,7 @@ class ContentEvent(WireModel):
 
     content: Content
     event_id: str | None = Field(None, max_length=256)
-    event_time: Timestamp | None = Field(None, description="When it was said.")
+    event_time: Timestamp | None = Field(None, description="Time of the turn.")
 
     def kept_content(self, *, keeps_files: bool) -> dict[str, Any]:
         """Return the stored JSON form of the content."""
@@ -74,9 +74,9 @@ class DirectMemoriesSource(WireModel):
 class VertexSessionSource(WireModel):
     """A stored session."""
 
-    session: str = Field(description="Its name; project and location may be left out.")
-    start_time: Timestamp | None = Field(None, description="Of the first event that counts.")
-    end_time: Timestamp | None = Field(None, description="Events from then on do not count.")
+    session: str = Field(description="Name of the session; project and location may be left out.")
+    start_time: Timestamp | None = Field(None, description="Events before this time do not count.")
+    end_time: Timestamp | None = Field(None, description="Events from this time on do not count.")
 
     def name_in(self, engine: EngineName) -> SessionName:
         """Parse the name of a session of the engine, which is given by its stored full name.
@@ -142,14 +142,15 @@ class GenerateMemoriesRequest(RevisionFields):
         None, description="Every result becomes a new memory."
     )
     validate_only: bool | None = Field(
-        None, description="Do the work, write nothing, and answer what would be written, and why."
+        None,
+        description="Do the work, but write nothing; respond with the changes and their reasons.",
     )
     metadata: Metadata | None = None
     metadata_merge_strategy: Annotated[MetadataMergeStrategy, one_of(MetadataMergeStrategy)] = (
         MetadataMergeStrategy.METADATA_MERGE_STRATEGY_UNSPECIFIED
     )
     allowed_topics: MemoryTopicIds | None = Field(
-        None, description="Of the configured topics, only these."
+        None, description="Limits the configured topics to these."
     )
     time_zone: Annotated[str, AfterValidator(_check_time_zone)] | None = Field(
         None, description="For relative dates; default UTC.", examples=["Europe/Berlin"]

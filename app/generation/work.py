@@ -361,8 +361,8 @@ def _engine_of(inputs: Material) -> dict[str, Any]:
 
 def _keeps_changing() -> Aborted:
     return Aborted(
-        f"The memories changed each of the {_MAX_PLANS} times that their changes were planned;"
-        " ask again.",
+        f"The memories changed during each of the {_MAX_PLANS} attempts to plan their changes;"
+        " retry.",
         Reason.SCOPE_KEEPS_CHANGING,
     )
 

@@ -56,12 +56,12 @@ class IngestEventsRequest(RevisionFields):
         None, max_length=MAX_STREAM_ID_CHARS, description="`default` when absent or empty."
     )
     direct_contents_source: DirectContentsSource | None = Field(
-        None, description="Absent: only the rule of what waits is changed."
+        None, description="If absent, the request only changes the rule of the waiting events."
     )
     generation_trigger_config: GenerationTriggerConfig | None = Field(
-        None, description="Absent: that of the bank; without one, at once."
+        None, description="If absent, that of the bank; without any, events are processed at once."
     )
-    force_flush: bool | None = Field(None, description="All that waits, at once.")
+    force_flush: bool | None = Field(None, description="True: process all waiting events at once.")
     metadata: Metadata | None = None
     metadata_merge_strategy: (
         Annotated[MetadataMergeStrategy, one_of(MetadataMergeStrategy)] | None

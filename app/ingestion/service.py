@@ -184,8 +184,8 @@ class IngestionService:
         ):
             if used + added > limit:
                 raise exhausted(
-                    f"The stream has {used} waiting {unit.lower()} and is to take {added} more, and"
-                    f" its quota is {limit}.",
+                    f"The stream must have at most {limit} waiting {unit.lower()}; it has {used},"
+                    f" and the request adds {added}.",
                     f"streamPending{unit}",
                     used=used,
                     limit=limit,

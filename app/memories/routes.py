@@ -45,7 +45,7 @@ async def create_memory(
         str | None,
         Query(
             alias="memoryId",
-            description="Id of the new memory; else one is made.",
+            description="Id of the new memory; generated if absent.",
             json_schema_extra={"pattern": f"^{CHOSEN_ID}$"},
         ),
     ] = None,

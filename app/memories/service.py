@@ -354,9 +354,9 @@ def _changed_fields(request: UpdateMemoryRequest, mask: str | None) -> frozenset
 
 def _check_immutable(row: MemoryRow, request: UpdateMemoryRequest) -> None:
     if request.scope is not None and request.scope != row.scope:
-        raise InvalidArgument.of_field("scope", "cannot change; leave it out or as it is.")
+        raise InvalidArgument.of_field("scope", "must be omitted or equal the present value.")
     if request.memory_type is not None and stored_type(request.memory_type) != row.memory_type:
-        raise InvalidArgument.of_field("memoryType", "cannot change; leave it out or as it is.")
+        raise InvalidArgument.of_field("memoryType", "must be omitted or equal the present value.")
 
 
 def _merged_content(

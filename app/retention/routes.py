@@ -41,7 +41,9 @@ async def delete_engine(
     name: EnginePath,
     body: DeleteEngineRequest | None = None,
     if_match: IfMatch = None,
-    force: Annotated[bool | None, Query(description="Delete all that it holds, too.")] = None,
+    force: Annotated[
+        bool | None, Query(description="Also delete everything that it holds.")
+    ] = None,
 ) -> Operation:
     """Delete an engine.
 

@@ -18,7 +18,9 @@ class ExtractedMemory(WireModel):
 
     fact: str | None = None
     context: str | None = None
-    structured_data: dict[str, Any] | None = Field(None, description="Of a profile's field.")
+    structured_data: dict[str, Any] | None = Field(
+        None, description="Only for a field of a profile."
+    )
 
 
 class MemoryRevision(MemoryContentFields):
@@ -37,9 +39,13 @@ class MemoryRevision(MemoryContentFields):
     action: str = Field(description="`CREATED`, `UPDATED`, `DELETED` or `ROLLED_BACK`.")
     memory_expire_time: Timestamp | None = None
     author: str | None = Field(None, description="The engine or model that wrote the fact.")
-    prompt_version: str | None = Field(None, description="Of the prompts the model was given.")
+    prompt_version: str | None = Field(
+        None, description="Version of the prompts that the model was given."
+    )
     operation: str | None = Field(None, description="The operation that made the change.")
-    restored_revision: str | None = Field(None, description="What a rollback restored.")
+    restored_revision: str | None = Field(
+        None, description="The revision that a rollback restored."
+    )
 
     @classmethod
     def from_row(cls, engine: EngineName, row: RevisionRow) -> "MemoryRevision":

@@ -14,10 +14,10 @@ class UndoOperationRequest(WireModel):
     model_config = ConfigDict(json_schema_extra={"examples": [{"validateOnly": True}]})
 
     revision_labels: Labels | None = Field(
-        None, description="Of the revisions that the undo makes."
+        None, description="Labels of the revisions that the undo makes."
     )
     validate_only: bool | None = Field(
-        None, description="Change nothing; the operation tells what would become of each memory."
+        None, description="Change nothing; the operation reports the effect on each memory."
     )
 
     def queued(self, operation_id: str) -> dict[str, Any]:

@@ -91,7 +91,7 @@ def _reason(source: OperationRow) -> str:
     if source.state == State.CANCELLED:
         return "was cancelled before it changed anything."
     if source.details.get("revisionsDisabled"):
-        return "kept no revisions, so nothing tells what it changed."
+        return "kept no revisions, so its changes are not known."
     if "erased" in source.details:
-        return "erased memories for good, and nothing brings them back."
-    return "changed no memory, or nothing of what it changed is kept any more."
+        return "erased memories for good, so they cannot be restored."
+    return "changed no memory, or its revisions are no longer kept."
