@@ -51,7 +51,7 @@ _TYPES = (MEDIA_TYPE, "application/ndjson", "application/jsonl", "application/js
 async def batch_create_memories(
     context: Mutation, engine: EnginePath, body: BatchCreateMemoriesRequest
 ) -> Operation:
-    """Store memories as they are given: all of them, or with `atomic: false` each that can be."""
+    """Store memories as they are given: all of them, or with `atomic: false` each that is valid."""
     once = context.once(body.sent)
     row = await BulkService.of(context.resources).batch_create(engine, body, once)
     return await OperationService.of(context.resources).render(row)
@@ -64,7 +64,7 @@ async def batch_create_memories(
     openapi_extra={
         "requestBody": {
             "required": True,
-            "description": "A memory a line, as `createMemory` takes it, with a `memoryId` or not.",
+            "description": "One memory a line, as for `createMemory`, with or without `memoryId`.",
             "content": {
                 MEDIA_TYPE: {
                     "schema": {"type": "string"},
@@ -77,10 +77,10 @@ async def batch_create_memories(
 async def import_memories(
     request: Request, context: Context, engine: EnginePath
 ) -> ImportMemoriesResponse:
-    """Store memories as they are given, from a body of any length, as it comes.
+    """Store memories as they are given, from a body of any length, as it arrives.
 
-    A line that cannot be read stops no other. Lines whose memories are there already, under their
-    `memoryId` and with this content, are passed over: an import that broke off can be sent again.
+    A line that cannot be read stops no other. Lines whose memories exist already, under their
+    `memoryId` and with this content, are skipped: an import that broke off can be sent again.
     """
     if media_type(request.headers.get("content-type")) not in _TYPES:
         message = f"Content-Type: must be {MEDIA_TYPE}."

@@ -1,7 +1,7 @@
 """The wire form of bulk creation.
 
-Not in the API whose clients are served here. Source: google.aip.dev/233, with a choice between all
-and each for itself; what is created is as `memories.create` takes it.
+These methods are not in the API whose clients are served here. Source: google.aip.dev/233, with a
+choice between all or none and each for itself; a memory is given as for `memories.create`.
 """
 
 from typing import Annotated, Any
@@ -16,13 +16,13 @@ from app.memory.memories.schemas.memories import CreateMemoryRequest
 
 MAX_BATCH = 500
 MAX_ERRORS = 100
-"""Lines of an import whose errors are told; the others are counted."""
+"""Failed lines of an import that are listed; further ones are only counted."""
 
 _EXAMPLE: dict[str, JsonValue] = {"fact": "I prefer a window seat.", "scope": {"user_id": "42"}}
 MemoryId = Annotated[
     str,
     Field(
-        description="Id of the new memory; else one is made.",
+        description="Id of the new memory; generated if absent.",
         json_schema_extra={"pattern": f"^{CHOSEN_ID}$"},
     ),
 ]
@@ -35,8 +35,8 @@ class NewMemory(WireModel):
     memory_id: MemoryId | None = None
 
 
-class _Unread:
-    """A message that is documented as one, and read by whoever can say which of many is wrong."""
+class _ParsedLater:
+    """A message that is documented as one, but parsed later, so that errors name its position."""
 
     message: type[BaseModel] = NewMemory
 
@@ -58,16 +58,16 @@ class BatchCreateMemoriesRequest(WireModel):
         json_schema_extra={"examples": [{"requests": [{"memory": _EXAMPLE}], "atomic": False}]}
     )
 
-    requests: list[Annotated[Any, _Unread]] = Field(min_length=1, max_length=MAX_BATCH)
+    requests: list[Annotated[Any, _ParsedLater]] = Field(min_length=1, max_length=MAX_BATCH)
     atomic: bool = Field(
         True,
-        description="Whether all are created or none; else each is for itself, and the answer's"
-        " `results` say what came of it.",
+        description="True: all memories are created or none. False: each is created on its own, and"
+        " the response lists its outcome in `results`.",
     )
 
 
 class ImportedMemory(CreateMemoryRequest):
-    """A line of an import: a memory, and maybe its id."""
+    """A line of an import: a memory, and optionally its id."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{**_EXAMPLE, "memoryId": "window-seat"}]}
@@ -77,19 +77,23 @@ class ImportedMemory(CreateMemoryRequest):
 
 
 class LineError(WireModel):
-    """What is wrong with a line."""
+    """The error of a line."""
 
-    line: int = Field(description="From 1.")
+    line: int = Field(description="Number of the line, from 1.")
     error: dict[str, Any] = Field(description="A google.rpc.Status.")
 
 
 class ImportMemoriesResponse(WireModel):
-    """What came of an import."""
+    """The result of an import."""
 
     imported: int
-    existing: int = Field(description="Were there already, under their ids and with this content.")
+    existing: int = Field(
+        description="Memories that existed already, with their ids and this content."
+    )
     failed: int
-    errors: list[LineError] = Field(description=f"Of the first {MAX_ERRORS} lines that failed.")
+    errors: list[LineError] = Field(
+        description=f"Errors of the first {MAX_ERRORS} lines that failed."
+    )
     operation: str | None = Field(
-        None, description="Name of the operation that stands for it, and can be undone."
+        None, description="Name of the operation that records the import, and can be undone."
     )

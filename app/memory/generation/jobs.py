@@ -1,4 +1,4 @@
-"""What a worker runs to generate memories."""
+"""The job of a worker that generates memories."""
 
 import asyncio
 from dataclasses import replace
@@ -17,11 +17,11 @@ from app.platform.usage.services.recording import note
 
 
 async def generate(job: Job, resources: Resources) -> None:
-    """Run a queued generation, or what only tells what one would do."""
-    # Of a long conversation, this takes as long as hundreds of requests.
+    """Run a queued generation, or a preview of one."""
+    # Parsing a long conversation takes as long as hundreds of requests.
     request = await asyncio.to_thread(QueuedGeneration.model_validate, job.claim.request)
     if request.validate_only:
-        # Its answer holds texts that are nowhere else, so it goes sooner than others.
+        # The preview holds texts that are stored nowhere else, so it is deleted sooner.
         job = replace(job, keep=timedelta(seconds=resources.settings.preview_retention_seconds))
     task = Task(
         engine=EngineName.parse(job.claim.engine_name),
@@ -38,5 +38,5 @@ async def generate(job: Job, resources: Resources) -> None:
 async def _finish(
     job: Job, session: Session, response: dict[str, Any], details: dict[str, Any]
 ) -> None:
-    """End the operation; its costs are those of all attempts."""
+    """Finish the operation; its costs are those of all attempts."""
     await job.finish(session, response, costs.with_earlier(details, job.claim.details))

@@ -1,4 +1,4 @@
-"""The route of generation. Source: wire specification, section 8."""
+"""Route of generation. Source: wire specification, section 8."""
 
 from app.kernel.limits import Counted
 from app.kernel.permissions import Permission
@@ -27,9 +27,9 @@ router = Router(
 async def generate_memories(
     context: Mutation, engine: EnginePath, body: GenerateMemoriesRequest
 ) -> Operation:
-    """Turn a conversation or given facts into memories of a scope, merged with what is there.
+    """Turn a conversation or given facts into memories of a scope, merged with present ones.
 
-    Answers an operation; its response lists the memories that were created, updated or deleted.
+    Returns an operation; its response lists the memories that were created, updated or deleted.
     """
     service = GenerationService.of(context.resources)
     return Operation.from_row(await service.start(engine, body, context.once(body.sent)))

@@ -18,7 +18,7 @@ from app.platform.engines.logic.config import MemoryTopicIds
 
 MAX_DIRECT_MEMORIES = 5
 MAX_EVENTS = 2_000
-# Where no model reads files, their bytes are not worth keeping, not even for a while.
+# If no model reads files, their bytes are not stored, not even for a while.
 _FILE_BYTES = {"parts": {"__all__": {"inline_data": {"data"}}}}
 _FILE_BYTES_OF_REQUEST = {
     "direct_contents_source": {"events": {"__all__": {"content": _FILE_BYTES}}}
@@ -26,7 +26,7 @@ _FILE_BYTES_OF_REQUEST = {
 
 
 class MetadataMergeStrategy(StrEnum):
-    """What becomes of a memory's metadata when generation updates it."""
+    """The treatment of a memory's metadata when generation updates it."""
 
     METADATA_MERGE_STRATEGY_UNSPECIFIED = "METADATA_MERGE_STRATEGY_UNSPECIFIED"
     """The same as `OVERWRITE`."""
@@ -40,10 +40,10 @@ class ContentEvent(WireModel):
 
     content: Content
     event_id: str | None = Field(None, max_length=256)
-    event_time: Timestamp | None = Field(None, description="When it was said.")
+    event_time: Timestamp | None = Field(None, description="Time of the turn.")
 
     def kept_content(self, *, keeps_files: bool) -> dict[str, Any]:
-        """Return the JSON form of what was said that is stored."""
+        """Return the stored JSON form of the content."""
         return self.content.model_dump(
             mode="json",
             by_alias=True,
@@ -74,15 +74,15 @@ class DirectMemoriesSource(WireModel):
 class VertexSessionSource(WireModel):
     """A stored session."""
 
-    session: str = Field(description="Its name; project and location may be left out.")
-    start_time: Timestamp | None = Field(None, description="Of the first event that counts.")
-    end_time: Timestamp | None = Field(None, description="Events from then on do not count.")
+    session: str = Field(description="Name of the session; project and location may be left out.")
+    start_time: Timestamp | None = Field(None, description="Events before this time do not count.")
+    end_time: Timestamp | None = Field(None, description="Events from this time on do not count.")
 
     def name_in(self, engine: EngineName) -> SessionName:
-        """Read the name of a session of the engine, which is a stored full name.
+        """Parse the name of a session of the engine, which is given by its stored full name.
 
         Raises:
-            InvalidArgument: it is no such name, or that of another engine's session.
+            InvalidArgument: the name is invalid, or names another engine's session.
         """
         field = "vertexSessionSource.session"
         anywhere = f"projects/{WILDCARD}/locations/{WILDCARD}/"
@@ -107,7 +107,7 @@ def _check_time_zone(name: str) -> str:
 
 
 class GenerateMemoriesRequest(RevisionFields):
-    """From what to generate memories, for which scope, and how."""
+    """The source, the scope and the options of a generation."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -142,14 +142,15 @@ class GenerateMemoriesRequest(RevisionFields):
         None, description="Every result becomes a new memory."
     )
     validate_only: bool | None = Field(
-        None, description="Do the work, write nothing, and answer what would be written, and why."
+        None,
+        description="Do the work, but write nothing; respond with the changes and their reasons.",
     )
     metadata: Metadata | None = None
     metadata_merge_strategy: Annotated[MetadataMergeStrategy, one_of(MetadataMergeStrategy)] = (
         MetadataMergeStrategy.METADATA_MERGE_STRATEGY_UNSPECIFIED
     )
     allowed_topics: MemoryTopicIds | None = Field(
-        None, description="Of the configured topics, only these."
+        None, description="Limits the configured topics to these."
     )
     time_zone: Annotated[str, AfterValidator(_check_time_zone)] | None = Field(
         None, description="For relative dates; default UTC.", examples=["Europe/Berlin"]
@@ -174,7 +175,7 @@ class GenerateMemoriesRequest(RevisionFields):
     def queued(
         self, scope: Mapping[str, str], session_time: datetime | None, *, keeps_files: bool
     ) -> dict[str, Any]:
-        """Return the JSON form of the `QueuedGeneration`, with the scope that counts."""
+        """Return the JSON form of the `QueuedGeneration`, with the effective scope."""
         form = self.model_dump(
             mode="json",
             by_alias=True,
@@ -187,7 +188,7 @@ class GenerateMemoriesRequest(RevisionFields):
 
 
 class QueuedGeneration(GenerateMemoriesRequest):
-    """What a worker is given of a request."""
+    """A request as it is queued for a worker."""
 
     session_time: Timestamp | None = None
-    """When the session that is the source was created: made anew under its id, it is another."""
+    """Creation time of the session that is the source; a session created anew is another one."""

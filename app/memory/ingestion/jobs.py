@@ -1,13 +1,13 @@
-"""What a worker runs to turn the events of a stream into memories.
+"""The job of a worker that turns the events of a stream into memories.
 
-Read what waits, generate, then note in the transaction of the changes what became of the events.
-Where more is ripe than one generation reads, or came meanwhile, the operation goes on: it is done
-when its callers' events are memories. Its generations are one operation, too.
+The job reads the waiting events and generates, then records their fate in the transaction of the
+changes. If more is ripe than one generation reads, or has arrived meanwhile, the operation goes on:
+it is done when its callers' events are memories. Its generations share one operation, too.
 
-A generation that fails leaves the events waiting: the runner tries again, and after its last
-attempt the sweep opens another operation. So it is with a worker that is killed. Events whose
-generation failed for good are set aside, and tried again in halves, so that one that no model can
-read does not hold the others back.
+A generation that fails leaves the events waiting: the runner retries, and after its last attempt
+the sweep opens another operation. The same happens if a worker is killed. Events whose generation
+failed for good are set aside and tried again in halves, so that an event that no model can read
+does not block the others.
 """
 
 import asyncio
@@ -47,22 +47,22 @@ from app.platform.usage.logic import costs
 from app.platform.usage.services.recording import note
 
 _MAX_OVERLAP = MAX_EVENTS // 2
-"""Processed events that one generation reads again at most."""
+"""Limit of processed events that one generation reads again."""
 _GENERATION = "generateMemoriesOperation"
-"""Where metadata and response name the generation."""
+"""Key of the generation's operation in metadata and response."""
 _GENERATED = "generatedMemories"
 
 
 @dataclass(frozen=True)
 class Batch:
-    """What one generation reads of a stream.
+    """Events of a stream that one generation reads.
 
     Attributes:
-        stream: as it was when it was read.
+        stream: the stream as it was read.
         kept: processed events whose content is kept, in their order.
-        again: those of them that are read again.
-        waiting: events that wait.
-        contents: what the events say that are read, by their numbers.
+        again: those of `kept` that are read again.
+        waiting: the waiting events that are read.
+        contents: the contents of the events that are read, by event number.
     """
 
     stream: StreamRow
@@ -73,7 +73,7 @@ class Batch:
 
     @property
     def read(self) -> Sequence[Listed]:
-        """The events that are read, in their order."""
+        """All events that are read, in their order."""
         return sorted(chain(self.again, self.waiting), key=in_order)
 
 
@@ -91,11 +91,11 @@ class _Ingestion:
     service: IngestionService
 
     async def run(self) -> None:
-        """Generate memories of what waits.
+        """Generate memories from the waiting events.
 
         Raises:
-            Postponed: the engine's tokens of the day are spent, or it has as many memories as it
-                may.
+            Postponed: the engine's tokens of the day are spent, or it has reached its limit of
+                memories.
             ServiceError: the generation failed.
         """
         batch = await self._read()
@@ -135,7 +135,7 @@ class _Ingestion:
         return StreamKey.queued(self._engine.engine, self.job.claim.request)
 
     def _generate_id(self, now: datetime) -> str:
-        """Return the id of the generation: that of what the operation has done before, if any."""
+        """Return the id of the generation, which is the same for all parts of the operation."""
         earlier = self.job.claim.details.get(_GENERATION)
         return str(new_id(now)) if earlier is None else str(earlier).rpartition("/")[2]
 
@@ -157,9 +157,9 @@ class _Ingestion:
         return Batch(stream, kept, again, waiting, contents)
 
     async def _check_room(self, session: Session) -> None:
-        """Let the events wait as long as the engine has no room for what they would become.
+        """Postpone the work while the engine has no room for further memories.
 
-        Their own bytes do not count here: it is by becoming memories that they give them back.
+        The events' own bytes do not count here, since becoming memories frees them.
         """
         settings = self.resources.settings
         if await is_full(session, settings, self._engine.engine, Counted.MEMORIES):
@@ -167,11 +167,11 @@ class _Ingestion:
             raise Postponed(self.job.clock.now() + pause)
 
     async def _set_aside(self, batch: Batch) -> None:
-        """Keep the events of a generation that failed for good apart, and halve their number."""
+        """Set aside the events of a generation that failed for good, to be tried in halves."""
         now, settings = self.job.clock.now(), self.resources.settings
         pause = timedelta(seconds=settings.ingestion_retry_seconds)
         if len(batch.waiting) == 1:
-            # It is this one. It waits as long again as it has waited, so ever longer.
+            # This event is the cause. It waits as long again as it has waited, so ever longer.
             longest = timedelta(seconds=settings.ingestion_max_pending_seconds)
             pause = max(pause, min(now - batch.waiting[0].arrival_time, longest))
         seqs = [event.seq for event in batch.waiting]
@@ -188,8 +188,8 @@ class _Ingestion:
         async with self.job.db.transaction() as session:
             stream = await repository.find(session, self._key, for_update=True)
             if stream is None:
-                # It was erased, or went with its engine.
-                await self.job.finish(session, self._answer({}), {"pendingEventCount": 0})
+                # The stream was erased, or its engine was deleted.
+                await self.job.finish(session, self._response({}), {"pendingEventCount": 0})
             else:
                 await self._conclude(session, stream, {})
 
@@ -201,34 +201,34 @@ class _Ingestion:
         response: dict[str, Any],
         details: dict[str, Any],
     ) -> None:
-        """Note what became of the events, in the transaction of the changes.
+        """Record the fate of the events, in the transaction of the changes.
 
         Raises:
-            NotFound: the stream was erased meanwhile, so that nothing of it may be remembered.
+            NotFound: the stream was erased meanwhile, so nothing of it may become a memory.
         """
         stream = await repository.find(session, self._key, for_update=True)
         if stream is None:
             raise NotFound.of(f"The stream, with reasoningEngines/{self._engine.engine},")
         await self._settle(session, batch)
-        await self._tell_generation(session, generate_id, response, details)
+        await self._store_generation(session, generate_id, response, details)
         own = {
             **details,
             "eventCount": len(batch.waiting),
             "overlapEventCount": len(batch.again),
         }
-        # Not with the words of users, which may have been erased since the claim.
+        # Requests to forget are left out: they hold users' words, perhaps erased since the claim.
         before = self.job.claim.details
-        told = together(own, {key: before[key] for key in before if key != UNMET_REQUESTS})
-        told[_GENERATION] = str(OperationName(self._engine, generate_id))
+        merged = together(own, {key: before[key] for key in before if key != UNMET_REQUESTS})
+        merged[_GENERATION] = str(OperationName(self._engine, generate_id))
         values: dict[str, Any] = {"failure_count": 0, "retry_time": None}
         if _GENERATION not in self.job.claim.details:
-            # All that waited then was ripe, also where one generation does not read it all.
+            # All events that waited then were ripe, even if one generation does not read them all.
             values["flush_seq"] = max(stream.flush_seq, batch.stream.next_seq)
         stream = await repository.change(session, stream, values)
-        await self._conclude(session, stream, told)
+        await self._conclude(session, stream, merged)
 
     async def _settle(self, session: Session, batch: Batch) -> None:
-        """Mark the events as processed; forget what they said, save for the next overlap."""
+        """Mark the events as processed; forget their contents, except for the next overlap."""
         waited = [event.seq for event in batch.waiting]
         await repository.mark_processed(session, self._key, waited, self.job.clock.now())
         known = sorted(chain(batch.kept, batch.waiting), key=in_order)
@@ -236,10 +236,10 @@ class _Ingestion:
         forgotten = [event.seq for event in known if event.seq not in kept]
         await repository.forget_content(session, self._key, forgotten)
 
-    async def _tell_generation(
+    async def _store_generation(
         self, session: Session, generate_id: str, response: dict[str, Any], details: dict[str, Any]
     ) -> None:
-        """Store the operation of the generation; add to it where this one has gone on."""
+        """Store the operation of the generation, or add to it if this operation has gone on."""
         earlier = None
         if _GENERATION in self.job.claim.details:
             earlier = await claims.lock(session, self._engine.engine, generate_id)
@@ -248,14 +248,14 @@ class _Ingestion:
             await operations.insert_done(session, done, response)
             return
         before = earlier.response or {}
-        generated = [one for part in (before, response) for one in part.get(_GENERATED, [])]
+        generated = [memory for part in (before, response) for memory in part.get(_GENERATED, [])]
         if generated:
             response = {**before, **response, _GENERATED: generated}
-        told = together(details, earlier.details)
-        await operations.extend_done(session, earlier, self.job.clock.now(), response, told)
+        merged = together(details, earlier.details)
+        await operations.extend_done(session, earlier, self.job.clock.now(), response, merged)
 
     async def _conclude(self, session: Session, stream: StreamRow, details: dict[str, Any]) -> None:
-        """Go on with a locked stream where more of it is ripe; else end the operation."""
+        """Go on with a locked stream if more of it is ripe; otherwise finish the operation."""
         now = self.job.clock.now()
         left = await repository.count_pending(session, self._key)
         stream = await repository.change(session, stream, _left_values(stream, left))
@@ -265,7 +265,7 @@ class _Ingestion:
             if ripe <= now:
                 await self._go_on(session, now, details)
                 return
-        await self.job.finish(session, self._answer(details), details)
+        await self.job.finish(session, self._response(details), details)
         if left.count:
             new = self.service.new_operation(self._engine, self._key, stream.scope, now)
             new = new.noting(pendingEventCount=left.count)
@@ -277,7 +277,7 @@ class _Ingestion:
         if not await claims.go_on(session, self.job.claim.owned, ended, now, details):
             raise LeaseLost
 
-    def _answer(self, details: Mapping[str, Any]) -> dict[str, Any]:
+    def _response(self, details: Mapping[str, Any]) -> dict[str, Any]:
         name = details.get(_GENERATION, self.job.claim.details.get(_GENERATION))
         return EMPTY_RESPONSE if name is None else {**EMPTY_RESPONSE, _GENERATION: name}
 
@@ -296,33 +296,35 @@ class _Ingestion:
 
 
 def request_of(batch: Batch, now: datetime) -> GenerateMemoriesRequest:
-    """Return the generation that the events of a batch ask for.
+    """Return the request of a generation for the events of a batch.
 
-    Where the moment at which its revisions were to expire has passed, none are kept: written now,
-    they could never be read.
+    No revisions are kept if the time at which they were to expire has passed: written now, they
+    could never be read.
     """
     options = dict(batch.stream.options)
     expires = options.get("revisionExpireTime")
     if expires is not None and parse_timestamp(expires) <= now:
         del options["revisionExpireTime"]
         options["disableMemoryRevisions"] = True
-    events = [{"content": batch.contents[one.seq], "eventTime": one.time} for one in batch.read]
+    events = [
+        {"content": batch.contents[event.seq], "eventTime": event.time} for event in batch.read
+    ]
     return GenerateMemoriesRequest.model_validate(
         {"scope": batch.stream.scope, "directContentsSource": {"events": events}, **options}
     )
 
 
 def place_of(batch: Batch) -> Place:
-    """Return where the events of a batch stand: in their stream, of which it is a part."""
+    """Return the place of a batch's events in their stream."""
     row = batch.stream
-    # Removed and made anew, a stream counts its events from the beginning again.
+    # A stream that was removed and created anew counts its events from the beginning again.
     made = format_timestamp(row.create_time)
     source = digest("stream", row.engine_id, row.scope_hash.hex(), row.stream_id, made)
-    return Place(source, [one.seq for one in batch.read])
+    return Place(source, [event.seq for event in batch.read])
 
 
 def _overlap(stream: StreamRow) -> int:
-    """Return how many processed events the next generation reads again."""
+    """Return the number of processed events that the next generation reads again."""
     if stream.rule is None:
         return 0
     rule = GenerationRule.model_validate(stream.rule)
@@ -330,7 +332,7 @@ def _overlap(stream: StreamRow) -> int:
 
 
 def _left_values(stream: StreamRow, left: Waiting) -> dict[str, Any]:
-    """Return what a stream is to hold of what waits in it."""
+    """Return the columns of a stream that follow from its waiting events."""
     values: dict[str, Any] = {
         "pending_count": left.count,
         "pending_bytes": left.bytes,
@@ -345,18 +347,20 @@ def _left_values(stream: StreamRow, left: Waiting) -> dict[str, Any]:
 
 
 def together(own: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata with what an operation has done before added: counts, costs and requests."""
-    joined = {key: _joined(value, earlier[key]) for key, value in own.items() if key in earlier}
+    """Return metadata joined with those of the operation's earlier part: counts, costs, lists."""
+    joined = {key: _join(value, earlier[key]) for key, value in own.items() if key in earlier}
     sums = {key: value for key, value in joined.items() if value is not None}
     return {**costs.with_earlier(own, earlier), **sums}
 
 
-def _joined(own: object, earlier: object) -> object:
-    """Return two counts, maps of counts or lists of records as one; None: they are no such."""
+def _join(own: object, earlier: object) -> object:
+    """Return two counts, maps of counts or lists of records as one; None for other values."""
     match own, earlier:
         case int(), int() if not isinstance(own, bool):
             return own + earlier
-        case dict(), dict() if all(type(one) is int for one in (*own.values(), *earlier.values())):
+        case dict(), dict() if all(
+            type(count) is int for count in (*own.values(), *earlier.values())
+        ):
             return dict(Counter(own) + Counter(earlier))
         case list(), list():
             return [*earlier, *own]

@@ -1,4 +1,4 @@
-"""The route of ingestion. Source: wire specification, section 9."""
+"""Route of ingestion. Source: wire specification, section 9."""
 
 from app.kernel.limits import Counted
 from app.kernel.permissions import Permission
@@ -33,7 +33,7 @@ router = Router(
 async def ingest_events(
     context: Mutation, engine: EnginePath, body: IngestEventsRequest
 ) -> Operation:
-    """Buffer events in a stream of a scope; its rule says when they become memories.
+    """Buffer events in a stream of a scope; its rule decides when they become memories.
 
     All requests on a stream get the same operation until its events have become memories; its
     response then names the operation of that generation.

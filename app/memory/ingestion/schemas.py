@@ -11,11 +11,11 @@ from app.memory.memories.schemas.memories import Metadata, RevisionFields, Scope
 from app.platform.engines.logic.config import GenerationTriggerConfig
 
 DEFAULT_STREAM = "default"
-"""The stream of requests that name none, or the empty one."""
+"""Stream of requests that name none, or an empty one."""
 MAX_STREAM_ID_CHARS = 256
 
 _OPTIONS = frozenset({*RevisionFields.model_fields, "metadata", "metadata_merge_strategy"})
-# Of these, at most one counts: the last that was given.
+# At most one of these counts: the last that was given.
 _REVISION_LIFE = frozenset({"revisionTtl", "revisionExpireTime"})
 
 
@@ -26,7 +26,7 @@ def _check_stream_id(text: str) -> str:
 
 
 class IngestEventsRequest(RevisionFields):
-    """Events for a stream, when to turn them into memories, and how."""
+    """Events for a stream, and when and how to turn them into memories."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -56,12 +56,12 @@ class IngestEventsRequest(RevisionFields):
         None, max_length=MAX_STREAM_ID_CHARS, description="`default` when absent or empty."
     )
     direct_contents_source: DirectContentsSource | None = Field(
-        None, description="Absent: only the rule of what waits is changed."
+        None, description="If absent, the request only changes the rule of the waiting events."
     )
     generation_trigger_config: GenerationTriggerConfig | None = Field(
-        None, description="Absent: that of the bank; without one, at once."
+        None, description="If absent, that of the bank; without any, events are processed at once."
     )
-    force_flush: bool | None = Field(None, description="All that waits, at once.")
+    force_flush: bool | None = Field(None, description="True: process all waiting events at once.")
     metadata: Metadata | None = None
     metadata_merge_strategy: (
         Annotated[MetadataMergeStrategy, one_of(MetadataMergeStrategy)] | None
@@ -69,16 +69,16 @@ class IngestEventsRequest(RevisionFields):
 
     @property
     def stream(self) -> str:
-        """The id of the stream."""
+        """Id of the stream."""
         return self.stream_id or DEFAULT_STREAM
 
     def options(self) -> dict[str, Any]:
-        """Return the fields, as they were given, that the generation is to heed."""
+        """Return the fields for the generation, as they were given."""
         return self.model_dump(mode="json", by_alias=True, exclude_none=True, include=set(_OPTIONS))
 
 
 def merged_options(stored: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the options of a buffer to which a request adds: of each, what was given last."""
+    """Return the options of a buffer after a further request: the last value of each counts."""
     has_life = not _REVISION_LIFE.isdisjoint(given)
     kept = {key: stored[key] for key in stored if not (has_life and key in _REVISION_LIFE)}
     return {**kept, **given}

@@ -56,7 +56,7 @@ async def create_memory(
         str | None,
         Query(
             alias="memoryId",
-            description="Id of the new memory; else one is made.",
+            description="Id of the new memory; generated if absent.",
             json_schema_extra={"pattern": f"^{CHOSEN_ID}$"},
         ),
     ] = None,
@@ -103,7 +103,7 @@ async def update_memory(
 ) -> Operation:
     """Change the masked fields; without a mask, the fields that are sent."""
     del memory_id
-    # The Python client sends no body where a mask names only fields to clear.
+    # The Python client sends no body if a mask names only fields to clear.
     request = body or UpdateMemoryRequest()
     etag = etag_of(if_match, request.etag)
     once = context.once({"body": request.sent(), "mask": update_mask, "etag": etag})

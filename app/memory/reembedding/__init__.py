@@ -1,1 +1,1 @@
-"""Vectors of another model for an engine, and those that could not be made in time."""
+"""Vectors by another model for an engine, and vectors that could not be made in time."""

@@ -1,13 +1,13 @@
-"""What a worker runs to give an engine vectors of another model.
+"""The job of a worker that gives an engine vectors by another model.
 
-Vectors are made a batch at a time, outside any transaction, for memories that have none by the new
-model, and stored where the fact is still the same. So whoever goes on after a worker that was
-killed does at most one batch once more. A change of a fact removes its vectors of every model, and
-leaves no old one of the new model behind.
+Vectors are made in batches, outside any transaction, for memories without one by the new model, and
+stored if the fact is still the same. So after a worker is killed, its successor repeats at most one
+batch. A change of a fact removes its vectors by every model, so no outdated one by the new model is
+left.
 
-When nothing lacks a vector, one transaction lets the new model serve and ends the operation. What
-the new model refuses has none then: it waits like whatever else lacks one, and the operation names
-it.
+When no memory lacks a vector, one transaction makes the new model serve and ends the operation. A
+fact that the new model refuses then has no vector: it waits like any other, and the operation names
+its memory.
 """
 
 import asyncio
@@ -39,15 +39,15 @@ from app.platform.operations.services.runner import Job, Postponed
 log = structlog.get_logger()
 
 _SPAN_ROWS = 10_000
-"""Memories that one statement looks at, of which most may have their vectors."""
+"""Memories that one statement reads; most of them may have their vectors."""
 _OVERLAP = timedelta(minutes=5)
-"""How far back changes are looked for again: the longest write, and the difference of clocks."""
+"""Time by which catching up looks back: the longest write, and the difference of clocks."""
 _TRIES = 20
-"""How often what was written meanwhile is caught up with; what then still lacks a vector waits."""
+"""Rounds of catching up with recent writes; memories without a vector after that are queued."""
 _MOST_NAMED = 100
-"""Memories that the operation names of those that the model refuses; all are counted."""
-_NOT_HERE = timedelta(seconds=10)
-"""When a worker that has the model may be there."""
+"""Refused memories that the operation names; all are counted."""
+_NO_MODEL_PAUSE = timedelta(seconds=10)
+"""Wait for a worker that has the model."""
 _SETTLE_SECONDS = 5.0
 _SETTLE_PAUSE_SECONDS = 0.05
 
@@ -56,8 +56,8 @@ async def reembed(job: Job, resources: Resources) -> None:
     """Run a queued re-embedding.
 
     Raises:
-        Postponed: the model is away, or not open in this process; or too much is written.
-        FailedPrecondition: the model refuses everything, or too much.
+        Postponed: the model is away or not open in this process, or too many memories are written.
+        FailedPrecondition: the model refuses all facts, or too many of them.
     """
     request = QueuedReembedding.model_validate(job.claim.request)
     name = EngineName.parse(job.claim.engine_name)
@@ -66,14 +66,14 @@ async def reembed(job: Job, resources: Resources) -> None:
 
 @dataclass
 class _Progress:
-    """How far it is; both change while memories are written and removed."""
+    """Progress; both numbers change while memories are written and removed."""
 
     embedded: int = 0
     total: int = 0
     refused: int = 0
 
     def details(self) -> dict[str, Any]:
-        """Return what the operation's metadata tell."""
+        """Return the operation's metadata."""
         tried = self.embedded + self.refused
         share = tried / self.total if self.total else 1
         return {
@@ -97,7 +97,7 @@ class _Reembedding:
     refused: Refused = field(default_factory=Refused)
 
     async def run(self) -> None:
-        """Embed all memories, catch up with what was written meanwhile, and cut over."""
+        """Embed all memories, catch up with recent writes, and switch to the new model."""
         await self._begin()
         since = self._lately()
         async for span in self._spans():
@@ -108,14 +108,14 @@ class _Reembedding:
             if await self._cut_over(Span(since=since), is_last=attempt == _TRIES):
                 await self._settle(Span(since=since))
                 return
-        # More is written than can be caught up with; perhaps not for long.
+        # More is written than this job can catch up with; perhaps not for long.
         raise Postponed(self._now() + self._pause)
 
     async def _begin(self) -> None:
-        """See that the model is there, and note that it is to serve."""
+        """Check that the model is available, and record that it is to serve."""
         embedder = self.resources.embedders.find(self.model)
         if embedder is None:
-            raise Postponed(self._now() + _NOT_HERE)
+            raise Postponed(self._now() + _NO_MODEL_PAUSE)
         try:
             await embedder.warm()
         except AWAY as error:
@@ -130,7 +130,7 @@ class _Reembedding:
             await self.job.note(session, self.progress.details())
 
     async def _spans(self) -> AsyncIterator[Span]:
-        """Return the stretches of all memories; only the last has no end."""
+        """Yield the spans of all memories; only the last has no end."""
         after: str | None = ""
         while after is not None:
             async with self.job.db.snapshot() as session:
@@ -139,7 +139,7 @@ class _Reembedding:
             after = last
 
     async def _fill(self, span: Span) -> None:
-        """Embed what lacks a vector in a span, a batch at a time."""
+        """Embed the memories of a span that lack a vector, one batch at a time."""
         limit = self.resources.settings.reembed_batch_rows
         while True:
             async with self.job.db.snapshot() as session:
@@ -158,25 +158,25 @@ class _Reembedding:
         return await repository.list_lacking(session, self.engine.engine, self.model, span, page)
 
     async def _embed(self, facts: Facts) -> None:
-        """Embed facts, and store the vectors of those that are still the same."""
+        """Embed facts, and store the vectors of facts that are still the same."""
         embedding = FactEmbedding(EngineEmbedding.of(self.resources), self.model)
         try:
-            found = await embedding.embedded(facts)
+            embedded = await embedding.embedded(facts)
         except AWAY as error:
             raise self._later(error) from error
-        self.refused.add(found.refused)
+        self.refused.add(embedded.refused)
         engine_id, now = self.engine.engine, self._now()
         async with self.job.db.transaction() as session:
             await engines.get(session, self.engine, Lock.SHARED)
-            done = await written.embed(session, engine_id, self.model, found.vectors, now)
+            done = await written.embed(session, engine_id, self.model, embedded.vectors, now)
             self.progress.embedded += len(done)
             self.progress.refused = len(self.refused)
             await self.job.note(session, self.progress.details())
 
     async def _cut_over(self, span: Span, *, is_last: bool) -> bool:
-        """Let the model serve, unless something written lately lacks its vector.
+        """Make the model serve, unless recently written memories lack vectors; return if it does.
 
-        Where the memories keep changing, the last few may, and wait for it.
+        If the memories keep changing, the last round accepts a few such memories and queues them.
         """
         engine_id = self.engine.engine
         async with self.job.db.transaction() as session:
@@ -184,8 +184,12 @@ class _Reembedding:
             lacking = await self._lacking_lately(session, span)
             if lacking and (not is_last or len(lacking) >= self._most_waiting):
                 return False
-            # Not those that have another fact by now.
-            refused = [one for one in await self._still_refused(session) if one not in lacking]
+            # Without memories that have another fact by now.
+            refused = [
+                memory_id
+                for memory_id in await self._still_refused(session)
+                if memory_id not in lacking
+            ]
             await written.put_off(session, engine_id, [*lacking, *refused], self._now())
             await engines.serve_model(session, engine_id, self.model)
             self.progress.refused = len(refused)
@@ -195,13 +199,13 @@ class _Reembedding:
         return True
 
     async def _lacking_lately(self, session: Session, span: Span) -> list[str]:
-        """Return what lacks a vector in a span, and was not refused: at least some of it."""
-        # Those that were refused may come first.
+        """Return some or all memories of a span that lack a vector and were not refused."""
+        # Refused memories may come first.
         limit = self._most_waiting + len(self.refused)
         return list(self.refused.others(await self._lacking(session, span, limit)))
 
     async def _still_refused(self, session: Session) -> list[str]:
-        """Return the memories that were refused and have no vector by now, either."""
+        """Return the refused memories that still have no vector."""
         ids = self.refused.memory_ids
         if not ids:
             return []
@@ -216,13 +220,15 @@ class _Reembedding:
         if refused:
             named = sorted(refused)[:_MOST_NAMED]
             response["refusedCount"] = len(refused)
-            response["refusedMemories"] = [str(MemoryName(self.engine, one)) for one in named]
+            response["refusedMemories"] = [
+                str(MemoryName(self.engine, memory_id)) for memory_id in named
+            ]
         return response
 
     async def _settle(self, span: Span) -> None:
-        """Find what was being written by the former model at the moment, and let it be embedded.
+        """Queue memories that the former model was embedding at the moment of the switch.
 
-        Should this be broken off, the sweep finds it with the vectors that it removes.
+        If this is interrupted, the sweep of stale vectors queues them.
         """
         engine_id, loop = self.engine.engine, asyncio.get_running_loop()
         async with self.job.db.snapshot() as session:
@@ -239,7 +245,7 @@ class _Reembedding:
 
     @property
     def _most_waiting(self) -> int:
-        """How many memories may wait for their vectors that were written lately."""
+        """Limit of recently written memories that may wait for their vectors."""
         return self.resources.settings.sweep_batch_rows
 
     def _now(self) -> datetime:
@@ -258,15 +264,15 @@ class _Reembedding:
 
 
 def _begun(engine: EngineRow, model: str) -> dict[str, Any]:
-    """Return what is noted of an engine: vectors for another model than before are stale now."""
-    noted: dict[str, Any] = {"embedding_target": model}
+    """Return the engine's columns; vectors by an earlier target become stale."""
+    columns: dict[str, Any] = {"embedding_target": model}
     if engine.embedding_target not in {None, model}:
-        noted["stale_vectors_xid"] = 0
-    return noted
+        columns["stale_vectors_xid"] = 0
+    return columns
 
 
 async def embed_once(resources: Resources) -> None:
-    """Embed what waits for its vector; of several processes, each takes other memories."""
+    """Embed the memories that wait; each of several processes takes other memories."""
     try:
         await Backlog(resources).run()
     except ServiceError as error:
@@ -274,5 +280,5 @@ async def embed_once(resources: Resources) -> None:
 
 
 async def remove_stale(resources: Resources) -> int:
-    """Remove the vectors of models that serve no more; return how many."""
+    """Remove the vectors of models that no longer serve; return the count."""
     return await ReembeddingService.of(resources).remove_stale()

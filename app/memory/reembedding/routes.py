@@ -1,4 +1,4 @@
-"""The route of re-embedding; the method is this service's own."""
+"""Route of re-embedding; the method is this service's own."""
 
 from app.kernel.permissions import Permission
 from app.memory.reembedding.services.reembedding import ReembeddingService
@@ -23,10 +23,11 @@ router = Router(
 async def reembed_engine(context: Mutation, name: EnginePath) -> Operation:
     """Embed the facts of an engine's memories with the model of the service's settings.
 
-    Meanwhile the former model serves searches and writes; when everything is there, the new one
-    does. The operation's metadata tell how far it is. Memories that the new model refuses have no
-    vector then, and are found by words: the response has their `refusedCount`, and the names of the
-    first as `refusedMemories`. Cancelled, it leaves what it has embedded to the next one.
+    Meanwhile the former model serves searches and writes; when all vectors exist, the new one
+    does. The operation's metadata report the progress. Memories that the new model refuses have no
+    vector, and only searches by words match them: the response has their `refusedCount`, and the
+    first of their names in `refusedMemories`. After a cancellation, the next operation reuses the
+    finished vectors.
     """
     once = context.once({})
     return Operation.from_row(await ReembeddingService.of(context.resources).start(name, once))

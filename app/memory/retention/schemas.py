@@ -9,7 +9,7 @@ from app.memory.memories.schemas.memories import FilterGroups
 
 
 class PurgeMemoriesRequest(WireModel):
-    """Which memories to delete; without `force` they are only counted."""
+    """The memories to delete; without `force` they are only counted."""
 
     model_config = ConfigDict(
         json_schema_extra={

@@ -1,4 +1,4 @@
-"""The sweep that makes and removes the indexes of large scopes."""
+"""The sweep that creates and removes the indexes of large scopes."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -19,17 +19,17 @@ from app.platform.operations.store.ticks import take_tick
 log = structlog.get_logger()
 
 INDEX = "retrieval.indexes"
-"""The name of the sweep's tick."""
+"""Name of the sweep's tick."""
 _LEASE = timedelta(seconds=60)
 _RETRY = timedelta(hours=1)
-"""How long an index waits that could not be made."""
+"""Wait before a failed index is tried again."""
 _SHRUNK = 2
-"""A scope that has shrunk to this part of what is large loses its index."""
+"""Divisor of the size of a large scope; a scope that shrinks below that loses its index."""
 
 
 @dataclass(frozen=True)
 class IndexSweep:
-    """Makes and removes indexes, one after another."""
+    """The sweep; it creates and removes indexes one after another."""
 
     resources: Resources
 
@@ -45,7 +45,7 @@ class IndexSweep:
             log.warning("scope_index.sweep_failed", reason=error.reason)
 
     async def run(self) -> None:
-        """Let there be an index for each scope that is large, as far as the settings go."""
+        """Give each large scope an index, as far as the settings allow, and remove the others."""
         await self._register()
         known, made = await self._listed()
         for key, row in known.items():
@@ -73,16 +73,16 @@ class IndexSweep:
             for key in likely:
                 if left <= 0:
                     return
-                if key not in known and (found := await indexes.count(session, key)) >= memories:
-                    left -= await indexes.register(session, key, found)
+                if key not in known and (vectors := await indexes.count(session, key)) >= memories:
+                    left -= await indexes.register(session, key, vectors)
 
     async def _is_shrunk(self, key: Key) -> bool:
         settings = self.resources.settings
         async with self.resources.db.transaction() as session:
-            found = await indexes.count(session, key)
-            await indexes.recount(session, key, found)
+            vectors = await indexes.count(session, key)
+            await indexes.recount(session, key, vectors)
         least = max(1, settings.scope_index_memories // _SHRUNK)
-        return found < least or settings.max_scope_indexes == 0
+        return vectors < least or settings.max_scope_indexes == 0
 
     async def _make(self, key: Key, dimensions: int) -> None:
         async with self._claimed(key) as is_mine:
@@ -92,7 +92,7 @@ class IndexSweep:
             await indexes.mark_ready(session, key)
 
     async def _is_made(self, key: Key, dimensions: int) -> bool:
-        """Make what is not there yet; say whether it is all there now."""
+        """Create the indexes that are missing; return True if all are complete now."""
         async with self.resources.db.snapshot() as session:
             made = await indexes.list_made(session)
         builds = {
@@ -102,7 +102,7 @@ class IndexSweep:
         for name, build in builds.items():
             if made.get(name):
                 continue
-            # What a build that was broken off has left goes first.
+            # An interrupted build leaves an invalid index; drop it first.
             if not await self._defined(name, indexes.drop(name), build):
                 async with self.resources.db.transaction() as session:
                     await indexes.renew(session, key, _RETRY)
@@ -111,7 +111,7 @@ class IndexSweep:
         return True
 
     async def _remove(self, key: Key) -> None:
-        """Remove an index; that of words goes when no model needs it any more."""
+        """Remove an index; the index of words goes with the last model that needs it."""
         async with self._claimed(key) as is_mine:
             name = key.index_name
             if not is_mine or not await self._defined(name, indexes.drop(name)):
@@ -121,7 +121,7 @@ class IndexSweep:
         log.info("scope_index.removed", engine=key.engine_id, index=name)
 
     async def _defined(self, name: str, *statements: Definition) -> bool:
-        """Define something of an index; say whether it is done."""
+        """Run data-definition statements for an index; return True on success."""
         resources = self.resources
         try:
             await define(resources.database_url, resources.settings, *statements)
@@ -132,7 +132,7 @@ class IndexSweep:
 
     @asynccontextmanager
     async def _claimed(self, key: Key) -> AsyncIterator[bool]:
-        """Claim an index for the length of the block, if nobody else has."""
+        """Claim an index for the length of the block; yield False if another worker has it."""
         async with self.resources.db.transaction() as session:
             is_mine = await indexes.claim(session, key, _LEASE)
         if not is_mine:

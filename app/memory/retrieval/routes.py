@@ -1,4 +1,4 @@
-"""The routes of retrieval. Source: wire specification, sections 7 and 11."""
+"""Routes of retrieval. Source: wire specification, sections 7 and 11."""
 
 from starlette.responses import JSONResponse
 
@@ -38,12 +38,12 @@ async def retrieve_memories(
 ) -> JSONResponse:
     """Return the memories of exactly one scope: best for a query first, or newest first.
 
-    While the embedding model is away, a search goes by words alone, and the answer has the header
+    While the embedding model is away, a search uses words alone, and the response has the header
     `x-memory-bank-retrieval: lexical`.
     """
-    found = await RetrievalService.of(context.resources).retrieve(engine, body)
-    headers = {_HEADER: "lexical"} if found.is_without_vectors else None
-    return JSONResponse(found.response, headers=headers)
+    retrieved = await RetrievalService.of(context.resources).retrieve(engine, body)
+    headers = {_HEADER: "lexical"} if retrieved.is_without_vectors else None
+    return JSONResponse(retrieved.response, headers=headers)
 
 
 @router.post(

@@ -27,13 +27,13 @@ class SimpleRetrievalParams(WireModel):
     page_size: int | None = Field(None, ge=0, description="Default 3; above 100 is coerced to 100.")
     page_token: str | None = Field(
         None,
-        description="Empty for the first page, then the `nextPageToken` of the page before; an"
-        " answer to a request without one has no `nextPageToken`.",
+        description="Empty for the first page, then the `nextPageToken` of the page before. The"
+        " response to a request without this field has no `nextPageToken`.",
     )
 
 
 class RetrieveMemoriesRequest(WireModel):
-    """Which memories of a scope to return."""
+    """The memories of a scope to return."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -60,11 +60,11 @@ class RetrieveMemoriesRequest(WireModel):
     max_tokens: int | None = Field(
         None,
         ge=0,
-        description="Tokens that the facts may have in all, about four characters each: of the"
-        " memories that would be returned, best first, each that still fits; none is cut. 0: any.",
+        description="Limit of the tokens of all facts, about four characters each. Memories that"
+        " would exceed it are left out, the best are taken first, and none is cut. 0: no limit.",
     )
     explain: bool = Field(
-        False, description="Whether each memory comes with an `explanation` of its place."
+        False, description="True: each memory comes with an `explanation` of its place."
     )
 
     @model_validator(mode="after")
@@ -80,45 +80,47 @@ class SourceEvent(WireModel):
     """The event that a memory was made of."""
 
     source: str = Field(
-        description="The name of the session, a digest of the conversation, or what the memory's"
-        " metadata name as its `source`."
+        description="The name of the session, a digest of the conversation, or the `source` in the"
+        " memory's metadata."
     )
     position: float | None = Field(None, description="The number of the event in the source.")
 
 
 class Explanation(WireModel):
-    """Why a memory has its place. Not in the API's definition; only where it was asked for."""
+    """The reasons for a memory's place. Not in the API's definition; only with `explain`."""
 
-    ranking: Ranking | None = Field(None, description="What ordered the search; only with one.")
+    ranking: Ranking | None = Field(
+        None, description="The ranking of the search; only with a search."
+    )
     vectors_unavailable: bool | None = Field(
         None,
         description="True: the model could not embed the query, so words and signals alone count.",
     )
     vectors_unsuited: bool | None = Field(
         None,
-        description="True: the query is in a language that the model of the vectors is not known to"
-        " understand; they count as ever, and words find more.",
+        description="True: the model of the vectors is not known to understand the language of the"
+        " query. The vectors count as usual, but matching words are more reliable.",
     )
     vector_distance: float | None = Field(
-        None, description="Euclidean distance of the embeddings, 0 to 2, where both were compared."
+        None, description="Euclidean distance of the embeddings, 0 to 2, if they were compared."
     )
     lexical_score: float | None = Field(
-        None, description="What the words that it shares with the query weigh; only in `hybrid`."
+        None, description="Weight of the words that it shares with the query; only in `hybrid`."
     )
     signals: dict[str, float] | None = Field(
-        None, description="What each signal adds to its score, by name; only in `hybrid`."
+        None, description="Contribution of each signal to its score, by name; only in `hybrid`."
     )
-    tokens: int = Field(description="What it was counted as, of `maxTokens`.")
+    tokens: int = Field(description="Tokens that it takes of `maxTokens`.")
     event_time: Timestamp | None = Field(
-        None, description="When it was said, where that is known; output only."
+        None, description="Time of the statement, if known; output only."
     )
     source_event: SourceEvent | None = Field(
-        None, description="Where it was said, where that is known; output only."
+        None, description="Source of the statement, if known; output only."
     )
 
 
 class RetrievedMemory(WireModel):
-    """A memory and how far it is from the query."""
+    """A memory and its distance from the query."""
 
     memory: Memory
     distance: float | None = Field(
@@ -136,13 +138,13 @@ class RetrieveMemoriesResponse(WireModel):
     next_page_token: str | None = None
     omitted_count: int | None = Field(
         None,
-        description="Only with a `maxDistance`, of the request or the engine: how many of the best"
-        " `topK` were left out since they are farther.",
+        description="Only with a `maxDistance` of the request or the engine: the number of the best"
+        " `topK` that were left out because they are farther.",
     )
 
 
 class RetrieveProfilesRequest(WireModel):
-    """Which scope's profiles to return."""
+    """The scope whose profiles to return."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"scope": {"user_id": "42"}}]})
 
@@ -150,10 +152,10 @@ class RetrieveProfilesRequest(WireModel):
 
 
 class MemoryProfile(WireModel):
-    """A profile. Clients refuse any further field here. Source: wire specification, section 2.3."""
+    """A profile. Clients refuse any other field here. Source: wire specification, section 2.3."""
 
     schema_id: str
-    profile: dict[str, Any] = Field(description="The values of the fields, by their names.")
+    profile: dict[str, Any] = Field(description="Values of the fields, by name.")
 
 
 class RetrieveProfilesResponse(WireModel):

@@ -76,7 +76,7 @@ async def get_revision(
 async def roll_back(
     context: Mutation, name: MemoryPath, body: RollbackMemoryRequest, if_match: IfMatch = None
 ) -> Operation:
-    """Make a memory what it was after a revision; brings a deleted memory back."""
+    """Restore a memory to a revision; a deleted memory is brought back."""
     once = context.once({"body": body.sent(), "etag": if_match})
     service = RevisionService.of(context.resources)
     row = await service.roll_back(name, body, if_match, once)

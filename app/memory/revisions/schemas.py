@@ -14,11 +14,13 @@ from app.memory.memories.store.tables import RevisionRow
 
 
 class ExtractedMemory(WireModel):
-    """What generation extracted, before it was merged with what was there."""
+    """A memory as generation extracted it, before it was merged with present memories."""
 
     fact: str | None = None
     context: str | None = None
-    structured_data: dict[str, Any] | None = Field(None, description="Of a profile's field.")
+    structured_data: dict[str, Any] | None = Field(
+        None, description="Only for a field of a profile."
+    )
 
 
 class MemoryRevision(MemoryContentFields):
@@ -37,13 +39,17 @@ class MemoryRevision(MemoryContentFields):
     action: str = Field(description="`CREATED`, `UPDATED`, `DELETED` or `ROLLED_BACK`.")
     memory_expire_time: Timestamp | None = None
     author: str | None = Field(None, description="The engine or model that wrote the fact.")
-    prompt_version: str | None = Field(None, description="Of the prompts the model was given.")
+    prompt_version: str | None = Field(
+        None, description="Version of the prompts that the model was given."
+    )
     operation: str | None = Field(None, description="The operation that made the change.")
-    restored_revision: str | None = Field(None, description="What a rollback restored.")
+    restored_revision: str | None = Field(
+        None, description="The revision that a rollback restored."
+    )
 
     @classmethod
     def from_row(cls, engine: EngineName, row: RevisionRow) -> "MemoryRevision":
-        """Build the answer; `engine` is the stored full name."""
+        """Build the response; `engine` is the stored full name."""
         memory = MemoryName(engine, row.memory_id)
         structured = row.structured_content
         restored = row.restored_revision_id

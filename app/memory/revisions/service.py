@@ -27,7 +27,7 @@ from app.platform.operations.store import repeats
 from app.platform.operations.store.tables import OperationRow
 
 ALL_MEMORIES = "-"
-"""Stands for every memory of an engine in the path of a list (AIP-159)."""
+"""Path segment that stands for every memory of an engine in a list (AIP-159)."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class RevisionService:
     async def list_page(
         self, parent: MemoryName, filter_text: str | None, page: PageRequest
     ) -> ListMemoryRevisionsResponse:
-        """Return a page of the revisions of a memory, or of all with the id `-`, newest first."""
+        """Return a page of a memory's revisions, newest first; the id `-` means all memories."""
         now = self.memories.clock.now()
         limit = clamp_page_size(page.size)
         clause = read_filter(filter_text, repository.FILTER_FIELDS, self.memories.settings)
@@ -93,16 +93,16 @@ class RevisionService:
         etag: str | None,
         once: Once | None,
     ) -> OperationRow:
-        """Make a memory what it was after a revision; brings a deleted memory back.
+        """Restore a memory to a revision; a deleted memory is brought back.
 
         Raises:
             FailedPrecondition: the revision records a deletion.
-            NotFound: no such revision, or it can no longer be read.
+            NotFound: the revision does not exist, or can no longer be read.
         """
         service = self.memories
         now = service.clock.now()
         target = RevisionName(name, _revision_id(name, str(request.target_revision_id)))
-        # The revision cannot change, so its fact may be embedded before the transaction.
+        # The revision cannot change, so its fact can be embedded before the transaction.
         fact = await self._fact(target, now)
         vector = await service.embedding.fact(name.engine.engine, fact)
         async with service.db.transaction() as session:
@@ -129,7 +129,7 @@ class RevisionService:
             return await finish_with_memory(session, new, writing, written.row)
 
     async def _fact(self, target: RevisionName, now: datetime) -> str | None:
-        """Return the fact of a revision; none where there is no such revision."""
+        """Return the fact of a revision, or None if the revision does not exist."""
         async with self.memories.db.snapshot() as session:
             revision = await repository.find(session, target, now)
         return None if revision is None else revision.fact
@@ -144,7 +144,7 @@ def _check_restorable(target: RevisionName, revision: RevisionRow) -> None:
 
 
 def _revision_id(memory: MemoryName, text: str) -> int:
-    """Read a revision's id, given alone or as the last part of its full name."""
+    """Parse a revision's id, given alone or as the last part of its full name."""
     parent, _, identity = text.rpartition("/")
     if parent and not _is_of(memory, parent):
         raise NotFound.of(f"This revision of {memory}")
@@ -157,7 +157,7 @@ def _revision_id(memory: MemoryName, text: str) -> int:
 
 
 def _is_of(memory: MemoryName, revisions: str) -> bool:
-    """Say whether a name, of which the project and the location may be left out, is of a memory."""
+    """Return True if a name, perhaps without project and location, belongs to the memory."""
     engine, slash, rest = revisions.rpartition(f"/memories/{memory.memory}/revisions")
     if not slash or rest:
         return False
@@ -165,6 +165,7 @@ def _is_of(memory: MemoryName, revisions: str) -> bool:
     named = place.split("/")[1:4:2]
     known = (memory.engine.project, memory.engine.location)
     fits = all(
-        one == other or WILDCARD in {one, other} for one, other in zip(named, known, strict=False)
+        part == other or WILDCARD in {part, other}
+        for part, other in zip(named, known, strict=False)
     )
     return fits and engine_id == str(memory.engine.engine)

@@ -1,9 +1,9 @@
-"""What a worker runs to take an operation back.
+"""The job of a worker that undoes an operation.
 
-First it finds which facts need their vectors again and embeds them outside any transaction. Then
-one transaction locks the memories, decides once more by what they are now, changes them, and ends
-the operation. A memory that has changed in between is left alone and told, so nothing is planned
-again: only a clash with another transaction makes the runner try the whole once more.
+First the job embeds, outside any transaction, the facts that need vectors again. Then one
+transaction locks the memories, decides anew by their present state, changes them, and ends the
+operation. A memory that has changed in between is left alone and reported, so nothing is planned
+again. Only a conflict with another transaction makes the runner repeat the whole.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -30,7 +30,7 @@ from app.platform.engines.store.rows import config_of
 from app.platform.operations.services.runner import Job
 
 _EMBEDDED_AT_A_TIME = 256
-"""Facts between two looks whether the client wants it cancelled: about a second of MiniLM."""
+"""Facts embedded between two checks for cancellation: about a second of MiniLM."""
 
 
 async def undo(job: Job, resources: Resources) -> None:
@@ -73,12 +73,12 @@ class _Undo:
     async def _vectors(self) -> dict[str, Vector]:
         """Return the vector of each fact that will need one. Runs outside any transaction."""
         now = self.job.clock.now()
-        # Unique, and in order.
+        # A dict, so that facts are unique and in order.
         wanted: dict[str, None] = {}
         async with self.job.db.snapshot() as session:
             async for targets in self._pages(session, now, for_update=False):
-                found = [fact_to_embed(*one) for one in judged(targets, now)]
-                wanted |= dict.fromkeys(fact for fact in found if fact is not None)
+                needed = [fact_to_embed(*verdict) for verdict in judged(targets, now)]
+                wanted |= dict.fromkeys(fact for fact in needed if fact is not None)
         facts = list(wanted)
         vectors: dict[str, Vector] = {}
         for at in range(0, len(facts), _EMBEDDED_AT_A_TIME):
@@ -88,7 +88,7 @@ class _Undo:
         return vectors
 
     async def _apply(self, writer: Writer) -> Report:
-        """Take back what can be, page by page; of a request to validate only, tell it."""
+        """Undo page by page, and report; a request to validate only changes nothing."""
         now, is_dry = writer.writing.now, bool(self.request.validate_only)
         report = Report(writer.writing.engine)
         seen: set[str] = set()
@@ -96,8 +96,8 @@ class _Undo:
             verdicts = judged(targets, now)
             if not is_dry:
                 await writer.write(verdicts)
-            for target, found in verdicts:
-                report.add(target.trace, found)
+            for target, outcome in verdicts:
+                report.add(target.trace, outcome)
                 seen.add(target.trace.memory_id)
         await self._add_traceless(writer.session, report, seen, now)
         return report
@@ -120,10 +120,10 @@ class _Undo:
     async def _add_traceless(
         self, session: Session, report: Report, seen: set[str], now: datetime
     ) -> None:
-        """Tell of memories that the operation's answer names and of which no revision is left."""
+        """Report memories that the operation's response names and that have no revision left."""
         engine_id = self.engine.engine
         source = await repository.find_operation(session, engine_id, self.request.operation, now)
-        named = _named(source.response) if source is not None and source.response else []
+        named = _changed_ids(source.response) if source is not None and source.response else []
         lost = [memory_id for memory_id in named if memory_id not in seen]
         limit, is_known = self.service.settings.sweep_batch_rows, memories.is_known(now)
         for at in range(0, len(lost), limit):
@@ -135,13 +135,13 @@ class _Undo:
                 report.skip(memory_id, Skipped.REVISION_NOT_KEPT if is_there else Skipped.ERASED)
 
 
-def _named(response: Mapping[str, Any]) -> list[str]:
-    """Return the ids of the memories that an operation's answer says it changed."""
+def _changed_ids(response: Mapping[str, Any]) -> list[str]:
+    """Return the ids of the memories that an operation's response lists as changed."""
     entries = [
-        one for key in ("generatedMemories", "undoneMemories") for one in response.get(key, [])
+        entry for key in ("generatedMemories", "undoneMemories") for entry in response.get(key, [])
     ]
-    names = [one["memory"]["name"] for one in entries]
-    names += [one["name"] for one in response.get("memories", [])]
+    names = [entry["memory"]["name"] for entry in entries]
+    names += [entry["name"] for entry in response.get("memories", [])]
     return [name.rpartition("/")[2] for name in names]
 
 

@@ -1,4 +1,4 @@
-"""The route of undo; the method is this service's own."""
+"""Route of undo; the method is this service's own."""
 
 from app.kernel.limits import Counted
 from app.kernel.permissions import Permission
@@ -27,7 +27,7 @@ router = Router(
 async def undo_operation(
     context: Mutation, name: OperationPath, body: UndoOperationRequest | None = None
 ) -> Operation:
-    """Take back what an operation did to memories, as new revisions, all at once.
+    """Undo an operation's changes of memories, as new revisions, all at once.
 
     Memories that have changed since are left alone and listed. An undo can be undone as well.
     """

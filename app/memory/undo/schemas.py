@@ -9,23 +9,23 @@ from app.kernel.wire.labels import Labels
 
 
 class UndoOperationRequest(WireModel):
-    """How to take an operation back."""
+    """Options of an undo."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"validateOnly": True}]})
 
     revision_labels: Labels | None = Field(
-        None, description="Of the revisions that the undo makes."
+        None, description="Labels of the revisions that the undo makes."
     )
     validate_only: bool | None = Field(
-        None, description="Change nothing; the operation tells what would become of each memory."
+        None, description="Change nothing; the operation reports the effect on each memory."
     )
 
     def queued(self, operation_id: str) -> dict[str, Any]:
-        """Return the JSON form that the worker is given; the id is of the operation to undo."""
+        """Return the JSON form for the worker; the id is that of the operation to undo."""
         return {**self.wire(), "operation": operation_id}
 
 
 class QueuedUndo(UndoOperationRequest):
-    """The request as the worker gets it."""
+    """The request as it is queued for a worker."""
 
     operation: str

@@ -16,10 +16,10 @@ SWEEP = "retention.sweep"
 
 
 async def delete_engine(job: Job, resources: Resources) -> None:
-    """Remove what a hidden engine holds in batches, then the engine, with the operation's end.
+    """Remove the contents of a hidden engine in batches, then the engine, and end the operation.
 
-    Each batch is a transaction of its own, so a killed worker's successor goes on where it was.
-    Should this fail for good, the sweep goes on.
+    Each batch is a transaction of its own, so the successor of a killed worker continues there. If
+    the job fails for good, the sweep continues.
     """
     service = UpkeepService.of(resources)
     engine_id, limit = job.claim.owned.engine_id, resources.settings.sweep_batch_rows

@@ -78,7 +78,7 @@ async def test_what_changed_no_memory_has_nothing_to_undo(
     engine = ok(await client.patch(ENGINE_URL, json={"displayName": "x"}))
     for operation in (counted, empty, dry, engine):
         said = await _why(client, operation["name"])
-        assert said == "changed no memory, or nothing of what it changed is kept any more."
+        assert said == "changed no memory, or its revisions are no longer kept."
 
 
 async def test_what_failed_or_was_cancelled_did_nothing(
@@ -108,7 +108,7 @@ async def test_what_kept_no_revisions_cannot_be_undone(
     operations.append(ok(await client.post("/memories:purge", json=purge)))
     for operation in operations:
         said = await _why(client, operation["name"])
-        assert said == "kept no revisions, so nothing tells what it changed."
+        assert said == "kept no revisions, so its changes are not known."
 
 
 async def test_what_was_erased_cannot_be_undone(client: httpx.AsyncClient) -> None:
@@ -119,7 +119,7 @@ async def test_what_was_erased_cannot_be_undone(client: httpx.AsyncClient) -> No
     purged = ok(await client.post("/memories:purge", json=purge))
     for operation in (erased, purged):
         said = await _why(client, operation["name"])
-        assert said == "erased memories for good, and nothing brings them back."
+        assert said == "erased memories for good, so they cannot be restored."
 
 
 async def test_what_was_swept_away_leaves_nothing_to_undo(
@@ -130,7 +130,7 @@ async def test_what_was_swept_away_leaves_nothing_to_undo(
     clock.advance(2 * DAY)
     await UpkeepService.of(resources).sweep()
     said = await _why(client, deleted["name"])
-    assert said == "changed no memory, or nothing of what it changed is kept any more."
+    assert said == "changed no memory, or its revisions are no longer kept."
 
 
 async def test_it_can_be_undone_as_long_as_it_is_kept(

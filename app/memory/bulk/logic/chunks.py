@@ -1,4 +1,4 @@
-"""Cuts what comes in pieces into lines, and lines into chunks that are written together (pure)."""
+"""Division of a byte stream into lines, and of lines into chunks written together (pure)."""
 
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
@@ -7,22 +7,22 @@ from io import BytesIO
 from app.kernel.errors import ServiceError
 
 MAX_LINE_BYTES = 2 * 1024 * 1024
-"""More than any memory has that is not refused, however it is spelt."""
+"""More than any acceptable memory has, however it is spelt."""
 CHUNK_LINES = 250
 CHUNK_BYTES = 1024 * 1024
-"""What a chunk has at least that is not the last, unless it has so many lines."""
+"""Minimum size of a chunk, except for the last one or one with `CHUNK_LINES` lines."""
 
 
 @dataclass(frozen=True)
 class Line:
-    """A line with something in it, by its number from 1; without text, it is too long."""
+    """A line that is not blank, by its number from 1; `text` is None if it is too long."""
 
     number: int
     text: bytes | None
 
 
 class Lines:
-    """Lines of which the last is kept until it is whole; of one that is too long, nothing is."""
+    """A line splitter that keeps an incomplete last line; it drops a line that is too long."""
 
     def __init__(self, max_bytes: int = MAX_LINE_BYTES) -> None:
         self._max_bytes = max_bytes
@@ -60,10 +60,10 @@ class Lines:
 
 
 async def chunked(pieces: AsyncIterator[bytes]) -> AsyncIterator[list[Line]]:
-    """Yield lines in chunks; those that are whole also where the pieces break off.
+    """Yield lines in chunks, including the complete lines before an interruption.
 
     Raises:
-        ServiceError: as the pieces do.
+        ServiceError: the error that interrupted the pieces.
     """
     lines, chunk = Lines(), _Chunk()
     broken_off: ServiceError | None = None
@@ -90,12 +90,12 @@ class _Chunk:
         self._bytes = 0
 
     def add(self, line: Line) -> bool:
-        """Add a line; return whether it is enough now."""
+        """Add a line; return True if the chunk is full."""
         self.lines.append(line)
         self._bytes += len(line.text or b"")
         return len(self.lines) >= CHUNK_LINES or self._bytes >= CHUNK_BYTES
 
     def take(self) -> list[Line]:
-        """Return the lines, and begin anew."""
+        """Return the lines, and start an empty chunk."""
         taken, self.lines, self._bytes = self.lines, [], 0
         return taken

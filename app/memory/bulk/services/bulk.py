@@ -1,4 +1,4 @@
-"""Creates many memories in one transaction, and answers what became of each."""
+"""Creation of many memories in one transaction, with a result for each."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -40,21 +40,21 @@ from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 
 BATCH_CREATE = "memories.batchCreate"
-"""The kind of the operation of a batch."""
+"""Kind of the operation of a batch."""
 _MAX_SCOPES = 100
-"""Values of scopes that an operation names; one that concerns more may be of any."""
+"""Limit of scope values that an operation names; with more, it may concern any."""
 
 Place = Callable[[Item], str]
-_Wanted = tuple[Creation, Writing]
+_Prepared = tuple[Creation, Writing]
 Outcome = MemoryRow | ServiceError
-"""A memory as it was created, or why it was not."""
+"""A memory as it was created, or the error that prevented it."""
 
 
-def _place(item: Item) -> str:
+def _field_prefix(item: Item) -> str:
     return f"requests[{item.place}]."
 
 
-def _nowhere(_: Item) -> str:
+def _no_prefix(_: Item) -> str:
     return ""
 
 
@@ -72,20 +72,22 @@ class BulkService:
     async def batch_create(
         self, name: EngineName, request: BatchCreateMemoriesRequest, once: Once | None
     ) -> OperationRow:
-        """Create memories as they are given: all of them, or each that can be.
+        """Create memories as they are given: all of them, or each that is possible.
 
         Raises:
-            AlreadyExists: of an atomic batch, a chosen id is taken.
-            InvalidArgument: one of an atomic batch is not acceptable.
-            NotFound: there is no such engine, or for the caller a scope of an atomic batch.
-            ResourceExhausted: there is no room for all of them in the engine.
+            AlreadyExists: a chosen id of an atomic batch is taken.
+            InvalidArgument: a memory of an atomic batch is invalid.
+            NotFound: the engine, or for the caller a scope of an atomic batch, does not exist.
+            ResourceExhausted: the engine has no room for all of them.
         """
         settings, now = self.memories.settings, self.memories.clock.now()
-        read = await each(list(enumerate(request.requests)), lambda one: read_new(settings, *one))
+        read = await each(
+            list(enumerate(request.requests)), lambda numbered: read_new(settings, *numbered)
+        )
         _refuse_repeated(read)
         if request.atomic:
             _raise_first(read)
-        items = [one for one in read if isinstance(one, Item)]
+        items = [entry for entry in read if isinstance(entry, Item)]
         vectors = await self.embedded(name.engine, items)
         async with self.memories.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
@@ -93,42 +95,42 @@ class BulkService:
             if (known := await repeats.replay(session, new, once)) is not None:
                 return known
             creating = Creating(self.memories, session, engine, new, vectors)
-            outcomes = iter(await creating.create(items, _place))
-            found = [next(outcomes) if isinstance(one, Item) else one for one in read]
+            outcomes = iter(await creating.create(items, _field_prefix))
+            results = [next(outcomes) if isinstance(entry, Item) else entry for entry in read]
             if request.atomic:
-                _raise_first(found)
-            new = replace(new, scopes=_scopes(session, found))
+                _raise_first(results)
+            new = replace(new, scopes=_scopes(session, results))
             new = creating.noting_revisions(new)
-            response = _response(name_of_engine(new), found, is_atomic=request.atomic)
+            response = _response(name_of_engine(new), results, is_atomic=request.atomic)
             return await operations.insert_done(session, new, response)
 
     async def embedded(self, engine_id: int, items: Sequence[Item]) -> dict[str, Vector]:
         """Return the vector of each fact. Must not be called inside a transaction."""
-        facts = [one.request.fact for one in items if one.request.fact is not None]
+        facts = [item.request.fact for item in items if item.request.fact is not None]
         return await self.memories.embedding.facts(engine_id, list(dict.fromkeys(facts)))
 
     async def read_response(self, session: Session, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """Fill the response of a batch: each memory as the batch left it, where that is known."""
+        """Fill the response of a batch with each memory as the batch left it, if still known."""
         named: Sequence[Mapping[str, Any]] = stored["memories"]
-        names = [MemoryName.parse(one["name"]) for one in named]
-        found = await self._left(session, names)
-        # Erased and made anew under the same id, it is another memory.
-        told = [
-            dict(one) if wire is None or wire["updateTime"] != one["updateTime"] else wire
-            for one, wire in zip(named, found, strict=True)
+        names = [MemoryName.parse(entry["name"]) for entry in named]
+        wires = await self._as_created(session, names)
+        # A memory erased and created anew under the same id is another memory.
+        filled = [
+            dict(entry) if wire is None or wire["updateTime"] != entry["updateTime"] else wire
+            for entry, wire in zip(named, wires, strict=True)
         ]
-        return {**stored, "memories": told}
+        return {**stored, "memories": filled}
 
-    async def _left(
+    async def _as_created(
         self, session: Session, names: Sequence[MemoryName]
     ) -> list[dict[str, Any] | None]:
-        """Return memories of one engine as they were created; None where that is not known."""
+        """Return memories of one engine as they were created; None for those not known."""
         if not names or not await engines.is_live(session, names[0].engine.engine):
             return [None] * len(names)
         engine, now = names[0].engine, self.memories.clock.now()
         ids = [name.memory for name in names]
         rows = await repository.find_all(session, engine.engine, ids, memories.is_known(now))
-        changed = [one for one in rows if rows[one].version != 1]
+        changed = [memory_id for memory_id in rows if rows[memory_id].version != 1]
         first = await repository.find_creations(session, engine.engine, changed, now)
 
         def left(name: MemoryName) -> dict[str, Any] | None:
@@ -152,37 +154,39 @@ class Creating:
     vectors: Mapping[str, Vector]
     _writings: dict[object, Writing] = field(default_factory=dict)
 
-    async def create(self, items: Sequence[Item], place: Place = _nowhere) -> list[Outcome]:
-        """Create memories, no two of the same id; return what became of each.
+    async def create(self, items: Sequence[Item], place: Place = _no_prefix) -> list[Outcome]:
+        """Create memories, no two with the same id; return a result for each.
 
-        `place` says behind what the fields of an item stand.
+        `place` returns the prefix of an item's fields in errors.
 
         Raises:
-            ResourceExhausted: there is no room for all of them in the engine.
+            ResourceExhausted: the engine has no room for all of them.
         """
         engine_id = self.engine.engine_id
         room = (engine_id, Counted.MEMORIES, len(items))
         await check_room(self.session, self.memories.settings, *room)
-        made = await each(items, lambda item: self._made(item, place(item)))
-        wanted = [one for one in made if not isinstance(one, ServiceError)]
+        made = await each(items, lambda item: self._prepare(item, place(item)))
+        wanted = [prepared for prepared in made if not isinstance(prepared, ServiceError)]
         writing = self.memories.writing(self.engine, self.new, RevisionFields())
         written = iter(await ledger.create_free(self.session, writing, wanted))
-        found: list[Outcome] = []
-        for item, one in zip(items, made, strict=True):
-            done = one if isinstance(one, ServiceError) else next(written)
+        outcomes: list[Outcome] = []
+        for item, prepared in zip(items, made, strict=True):
+            done = prepared if isinstance(prepared, ServiceError) else next(written)
             if done is None:
-                found.append(id_taken(f"{place(item)}memoryId"))
+                outcomes.append(id_taken(f"{place(item)}memoryId"))
             else:
-                found.append(done if isinstance(done, ServiceError) else done.row)
-        return found
+                outcomes.append(done if isinstance(done, ServiceError) else done.row)
+        return outcomes
 
     def noting_revisions(self, new: NewOperation) -> NewOperation:
-        """Say in the operation's metadata when nothing of it can be undone."""
-        kept = [one for one in self._writings.values() if one.keeps_revisions]
-        quiet = next((one for one in self._writings.values() if not one.keeps_revisions), None)
+        """Note in the operation's metadata if nothing of it can be undone."""
+        kept = [writing for writing in self._writings.values() if writing.keeps_revisions]
+        quiet = next(
+            (writing for writing in self._writings.values() if not writing.keeps_revisions), None
+        )
         return new if kept or quiet is None else noting_revisions(new, quiet)
 
-    def _made(self, item: Item, prefix: str) -> _Wanted | ServiceError:
+    def _prepare(self, item: Item, prefix: str) -> _Prepared | ServiceError:
         request, now = item.request, self.new.now
         try:
             check_scope(self.session, request.scope)
@@ -204,39 +208,39 @@ class Creating:
         return config_of(self.engine)
 
     def _writing(self, request: RevisionFields) -> Writing:
-        """Return what changes with the same options share: nearly always, those of all."""
+        """Return the context of changes with the same options; nearly always all share one."""
         options = (
             frozenset((request.revision_labels or {}).items()),
             request.revision_ttl,
             request.revision_expire_time,
             request.disable_memory_revisions,
         )
-        found = self._writings.get(options)
-        if found is None:
-            found = self.memories.writing(self.engine, self.new, request)
-            self._writings[options] = found
-        return found
+        writing = self._writings.get(options)
+        if writing is None:
+            writing = self.memories.writing(self.engine, self.new, request)
+            self._writings[options] = writing
+        return writing
 
 
 def id_taken(field_name: str) -> AlreadyExists:
-    """Return what says that a chosen id is not free."""
+    """Return the error that a chosen id is taken."""
     message = "this id exists, or was deleted and can still be recovered; use another."
     return AlreadyExists(f"{field_name}: {message}", Reason.ID_TAKEN)
 
 
 def _refuse_repeated(read: list[Read]) -> None:
-    """Let only the first of those with the same id be created."""
-    for item in repeated([one for one in read if isinstance(one, Item)]):
+    """Refuse every memory of the batch that chooses an id of an earlier one."""
+    for item in repeated([entry for entry in read if isinstance(entry, Item)]):
         read[item.place] = InvalidArgument.of_field(
-            f"{_place(item)}memoryId",
+            f"{_field_prefix(item)}memoryId",
             "was chosen for another memory of this batch, too; use another id.",
         )
 
 
-def _raise_first(found: Sequence[object]) -> None:
-    for one in found:
-        if isinstance(one, ServiceError):
-            raise one
+def _raise_first(results: Sequence[object]) -> None:
+    for result in results:
+        if isinstance(result, ServiceError):
+            raise result
 
 
 def name_of_engine(new: NewOperation) -> EngineName:
@@ -244,9 +248,9 @@ def name_of_engine(new: NewOperation) -> EngineName:
     return EngineName.parse(new.engine_name)
 
 
-def _scopes(session: Session, found: Sequence[Outcome | Read]) -> Scopes | None:
-    """Return the scopes of what was created, or where they are many, all that there may be."""
-    scopes = [one.scope for one in found if isinstance(one, MemoryRow)]
+def _scopes(session: Session, results: Sequence[Outcome | Read]) -> Scopes | None:
+    """Return the scopes of the created memories, or if they are many, all that are reachable."""
+    scopes = [row.scope for row in results if isinstance(row, MemoryRow)]
     keys = set(scopes[0]).intersection(*scopes) if scopes else set()
     named = {key: sorted({scope[key] for scope in scopes}) for key in sorted(keys)}
     if not named or sum(map(len, named.values())) > _MAX_SCOPES:
@@ -255,20 +259,20 @@ def _scopes(session: Session, found: Sequence[Outcome | Read]) -> Scopes | None:
 
 
 def _response(
-    engine: EngineName, found: Sequence[Outcome | Read], *, is_atomic: bool
+    engine: EngineName, results: Sequence[Outcome | Read], *, is_atomic: bool
 ) -> dict[str, Any]:
-    """Return what is stored of an answer: names, and the errors of what was not created."""
-    rows = [one for one in found if isinstance(one, MemoryRow)]
+    """Return the stored response: names, and the errors of memories that were not created."""
+    rows = [row for row in results if isinstance(row, MemoryRow)]
     response: dict[str, Any] = {
         "@type": type_url("BatchCreateMemoriesResponse"),
         "memories": [_named(engine, row, row.update_time) for row in rows],
     }
     if not is_atomic:
         response["results"] = [
-            {"memory": {"name": str(MemoryName(engine, one.memory_id))}}
-            if isinstance(one, MemoryRow)
-            else {"error": _status(one)}
-            for one in found
+            {"memory": {"name": str(MemoryName(engine, result.memory_id))}}
+            if isinstance(result, MemoryRow)
+            else {"error": _status(result)}
+            for result in results
         ]
     return response
 

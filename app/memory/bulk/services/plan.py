@@ -1,4 +1,4 @@
-"""What a bulk request asks for, one memory after another (pure)."""
+"""Parsing of a bulk request, one memory after another (pure)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -19,11 +19,11 @@ from app.settings.settings import Settings
 
 @dataclass(frozen=True)
 class Item:
-    """A memory that is asked for.
+    """A requested memory.
 
     Attributes:
         place: its index in a batch, or its line's number in an import.
-        memory_id: that was chosen for it, if any.
+        memory_id: the id that was chosen for it, if any.
     """
 
     place: int
@@ -32,35 +32,35 @@ class Item:
 
 
 Read = Item | ServiceError
-"""A memory that is asked for, or why it is not."""
+"""A requested memory, or its error."""
 
 
 def read_new(settings: Settings, place: int, sent: Any) -> Read:  # noqa: ANN401 - any JSON value
-    """Read one of a batch; errors name its fields below `requests[place]`."""
+    """Parse one memory of a batch; errors name its fields below `requests[place]`."""
     where = ("requests", place)
     try:
-        found = NewMemory.model_validate(sent)
+        new = NewMemory.model_validate(sent)
     except ValidationError as error:
-        # Without what was sent: it is the text of a memory.
+        # Without the input, which is the text of a memory.
         listed = error.errors(include_url=False, include_input=False, include_context=False)
-        return invalid_fields([{**one, "loc": (*where, *one["loc"])} for one in listed])
-    item = Item(place, found.memory, found.memory_id)
+        return invalid_fields([{**entry, "loc": (*where, *entry["loc"])} for entry in listed])
+    item = Item(place, new.memory, new.memory_id)
     return _checked(settings, item, prefix=f"requests[{place}].")
 
 
 def read_line(settings: Settings, line: Line) -> Read:
-    """Read a line of an import; errors name its fields, and none of its content."""
+    """Parse a line of an import; errors name its fields, and none of its content."""
     if line.text is None:
         message = f"The line is longer than {MAX_LINE_BYTES} bytes."
         return InvalidArgument(message, Reason.BODY_TOO_LARGE)
     try:
-        found = ImportedMemory.model_validate(read_object(line.text, "line"))
+        imported = ImportedMemory.model_validate(read_object(line.text, "line"))
     except InvalidArgument as error:
         return error
     except ValidationError as error:
         listed = error.errors(include_url=False, include_input=False, include_context=False)
         return invalid_fields(listed)
-    return _checked(settings, Item(line.number, found, found.memory_id))
+    return _checked(settings, Item(line.number, imported, imported.memory_id))
 
 
 def _checked(settings: Settings, item: Item, prefix: str = "") -> Read:
@@ -78,20 +78,22 @@ def _checked(settings: Settings, item: Item, prefix: str = "") -> Read:
 
 
 def memory_prefix(prefix: str) -> str:
-    """Return what the fields of a memory stand behind, where there is anything above it."""
+    """Return the prefix of a memory's fields; empty if the memory is the whole message."""
     return f"{prefix}memory." if prefix else ""
 
 
 def placed(error: ServiceError, prefix: str) -> ServiceError:
-    """Return an error of one memory as that of the request: its fields are below `prefix`."""
+    """Return an error of one memory as one of the request, with its fields below `prefix`."""
     if not prefix or not isinstance(error, InvalidArgument):
         return error
-    violations = [replace(one, field=f"{prefix}{one.field}") for one in error.violations]
+    violations = [
+        replace(violation, field=f"{prefix}{violation.field}") for violation in error.violations
+    ]
     return InvalidArgument(f"{prefix}{error.message}", error.reason, violations=violations)
 
 
 def repeated(items: Sequence[Item]) -> Iterator[Item]:
-    """Yield those whose id was chosen for one before, too."""
+    """Yield the items whose id was chosen for an earlier item, too."""
     known: set[str] = set()
     for item in items:
         if item.memory_id in known:

@@ -1,8 +1,8 @@
-"""Imports: memories from a stream of any length, a chunk at a time.
+"""Imports: memories from a stream of any length, one chunk at a time.
 
-While one chunk is written, in a transaction of its own, the next is read and embedded. Whatever
-ends an import before its end, what was written stays; and since a memory that is there already,
-under its id and with its content, is passed over, the whole can be sent again.
+While one chunk is written, in a transaction of its own, the next is read and embedded. If an import
+ends early, all that it has written stays. It can be sent again as a whole, since a memory that
+exists under its id and with its content is skipped.
 """
 
 import asyncio
@@ -34,22 +34,22 @@ from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 
 IMPORT = "memories.import"
-"""The kind of the operation that stands for an import."""
+"""Kind of the operation that stands for an import."""
 _RETRY_SECONDS = 1.0
 _LONG_BYTES = 32 * 1024
 
 Charge = Callable[[], Awaitable[None]]
-"""Takes the cost of a chunk from the rates, or raises what says when there will be enough."""
+"""Charges a chunk to the rate limits; raises an error with the waiting time if it must wait."""
 
 
 @dataclass(frozen=True)
 class _Chunk:
-    """What lines ask for.
+    """The memories that lines ask for.
 
     Attributes:
-        last_line: the number of the last.
-        existing: how many there are already.
-        failed: why others cannot be created, by their lines.
+        last_line: the number of the last line.
+        existing: the number of memories that exist already.
+        failed: the errors of lines that cannot be created, by line.
     """
 
     last_line: int
@@ -61,7 +61,7 @@ class _Chunk:
 
 @dataclass
 class _Counts:
-    """What came of the lines so far."""
+    """Counts of the lines so far."""
 
     lines: int = 0
     imported: int = 0
@@ -70,7 +70,7 @@ class _Counts:
     errors: list[LineError] = field(default_factory=list)
 
     def add(self, chunk: _Chunk, imported: int) -> None:
-        """Count what came of a chunk; the errors of the first lines are kept."""
+        """Add the counts of a chunk; the errors of the first lines are kept."""
         self.lines = chunk.last_line
         self.imported += imported
         self.existing += chunk.existing
@@ -86,8 +86,8 @@ class Import:
     """One import.
 
     Args:
-        service: as the caller sees the database.
-        name: of the engine.
+        service: the service with the caller's reach.
+        name: the name of the engine.
         charge: called before each chunk but the first, which the request has paid for.
     """
 
@@ -102,32 +102,32 @@ class Import:
         self._writing: asyncio.Task[None] | None = None
 
     async def run(self, pieces: AsyncIterator[bytes]) -> ImportMemoriesResponse:
-        """Create the memories of all lines that can be.
+        """Create a memory for each valid line.
 
         Raises:
-            NotFound: there is no such engine.
-            ServiceError: it cannot go on; the metadata have what came of the lines so far.
+            NotFound: the engine does not exist.
+            ServiceError: the import cannot go on; the error's metadata have the counts so far.
         """
         try:
             async for lines in chunked(pieces):
                 if self._has_begun:
                     await self._pay()
                 self._has_begun = True
-                chunk = await self._ready(lines)
-                await self._written()
+                chunk = await self._prepare(lines)
+                await self._await_write()
                 self._writing = asyncio.create_task(self._write(chunk))
-            await self._written()
+            await self._await_write()
             if self._operation is None:
-                await self._leave_word()
+                await self._audit_empty()
         except ServiceError as error:
             await self._settled()
-            raise self._broken_off(error) from None
+            raise self._with_counts(error) from None
         finally:
             await self._settled()
         return self._response()
 
     async def _pay(self) -> None:
-        """Wait until the rates allow another chunk."""
+        """Wait until the rate limits allow another chunk."""
         while True:
             try:
                 await self._charge()
@@ -138,10 +138,10 @@ class Import:
             else:
                 return
 
-    async def _ready(self, lines: Sequence[Line]) -> _Chunk:
-        """Read lines, pass over what is there already, and embed the others."""
+    async def _prepare(self, lines: Sequence[Line]) -> _Chunk:
+        """Read lines, skip memories that exist already, and embed the others."""
         settings = self._service.memories.settings
-        # A long line cannot be cut into turns, so that it is read beside the event loop.
+        # A long line cannot be divided between event-loop turns, so a thread reads it.
         is_long = any(len(line.text or b"") > _LONG_BYTES for line in lines)
         reading = partial(read_line, settings)
         if is_long:
@@ -149,49 +149,51 @@ class Import:
         else:
             read = await each(lines, reading)
         failed = {
-            line.number: one
-            for line, one in zip(lines, read, strict=True)
-            if isinstance(one, ServiceError)
+            line.number: result
+            for line, result in zip(lines, read, strict=True)
+            if isinstance(result, ServiceError)
         }
-        items = [one for one in read if isinstance(one, Item)]
+        items = [result for result in read if isinstance(result, Item)]
         async with self._service.memories.db.snapshot() as session:
             existing = await self._existing(session, items)
-        left = [one for one in items if one.place not in existing]
+        left = [item for item in items if item.place not in existing]
         vectors = await self._service.embedded(self._name.engine, left)
         return _Chunk(lines[-1].number, left, vectors, len(existing), failed)
 
     async def _existing(self, session: Session, items: Sequence[Item]) -> set[int]:
-        """Return the lines of those that are there already, with the same content."""
-        ids = [one.memory_id for one in items if one.memory_id is not None]
+        """Return the lines of memories that exist already with the same content."""
+        ids = [item.memory_id for item in items if item.memory_id is not None]
         live = memories.is_live(self._service.memories.clock.now())
         rows = await repository.find_all(session, self._name.engine, ids, live)
-        chosen = [one for one in items if one.memory_id in rows]
-        same = await each(chosen, lambda one: _is_same(rows[str(one.memory_id)], one))
-        return {one.place for one, is_same in zip(chosen, same, strict=True) if is_same}
+        chosen = [item for item in items if item.memory_id in rows]
+        same = await each(chosen, lambda item: _is_same(rows[str(item.memory_id)], item))
+        return {item.place for item, is_same in zip(chosen, same, strict=True) if is_same}
 
     async def _write(self, chunk: _Chunk) -> None:
-        """Create what a chunk asks for, in one transaction; then count what came of it."""
+        """Create the memories of a chunk in one transaction; then count the results."""
         imported = 0
         if chunk.items:
-            again = {one.place for one in repeated(chunk.items)}
-            items = [one for one in chunk.items if one.place not in again]
+            again = {item.place for item in repeated(chunk.items)}
+            items = [item for item in chunk.items if item.place not in again]
             async with self._service.memories.db.transaction() as session:
                 engine = await engines.get(session, self._name, Lock.SHARED)
-                new = self._begun(session, engine)
+                new = self._operation_now(session, engine)
                 creating = Creating(self._service.memories, session, engine, new, chunk.vectors)
                 created = await creating.create(items)
-                found = {one.place: done for one, done in zip(items, created, strict=True)}
-                found |= dict.fromkeys(again, id_taken("memoryId"))
-                taken = [one for one in chunk.items if isinstance(found[one.place], AlreadyExists)]
+                results = {item.place: done for item, done in zip(items, created, strict=True)}
+                results |= dict.fromkeys(again, id_taken("memoryId"))
+                taken = [
+                    item for item in chunk.items if isinstance(results[item.place], AlreadyExists)
+                ]
                 existing = await self._existing(session, taken)
-                imported = sum(isinstance(one, MemoryRow) for one in found.values())
+                imported = sum(isinstance(result, MemoryRow) for result in results.values())
                 if imported:
                     await self._note(session, creating.noting_revisions(new), imported)
-            chunk = _with(chunk, found, existing)
+            chunk = _with_results(chunk, results, existing)
         self._counts.add(chunk, imported)
 
-    def _begun(self, session: Session, engine: EngineRow) -> NewOperation:
-        """Return the operation, as of now."""
+    def _operation_now(self, session: Session, engine: EngineRow) -> NewOperation:
+        """Return the operation, with the present time."""
         service = self._service.memories
         now = service.clock.now()
         if self._new is None:
@@ -200,7 +202,7 @@ class Import:
         return replace(self._new, now=now)
 
     async def _note(self, session: Session, new: NewOperation, imported: int) -> None:
-        """Store, with the first memories, the operation; then what came of it."""
+        """Store the operation with the first memories; update its response afterwards."""
         count = self._counts.imported + imported
         response = {"@type": type_url("ImportMemoriesResponse"), "imported": count}
         if self._operation is None:
@@ -208,39 +210,39 @@ class Import:
         else:
             await operations.update_done(session, self._operation, response, {})
 
-    async def _leave_word(self) -> None:
-        """Let the audit log have an import that has created nothing."""
+    async def _audit_empty(self) -> None:
+        """Record an import that has created nothing in the audit log."""
         async with self._service.memories.db.transaction() as session:
             await engines.get(session, self._name)
 
-    async def _written(self) -> None:
+    async def _await_write(self) -> None:
         """Wait for the chunk that is being written, if any.
 
         Raises:
-            ServiceError: it was not written.
+            ServiceError: the chunk could not be written.
         """
         if self._writing is not None:
             await asyncio.wait({self._writing})
-            # Until it has ended, whoever cancels this must find it, and wait for it.
+            # Until the write has ended, a cancellation must still find it and wait for it.
             writing, self._writing = self._writing, None
             writing.result()
 
     async def _settled(self) -> None:
-        """Wait for the chunk that is being written, whatever becomes of it."""
+        """Wait for the chunk that is being written, whether it succeeds or not."""
         if self._writing is not None:
             await asyncio.wait({self._writing})
             if not self._writing.cancelled():
-                # Looked at: another failure is told already.
+                # Retrieved, so that asyncio does not log it: an earlier failure is reported.
                 self._writing.exception()
 
-    def _broken_off(self, error: ServiceError) -> ServiceError:
-        """Say how far it came, too."""
-        found = self._counts
+    def _with_counts(self, error: ServiceError) -> ServiceError:
+        """Return the error with the counts so far in its metadata."""
+        counts = self._counts
         numbers = {
-            "lines": found.lines,
-            "imported": found.imported,
-            "existing": found.existing,
-            "failed": found.failed,
+            "lines": counts.lines,
+            "imported": counts.imported,
+            "existing": counts.existing,
+            "failed": counts.failed,
         }
         return type(error)(
             error.message,
@@ -252,18 +254,18 @@ class Import:
         )
 
     def _response(self) -> ImportMemoriesResponse:
-        found = self._counts
+        counts = self._counts
         return ImportMemoriesResponse(
-            imported=found.imported,
-            existing=found.existing,
-            failed=found.failed,
-            errors=found.errors,
+            imported=counts.imported,
+            existing=counts.existing,
+            failed=counts.failed,
+            errors=counts.errors,
             operation=self._operation and self._operation.name,
         )
 
 
 def _is_same(row: MemoryRow, item: Item) -> bool:
-    """Say whether a memory is what an item asks for, its expiry aside."""
+    """Return True if a memory has the content that an item asks for, whatever its expiry."""
     content: dict[str, Any] = {
         **item.request.content(),
         "scope": item.request.scope,
@@ -272,12 +274,12 @@ def _is_same(row: MemoryRow, item: Item) -> bool:
     return all(getattr(row, name) == value for name, value in content.items())
 
 
-def _with(chunk: _Chunk, found: dict[int, Outcome], existing: set[int]) -> _Chunk:
-    """Return a chunk with what came of its items."""
+def _with_results(chunk: _Chunk, results: dict[int, Outcome], existing: set[int]) -> _Chunk:
+    """Return a chunk with the results of its items."""
     failed = {
-        line: one
-        for line, one in found.items()
-        if isinstance(one, ServiceError) and line not in existing
+        line: result
+        for line, result in results.items()
+        if isinstance(result, ServiceError) and line not in existing
     }
     return replace(
         chunk, existing=chunk.existing + len(existing), failed={**chunk.failed, **failed}

@@ -13,7 +13,7 @@ from app.memory.memories.store.tables import MemoryRow, RevisionRow
 async def find_all(
     session: Session, engine_id: int, memory_ids: Sequence[str], visible: ColumnElement[bool]
 ) -> dict[str, MemoryRow]:
-    """Return those of the memories that `visible` selects, by their ids."""
+    """Return the memories that `visible` selects, by id."""
     if not memory_ids:
         return {}
     statement = select(MemoryRow).where(
@@ -25,7 +25,7 @@ async def find_all(
 async def find_creations(
     session: Session, engine_id: int, memory_ids: Sequence[str], now: datetime
 ) -> dict[str, RevisionRow]:
-    """Return memories as they were created, as far as that is kept, by their ids."""
+    """Return the revisions of memories' creations, as far as they are kept, by id."""
     if not memory_ids:
         return {}
     statement = select(RevisionRow).where(
@@ -38,5 +38,5 @@ async def find_creations(
 
 
 def _any_of(texts: Sequence[str]) -> CollectionAggregate[bool]:
-    """Return what a text equals that is among these: one parameter, however many they are."""
+    """Return an expression that equals any of the texts; one parameter, whatever their number."""
     return any_(literal(list(texts), ARRAY(Text())))

@@ -1,7 +1,7 @@
-"""From a model's reply to candidates: sound facts, doubtful ones, and dropped ones (pure).
+"""Check of a model's reply: sound facts and doubtful ones become candidates, others are dropped.
 
-What drops a fact is exact and the same in every language. What only looks wrong makes it doubtful,
-and a doubtful fact is one that the model confirms in the second call.
+Pure. A check that drops a fact is exact and the same in every language. A fact that only looks
+wrong becomes doubtful, and the model must confirm it in the second call.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -23,12 +23,12 @@ from app.memory.generation.logic.specifics import Origin, foreign, may_be_a_noun
 from app.platform.engines.logic.config import MAX_FACT_CHARS
 
 _PAIR = 2
-"""Signs that stand for a word in scripts without blanks."""
+"""Characters that stand for a word in scripts without blanks."""
 
 
 @dataclass
 class Checked:
-    """The candidates, and the facts that become none."""
+    """The candidates, and the facts that were dropped."""
 
     candidates: list[Candidate] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
@@ -38,15 +38,15 @@ def checked(
     facts: Iterable[ExtractedFact], sources: Sources, guide: Guide, most_chars: int = MAX_FACT_CHARS
 ) -> Checked:
     """Return the facts that rest on a user's words, under the topics that were asked for."""
-    found = Checked()
+    outcome = Checked()
     check = _Check(sources, guide, most_chars)
-    for one in facts:
-        result = check.one(one)
+    for fact in facts:
+        result = check.fact(fact)
         if isinstance(result, Candidate):
-            found.candidates.append(result)
+            outcome.candidates.append(result)
         else:
-            found.dropped.append(result)
-    return found
+            outcome.dropped.append(result)
+    return outcome
 
 
 @dataclass(frozen=True)
@@ -56,7 +56,7 @@ class _Check:
     most_chars: int
     _origins: dict[int, Origin] = field(default_factory=dict)
 
-    def one(self, said: ExtractedFact) -> Candidate | Dropped:
+    def fact(self, said: ExtractedFact) -> Candidate | Dropped:
         fact = clean(said.fact).strip()
         turn = self.sources.turn_of(said.quote, said.line)
         if turn is None:
@@ -75,9 +75,9 @@ class _Check:
         if not topics:
             return Dropped(fact, said.quote, "OFF_TOPIC")
         candidate = replace(candidate, topics=topics)
-        return candidate if turn in self.sources.files else self._told(candidate)
+        return candidate if turn in self.sources.files else self._verify(candidate)
 
-    def _told(self, candidate: Candidate) -> Candidate | Dropped:
+    def _verify(self, candidate: Candidate) -> Candidate | Dropped:
         """Check the details of a fact, then look for marks of doubt."""
         turn, sources = candidate.turn, self.sources
         origin = self._origin(turn)
@@ -122,30 +122,30 @@ class _Check:
 def _topics(
     labels: Sequence[str], by_label: Mapping[str, Topic], fact: str, wanted: Sequence[Topic]
 ) -> tuple[Topic, ...]:
-    """Return the wanted topics that the model names; where it names none, those the words tell."""
-    found = (by_label.get(label.casefold()) for label in labels)
-    named = tuple(dict.fromkeys(topic for topic in found if topic is not None))
+    """Return the wanted topics that the model names; if it names none, those of the words."""
+    matches = (by_label.get(label.casefold()) for label in labels)
+    named = tuple(dict.fromkeys(topic for topic in matches if topic is not None))
     return named or classify(fact, wanted, tongue=language(fact), explicit=False)
 
 
 def refusal(
     text: str, origin: Origin, shown: Origin, sources: Sequence[str]
 ) -> RefusalReason | None:
-    """Return why a decision's sentence must not be written; None: it may be.
+    """Return the reason to refuse a decision's sentence, or None if it may be written.
 
     Args:
-        text: the sentence that a memory shall say.
+        text: the new sentence of a memory.
         origin: the fact, its lines and the memories that the decision names.
         shown: everything that the model was shown, for names.
         sources: the fact and the memory; the text must have a word of one of them.
     """
     if not 0 < len(text) <= MAX_FACT_CHARS:
         return "BAD_LENGTH"
-    for one in foreign(text, origin):
-        if not one.may_follow:
-            return "FOREIGN_DATE" if one.reason == "FOREIGN_DATE" else "FOREIGN_NUMBER"
-        is_name = one.reason == "FOREIGN_NAME" and not may_be_a_noun(one.detail, text)
-        if is_name and not shown.has(one.detail):
+    for unsourced in foreign(text, origin):
+        if not unsourced.may_follow:
+            return "FOREIGN_DATE" if unsourced.reason == "FOREIGN_DATE" else "FOREIGN_NUMBER"
+        is_name = unsourced.reason == "FOREIGN_NAME" and not may_be_a_noun(unsourced.detail, text)
+        if is_name and not shown.has(unsourced.detail):
             return "FOREIGN_NAME"
     return None if any(_are_related(text, source) for source in sources) else "UNRELATED_TEXT"
 

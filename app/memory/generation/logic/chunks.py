@@ -1,4 +1,4 @@
-"""Cuts a conversation into pieces that fit a model's input, losing nothing silently."""
+"""Division of a conversation into chunks that fit a model's input; all omissions are reported."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,17 +6,17 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 _BYTES_PER_TOKEN = 3
-"""Few enough for every language: English has about 4, Chinese about 3 bytes to a token."""
+"""Low enough for every language: English has about 4 bytes to a token, Chinese about 3."""
 _TOKENS_PER_LINE = 12
-"""Number, mark and time of a line."""
+"""Tokens of a line's number, mark and time."""
 _LEAST_BYTES = 4
-"""Of a part of a line: what the longest character takes."""
+"""Smallest part of a line, in bytes: the length of the longest character."""
 _BREAK = re.compile(r"(?<=[.!?\n])\s|\s")
 
 
 @dataclass(frozen=True)
 class Line:
-    """What one turn says, or a part of a long one; only a user's lines are sources."""
+    """The text of one turn, or a part of a long one; only a user's lines are sources."""
 
     turn: int
     is_users: bool
@@ -25,28 +25,28 @@ class Line:
 
     @property
     def tokens(self) -> int:
-        """What it takes of a prompt, generously estimated."""
+        """Generous estimate of its tokens in a prompt."""
         return _TOKENS_PER_LINE + estimated_tokens(self.text)
 
 
 @dataclass(frozen=True)
 class Pieces:
-    """The pieces to read, in their order, and the turns of which not everything is in them."""
+    """The chunks to read, in their order, and the turns that are not completely in them."""
 
     pieces: tuple[tuple[Line, ...], ...]
     omitted: frozenset[int]
 
 
 def estimated_tokens(text: str) -> int:
-    """Return about how many tokens a text has, rather too many than too few."""
+    """Return an estimate of a text's tokens, rather too high than too low."""
     return len(text.encode()) // _BYTES_PER_TOKEN + 1
 
 
 def cut(lines: Sequence[Line], max_tokens: int, max_pieces: int) -> Pieces:
-    """Cut between turns, and within those that alone are too long.
+    """Cut between turns, and within turns that are too long.
 
-    Of more than `max_pieces` the last are kept, since what was said last counts. A piece in which
-    no user says anything is context of nothing, and left out.
+    Only the last `max_pieces` chunks are kept, since the latest statements count. A chunk without a
+    user's words is context of nothing, and is left out.
     """
     pieces: list[list[Line]] = [[]]
     left = max_tokens
@@ -67,7 +67,7 @@ def _has_source(piece: Sequence[Line]) -> bool:
 
 
 def _parts(line: Line, max_tokens: int) -> Iterator[Line]:
-    """Yield the line, cut where a sentence or a word ends if it is too long for one piece."""
+    """Yield the line; cut it at a sentence or a word if it is too long for one chunk."""
     rest = line.text
     most_bytes = max((max_tokens - _TOKENS_PER_LINE - 1) * _BYTES_PER_TOKEN, _LEAST_BYTES)
     while len(rest.encode()) > most_bytes:
@@ -79,7 +79,7 @@ def _parts(line: Line, max_tokens: int) -> Iterator[Line]:
 
 
 def _last_break(text: str) -> int:
-    """Return where to cut: after the last sentence of the second half, else after a word."""
+    """Return the place to cut: after the last sentence of the second half, else after a word."""
     ends = [mark.end() for mark in _BREAK.finditer(text, len(text) // 2)]
     after_sentences = [end for end in ends if text[:end].rstrip()[-1:] in ".!?"]
     return (after_sentences or ends or [len(text)])[-1] or len(text)

@@ -1,8 +1,8 @@
-"""A model's verdicts about new facts to changes of memories (pure).
+"""Conversion of a model's verdicts about new facts to changes of memories (pure).
 
-A decision is carried out if it names what was shown, brings nothing in from nowhere and stays
-within the caps: undo and recovery take back what was wrong. The fact of a refused decision becomes
-a memory of its own, so that no fact is lost.
+A decision is carried out if it names shown memories, adds nothing without a source and stays within
+the caps; undo and recovery can reverse a wrong one. The fact of a refused decision becomes a memory
+of its own, so that no fact is lost.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,9 +33,9 @@ class NewFact:
     """Candidates of one conversation with the same text; `candidate` is the latest of them.
 
     Attributes:
-        positions: of the candidates, in their order.
+        positions: the positions of the candidates.
         near: the memories that it may be about, nearest first.
-        has_more: whether a request to forget means more memories than are near.
+        has_more: True if a request to forget means more memories than are near.
     """
 
     positions: list[int]
@@ -45,16 +45,18 @@ class NewFact:
 
     @property
     def told(self) -> tuple[int, ...]:
-        """The positions, in order."""
+        """Positions in ascending order."""
         return tuple(sorted(self.positions))
 
     def origin(self, memories: Sequence[str]) -> Origin:
-        """Return what a text about it may be made from, memories included."""
-        one = self.candidate
-        return self.origin_of(one.fact, one.source, one.context, one.question, *memories)
+        """Return the texts that a text about it may be made from, memories included."""
+        candidate = self.candidate
+        return self.origin_of(
+            candidate.fact, candidate.source, candidate.context, candidate.question, *memories
+        )
 
     def origin_of(self, *texts: str) -> Origin:
-        """Return texts as something that was said on the day of the fact."""
+        """Return texts as statements of the day of the fact."""
         assert self.candidate.said_on is not None, "a fact that a model decides on has its day"
         day = self.candidate.said_on
         return Origin(tuple((text, day) for text in texts if text), day)
@@ -62,20 +64,20 @@ class NewFact:
 
 @dataclass(frozen=True)
 class Caps:
-    """Memories that one generation may delete: because of facts, and on request."""
+    """Limits of the memories that one generation may delete: because of facts, and on request."""
 
     deletes: int
     forgets: int
 
     @property
     def all(self) -> int:
-        """Memories that one generation may delete for whatever reason."""
+        """Limit of the memories that one generation may delete for any reason."""
         return self.deletes + self.forgets
 
 
 @dataclass
 class Decided:
-    """The changes that verdicts come to, and what was dropped, refused or left undone."""
+    """The changes that follow from verdicts, and facts dropped, refused or left undone."""
 
     verdicts: list[Verdict] = field(default_factory=list)
     dropped: list[Dropped] = field(default_factory=list)
@@ -91,7 +93,7 @@ def decided(
     caps: Caps,
     settled: Sequence[Verdict] = (),
 ) -> Decided:
-    """Return the settled verdicts and those that the model's decisions come to.
+    """Return the settled verdicts and those that follow from the model's decisions.
 
     `aliases` has the memories that were shown, by the short ids they were shown under.
     """
@@ -110,12 +112,16 @@ class _Decisions:
         settled: Sequence[Verdict],
     ) -> None:
         self._facts = facts
-        self._said = [one for one in said if 0 <= one.fact < len(facts)]
+        self._said = [verdict for verdict in said if 0 <= verdict.fact < len(facts)]
         self._aliases = aliases
         self._left = {False: caps.deletes, True: caps.forgets}
-        self._found = Decided(refused=[_unknown_fact(one) for one in said if one not in self._said])
-        self._changes = {one.memory_id: one for one in settled if one.memory_id is not None}
-        self._created = [one for one in settled if one.memory_id is None]
+        self._found = Decided(
+            refused=[_unknown_fact(verdict) for verdict in said if verdict not in self._said]
+        )
+        self._changes = {
+            verdict.memory_id: verdict for verdict in settled if verdict.memory_id is not None
+        }
+        self._created = [verdict for verdict in settled if verdict.memory_id is None]
         self._gone: dict[int, DropReason] = {}
         self._taken_in: set[int] = set()
         self._effects: set[int] = set()
@@ -123,12 +129,14 @@ class _Decisions:
     def run(self) -> Decided:
         for number, new in enumerate(self._facts):
             self._confirm(number, new)
-        # A request to forget outweighs whatever else a fact would make of the memory.
-        for one in sorted(self._said, key=lambda one: not self._is_request(one.fact)):
-            # Of a request to forget, "known already" says that nothing is to be done.
-            is_idle = one.action == "add" or (one.action == "same" and self._is_request(one.fact))
-            if one.fact not in self._gone and not is_idle:
-                self._carry_out(one)
+        # A request to forget outweighs any other decision about the memory.
+        for verdict in sorted(self._said, key=lambda verdict: not self._is_request(verdict.fact)):
+            # For a request to forget, "known already" means that nothing is to be done.
+            is_idle = verdict.action == "add" or (
+                verdict.action == "same" and self._is_request(verdict.fact)
+            )
+            if verdict.fact not in self._gone and not is_idle:
+                self._carry_out(verdict)
         self._found.verdicts = [*self._changes.values(), *self._created, *self._creations()]
         self._found.dropped = [
             Dropped(self._facts[n].candidate.fact, self._facts[n].candidate.source, reason)
@@ -146,61 +154,63 @@ class _Decisions:
         return self._facts[fact].candidate.forget
 
     def _confirm(self, number: int, new: NewFact) -> None:
-        """Drop what the user did not say or mean, and doubtful facts that nobody confirmed."""
-        verdicts = [one for one in self._said if one.fact == number]
-        if any(not one.holds for one in verdicts):
+        """Drop facts that the user did not say or mean, and doubtful facts left unconfirmed."""
+        verdicts = [verdict for verdict in self._said if verdict.fact == number]
+        if any(not verdict.holds for verdict in verdicts):
             self._gone[number] = "NOT_SAID"
         elif new.candidate.doubtful and not verdicts:
             self._gone[number] = "NOT_VERIFIED"
         elif new.candidate.doubtful:
             self._found.verified += 1
 
-    def _carry_out(self, one: FactVerdict) -> None:
-        new = self._facts[one.fact]
-        if new.candidate.forget and one.action == "delete" and self._forget_fact(one):
+    def _carry_out(self, verdict: FactVerdict) -> None:
+        new = self._facts[verdict.fact]
+        if new.candidate.forget and verdict.action == "delete" and self._forget_fact(verdict):
             return
-        near = self._aliases.get(one.memory)
-        reason = "UNKNOWN_MEMORY" if near is None else self._why_not(new, one, near)
+        near = self._aliases.get(verdict.memory)
+        reason = "UNKNOWN_MEMORY" if near is None else self._refusal_of(new, verdict, near)
         if near is None or reason is not None:
-            self._refuse(one, near, reason or "UNKNOWN_MEMORY")
+            self._refuse(verdict, near, reason or "UNKNOWN_MEMORY")
             return
-        self._take(one, new, near)
+        self._take(verdict, new, near)
 
-    def _forget_fact(self, one: FactVerdict) -> bool:
+    def _forget_fact(self, verdict: FactVerdict) -> bool:
         """End a new fact that was said before a request to forget it."""
-        number = int(one.memory) if one.memory.isdecimal() else -1
+        number = int(verdict.memory) if verdict.memory.isdecimal() else -1
         if not 0 <= number < len(self._facts) or self._is_request(number):
             return False
-        if self._facts[number].candidate.turn > self._facts[one.fact].candidate.turn:
+        if self._facts[number].candidate.turn > self._facts[verdict.fact].candidate.turn:
             return False
         self._gone[number] = "FORGOTTEN"
-        self._effects.add(one.fact)
+        self._effects.add(verdict.fact)
         return True
 
-    def _why_not(self, new: NewFact, one: FactVerdict, near: Neighbour) -> RefusalReason | None:
-        """Return why a decision about a memory that was shown is refused; None: it is sound."""
+    def _refusal_of(
+        self, new: NewFact, verdict: FactVerdict, near: Neighbour
+    ) -> RefusalReason | None:
+        """Return the reason to refuse a decision about a shown memory, or None."""
         before = self._changes.get(near.memory_id)
-        if one.action == "delete":
-            return self._why_not_delete(new, near, before)
-        if one.action != "same" and len(near.fact) > MAX_SHOWN_CHARS:
+        if verdict.action == "delete":
+            return self._refusal_of_delete(new, near, before)
+        if verdict.action != "same" and len(near.fact) > MAX_SHOWN_CHARS:
             return "MEMORY_CUT"
-        if before is not None and _conflicts(before, one, near):
+        if before is not None and _conflicts(before, verdict, near):
             return "CONFLICT"
-        return None if one.action == "same" else self._why_not_write(new, one, near)
+        return None if verdict.action == "same" else self._refusal_of_write(new, verdict, near)
 
-    def _why_not_write(
-        self, new: NewFact, one: FactVerdict, near: Neighbour
+    def _refusal_of_write(
+        self, new: NewFact, verdict: FactVerdict, near: Neighbour
     ) -> RefusalReason | None:
         if new.candidate.forget:
             is_new = near.memory_id not in self._changes
             if is_new and self._left[True] == 0:
                 return "TOO_MANY_DELETES"
-            return self._why_not_shorten(new, one, near)
+            return self._refusal_of_shorten(new, verdict, near)
         related = (new.candidate.fact, near.fact)
-        origin = new.origin([near.fact, *self._others(one)])
-        return refusal(one.text, origin, self._shown(new), related)
+        origin = new.origin([near.fact, *self._others(verdict)])
+        return refusal(verdict.text, origin, self._shown_texts(new), related)
 
-    def _why_not_delete(
+    def _refusal_of_delete(
         self, new: NewFact, near: Neighbour, before: Verdict | None
     ) -> RefusalReason | None:
         is_request = new.candidate.forget
@@ -212,23 +222,26 @@ class _Decisions:
             return "CONFLICT"
         return "TOO_MANY_DELETES" if self._left[is_request] == 0 else None
 
-    def _why_not_shorten(
-        self, new: NewFact, one: FactVerdict, near: Neighbour
+    def _refusal_of_shorten(
+        self, new: NewFact, verdict: FactVerdict, near: Neighbour
     ) -> RefusalReason | None:
-        """A request to forget may take a part out of a memory, and brings nothing in."""
-        if one.action != "replace" or len(one.text) >= len(near.fact):
+        """Return the reason to refuse a shortened text, or None.
+
+        A request to forget may remove a part of a memory, but may add nothing.
+        """
+        if verdict.action != "replace" or len(verdict.text) >= len(near.fact):
             return "BAD_LENGTH"
         origin = new.origin_of(near.fact)
-        return refusal(one.text, origin, origin, (near.fact,))
+        return refusal(verdict.text, origin, origin, (near.fact,))
 
-    def _others(self, one: FactVerdict) -> list[str]:
-        """Return the facts that the same text is about: several may go into one memory at once."""
+    def _others(self, verdict: FactVerdict) -> list[str]:
+        """Return facts of decisions with the same text: several may go into one memory at once."""
         return [
             text
             for other in self._said
-            if (other.memory, other.text) == (one.memory, one.text)
+            if (other.memory, other.text) == (verdict.memory, verdict.text)
             and other.action in {"merge", "replace"}
-            and other.fact not in {one.fact, *self._gone}
+            and other.fact not in {verdict.fact, *self._gone}
             and not self._is_request(other.fact)
             for text in (
                 self._facts[other.fact].candidate.fact,
@@ -236,38 +249,40 @@ class _Decisions:
             )
         ]
 
-    def _shown(self, new: NewFact) -> Origin:
+    def _shown_texts(self, new: NewFact) -> Origin:
         texts = [near.fact for near in self._aliases.values()]
-        texts += [one.candidate.fact for one in self._facts]
+        texts += [new_fact.candidate.fact for new_fact in self._facts]
         return new.origin(texts)
 
-    def _take(self, one: FactVerdict, new: NewFact, near: Neighbour) -> None:
+    def _take(self, decision: FactVerdict, new: NewFact, near: Neighbour) -> None:
         before = self._changes.get(near.memory_id)
-        told = new.told if before is None else (*before.candidates, *new.told)
-        self._effects.add(one.fact)
-        if one.action == "delete":
+        positions = new.told if before is None else (*before.candidates, *new.told)
+        self._effects.add(decision.fact)
+        if decision.action == "delete":
             if before is None or before.action != "DELETE":
                 self._left[new.candidate.forget] -= 1
             reason = ASKED if new.candidate.forget else "ended"
-            verdict = Verdict("DELETE", told, reason, near.memory_id)
-        elif one.action == "same":
-            verdict = before or Verdict("UPDATE", told, "said again", near.memory_id, near.fact)
-            verdict = replace(verdict, candidates=told)
+            verdict = Verdict("DELETE", positions, reason, near.memory_id)
+        elif decision.action == "same":
+            verdict = before or Verdict(
+                "UPDATE", positions, "said again", near.memory_id, near.fact
+            )
+            verdict = replace(verdict, candidates=positions)
         else:
-            reason = "merged" if one.action == "merge" else "replaced"
+            reason = "merged" if decision.action == "merge" else "replaced"
             if new.candidate.forget:
-                # A memory that loses a part counts as one that goes.
+                # A memory that loses a part counts as a deleted one.
                 self._left[True] -= before is None
                 reason = ASKED
-            verdict = Verdict("UPDATE", told, reason, near.memory_id, one.text)
-        if one.action != "delete":
-            self._taken_in.add(one.fact)
+            verdict = Verdict("UPDATE", positions, reason, near.memory_id, decision.text)
+        if decision.action != "delete":
+            self._taken_in.add(decision.fact)
         self._changes[near.memory_id] = verdict
 
-    def _refuse(self, one: FactVerdict, near: Neighbour | None, reason: RefusalReason) -> None:
-        fact = self._facts[one.fact].candidate.fact
+    def _refuse(self, verdict: FactVerdict, near: Neighbour | None, reason: RefusalReason) -> None:
+        fact = self._facts[verdict.fact].candidate.fact
         memory_id = None if near is None else near.memory_id
-        self._found.refused.append(Refused(fact, one.action, memory_id, one.text, reason))
+        self._found.refused.append(Refused(fact, verdict.action, memory_id, verdict.text, reason))
 
     def _creations(self) -> list[Verdict]:
         return [
@@ -290,7 +305,7 @@ class _Decisions:
             reason = "TOO_MANY"
         elif reasons:
             reason = "REFUSED"
-        gone = {id_ for id_, one in self._changes.items() if one.action == "DELETE"}
+        gone = {id_ for id_, verdict in self._changes.items() if verdict.action == "DELETE"}
         nearest = [near.memory_id for near in new.near if near.memory_id not in gone]
         return [unmet(new.candidate, reason, nearest, has_more=is_capped)]
 
@@ -303,12 +318,12 @@ def unmet(
     return Unmet(said, reason, tuple(nearest[:_MAX_NEAREST]), has_more)
 
 
-def _conflicts(before: Verdict, one: FactVerdict, near: Neighbour) -> bool:
+def _conflicts(before: Verdict, verdict: FactVerdict, near: Neighbour) -> bool:
     """Return True if a memory already becomes something else; "same" agrees with any text."""
     if before.action == "DELETE":
         return True
-    return one.action != "same" and before.fact not in {one.text, near.fact}
+    return verdict.action != "same" and before.fact not in {verdict.text, near.fact}
 
 
-def _unknown_fact(one: FactVerdict) -> Refused:
-    return Refused("", one.action, None, one.text, "UNKNOWN_FACT")
+def _unknown_fact(verdict: FactVerdict) -> Refused:
+    return Refused("", verdict.action, None, verdict.text, "UNKNOWN_FACT")

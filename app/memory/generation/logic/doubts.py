@@ -1,7 +1,7 @@
-"""Marks of words that a user may not mean of real life (pure).
+"""Detection of words that a user may not mean of real life (pure).
 
-A mark never drops a fact: the model is asked about it in the second call. So the marks are
-generous; a wrong alarm costs some tokens.
+A mark never drops a fact; the model is asked about the fact in the second call. So the marks are
+generous, and a false alarm costs some tokens.
 """
 
 import re
@@ -13,7 +13,7 @@ from app.language.statements import is_talk
 from app.language.text import content, negated, straight
 
 _LONG_LINE = 400
-"""Characters; a longer line is often pasted."""
+"""Characters; a longer line is often pasted text."""
 
 
 def _words(text: str) -> re.Pattern[str]:
@@ -105,14 +105,14 @@ _USER = (
 
 
 def is_doubtful(fact: str, quote: str, line: str, sentence: str, said: frozenset[str]) -> bool:
-    """Return True if the model has to confirm a fact.
+    """Return True if the model must confirm a fact.
 
     Args:
         fact: as it was extracted.
         quote: the user's words that it rests on.
-        line: the whole of the line that they are in.
+        line: the whole line of the quote.
         sentence: the sentences of the quote.
-        said: the stems of all that it may be made from.
+        said: the stems of all texts that it may be made from.
     """
     tongue = language(fact, language(line, "en"))
     return (
@@ -126,9 +126,13 @@ def is_doubtful(fact: str, quote: str, line: str, sentence: str, said: frozenset
 
 
 def _clauses(quote: str, sentence: str) -> str:
-    """Return the clauses of a sentence that a quote is in."""
+    """Return the clauses of a sentence that contain the quote."""
     wanted = fold(quote)
-    near = [one for one in CLAUSE.split(sentence) if wanted in fold(one) or fold(one) in wanted]
+    near = [
+        clause
+        for clause in CLAUSE.split(sentence)
+        if wanted in fold(clause) or fold(clause) in wanted
+    ]
     return " ".join(near) or sentence
 
 

@@ -1,4 +1,4 @@
-"""What becomes of the fields of a scope's profiles (pure).
+"""Changes of the fields of a scope's profiles (pure).
 
 Source: wire specification, sections 11 and 12.2.
 """
@@ -28,26 +28,26 @@ def plan_fields(
     max_deletes: int,
     schemas: Sequence[ProfileSchema] = (),
 ) -> tuple[FieldChange, ...]:
-    """Turn values into changes: one for each memory at most, none where nothing is new.
+    """Turn values into changes: at most one for each memory, and none if nothing is new.
 
-    Of a field's values the one said last counts, except that lists grow: a list is taken to be all
-    that was said at one time, not all there is. Items leave a list when they are taken back.
+    The latest value of a field counts, except that lists grow: a list is taken as the items said at
+    one time, not as all there are. Items leave a list when they are taken back.
 
     Args:
-        values: as they were said; those of one turn in their order.
+        values: in the order of the conversation; those of one turn in their order.
         stored: all fields of the scope's profiles, those changed last at the end.
-        max_deletes: how many fields may be cleared.
-        schemas: bound how far lists grow; the oldest items go first.
+        max_deletes: the most fields that may be cleared.
+        schemas: limit the growth of lists; the oldest items go first.
     """
     plan = _Plan(stored, schemas)
-    for one in sorted(values, key=lambda value: value.turn):
-        plan.take(one)
+    for said in sorted(values, key=lambda value: value.turn):
+        plan.take(said)
     return tuple(plan.changes(max_deletes))
 
 
 @dataclass
 class _Cell:
-    """A field while it is planned; `holders` are the memories that have it, oldest first."""
+    """A field during planning; `holders` are the memories that have it, oldest first."""
 
     value: JsonValue = None
     holders: list[str] = field(default_factory=list)
@@ -56,7 +56,7 @@ class _Cell:
 
 @dataclass
 class _Memory:
-    """A stored memory while it is planned: what it will have, and what changed in it."""
+    """A stored memory during planning: its new data, and the changes in it."""
 
     version: int
     schema_id: str
@@ -64,7 +64,7 @@ class _Memory:
     changed: list[tuple[str, str, list[FieldValue]]] = field(default_factory=list)
 
     def change(self, memory_id: str) -> FieldChange:
-        """Return all that changed in it as one change."""
+        """Return all changes in the memory as one change."""
         name, reason, _ = self.changed[-1]
         return FieldChange(
             "UPDATED" if self.data else "DELETED",
@@ -74,30 +74,32 @@ class _Memory:
             name,
             self.data.get(name),
             reason,
-            tuple(one for _, _, extracted in self.changed for one in extracted),
+            tuple(value for _, _, extracted in self.changed for value in extracted),
             dict(self.data),
         )
 
 
 class _Plan:
-    """The fields of a scope while they are planned."""
+    """The fields of a scope during planning."""
 
     def __init__(self, stored: Sequence[StoredField], schemas: Sequence[ProfileSchema]) -> None:
-        self._schemas = {one.schema_id: one for one in schemas}
+        self._schemas = {schema.schema_id: schema for schema in schemas}
         self._cells: dict[tuple[str, str], _Cell] = {}
         self._memories: dict[str, _Memory] = {}
-        for one in stored:
-            memory = self._memories.setdefault(one.memory_id, _Memory(one.version, one.schema_id))
-            memory.data[one.field] = one.value
-            cell = self._cells.setdefault((one.schema_id, one.field), _Cell())
-            cell.value = one.value
-            cell.holders.append(one.memory_id)
+        for known in stored:
+            memory = self._memories.setdefault(
+                known.memory_id, _Memory(known.version, known.schema_id)
+            )
+            memory.data[known.field] = known.value
+            cell = self._cells.setdefault((known.schema_id, known.field), _Cell())
+            cell.value = known.value
+            cell.holders.append(known.memory_id)
 
     def take(self, said: FieldValue) -> None:
-        """Let a field have what was said about it; nothing is cleared unless the words say so."""
+        """Apply a statement to its field; the field is cleared only if the words say so."""
         cell = self._cells.setdefault((said.schema_id, said.field), _Cell())
         if said.clear:
-            left = self._left(said, cell.value)
+            left = self._remaining(said, cell.value)
             if same(left, cell.value):
                 return
             cell.value = left
@@ -106,36 +108,36 @@ class _Plan:
         cell.extracted.append(said)
 
     def _joined(self, said: FieldValue, present: JsonValue) -> JsonValue:
-        """Return the new value; of lists both, as far as the field has room for the older items."""
+        """Return the new value; lists are joined, as far as the field has room for older items."""
         new = said.value
         if not isinstance(new, list) or not isinstance(present, list):
             return new
-        older = [one for one in present if not any(alike(one, other) for other in new)]
+        older = [item for item in present if not any(alike(item, other) for other in new)]
         if len(older) + len(new) == len(present):
-            older, new = present, []  # nothing is new: the order stays, too
+            older, new = present, []  # no item is new, so the order stays as well
         dropped = bisect_left(
             range(len(older)), True, key=lambda n: self._takes(said, [*older[n:], *new])
         )
         return [*older[dropped:], *new] or said.value
 
-    def _left(self, said: FieldValue, present: JsonValue) -> JsonValue:
-        """Return what the words of the user leave, not only whoever read them."""
-        wanted = (self._known(said) or Field(said.field, {})).wanted(said.schema_id)
+    def _remaining(self, said: FieldValue, present: JsonValue) -> JsonValue:
+        """Return the value that remains by the user's own words, not only by their reader's."""
+        wanted = (self._field_of(said) or Field(said.field, {})).wanted(said.schema_id)
         if said.value is None and takes_back(said.source, wanted):
             return None
         named = present if said.value is None else said.value
         items = named if isinstance(named, list) else [named]
-        gone = [one for one in items if takes_back(said.source, wanted, spelled(one))]
+        gone = [item for item in items if takes_back(said.source, wanted, spelled(item))]
         if isinstance(present, list):
             return without(present, gone)
         return without(present, gone[0]) if gone else present
 
-    def _known(self, said: FieldValue) -> Field | None:
+    def _field_of(self, said: FieldValue) -> Field | None:
         schema = self._schemas.get(said.schema_id)
         return schema.field(said.field) if schema is not None else None
 
     def _takes(self, said: FieldValue, value: JsonValue) -> bool:
-        known = self._known(said)
+        known = self._field_of(said)
         return conforms(known.json_schema, value) if known is not None else is_small(value)
 
     def changes(self, max_deletes: int) -> Iterator[FieldChange]:
@@ -157,7 +159,7 @@ class _Plan:
         yield from created
 
     def _clear(self, name: str, cell: _Cell, at_most: int) -> int:
-        """Take the field out of the memories that have it; return of how many."""
+        """Remove the field from the memories that have it; return their number."""
         chosen = cell.holders if len(cell.holders) <= at_most else []
         for memory_id in chosen:
             memory = self._memories[memory_id]
@@ -166,7 +168,7 @@ class _Plan:
         return len(chosen)
 
     def _set(self, name: str, cell: _Cell) -> None:
-        """Give the field its value in the memory that counts, the one changed last."""
+        """Set the field in the memory that counts, the one changed last."""
         memory = self._memories[cell.holders[-1]]
         if not same(memory.data[name], cell.value):
             memory.data[name] = cell.value

@@ -1,4 +1,4 @@
-"""The records of what a generation drops and refuses, with their reasons (pure)."""
+"""Records of the facts that a generation drops and the decisions it refuses (pure)."""
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 MAX_TOLD = 100
-"""Dropped facts, and refused decisions, that a preview lists; more are counted."""
+"""Dropped facts, and refused decisions, that a preview lists; more are only counted."""
 
 DropReason = Literal[
     "NO_QUOTE",
@@ -36,7 +36,7 @@ UnmetReason = Literal["NOTHING_FOUND", "TOO_MANY", "REFUSED"]
 
 @dataclass(frozen=True)
 class Dropped:
-    """A fact that becomes no memory; `detail` names the number or date that comes from nowhere."""
+    """A fact that becomes no memory; `detail` is the number or date that has no source."""
 
     fact: str
     quote: str
@@ -44,14 +44,14 @@ class Dropped:
     detail: str = ""
 
     def told(self) -> dict[str, str]:
-        """Return it as a preview lists it."""
-        found = {"fact": self.fact, "quote": self.quote, "reason": self.reason}
-        return found | ({"detail": self.detail} if self.detail else {})
+        """Return the JSON form for a preview."""
+        fields = {"fact": self.fact, "quote": self.quote, "reason": self.reason}
+        return fields | ({"detail": self.detail} if self.detail else {})
 
 
 @dataclass(frozen=True)
 class Refused:
-    """A model's decision that is not carried out; `memory_id` is None where none was shown."""
+    """A model's decision that is not carried out; `memory_id` is None if no shown one is named."""
 
     fact: str
     action: str
@@ -62,12 +62,12 @@ class Refused:
 
 @dataclass(frozen=True)
 class Unmet:
-    """A request to forget that was not, or not wholly, carried out.
+    """A request to forget that was not, or not completely, carried out.
 
     Attributes:
         request: the words of the user.
         nearest: ids of the memories that it may have meant, the nearest first.
-        has_more: whether more memories are meant than one generation forgets.
+        has_more: True if it means more memories than one generation forgets.
     """
 
     request: str
@@ -77,19 +77,19 @@ class Unmet:
 
 
 def counted(outcomes: Iterable[Dropped | Refused]) -> dict[str, int]:
-    """Return how many there are of each reason."""
-    return dict(sorted(Counter(one.reason for one in outcomes).items()))
+    """Return the number of outcomes for each reason."""
+    return dict(sorted(Counter(outcome.reason for outcome in outcomes).items()))
 
 
 def sums(dropped: Sequence[Dropped], refused: Sequence[Refused]) -> dict[str, Any]:
-    """Return the counts of the operation's metadata; zero is left out."""
-    off_topic = sum(one.reason == "OFF_TOPIC" for one in dropped)
-    unsupported = sum(one.reason not in {"OFF_TOPIC", "FORGOTTEN"} for one in dropped)
-    found = {
+    """Return the counts for the operation's metadata; zeros are left out."""
+    off_topic = sum(fact.reason == "OFF_TOPIC" for fact in dropped)
+    unsupported = sum(fact.reason not in {"OFF_TOPIC", "FORGOTTEN"} for fact in dropped)
+    counts = {
         "unsupportedFactCount": unsupported,
         "offTopicFactCount": off_topic,
         "refusedVerdictCount": len(refused),
         "droppedFactCounts": counted(dropped),
         "refusedDecisionCounts": counted(refused),
     }
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in counts.items() if value}

@@ -1,7 +1,7 @@
-"""Verdicts to memory changes; a verdict about a memory that was not shown is left out.
+"""Conversion of verdicts to memory changes; a verdict about a memory not shown is left out.
 
-Whoever gives the verdicts, the rules or a model, is not trusted: each memory changes once at most,
-no two new memories are alike, and deletions are capped.
+Neither the rules nor a model are trusted: each memory changes at most once, no two new memories are
+alike, and deletions are limited.
 """
 
 from collections.abc import Sequence
@@ -21,15 +21,15 @@ class PlannedChange:
     """One change to one memory.
 
     Attributes:
-        action: as the answer of the operation spells it.
+        action: as the operation's response spells it.
         memory_id: the memory, None for a new one.
         version: the version the memory had when it was shown, None for a new one.
         fact: its new text; on DELETED the text it had; None for a field of a profile.
-        topics: its topics afterwards.
-        extracted: the facts it rests on, as extracted; for the revision.
-        reason: why, in a word or two.
+        topics: its topics after the change.
+        extracted: the extracted facts it rests on; for the revision.
+        reason: the reason, in a word or two.
         turn: position in the input of the last turn that it rests on; None: on none.
-        field: what becomes of a profile's field, where it is one.
+        field: the change of a profile's field, if it is one.
     """
 
     action: Changed
@@ -46,11 +46,11 @@ class PlannedChange:
     def of_field(cls, change: FieldChange) -> "PlannedChange":
         """Return the change of a profile's field."""
         known = (change.memory_id, change.version)
-        turn = max((one.turn for one in change.extracted), default=None)
+        turn = max((value.turn for value in change.extracted), default=None)
         return cls(change.action, *known, None, (), (), change.reason, turn, change)
 
     def extracted_memories(self) -> list[dict[str, Any]]:
-        """Return what it rests on, as its revision keeps it."""
+        """Return the facts it rests on, in the form of its revision."""
         if self.field is not None:
             return self.field.extracted_memories()
         return [{"fact": fact} for fact in self.extracted]
@@ -58,16 +58,16 @@ class PlannedChange:
 
 @dataclass(frozen=True)
 class Plan:
-    """The changes to make, in order, and what else was decided."""
+    """The changes to make, in order, and the other outcomes."""
 
     changes: tuple[PlannedChange, ...]
     outcome: Decided = field(default_factory=Decided)
 
 
 def considered(candidates: Sequence[Candidate], most: int) -> list[Candidate]:
-    """Return the candidates that one generation works on, at most so many, in their order.
+    """Return the candidates that one generation works on, at most `most`, in their order.
 
-    Requests to forget go first; then what was said last, since it overrules what was said before.
+    Requests to forget go first; then the latest statements, since they overrule earlier ones.
     """
     weighed = sorted(range(len(candidates)), key=lambda n: (not candidates[n].forget, -n))
     return [candidates[n] for n in sorted(weighed[:most])]
@@ -107,7 +107,7 @@ def _change(
     if not _is_sound(verdict, near, len(candidates)):
         return None
     based_on = [candidates[position] for position in verdict.candidates]
-    topics = tuple(dict.fromkeys(topic for one in based_on for topic in one.topics))
+    topics = tuple(dict.fromkeys(topic for candidate in based_on for topic in candidate.topics))
     fact = verdict.fact
     if near is not None:
         topics = topics or near.topics
@@ -119,9 +119,9 @@ def _change(
         version=near.version if near else None,
         fact=fact,
         topics=topics,
-        extracted=tuple(one.fact for one in based_on),
+        extracted=tuple(candidate.fact for candidate in based_on),
         reason=verdict.reason,
-        turn=max((one.turn for one in based_on), default=None),
+        turn=max((candidate.turn for candidate in based_on), default=None),
     )
 
 

@@ -1,8 +1,8 @@
-"""Profiles: which fields a scope has, and which values they take (pure).
+"""Profiles: the fields of a scope and the values that they accept (pure).
 
-Every field of a profile is one memory of type STRUCTURED_PROFILE, whose `structuredContent` has the
-field alone; a new value changes that memory. A memory that was written by hand may have several
-fields: they change within it.
+Every field of a profile is one memory of type STRUCTURED_PROFILE, whose `structuredContent` holds
+that field alone; a new value changes that memory. A memory written by hand may hold several fields;
+they change within it.
 
 Source: wire specification, sections 11 and 12.2.
 """
@@ -27,7 +27,7 @@ from app.platform.engines.logic.config import (
 _MAX_NAME_CHARS = 100
 _MAX_DESCRIPTION_CHARS = 200
 _MAX_OPTIONS_CHARS = 1_000
-"""Of a name, a description and all options of a field in a prompt."""
+"""Limits in a prompt for a field's name, its description, and all its options."""
 
 Changed = Literal["CREATED", "UPDATED", "DELETED"]
 
@@ -38,8 +38,8 @@ class Field:
 
     Attributes:
         json_schema: in the plain form of `app.kernel.wire.json_schema`.
-        type: "string", "integer" and so on; empty where it may be one of several.
-        options: the texts that the field is limited to; none where it is not.
+        type: "string", "integer" and so on; empty if it may be one of several.
+        options: the texts that the field is limited to; empty without a limit.
     """
 
     name: str
@@ -51,11 +51,11 @@ class Field:
 
     @property
     def label(self) -> str:
-        """Its name as a prompt has it."""
+        """Name in a prompt."""
         return _flat(self.name, _MAX_NAME_CHARS)
 
     def wanted(self, schema_id: str) -> rules.Wanted:
-        """Return it as the rules look at it."""
+        """Return the field in the form of the rules."""
         form = str(self.json_schema.get("format", ""))
         return rules.Wanted(schema_id, self.name, self.title, self.type, form, self.options)
 
@@ -68,23 +68,23 @@ class ProfileSchema:
     fields: tuple[Field, ...]
 
     def field(self, name: str) -> Field | None:
-        """Return the field of that name, if there is one."""
-        return next((one for one in self.fields if one.name == name), None)
+        """Return the field of that name, or None."""
+        return next((field for field in self.fields if field.name == name), None)
 
     def labelled(self, label: str) -> Field | None:
-        """Return the field that a prompt names so, if there is one."""
-        named = (one for one in self.fields if one.label == label)
+        """Return the field that a prompt names by this label, or None."""
+        named = (field for field in self.fields if field.label == label)
         return self.field(label) or next(named, None)
 
 
 @dataclass(frozen=True)
 class FieldValue:
-    """What a conversation says about a field.
+    """A statement about a field in a conversation.
 
     Attributes:
-        value: a valid one. With `clear`, the value that no longer holds, or none for whatever the
-            field has.
-        clear: whether the value is taken back.
+        value: a valid one. With `clear`, the value that no longer holds, or None for the present
+            value, whatever it is.
+        clear: True if the value is taken back.
         source: the words of the input it rests on.
         turn: position in the input of the turn it came from.
     """
@@ -115,10 +115,10 @@ class FieldChange:
     Attributes:
         memory_id: the memory, None for a new one.
         version: the version the memory had when it was read, None for a new one.
-        value: the new value; none where the field is taken away.
-        reason: why, in a word or two.
-        extracted: what it rests on.
-        data: all that the memory's `structuredContent.data` has afterwards.
+        value: the new value; None if the field is removed.
+        reason: the reason, in a word or two.
+        extracted: the values it rests on.
+        data: the whole `structuredContent.data` of the memory after the change.
     """
 
     action: Changed
@@ -132,38 +132,38 @@ class FieldChange:
     data: JsonObject
 
     def structured_content(self) -> dict[str, Any]:
-        """Return the column of the memory."""
+        """Return the value of the memory's column."""
         return {"schemaId": self.schema_id, "data": self.data}
 
     def extracted_memories(self) -> list[dict[str, Any]]:
-        """Return what its revision keeps of the extraction; what was taken back is null."""
+        """Return the extraction in the form of the revision; a value taken back is null."""
         return [
-            {"structuredData": {one.field: None if one.clear else one.value}}
-            for one in self.extracted
+            {"structuredData": {value.field: None if value.clear else value.value}}
+            for value in self.extracted
         ]
 
 
 def schemas_for(config: MemoryBankConfig, scope: Mapping[str, str]) -> tuple[ProfileSchema, ...]:
     """Return the profiles of a scope.
 
-    As with `customization_for`, of the configurations whose keys the scope all has those with the
-    most keys count; here all of them, since a bank may spread its schemas. Of two schemas with one
-    id the first counts.
+    Only configurations count whose keys are all in the scope, and of these the ones with the most
+    keys, as with `customization_for`. Here all of them count, since a bank may spread its schemas.
+    If two schemas have the same id, the first counts.
     """
     fitting = [
-        one
-        for one in config.structured_memory_configs or []
-        if set(one.scope_keys or []) <= scope.keys()
+        entry
+        for entry in config.structured_memory_configs or []
+        if set(entry.scope_keys or []) <= scope.keys()
     ]
-    most = max((_specificity(one) for one in fitting), default=0)
-    found: dict[str, ProfileSchema] = {}
-    for one in fitting:
-        if _specificity(one) == most:
-            for schema in one.schema_configs or []:
+    most = max((_specificity(entry) for entry in fitting), default=0)
+    profiles: dict[str, ProfileSchema] = {}
+    for entry in fitting:
+        if _specificity(entry) == most:
+            for schema in entry.schema_configs or []:
                 profile = _profile(schema)
                 if profile is not None:
-                    found.setdefault(profile.schema_id, profile)
-    return tuple(found.values())
+                    profiles.setdefault(profile.schema_id, profile)
+    return tuple(profiles.values())
 
 
 def _specificity(config: StructuredMemoryConfig) -> int:
@@ -171,7 +171,7 @@ def _specificity(config: StructuredMemoryConfig) -> int:
 
 
 def _profile(config: SchemaConfig) -> ProfileSchema | None:
-    """Return the profile; none of a schema without fields, or of one stored before checks."""
+    """Return the profile; None for a schema without fields, or one stored before checks."""
     if config.memory_type is MemoryType.NATURAL_LANGUAGE_COLLECTION:
         return None
     try:
@@ -181,7 +181,11 @@ def _profile(config: SchemaConfig) -> ProfileSchema | None:
     properties = schema.get("properties")
     if not isinstance(properties, dict):
         return None
-    fields = (_field(name, one) for name, one in properties.items() if one is not False)
+    fields = (
+        _field(name, property_schema)
+        for name, property_schema in properties.items()
+        if property_schema is not False
+    )
     return ProfileSchema(config.id, tuple(fields))
 
 
@@ -200,46 +204,48 @@ def _field(name: str, schema: JsonValue) -> Field:
 
 def prompt_lines(schemas: Sequence[ProfileSchema]) -> tuple[str, ...]:
     """Return a line for each field that tells a model what belongs there."""
-    return tuple(_line(schema, one) for schema in schemas for one in schema.fields)
+    return tuple(_line(schema, field) for schema in schemas for field in schema.fields)
 
 
-def _line(schema: ProfileSchema, one: Field) -> str:
-    options = _flat(", ".join(one.options), _MAX_OPTIONS_CHARS)
-    kind = f"one of {options}" if options else one.type
-    meaning = _flat(one.description or one.title, _MAX_DESCRIPTION_CHARS)
-    parts = (f"{schema.schema_id}.{one.label}", kind and f" ({kind})", meaning and f": {meaning}")
+def _line(schema: ProfileSchema, field: Field) -> str:
+    options = _flat(", ".join(field.options), _MAX_OPTIONS_CHARS)
+    kind = f"one of {options}" if options else field.type
+    meaning = _flat(field.description or field.title, _MAX_DESCRIPTION_CHARS)
+    parts = (f"{schema.schema_id}.{field.label}", kind and f" ({kind})", meaning and f": {meaning}")
     return "".join(parts)
 
 
 def _flat(text: str, max_chars: int) -> str:
-    """Return the text in one line, cut: whoever configures it must not write the prompt."""
+    """Return the text in one line, cut, so that a configuration cannot write the prompt."""
     return " ".join(text[:max_chars].split())
 
 
 def validated(schema: ProfileSchema, field: str, value: JsonValue) -> JsonValue:
-    """Return the value as the field takes it, or None when it does not."""
-    found = schema.field(field)
-    if found is None or not is_small(value):
+    """Return the value in the form that the field accepts, or None."""
+    target = schema.field(field)
+    if target is None or not is_small(value):
         return None
-    read = coerced(found.json_schema, value)
+    read = coerced(target.json_schema, value)
     if read is None or read in ("", [], {}):
         return None
-    return read if conforms(found.json_schema, read) else None
+    return read if conforms(target.json_schema, read) else None
 
 
 def by_rules(turns: Sequence[Turn], schemas: Sequence[ProfileSchema]) -> list[FieldValue]:
-    """Return what the built-in rules find about the fields, as far as it is valid."""
-    known = {one.schema_id: one for one in schemas}
-    found = []
-    wanted = [one.wanted(schema.schema_id) for schema in schemas for one in schema.fields]
-    for one in rules.fill(turns, wanted):
-        given: JsonValue = [*one.value] if isinstance(one.value, tuple) else one.value
-        value = validated(known[one.schema_id], one.field, given)
-        if value is not None or (one.clear and one.value is None):
-            found.append(
-                FieldValue(one.schema_id, one.field, value, one.clear, one.source, one.turn)
+    """Return the valid values that the built-in rules find for the fields."""
+    known = {schema.schema_id: schema for schema in schemas}
+    values = []
+    wanted = [field.wanted(schema.schema_id) for schema in schemas for field in schema.fields]
+    for filled in rules.fill(turns, wanted):
+        given: JsonValue = [*filled.value] if isinstance(filled.value, tuple) else filled.value
+        value = validated(known[filled.schema_id], filled.field, given)
+        if value is not None or (filled.clear and filled.value is None):
+            values.append(
+                FieldValue(
+                    filled.schema_id, filled.field, value, filled.clear, filled.source, filled.turn
+                )
             )
-    return found
+    return values
 
 
 def stored_fields(memory_id: str, version: int, content: Mapping[str, Any]) -> list[StoredField]:

@@ -1,7 +1,7 @@
-"""The text of the prompts; a change of it is a new `VERSION`.
+"""Texts of the prompts; each change of them is a new `VERSION`.
 
-Short on purpose: a generation's prompts are paid for on every turn of every agent. What a model
-must not be trusted with is not asked for politely here but checked in `checks` and `decisions`.
+They are short on purpose: every turn of every agent pays for them. Rules that a model might break
+are not left to the prompt; `checks` and `decisions` enforce them.
 """
 
 from collections.abc import Sequence
@@ -93,7 +93,7 @@ delete m3"""
 
 @dataclass(frozen=True)
 class Example:
-    """A conversation and what should come of it; nothing is an example, too."""
+    """A conversation and the facts expected from it, which may be none."""
 
     said: str
     facts: tuple[str, ...]
@@ -101,7 +101,7 @@ class Example:
 
 @dataclass(frozen=True)
 class Guide:
-    """What to extract, and how; `fields` has a line of text for each field of a profile."""
+    """The instructions of an extraction; `fields` has a line of text for each profile field."""
 
     topics: tuple[Topic, ...]
     third_person: bool
@@ -112,7 +112,7 @@ class Guide:
 
 
 def extraction(guide: Guide) -> str:
-    """Return what the model is told before it reads a conversation."""
+    """Return the instructions that the model gets before a conversation."""
     parts = [_EXTRACT]
     if guide.topics:
         person = 'third person ("The user ...")' if guide.third_person else 'first person ("I ...")'
@@ -121,7 +121,7 @@ def extraction(guide: Guide) -> str:
         parts.append(_FACTS.format(person=person, topics=topics, **sample))
     if guide.fields:
         parts.append(_FIELDS.format(fields="\n".join(f"  {field}" for field in guide.fields)))
-    parts += [_example(one) for one in guide.examples]
+    parts += [_example(example) for example in guide.examples]
     return "\n".join(parts)
 
 
@@ -129,9 +129,10 @@ def _meaning(topic: Topic) -> str:
     return _MANAGED.get(topic.label, "") if topic.managed else _flat(topic.description)
 
 
-def _example(one: Example) -> str:
-    facts = "; ".join(one.facts) or "nothing"
-    return f"Example: {_flat(one.said[:_MAX_EXAMPLE_CHARS])} => {_flat(facts[:_MAX_EXAMPLE_CHARS])}"
+def _example(example: Example) -> str:
+    facts = "; ".join(example.facts) or "nothing"
+    said = _flat(example.said[:_MAX_EXAMPLE_CHARS])
+    return f"Example: {said} => {_flat(facts[:_MAX_EXAMPLE_CHARS])}"
 
 
 def _flat(text: str) -> str:
@@ -140,7 +141,7 @@ def _flat(text: str) -> str:
 
 
 def conversation(lines: Sequence[Line], guide: Guide, files: Sequence[str] = ()) -> str:
-    """Return a piece of a conversation; lines bear the number of their turn."""
+    """Return a chunk of a conversation; each line starts with the number of its turn."""
     said = [
         f"{line.turn} {'U' if line.is_users else 'A'}{_when(line.time, guide)}: {_flat(line.text)}"
         for line in lines
@@ -164,9 +165,9 @@ class ShownFact:
 
     Attributes:
         said: the user's words around it; "" if the fact repeats them.
-        question: what they answer, where they are a short answer.
+        question: the question that they answer, if they are a short answer.
         said_on: the day of the words.
-        forget: whether it is a request to forget.
+        forget: True if it is a request to forget.
     """
 
     fact: str
@@ -178,7 +179,7 @@ class ShownFact:
 
 @dataclass(frozen=True)
 class Shown:
-    """A memory as the model sees it: under a short id, with what it said before."""
+    """A memory as the model sees it: under a short id, with its earlier facts."""
 
     alias: str
     fact: str
@@ -189,23 +190,24 @@ class Shown:
 def merging(facts: Sequence[ShownFact], memories: Sequence[Shown]) -> str:
     """Return the new facts, by number, and the memories."""
     said = [
-        f"{number}{' FORGET' if one.forget else ''}{_on(one.said_on)}{_words_of(one)}: "
-        f"{_flat(one.fact)}"
-        for number, one in enumerate(facts)
+        f"{number}{' FORGET' if new.forget else ''}{_render_day(new.said_on)}{_render_words(new)}: "
+        f"{_flat(new.fact)}"
+        for number, new in enumerate(facts)
     ]
     known = [
-        f"{one.alias}{_on(one.changed_on)}: {_flat(one.fact)}{_history(one)}" for one in memories
+        f"{memory.alias}{_render_day(memory.changed_on)}: {_flat(memory.fact)}{_history(memory)}"
+        for memory in memories
     ]
     return "\n".join(["New facts:", *said, "Memories:", *known])
 
 
-def _on(day: date | None) -> str:
+def _render_day(day: date | None) -> str:
     return f" {day.isoformat()}" if day is not None else ""
 
 
-def _words_of(one: ShownFact) -> str:
-    """Return the words of a fact, between marks that no words can close: theirs are replaced."""
-    parts = [f"<{_unmarked(part)}>" for part in (one.question, one.said) if part]
+def _render_words(new: ShownFact) -> str:
+    """Return the user's words between marks, after replacing such marks in the words themselves."""
+    parts = [f"<{_unmarked(part)}>" for part in (new.question, new.said) if part]
     return "".join(f" {part}" for part in parts)
 
 
@@ -213,5 +215,5 @@ def _unmarked(text: str) -> str:
     return _flat(text).replace("<", "(").replace(">", ")")
 
 
-def _history(one: Shown) -> str:
-    return f" (before: {' | '.join(map(_flat, one.before))})" if one.before else ""
+def _history(memory: Shown) -> str:
+    return f" (before: {' | '.join(map(_flat, memory.before))})" if memory.before else ""

@@ -1,7 +1,7 @@
 """The strict shape of a model's replies.
 
-Descriptions are left out on purpose: the shape travels with every call, and the prompt says what
-the fields mean.
+Descriptions are left out on purpose: the shape travels with every call, and the prompt explains the
+fields.
 """
 
 from typing import Literal
@@ -24,7 +24,7 @@ class ExtractedFact(_Reply):
 
 
 class ExtractedField(_Reply):
-    """The value of a profile's field, as text; `clear` takes the present one away."""
+    """The value of a profile's field, as text; `clear` takes the present one back."""
 
     profile: str
     field: str
@@ -35,19 +35,19 @@ class ExtractedField(_Reply):
 
 
 class Facts(_Reply):
-    """What a conversation says."""
+    """The facts of a conversation."""
 
     facts: list[ExtractedFact]
 
 
 class FactsAndFields(Facts):
-    """What a conversation says, also about the fields of profiles."""
+    """The facts of a conversation, and the values of profile fields."""
 
     fields: list[ExtractedField]
 
 
 class Fields(_Reply):
-    """What a conversation says about the fields of profiles alone."""
+    """The values of profile fields alone."""
 
     fields: list[ExtractedField]
 
@@ -56,7 +56,7 @@ DecisionAction = Literal["add", "same", "merge", "replace", "delete"]
 
 
 class FactVerdict(_Reply):
-    """A judgement of one new fact, and what it does to one memory that was shown.
+    """A judgement of one new fact, and its effect on one memory that was shown.
 
     `memory` is the id of that memory, or, for a request to forget, the number of a new fact.
     """

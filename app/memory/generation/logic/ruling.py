@@ -1,4 +1,4 @@
-"""Plans that are made without a model (pure)."""
+"""Plans made without a model (pure)."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -16,37 +16,41 @@ def by_rules(
     *,
     by_meaning: bool,
 ) -> Plan:
-    """Return what the built-in rules make of the candidates.
+    """Return the built-in rules' plan for the candidates.
 
-    `by_meaning` is whether the distances of `neighbours` compare meanings, not only words.
+    `by_meaning` is True if the distances of `neighbours` compare meanings, not only words.
     """
-    found = merging.consolidate(
+    ruled = merging.consolidate(
         candidates,
         neighbours,
         max_deletes=caps.deletes,
         max_forgets=caps.forgets,
         by_meaning=by_meaning,
     )
-    gone = {one.memory_id: one.candidates for one in found.verdicts if one.action == "DELETE"}
-    met = {at for told in gone.values() for at in told}
+    gone = {
+        verdict.memory_id: verdict.candidates
+        for verdict in ruled.verdicts
+        if verdict.action == "DELETE"
+    }
+    met = {at for positions in gone.values() for at in positions}
     left_undone = [
         unmet(
-            one,
-            "TOO_MANY" if at in found.capped else "NOTHING_FOUND",
+            candidate,
+            "TOO_MANY" if at in ruled.capped else "NOTHING_FOUND",
             [near.memory_id for near in row if near.memory_id not in gone],
-            has_more=at in found.capped,
+            has_more=at in ruled.capped,
         )
-        for at, (one, row) in enumerate(zip(candidates, neighbours, strict=True))
-        if one.forget and (at not in met or at in found.capped)
+        for at, (candidate, row) in enumerate(zip(candidates, neighbours, strict=True))
+        if candidate.forget and (at not in met or at in ruled.capped)
     ]
-    planned = plan(candidates, neighbours, found.verdicts, caps.all)
+    planned = plan(candidates, neighbours, ruled.verdicts, caps.all)
     return replace(planned, outcome=Decided(unmet=left_undone))
 
 
 def unconsolidated(candidates: Sequence[Candidate]) -> Plan:
-    """Make a memory of each fact; a request to forget has no effect then."""
-    left_undone = [unmet(one, "REFUSED", ()) for one in candidates if one.forget]
-    created = tuple(_created(one) for one in candidates if not one.forget)
+    """Create a memory from each fact; a request to forget then has no effect."""
+    left_undone = [unmet(candidate, "REFUSED", ()) for candidate in candidates if candidate.forget]
+    created = tuple(_created(candidate) for candidate in candidates if not candidate.forget)
     return Plan(created, outcome=Decided(unmet=left_undone))
 
 

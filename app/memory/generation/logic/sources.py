@@ -1,4 +1,4 @@
-"""What was said in a piece of a conversation, to look quotes up in (pure)."""
+"""Lookup of quotes in a chunk of a conversation (pure)."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,29 +15,29 @@ from app.memory.generation.logic.specifics import Origin
 
 _MIN_QUOTE_CHARS = 2
 _WHOLE_WORDS_BELOW = 4
-"""Characters of a quote that must not be part of a word: "no" is in "now"."""
+"""Quotes below this length must match whole words: "no" is in "now"."""
 SHORT_ANSWER_WORDS = 6
-"""An answer of so few words is read together with the question before it."""
+"""Most words of an answer that is read together with the question before it."""
 _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 
 
 @dataclass(frozen=True)
 class Sources:
-    """The lines of a piece; a quote is looked up without case, accents and punctuation."""
+    """The lines of a chunk; quotes are looked up without case, accents and punctuation."""
 
     lines: tuple[Line, ...]
     guide: Guide
     files: frozenset[int] = frozenset()
-    """Turns with a file that the model was shown; what it says cannot be quoted."""
+    """Turns with a file that the model was shown; the contents of a file cannot be quoted."""
 
     @cached_property
     def said(self) -> dict[int, str]:
-        """The words of users, by turn."""
-        found: dict[int, str] = {}
+        """Words of users, by turn."""
+        texts: dict[int, str] = {}
         for line in self.lines:
             if line.is_users:
-                found[line.turn] = f"{found.get(line.turn, '')} {line.text}".strip()
-        return found
+                texts[line.turn] = f"{texts.get(line.turn, '')} {line.text}".strip()
+        return texts
 
     @cached_property
     def _folded(self) -> dict[int, str]:
@@ -45,11 +45,11 @@ class Sources:
 
     @cached_property
     def times(self) -> dict[int, datetime | None]:
-        """When each turn was said, where that is known."""
+        """Time of each turn, if known."""
         return {line.turn: line.time for line in self.lines}
 
     def turn_of(self, quote: str, claimed: int) -> int | None:
-        """Return the turn in which a user said the words; the claimed one before others."""
+        """Return the turn in which a user said the words, preferably the claimed one, or None."""
         wanted = fold(quote)
         if not wanted and claimed in self.files:
             return claimed
@@ -61,27 +61,29 @@ class Sources:
         return next((turn for turn in turns if wanted in self._folded[turn]), None)
 
     def day(self, turn: int) -> date:
-        """Return the day on which a turn was said; where that is not known, today."""
+        """Return the day of a turn; today if the turn has no time."""
         return day_in(self.guide.time_zone, self.times.get(turn) or self.guide.now)
 
     def sentence(self, quote: str, turn: int) -> str:
-        """Return the sentences of a turn that the quote is in."""
+        """Return the sentences of a turn that contain the quote."""
         wanted, text = fold(quote), self.said.get(turn, "")
-        found = [one.text for one in sentences(text)]
-        near = [one for one in found if wanted in fold(one) or fold(one) in wanted]
+        spoken = [sentence.text for sentence in sentences(text)]
+        near = [
+            sentence for sentence in spoken if wanted in fold(sentence) or fold(sentence) in wanted
+        ]
         return " ".join(near) or text
 
     def is_short_answer(self, turn: int) -> bool:
-        """Return True if a turn is to be read together with the question before it."""
+        """Return True if a turn must be read together with the question before it."""
         is_short = len(self.said.get(turn, "").split()) <= SHORT_ANSWER_WORDS
         return is_short and bool(self.question(turn))
 
     def affirms(self, turn: int) -> bool:
-        """Return True if a turn agrees by itself with what was said before it ("yes")."""
+        """Return True if a turn by itself agrees with the words before it ("yes")."""
         return answered(self.said.get(turn, "")) is True and bool(self._before(turn))
 
     def question(self, turn: int) -> str:
-        """Return what the assistant said last before a turn if it asks something, else ""."""
+        """Return the assistant's last words before a turn if they ask something, else ""."""
         before = self._before(turn)
         return before if any(mark in before for mark in _QUESTION_MARKS) else ""
 
@@ -91,11 +93,11 @@ class Sources:
 
     def origin(self, turn: int) -> Origin:
         """Return everything that a fact of a turn may be made from."""
-        return Origin(tuple(self._told(turn)), self.day(turn))
+        return Origin(tuple(self._texts(turn)), self.day(turn))
 
-    def _told(self, turn: int) -> Iterator[tuple[str, date]]:
-        for one, text in self.said.items():
-            yield text, self.day(one)
+    def _texts(self, turn: int) -> Iterator[tuple[str, date]]:
+        for other, text in self.said.items():
+            yield text, self.day(other)
         context = self._before(turn) if self.affirms(turn) else self.question(turn)
         if context:
             yield context, self.day(turn)

@@ -1,7 +1,7 @@
-"""Numbers, dates, codes and names that a text brings in from nowhere (pure).
+"""Detection of numbers, dates, codes and names in a text that have no source (pure).
 
-The comparison is exact, cheap and the same in every language: a model may word a fact as it likes,
-but what it spells in digits or with a capital must have a source.
+The comparison is exact, cheap and the same in every language. A model may word a fact freely, but
+whatever it writes in digits or with a capital must have a source.
 """
 
 import re
@@ -22,7 +22,7 @@ from app.language.search_languages import configuration_of
 from app.language.text import names
 
 _MONTHS_IN_DOUBT = 24
-"""A date this near to its line may follow from it; whether it does, the model is asked."""
+"""A date within this distance of its line may follow from it; the model is asked if it does."""
 _ADDRESS = re.compile(
     r"[\w.+-]+@[\w-]+\.[\w.-]*\w|\b(?:https?://|www\.)[^\s<>\"')]*[\w/]"
     r"|(?<![\w/])(?:~|\.{0,2})/(?:[\w.-]+/)*[\w.-]*\w|\b[A-Za-z]:\\[\w\\.-]+"
@@ -38,7 +38,7 @@ _PARTING = re.compile(r"[-\u2010-\u2015/\u00d7+&~]|(?<=\d)x(?=\d)")
 _SEPARATOR = re.compile(r"[.,:'\u2019]")
 _THOUSANDS = re.compile(r"\d{1,3}(?:[.,'\u2019]\d{3})+")
 _LONG_NUMBER = 4
-"""Digits of a number that may be grouped in another way, as those of a telephone are."""
+"""Digits of a number that may be grouped differently, as in telephone numbers."""
 _SHORTEST_STEM = 4
 _MEASURED = re.compile(
     r"\d\s?(?:mm|cm|m|km|g|kg|lbs?|st|pounds?|stones?|pfund|ft|foot|feet|in|inch(?:es)?|mi|miles?|ml"
@@ -60,7 +60,7 @@ _NAMED_IN_GERMAN = re.compile(
     r"\b(?:in|nach|aus|bei|von|für|mit|gegen|und|namens|genannt|heiß\w*|nenn\w*)\s+"
     r"[A-ZÄÖÜ][\w-]+(?:\s+[A-ZÄÖÜ][\w-]+)*"
 )
-"""German writes all nouns with a capital: a name is what stands there without an article."""
+"""German writes all nouns with a capital; a word in these places without an article is a name."""
 _NOUNS_WITHOUT_ARTICLE = word_set("""
     hause rente urlaub arbeit schule ausbildung elternzeit teilzeit vollzeit pension behandlung
     freunden freundinnen freude kollegen familie kindern zucker milch holz spass
@@ -79,7 +79,7 @@ class Foreign:
     Attributes:
         reason: FOREIGN_NUMBER, FOREIGN_DATE or FOREIGN_NAME.
         detail: as the text spells it.
-        may_follow: whether a reader may still draw it from the sources, as 14 from "two weeks".
+        may_follow: True if a reader may still draw it from the sources, as 14 from "two weeks".
     """
 
     reason: str
@@ -101,55 +101,55 @@ class Origin:
 
     @cached_property
     def text(self) -> str:
-        """All of it as one text."""
+        """All texts as one text."""
         return _plain(" . ".join(text for text, _ in self.said))
 
     @cached_property
     def words(self) -> frozenset[str]:
-        """Its folded words."""
+        """Folded words of the text."""
         return frozenset(fold(self.text).split())
 
     @cached_property
     def squashed(self) -> str:
-        """It without blanks and punctuation."""
+        """The text without blanks and punctuation."""
         return _squashed(self.text)
 
     @cached_property
     def digits(self) -> tuple[str, ...]:
-        """The digits of its numbers, of each in one row, also where they stand in groups."""
-        return tuple(re.sub(r"\D", "", one) for one in _GROUPED.findall(self.text))
+        """The digits of each number as one string, also if the text groups them."""
+        return tuple(re.sub(r"\D", "", number) for number in _GROUPED.findall(self.text))
 
     @cached_property
     def values(self) -> frozenset[float]:
-        """What its numbers mean, in digits and in words; of a time also the hour and the minute."""
-        found = {*figures(self.text, language(self.text, "en")), *ordinals(self.text)}
+        """Values of its numbers, in digits and in words; of a time also the hour and the minute."""
+        values = {*figures(self.text, language(self.text, "en")), *ordinals(self.text)}
         for number in _numbers_in(self.text):
-            found |= _readings(number)
-            found |= {float(part) for part in _SEPARATOR.split(number)}
+            values |= _readings(number)
+            values |= {float(part) for part in _SEPARATOR.split(number)}
         for hour, minute in _AFTERNOON.findall(self.text):
-            found |= {float(hour) + 12, float(f"{int(hour) + 12}.{minute or 0}")}
-        return frozenset(found)
+            values |= {float(hour) + 12, float(f"{int(hour) + 12}.{minute or 0}")}
+        return frozenset(values)
 
     @cached_property
     def moments(self) -> tuple[str, ...]:
-        """The dates that it names or that its words mean."""
-        found = [self.said_on.isoformat()]
+        """Dates that the text names or that its words mean."""
+        dates = [self.said_on.isoformat()]
         for text, day in self.said:
             words = words_of(text)
-            found += extracted(text, words)[0]
-            found += relative(text, words, day, configuration_of(text))
-            found += [one.isoformat() for one in _days_near(day, weekdays_named(text))]
-        return tuple(edge for one in found for edge in one.split("/"))
+            dates += extracted(text, words)[0]
+            dates += relative(text, words, day, configuration_of(text))
+            dates += [day_near.isoformat() for day_near in _days_near(day, weekdays_named(text))]
+        return tuple(edge for moment in dates for edge in moment.split("/"))
 
     @cached_property
     def may_count(self) -> bool:
-        """Whether it has a number in words or a unit, from which digits may follow."""
+        """True if it has a number in words or a unit, from which digits may follow."""
         known = language(self.text) in LEXICONS
         return not known or spells_a_number(self.text) or bool(_MEASURED.search(self.text))
 
     @cached_property
     def may_date(self) -> bool:
-        """True if a reader can work out a date from it: a number of years or days, a short year.
+        """True if a date can be worked out from it: by a count of years or days, or a short year.
 
         A reader draws 2016 from "ten years ago", and 1990 from "born in '90".
         """
@@ -158,7 +158,7 @@ class Origin:
         return bool(counts or _SHORT_YEAR.search(self.text))
 
     def has(self, name: str) -> bool:
-        """Return True if a name stands here, or one that begins as it does."""
+        """Return True if a name, or a word with the same stem, is in the text."""
         return any(
             word == name
             or (
@@ -170,20 +170,20 @@ class Origin:
 
 
 def foreign(text: str, origin: Origin) -> Iterator[Foreign]:
-    """Yield the details of a text that have no source, those that cannot follow from one first."""
+    """Yield the details of a text without a source, those that cannot follow from one first."""
     plain = _plain(text)
-    found = [*_foreign_codes(plain, origin), *_foreign_dates(plain, origin)]
+    details = [*_foreign_codes(plain, origin), *_foreign_dates(plain, origin)]
     rest = extracted(_ADDRESS.sub(" ", plain), words_of(plain))[1]
-    found += _foreign_numbers(rest, origin)
-    yield from sorted(found, key=lambda one: one.may_follow)
+    details += _foreign_numbers(rest, origin)
+    yield from sorted(details, key=lambda detail: detail.may_follow)
     for name in foreign_names(text, origin):
         yield Foreign("FOREIGN_NAME", name, may_follow=True)
 
 
 def foreign_names(text: str, origin: Origin) -> list[str]:
-    """Return the names of a text, folded, that stand nowhere; weekdays and the like are none."""
+    """Return the names of a text, folded, without a source; weekdays and the like do not count."""
     idle = _TONGUES | MONTHS.keys()
-    words = {word for name in names(_plain(text)) for word in _bare(name).split()}
+    words = {word for name in names(_plain(text)) for word in _without_possessive(name).split()}
     return sorted(
         word
         for word in words
@@ -192,14 +192,14 @@ def foreign_names(text: str, origin: Origin) -> list[str]:
 
 
 def may_be_a_noun(name: str, text: str) -> bool:
-    """Return True if a capital is all that makes a word of a German text a name."""
+    """Return True if only its capital makes a word of a German text look like a name."""
     if language(text) != "de":
         return False
-    certain = {word for one in _NAMED_IN_GERMAN.finditer(text) for word in fold(one[0]).split()}
+    certain = {word for match in _NAMED_IN_GERMAN.finditer(text) for word in fold(match[0]).split()}
     return name not in certain - _NOUNS_WITHOUT_ARTICLE
 
 
-def _bare(name: str) -> str:
+def _without_possessive(name: str) -> str:
     return re.sub(r"['\u2019]s$", "", name)
 
 
@@ -214,11 +214,11 @@ def _foreign_codes(text: str, origin: Origin) -> Iterator[Foreign]:
 
 
 def _is_code(token: str) -> bool:
-    """Return True for letters and digits mixed otherwise than in a number with its unit."""
+    """Return True for letters and digits mixed other than as a number with its unit."""
     if not (re.search(r"\d", token) and re.search(r"[^\W\d_]", token)):
         return False
     if _HOURS.match(token) or not token.isascii():
-        # Scripts without blanks write numbers within words.
+        # Scripts without blanks write numbers inside words.
         return False
     return not all(
         _WITH_UNIT.fullmatch(part) or (not re.search(r"\d", part) and part.islower())
@@ -236,17 +236,19 @@ def _foreign_dates(text: str, origin: Origin) -> Iterator[Foreign]:
 
 
 def _follows(year: int | None, month: int | None, day: int | None, origin: Origin) -> bool:
-    """Return True if each part of a date stands somewhere or is that of a date meant there."""
-    known = [_parts(one) for one in origin.moments]
-    has_month = month is None or any(one[1] == month for one in known)
-    has_day = day is None or any(one[2] == day for one in known) or float(day) in origin.values
-    has_year = year is None or any(one[0] == year for one in known) or float(year) in origin.values
+    """Return True if each part of a date is in the texts, or belongs to a date meant there."""
+    known = [_parts(moment) for moment in origin.moments]
+    has_month = month is None or any(parts[1] == month for parts in known)
+    has_day = day is None or any(parts[2] == day for parts in known) or float(day) in origin.values
+    has_year = (
+        year is None or any(parts[0] == year for parts in known) or float(year) in origin.values
+    )
     is_near = month is not None and year is not None and abs(year - origin.said_on.year) <= 1
     return has_month and has_day and (has_year or is_near)
 
 
 def _parts(moment: str) -> tuple[int | None, int | None, int | None]:
-    """Return year, month and day of a moment as `rules.moments` writes it."""
+    """Return year, month and day of a date in the form of `rules.moments`."""
     if moment.startswith("--"):
         month, _, day = moment[2:].partition("-")
         return None, int(month), int(day) if day else None
@@ -261,7 +263,7 @@ def _months_apart(year: int, month: int | None, day: date) -> int:
 
 
 def _days_near(day: date, weekdays: AbstractSet[int]) -> Iterator[date]:
-    """Yield the days before and after one that are such weekdays: tense is for readers to tell."""
+    """Yield the given weekdays within a week before and after a day; readers judge the tense."""
     for offset in range(-7, 8):
         if (day.weekday() + offset) % 7 in weekdays:
             yield day + timedelta(days=offset)
@@ -273,7 +275,7 @@ def _foreign_numbers(text: str, origin: Origin) -> Iterator[Foreign]:
         if readings & origin.values or _stands_grouped(number, origin):
             continue
         if re.search(rf"{re.escape(number)}\s?p\.?m\b", text, re.IGNORECASE) and any(
-            one + 12 in origin.values for one in readings
+            reading + 12 in origin.values for reading in readings
         ):
             continue
         if all(_is_part(part, origin) for part in _SEPARATOR.split(number)) and "." in number:
@@ -282,7 +284,7 @@ def _foreign_numbers(text: str, origin: Origin) -> Iterator[Foreign]:
 
 
 def _is_part(part: str, origin: Origin) -> bool:
-    """Return True if a part of a date in digits stands somewhere, a month also by its name."""
+    """Return True if a part of a date in digits is in the texts; a month also by its name."""
     value = float(part)
     months = {MONTHS[word] for word in origin.words & MONTHS.keys()}
     return value in origin.values or value in months
@@ -290,7 +292,7 @@ def _is_part(part: str, origin: Origin) -> bool:
 
 def _stands_grouped(number: str, origin: Origin) -> bool:
     digits = re.sub(r"\D", "", number)
-    return len(digits) >= _LONG_NUMBER and any(digits in one for one in origin.digits)
+    return len(digits) >= _LONG_NUMBER and any(digits in row for row in origin.digits)
 
 
 def _numbers_in(text: str) -> list[str]:
@@ -304,9 +306,9 @@ def _readings(number: str) -> set[float]:
     parts = _SEPARATOR.split(number)
     if len(parts) == 1:
         return {float(number)}
-    found = {float("".join(parts))} if _THOUSANDS.fullmatch(number) else set()
+    readings = {float("".join(parts))} if _THOUSANDS.fullmatch(number) else set()
     *whole, last = parts
-    return found | {float(f"{''.join(whole)}.{last}")}
+    return readings | {float(f"{''.join(whole)}.{last}")}
 
 
 def _squashed(text: str) -> str:
@@ -314,5 +316,5 @@ def _squashed(text: str) -> str:
 
 
 def _plain(text: str) -> str:
-    """Return the text with full-width digits and the like as everybody writes them."""
+    """Return the text with full-width digits and similar characters in their usual form."""
     return unicodedata.normalize("NFKC", text)

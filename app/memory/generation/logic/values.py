@@ -1,4 +1,4 @@
-"""From a model's reply to values of profiles: each must be what a user said."""
+"""Conversion of a model's reply to values of profiles: a user must have said each of them."""
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
@@ -29,7 +29,7 @@ _POINTS = re.compile(
     r"|ça|cela|y|le|les)\b",
     re.IGNORECASE,
 )
-"""A quote may name something that was said before."""
+"""Words by which a quote points to something that was said before."""
 _ENDED = re.compile(
     r"\b(?:stop(?:ped)?|quit|gave up|given up|unsubscribe\w*|cancel\w*|used to|former\w*"
     r"|aufgehört|abgemeldet|gekündigt|hör\w* auf|dej[eé]|dejado|cancel[aeé]\w*|arrêt\w*|refus\w*"
@@ -51,46 +51,49 @@ def grounded_values(
     schemas: Sequence[ProfileSchema],
     guide: Guide,
 ) -> list[FieldValue]:
-    """Return the values that a user said and that their fields take, and those taken back."""
-    known = {one.schema_id: one for one in schemas}
-    heard = _Heard(sources, guide)
-    found: list[FieldValue] = []
-    for one in fields:
-        schema, turn = known.get(one.profile), sources.turn_of(one.quote, one.line)
-        # The prompt names a field "profile.field"; that may come back as it is.
-        label = one.field.removeprefix(f"{one.profile}.")
+    """Return the values that a user said and that their fields accept, and those taken back."""
+    known = {schema.schema_id: schema for schema in schemas}
+    statements = _Statements(sources, guide)
+    values: list[FieldValue] = []
+    for extracted in fields:
+        schema, turn = (
+            known.get(extracted.profile),
+            sources.turn_of(extracted.quote, extracted.line),
+        )
+        # The prompt names a field "profile.field"; a model may return the whole name.
+        label = extracted.field.removeprefix(f"{extracted.profile}.")
         wanted = schema.labelled(label) if schema is not None else None
         if schema is not None and turn is not None and wanted is not None:
-            saying = _Saying(heard, turn, one.quote)
-            read = _taken_back if one.clear else _said
-            found += read(one.value, schema, wanted, saying)
-    return found
+            context = _QuoteContext(statements, turn, extracted.quote)
+            read = _retracted_value if extracted.clear else _stated_value
+            values += read(extracted.value, schema, wanted, context)
+    return values
 
 
-def _said(
-    text: str, schema: ProfileSchema, wanted: Field, saying: "_Saying"
+def _stated_value(
+    text: str, schema: ProfileSchema, wanted: Field, context: "_QuoteContext"
 ) -> Iterator[FieldValue]:
     value = validated(schema, wanted.name, text)
-    if value is not None and saying.supports(value, wanted, schema.schema_id):
+    if value is not None and context.supports(value, wanted, schema.schema_id):
         yield FieldValue(
-            schema.schema_id, wanted.name, value, source=saying.quote, turn=saying.turn
+            schema.schema_id, wanted.name, value, source=context.quote, turn=context.turn
         )
 
 
-def _taken_back(
-    text: str, schema: ProfileSchema, wanted: Field, saying: "_Saying"
+def _retracted_value(
+    text: str, schema: ProfileSchema, wanted: Field, context: "_QuoteContext"
 ) -> Iterator[FieldValue]:
-    """Yield what is taken back; its whole sentence decides what the field has then."""
-    value = saying.named(coerced(wanted.json_schema, text)) if text.strip() else None
-    if saying.around and (value is not None or not text.strip()):
-        source = " ".join(saying.around)
+    """Yield the value that is taken back; its whole sentence decides what remains in the field."""
+    value = context.named(coerced(wanted.json_schema, text)) if text.strip() else None
+    if context.around and (value is not None or not text.strip()):
+        source = " ".join(context.around)
         yield FieldValue(
-            schema.schema_id, wanted.name, value, clear=True, source=source, turn=saying.turn
+            schema.schema_id, wanted.name, value, clear=True, source=source, turn=context.turn
         )
 
 
-class _Heard:
-    """What was said in a piece of a conversation, worked out once for all values."""
+class _Statements:
+    """The statements in a chunk of a conversation, computed once for all values."""
 
     def __init__(self, sources: Sources, guide: Guide) -> None:
         self._sources = sources
@@ -98,7 +101,7 @@ class _Heard:
 
     @cached_property
     def voices(self) -> dict[int, str]:
-        """What users say themselves, by turn."""
+        """Users' own words, by turn."""
         said: dict[int, str] = {}
         for line in self._sources.lines:
             if line.is_users:
@@ -106,78 +109,82 @@ class _Heard:
         return {turn: own_voice(text) for turn, text in said.items()}
 
     def before(self, turn: int) -> str:
-        """Return what a model says right before a turn."""
-        lines = [one for one in self._sources.lines if one.turn < turn]
-        last = [one for one in lines if one.turn == lines[-1].turn]
-        return " ".join(one.text for one in last if not one.is_users)
+        """Return the assistant's last words before a turn."""
+        lines = [line for line in self._sources.lines if line.turn < turn]
+        last = [line for line in lines if line.turn == lines[-1].turn]
+        return " ".join(line.text for line in last if not line.is_users)
 
     def is_of_file(self, turn: int) -> bool:
-        """Tell whether a turn has a file, in which nothing can be looked up."""
+        """Return True if a turn has a file, in which nothing can be looked up."""
         return turn in self._sources.files
 
     def evidence(self, text: str, turn: int) -> Evidence:
-        """Return a text as evidence of the day on which a turn was said."""
+        """Return a text as evidence of the day of a turn."""
         said_on = self._sources.times.get(turn) or self._guide.now
         return Evidence(text, day_in(self._guide.time_zone, said_on))
 
 
 @dataclass(frozen=True)
-class _Saying:
-    """What a user says around a quote, in their own voice."""
+class _QuoteContext:
+    """A user's own words around a quote."""
 
-    heard: _Heard
+    statements: _Statements
     turn: int
     quote: str
 
     def supports(self, value: JsonValue, wanted: Field, schema_id: str) -> bool:
-        """Tell whether a field can have the value because of it."""
-        if self.heard.is_of_file(self.turn):
+        """Return True if the words support a value of a field."""
+        if self.statements.is_of_file(self.turn):
             return True
         if not self.around or self._is_denied(value, wanted, schema_id):
             return False
         is_near = isinstance(value, bool) or self._here.touches(spelled(value))
-        return (is_near or self._points) and self._has(value, wanted.json_schema, _meaning(wanted))
+        return (is_near or self._points_back) and self._has(
+            value, wanted.json_schema, _meaning(wanted)
+        )
 
     def named(self, value: JsonValue) -> JsonValue:
-        """Return what the sentences of the quote name of a value, None if they do not."""
+        """Return the parts of a value that the quote's sentences name, or None."""
         if not is_small(value):
             return None
-        evidence = self.heard.evidence(" ".join(self.around), self.turn)
+        evidence = self.statements.evidence(" ".join(self.around), self.turn)
         if isinstance(value, list):
-            return [one for one in value if evidence.says(spelled(one))] or None
+            return [item for item in value if evidence.says(spelled(item))] or None
         return value if evidence.says(spelled(value)) else None
 
     @cached_property
     def around(self) -> tuple[str, ...]:
-        """The sentences of the quote; none where others say it."""
-        wanted, own = fold(self.quote), self.heard.voices.get(self.turn, "")
-        found = [one.text for one in sentences(own)]
-        near = [one for one in found if wanted in fold(one) or fold(one) in wanted]
+        """Sentences of the quote; empty if the words are not the user's own."""
+        wanted, own = fold(self.quote), self.statements.voices.get(self.turn, "")
+        spoken = [sentence.text for sentence in sentences(own)]
+        near = [
+            sentence for sentence in spoken if wanted in fold(sentence) or fold(sentence) in wanted
+        ]
         return tuple(near) if wanted in fold(own) else ()
 
     @property
-    def _points(self) -> bool:
+    def _points_back(self) -> bool:
         return _POINTS.search(straight(self.quote)) is not None
 
     @cached_property
     def _answer(self) -> bool | None:
-        """Whether a short answer says yes or no; none where it is no such answer."""
+        """True for a short answer that says yes, False for no, None for any other words."""
         return answered(" ".join(self.around))
 
     @cached_property
     def _agreed(self) -> str:
-        return self.heard.before(self.turn) if self._answer else ""
+        return self.statements.before(self.turn) if self._answer else ""
 
     @cached_property
     def _here(self) -> Evidence:
-        text = f"{self.heard.voices.get(self.turn, '')}\n{self._agreed}"
-        return self.heard.evidence(text, self.turn)
+        text = f"{self.statements.voices.get(self.turn, '')}\n{self._agreed}"
+        return self.statements.evidence(text, self.turn)
 
     @cached_property
     def _anywhere(self) -> Evidence:
-        """What users say in all turns, and what they agree to here."""
-        return self.heard.evidence(
-            "\n".join([*self.heard.voices.values(), self._agreed]), self.turn
+        """Users' words in all turns, and the words that they agree to here."""
+        return self.statements.evidence(
+            "\n".join([*self.statements.voices.values(), self._agreed]), self.turn
         )
 
     def _has(self, value: JsonValue, schema: JsonValue, meaning: str) -> bool:
@@ -186,15 +193,15 @@ class _Saying:
             case bool():
                 return self._agrees(meaning, value=value)
             case list():
-                return all(self._has(one, known.get("items"), meaning) for one in value)
+                return all(self._has(item, known.get("items"), meaning) for item in value)
             case dict():
                 properties = known.get("properties")
                 parts = properties if isinstance(properties, dict) else {}
                 return all(
                     self._has(
-                        one, parts.get(name), f"{thing(name)} {_description(parts.get(name))}"
+                        part, parts.get(name), f"{thing(name)} {_description(parts.get(name))}"
                     )
-                    for name, one in value.items()
+                    for name, part in value.items()
                 )
             case int() | float():
                 return self._anywhere.has_figure(float(value))
@@ -202,32 +209,38 @@ class _Saying:
                 return self._anywhere.says(spelled(value))
 
     def _agrees(self, meaning: str, *, value: bool) -> bool:
-        """Tell whether the words are about what is yes or no, and say that it is so."""
-        said = [one for one in self._clauses() if _is_about(one, meaning)]
+        """Return True if the words are about the meaning of a yes-or-no field, and say `value`."""
+        said = [clause for clause in self._clauses() if _is_about(clause, meaning)]
         if said:
-            denied = any(bool(NEGATIONS.search(one)) != bool(_ENDED.search(one)) for one in said)
+            denied = any(
+                bool(NEGATIONS.search(clause)) != bool(_ENDED.search(clause)) for clause in said
+            )
             return denied != value or bool(_WITHOUT.search(meaning))
-        return self._answer is value and _is_about(self.heard.before(self.turn), meaning)
+        return self._answer is value and _is_about(self.statements.before(self.turn), meaning)
 
     def _clauses(self) -> Iterator[str]:
         for sentence in self.around:
-            yield from (one for one in CLAUSE.split(straight(sentence)) if one)
+            yield from (clause for clause in CLAUSE.split(straight(sentence)) if clause)
 
     def _is_denied(self, value: JsonValue, wanted: Field, schema_id: str) -> bool:
-        """Tell whether the words say that the field does not have the value."""
+        """Return True if the words deny the value of the field."""
         look = wanted.wanted(schema_id)
         if isinstance(value, bool | dict) or not look.kinds & (_PLAIN_KINDS | _SEVERAL):
             return False
         items = value if isinstance(value, list) else [value]
         source = " ".join(self.around)
-        if any(takes_back(source, look, spelled(one)) for one in items):
+        if any(takes_back(source, look, spelled(item)) for item in items):
             return True
         if not look.kinds & _PLAIN_KINDS:
             return False
-        clauses = [_OPENING.sub("", one) for one in self._clauses()]
+        clauses = [_OPENING.sub("", clause) for clause in self._clauses()]
         text = spelled(value)
-        named = [one for one in clauses if self.heard.evidence(one, self.turn).touches(text)]
-        return bool(named) and all(negated(one) for one in named)
+        named = [
+            clause
+            for clause in clauses
+            if self.statements.evidence(clause, self.turn).touches(text)
+        ]
+        return bool(named) and all(negated(clause) for clause in named)
 
 
 def _meaning(wanted: Field) -> str:
@@ -239,6 +252,6 @@ def _description(schema: JsonValue) -> str:
 
 
 def _is_about(text: str, meaning: str) -> bool:
-    """Tell whether a text has a word that tells what a field means."""
+    """Return True if a text has a word of the meaning of a field."""
     telling = content(meaning, "en") - GENERIC - _MEANINGLESS
     return any(alike(word, other) for word in content(text) for other in telling)

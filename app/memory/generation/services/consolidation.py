@@ -1,4 +1,4 @@
-"""The second call of a generation: a model confirms new facts and merges them with memories."""
+"""The second call of a generation: a model confirms new facts and merges them into memories."""
 
 import asyncio
 import unicodedata
@@ -19,9 +19,9 @@ from app.memory.generation.services.neighbours import NearMemories
 
 _SCHEMA_TOKENS = 300
 _TOKENS_PER_LINE = 12
-"""Number, or id, day and marks."""
+"""Tokens of a line's number or id, day and marks."""
 _MAX_MEMORIES = 30
-"""Memories that one prompt shows."""
+"""Limit of memories that one prompt shows."""
 _MAX_ASKED = 20
 """Places in that prompt reserved for memories near requests to forget; unused ones serve facts."""
 _MAX_CONTEXT_CHARS = 300
@@ -32,8 +32,8 @@ class Compared:
     """New facts beside the memories near them.
 
     Attributes:
-        settled: what is known word for word already.
-        open: everything else.
+        settled: facts that a memory already has word for word.
+        open: all other facts.
     """
 
     settled: list[Verdict]
@@ -41,11 +41,11 @@ class Compared:
 
     @property
     def needs_model(self) -> bool:
-        """Whether there is anything to confirm or to decide."""
-        has_earlier = any(not one.candidate.forget for one in self.open)
+        """True if any fact must be confirmed or decided."""
+        has_earlier = any(not new.candidate.forget for new in self.open)
         return any(
-            one.near or one.candidate.doubtful or (one.candidate.forget and has_earlier)
-            for one in self.open
+            new.near or new.candidate.doubtful or (new.candidate.forget and has_earlier)
+            for new in self.open
         )
 
 
@@ -53,36 +53,48 @@ def compared(candidates: Sequence[Candidate], near: Sequence[NearMemories]) -> C
     """Join candidates of the same text, and settle those that a memory has word for word."""
     facts: dict[tuple[str, bool], NewFact] = {}
     for position, (candidate, row) in enumerate(zip(candidates, near, strict=True)):
-        mark = (_bare(candidate.fact), candidate.forget)
+        mark = (_normalize(candidate.fact), candidate.forget)
         before = facts.pop(mark, None)
-        told = [position] if before is None else [*before.positions, position]
-        facts[mark] = NewFact(told, candidate, list(row.memories), row.has_more)
-    found = Compared([], [])
+        positions = [position] if before is None else [*before.positions, position]
+        facts[mark] = NewFact(positions, candidate, list(row.memories), row.has_more)
+    result = Compared([], [])
     known: dict[str, Verdict] = {}
-    # What is said again beside a request to forget may be said after it: a model decides.
-    asked = {one.memory_id for (_, forget), new in facts.items() if forget for one in new.near}
+    # A fact repeated beside a request to forget may be said after it, so a model decides.
+    asked = {
+        neighbour.memory_id
+        for (_, forget), new in facts.items()
+        if forget
+        for neighbour in new.near
+    }
     for (text, forget), new in facts.items():
-        same = next((one for one in new.near if not forget and _bare(one.fact) == text), None)
+        same = next(
+            (
+                neighbour
+                for neighbour in new.near
+                if not forget and _normalize(neighbour.fact) == text
+            ),
+            None,
+        )
         if same is None or same.memory_id in {*known, *asked}:
-            found.open.append(new)
+            result.open.append(new)
         else:
             about = (same.memory_id, same.fact)
             known[same.memory_id] = Verdict("UPDATE", new.told, "said again", *about)
-    found.settled.extend(known.values())
-    return found
+    result.settled.extend(known.values())
+    return result
 
 
-def _bare(text: str) -> str:
-    """Return what texts share that differ in case, blanks and the final mark alone."""
+def _normalize(text: str) -> str:
+    """Return the text without case, repeated blanks and the final mark, for comparison."""
     plain = unicodedata.normalize("NFKC", text).casefold()
     return " ".join(plain.split()).strip(".!?\u00a1\u00bf\u2026\u3002 ")
 
 
 @dataclass
 class Consolidation:
-    """Confirms and merges with a model, once for all candidates.
+    """Confirmation and merging with a model, once for all candidates.
 
-    What it was asked and has answered is kept, so that planning again asks only what is new.
+    Prompts and answers are kept, so that planning again asks only about new facts.
     """
 
     model: TextModel
@@ -93,25 +105,28 @@ class Consolidation:
     async def decide(
         self, facts: Compared, histories: Mapping[str, Sequence[str]], today: date
     ) -> Decided:
-        """Return all verdicts; `histories` has what memories said before, by id, newest first.
+        """Return all verdicts; `histories` has earlier facts of memories by id, newest first.
 
-        Must not be called inside a transaction. Raises what `TextModel.ask` raises.
+        Must not be called inside a transaction.
+
+        Raises:
+            ServiceError: as for `TextModel.ask`.
         """
-        dated = [_on(new, today) for new in facts.open]
-        before = {one: tuple(map(_cut, texts)) for one, texts in histories.items()}
+        dated = [_dated(new, today) for new in facts.open]
+        before = {memory_id: tuple(map(_cut, texts)) for memory_id, texts in histories.items()}
         room = self.model.max_input_tokens - _SCHEMA_TOKENS - estimated_tokens(MERGE)
         fitting = [_fitting(new, before, room) for new in dated]
-        found = Decided(verdicts=facts.settled)
+        result = Decided(verdicts=facts.settled)
         for part in _parts(fitting, before, room):
             aliases = _aliases(part)
-            answer = await self._asked(part, aliases, before) if facts.needs_model else ()
-            left = _left(self.caps, found)
-            told = [_as_shown(new, aliases) for new in part]
-            more = await asyncio.to_thread(decided, told, answer, aliases, left, found.verdicts)
-            found = _joined(found, more)
-        return found
+            answer = await self._ask(part, aliases, before) if facts.needs_model else ()
+            left = _remaining_caps(self.caps, result)
+            shown = [_mark_cut(new, aliases) for new in part]
+            more = await asyncio.to_thread(decided, shown, answer, aliases, left, result.verdicts)
+            result = _merge(result, more)
+        return result
 
-    async def _asked(
+    async def _ask(
         self,
         facts: Sequence[NewFact],
         aliases: Mapping[str, Neighbour],
@@ -121,49 +136,58 @@ class Consolidation:
             Shown(alias, _cut(near.fact), near.changed_on, tuple(before.get(near.memory_id, ())))
             for alias, near in aliases.items()
         ]
-        text = merging([_shown(new.candidate) for new in facts], memories)
+        text = merging([_to_shown_fact(new.candidate) for new in facts], memories)
         if text not in self._answers:
             reply = await self.model.ask(Prompt(MERGE, text), FactVerdicts, self.meter)
             self._answers[text] = tuple(
-                one.model_copy(update={"text": clean(one.text).strip()}) for one in reply.verdicts
+                verdict.model_copy(update={"text": clean(verdict.text).strip()})
+                for verdict in reply.verdicts
             )
         return self._answers[text]
 
 
-def _on(new: NewFact, today: date) -> NewFact:
-    """Give a fact without a day that of the generation."""
+def _dated(new: NewFact, today: date) -> NewFact:
+    """Give a fact without a day the day of the generation."""
     day = new.candidate.said_on or today
     return replace(new, candidate=replace(new.candidate, said_on=day))
 
 
-def _left(caps: Caps, found: Decided) -> Caps:
-    on_request = sum(one.reason == ASKED for one in found.verdicts)
-    ended = sum(one.action == "DELETE" and one.reason != ASKED for one in found.verdicts)
+def _remaining_caps(caps: Caps, result: Decided) -> Caps:
+    on_request = sum(verdict.reason == ASKED for verdict in result.verdicts)
+    ended = sum(
+        verdict.action == "DELETE" and verdict.reason != ASKED for verdict in result.verdicts
+    )
     return Caps(caps.deletes - ended, caps.forgets - on_request)
 
 
-def _joined(found: Decided, more: Decided) -> Decided:
+def _merge(earlier: Decided, more: Decided) -> Decided:
     return Decided(
         more.verdicts,
-        [*found.dropped, *more.dropped],
-        [*found.refused, *more.refused],
-        [*found.unmet, *more.unmet],
-        found.verified + more.verified,
+        [*earlier.dropped, *more.dropped],
+        [*earlier.refused, *more.refused],
+        [*earlier.unmet, *more.unmet],
+        earlier.verified + more.verified,
     )
 
 
-def _shown(one: Candidate) -> ShownFact:
-    """Return a fact as the model sees it: with its words, unless it repeats them."""
-    around = one.context or one.source
-    said = "" if fold(around) == fold(one.fact) else around[:_MAX_CONTEXT_CHARS]
-    return ShownFact(one.fact, said, one.question[:_MAX_CONTEXT_CHARS], one.said_on, one.forget)
+def _to_shown_fact(candidate: Candidate) -> ShownFact:
+    """Return a fact as the model sees it, with the user's words unless it repeats them."""
+    around = candidate.context or candidate.source
+    said = "" if fold(around) == fold(candidate.fact) else around[:_MAX_CONTEXT_CHARS]
+    return ShownFact(
+        candidate.fact,
+        said,
+        candidate.question[:_MAX_CONTEXT_CHARS],
+        candidate.said_on,
+        candidate.forget,
+    )
 
 
 def _aliases(facts: Sequence[NewFact]) -> dict[str, Neighbour]:
-    """Give each memory that is shown a short name; a long id costs tokens and invites slips.
+    """Give each shown memory a short alias; a long id costs tokens and invites mistakes.
 
-    Of more than fit, those that are nearest to any of the facts are shown; but most of the room is
-    for requests to forget first, since what is not shown is not forgotten.
+    If not all fit, the nearest to any fact are shown. Most of the room goes to requests to forget
+    first, since a memory that is not shown is not forgotten.
     """
     asked = _by_rank([new for new in facts if new.candidate.forget])
     others = _by_rank([new for new in facts if not new.candidate.forget])
@@ -172,8 +196,8 @@ def _aliases(facts: Sequence[NewFact]) -> dict[str, Neighbour]:
     return {f"m{n}": near for n, (_, near) in enumerate(chosen, start=1)}
 
 
-def _as_shown(new: NewFact, aliases: Mapping[str, Neighbour]) -> NewFact:
-    """Note of a request that means everything whether some of it had no room in the prompt."""
+def _mark_cut(new: NewFact, aliases: Mapping[str, Neighbour]) -> NewFact:
+    """Mark a request for everything if the prompt had no room for some of its memories."""
     shown = {near.memory_id for near in aliases.values()}
     left_out = any(near.memory_id not in shown for near in new.near)
     is_all = new.candidate.forget and means_everything(new.candidate.fact)
@@ -181,15 +205,15 @@ def _as_shown(new: NewFact, aliases: Mapping[str, Neighbour]) -> NewFact:
 
 
 def _by_rank(facts: Sequence[NewFact]) -> dict[str, Neighbour]:
-    """Return the memories near facts by their ids, those first that are nearest to any of them."""
+    """Return the memories near facts by id, ordered by their best rank for any fact."""
     ranked = sorted(
         ((rank, near) for new in facts for rank, near in enumerate(new.near)),
-        key=lambda one: one[0],
+        key=lambda pair: pair[0],
     )
-    found: dict[str, Neighbour] = {}
+    by_id: dict[str, Neighbour] = {}
     for _, near in ranked:
-        found.setdefault(near.memory_id, near)
-    return found
+        by_id.setdefault(near.memory_id, near)
+    return by_id
 
 
 def _cut(fact: str) -> str:
@@ -197,16 +221,18 @@ def _cut(fact: str) -> str:
 
 
 def _fitting(new: NewFact, before: dict[str, tuple[str, ...]], max_tokens: int) -> NewFact:
-    """Return a fact that fits the model's input alone, with its memories.
+    """Return a fact that, with its memories, fits the model's input.
 
-    Where it does not, the oldest of what its memories said before goes, out of `before`, then the
-    farthest of the memories.
+    If it does not fit, the oldest fact of the longest history is dropped from `before`, and without
+    histories the farthest memory.
     """
     fitting, near = new, list(new.near)
     while near and _tokens(fitting, before) > max_tokens:
-        told = max(near, key=lambda one: len(before.get(one.memory_id, ()))).memory_id
-        if before.get(told):
-            before[told] = before[told][:-1]
+        longest = max(
+            near, key=lambda neighbour: len(before.get(neighbour.memory_id, ()))
+        ).memory_id
+        if before.get(longest):
+            before[longest] = before[longest][:-1]
         else:
             near = near[:-1]
             fitting = replace(new, near=near)
@@ -214,8 +240,8 @@ def _fitting(new: NewFact, before: dict[str, tuple[str, ...]], max_tokens: int) 
 
 
 def _tokens(new: NewFact, before: Mapping[str, Sequence[str]]) -> int:
-    """Return what a fact takes of the input, generously estimated."""
-    said = _shown(new.candidate)
+    """Return a generous estimate of a fact's tokens in the prompt."""
+    said = _to_shown_fact(new.candidate)
     shown = [said.fact, said.said, said.question]
     for near in new.near:
         shown += [_cut(near.fact), *before.get(near.memory_id, ())]
@@ -225,7 +251,7 @@ def _tokens(new: NewFact, before: Mapping[str, Sequence[str]]) -> int:
 def _parts(
     facts: Iterable[NewFact], before: Mapping[str, Sequence[str]], max_tokens: int
 ) -> list[list[NewFact]]:
-    """Cut the facts, of which each fits alone, so that each part fits the model's input."""
+    """Split the facts, each of which fits alone, into parts that fit the model's input."""
     parts: list[list[NewFact]] = []
     left = 0
     for new in facts:

@@ -1,4 +1,4 @@
-"""From a conversation to candidate facts, by a model or by the built-in rules."""
+"""Extraction of candidate facts from a conversation, by a model or by the built-in rules."""
 
 import asyncio
 from collections.abc import Sequence
@@ -27,21 +27,21 @@ from app.memory.generation.services.material import Material
 from app.memory.generation.services.turns import files_of, lines_of, turn_of
 
 _SCHEMA_TOKENS = 400
-"""What the shape of the reply takes of the input, generously."""
+"""Generous estimate of the tokens of the reply's schema."""
 _MIN_PIECE_TOKENS = 200
 _MAX_FILES = 20
 _MAX_FILE_BYTES = 12 * 1024 * 1024
-"""Files of one request, decoded: providers take 20 MB of JSON and more, where they are longer."""
+"""Decoded bytes of one request's files; providers accept 20 MB of JSON, which is longer."""
 
 
 @dataclass
 class Extracted:
-    """What a conversation says, and what of it was not read or not believed.
+    """The result of an extraction, with the parts that were not read or not believed.
 
     Attributes:
-        values: what it says about the fields of profiles.
+        values: the statements about the fields of profiles.
         dropped: the facts that become no candidates.
-        counts: for the operation's metadata; only what is not zero.
+        counts: for the operation's metadata, without zeros.
         skipped_files: (position of the event, media type) of each file that nobody read.
     """
 
@@ -57,14 +57,14 @@ class Extracted:
             self.counts[name] = self.counts.get(name, 0) + number
 
 
-async def by_rules(found: Material) -> Extracted:
+async def by_rules(material: Material) -> Extracted:
     """Extract with the built-in rules, off the event loop."""
-    return await asyncio.to_thread(_by_rules, found)
+    return await asyncio.to_thread(_by_rules, material)
 
 
-def _by_rules(found: Material) -> Extracted:
-    turns = [turn_of(event) for event in found.events]
-    guide = found.guide
+def _by_rules(material: Material) -> Extracted:
+    turns = [turn_of(event) for event in material.events]
+    guide = material.guide
     left_out: list[Candidate] = []
     candidates = rules.extract(
         turns,
@@ -75,10 +75,10 @@ def _by_rules(found: Material) -> Extracted:
         left_out=left_out,
     )
     skipped = [
-        (n, file.media_type) for n, event in enumerate(found.events) for file in files_of(event)
+        (n, file.media_type) for n, event in enumerate(material.events) for file in files_of(event)
     ]
-    values = profiles.by_rules(turns, found.profiles) if found.profiles else []
-    dropped = [Dropped(one.fact, one.source, "NOT_CONVERTED") for one in left_out]
+    values = profiles.by_rules(turns, material.profiles) if material.profiles else []
+    dropped = [Dropped(candidate.fact, candidate.source, "NOT_CONVERTED") for candidate in left_out]
     return Extracted(candidates if guide.topics else [], values, dropped, skipped_files=skipped)
 
 
@@ -91,66 +91,69 @@ class _File:
 async def by_model(
     model: TextModel, material: Material, meter: Meter, max_pieces: int
 ) -> Extracted:
-    """Extract with a model: one call for each piece of the conversation.
+    """Extract with a model: one call for each chunk of the conversation.
 
-    Must not be called inside a transaction. Raises what `TextModel.ask` raises.
+    Must not be called inside a transaction.
+
+    Raises:
+        ServiceError: as for `TextModel.ask`.
     """
-    found = Extracted()
+    result = Extracted()
     guide = material.guide
     if not guide.topics and not guide.fields:
-        return found
+        return result
     lines = await asyncio.to_thread(lines_of, material.events)
-    files = _readable_files(model, material.events, found)
+    files = _readable_files(model, material.events, result)
     room = model.max_input_tokens - estimated_tokens(extraction(guide)) - _SCHEMA_TOKENS
     cut_up = await asyncio.to_thread(cut, lines, max(room, _MIN_PIECE_TOKENS), max_pieces)
-    found.count("omittedEventCount", len(cut_up.omitted))
+    result.count("omittedEventCount", len(cut_up.omitted))
     pieces = list(cut_up.pieces) or ([()] if files else [])
     for position, piece in enumerate(pieces):
-        # The files go with the last piece: a call of their own would cost more than it brings.
+        # The files go with the last chunk: a call of their own would cost more than it is worth.
         shown = files if position == len(pieces) - 1 else []
         read = _Reading(model, material, piece, shown)
-        await read.into(found, meter)
+        await read.into(result, meter)
     if len(pieces) > 1:
-        found.count("pieceCount", len(pieces))
-    return found
+        result.count("pieceCount", len(pieces))
+    return result
 
 
 @dataclass(frozen=True)
 class _Reading:
-    """One piece of a conversation, to be read by a model."""
+    """One chunk of a conversation, to be read by a model."""
 
     model: TextModel
     material: Material
     piece: Sequence[Line]
     files: Sequence[_File]
 
-    async def into(self, found: Extracted, meter: Meter) -> None:
-        """Ask the model, and add what can be believed."""
+    async def into(self, result: Extracted, meter: Meter) -> None:
+        """Ask the model, and add the results that can be believed."""
         guide = self.material.guide
         names = [
-            f"File of line {one.turn} (quote of what it says: empty): {one.attachment.media_type}"
-            for one in self.files
+            f"File of line {file.turn} (quote of what it says: empty): {file.attachment.media_type}"
+            for file in self.files
         ]
         prompt = Prompt(
             extraction(guide),
             conversation(self.piece, guide, names),
-            tuple(one.attachment for one in self.files),
+            tuple(file.attachment for file in self.files),
         )
-        facts, fields = await self._asked(prompt, meter)
-        turns = frozenset(one.turn for one in self.files)
+        facts, fields = await self._ask(prompt, meter)
+        turns = frozenset(file.turn for file in self.files)
         sources = Sources(tuple(self.piece), guide, turns)
         believed = await asyncio.to_thread(checked, facts, sources, guide)
-        found.candidates += believed.candidates
-        found.dropped += believed.dropped
+        result.candidates += believed.candidates
+        result.dropped += believed.dropped
         schemas = self.material.profiles
         values = await asyncio.to_thread(grounded_values, fields, sources, schemas, guide)
-        found.values += values
-        found.count("unsupportedFactCount", len(fields) - len(values))
+        result.values += values
+        result.count("unsupportedFactCount", len(fields) - len(values))
 
-    async def _asked(
+    async def _ask(
         self, prompt: Prompt, meter: Meter
     ) -> tuple[Sequence[ExtractedFact], Sequence[ExtractedField]]:
-        """Ask for no more than the bank wants: the shape of the reply costs tokens, too."""
+        """Ask only for the results that the bank wants; the reply's schema costs tokens, too."""
         guide = self.material.guide
         if not guide.fields:
             return (await self.model.ask(prompt, Facts, meter)).facts, ()
@@ -161,9 +164,9 @@ class _Reading:
 
 
 def _readable_files(
-    model: TextModel, events: Sequence[ContentEvent], found: Extracted
+    model: TextModel, events: Sequence[ContentEvent], result: Extracted
 ) -> list[_File]:
-    """Return the files that the model takes in one request; name the others as skipped."""
+    """Return the files that the model takes in one request; list the others as skipped."""
     taken: list[_File] = []
     room = _MAX_FILE_BYTES
     for turn, event in enumerate(events):
@@ -173,5 +176,5 @@ def _readable_files(
                 room -= length
                 taken.append(_File(turn, file))
             else:
-                found.skipped_files.append((turn, file.media_type))
+                result.skipped_files.append((turn, file.media_type))
     return taken

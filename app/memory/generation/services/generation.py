@@ -1,4 +1,4 @@
-"""Starting a generation: checks the request and queues its operation."""
+"""Start of a generation: the check of the request, and its operation in the queue."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -33,9 +33,9 @@ from app.platform.usage.services.usage import UsageService
 from app.settings.settings import Settings
 
 GENERATE: Final = "generation.generate"
-"""The kind of the operation that generates memories."""
+"""Kind of the operation that generates memories."""
 PREVIEW: Final = operations.PREVIEW
-"""The kind of the operation that only tells what a generation would do."""
+"""Kind of the operation that only previews a generation."""
 
 
 @dataclass(frozen=True)
@@ -54,12 +54,12 @@ class GenerationService:
     async def start(
         self, name: EngineName, request: GenerateMemoriesRequest, once: Once | None
     ) -> OperationRow:
-        """Queue a generation. Of one scope, generations run one after another.
+        """Queue a generation. Generations of one scope run one after another.
 
         Raises:
-            NotFound: no such engine, or the session named as the source does not exist.
-            ResourceExhausted: the engine has used up its tokens of today, or has as many
-                operations waiting as it may.
+            NotFound: the engine, or the session named as the source, does not exist.
+            ResourceExhausted: the engine has used up its tokens of today, or has the most waiting
+                operations that it may have.
         """
         service = self.memories
         now = service.clock.now()
@@ -76,15 +76,15 @@ class GenerationService:
             scope = _scope(request, origin)
             check_scope_size(service.settings, scope)
             new = new.concerning(scope)
-            # A life that lies in the past is the caller's error: found now, not by the worker.
+            # A revision life that lies in the past is the caller's error, so it is checked here.
             service.writing(engine, new, request)
             model = model_of(self.models, engine)
-            # Given facts may need no model; where they do, the worker finds out.
+            # Given facts may need no model; if they do, the worker checks the budget.
             if model is not None and request.direct_memories_source is None:
                 await self.usage.check_budget(session, engine.engine_id)
-            # From the start: whatever becomes of the work, its metadata tell this.
+            # Set from the start, so that the metadata tell it whatever happens to the work.
             new = new.noting(**untouched(model, service.settings))
-            # What writes nothing need not wait for what does.
+            # A preview writes nothing, so it need not wait for generations that write.
             key = None if request.validate_only else scope_hash(scope).hex()
             source = request.direct_contents_source
             keeps_files = reads_files(model, source.events if source is not None else [])
@@ -94,13 +94,13 @@ class GenerationService:
 
 
 def model_of(models: TextModels, engine: EngineRow) -> TextModel | None:
-    """Return the model that writes for an engine; None: the built-in rules do."""
+    """Return the model that writes for an engine, or None for the built-in rules."""
     generation = config_of(engine).generation_config
     return models.choose(generation.model if generation is not None else None)
 
 
 def untouched(model: TextModel | None, settings: Settings) -> dict[str, Any]:
-    """Return what metadata tell before the work: who is to write, and that nothing is spent."""
+    """Return the metadata of work that has not begun: its author, and costs of zero."""
     author = ENGINE if model is None else model.model_id
     return {"author": author, **costs.details(Meter(), settings)}
 
@@ -108,11 +108,11 @@ def untouched(model: TextModel | None, settings: Settings) -> dict[str, Any]:
 async def _origin(
     session: Session, engine: EngineRow, request: GenerateMemoriesRequest, now: datetime
 ) -> SessionRow | None:
-    """Return the session that is the source of the request, if one is.
+    """Return the session that is the source of the request, or None.
 
     Raises:
-        NotFound: there is no such session.
-        InvalidArgument: the session is another engine's.
+        NotFound: the session does not exist.
+        InvalidArgument: the session belongs to another engine.
     """
     source = request.vertex_session_source
     if source is None:
@@ -121,10 +121,10 @@ async def _origin(
 
 
 def _scope(request: GenerateMemoriesRequest, origin: SessionRow | None) -> dict[str, str]:
-    """Return the scope of the request, else that of the session's user.
+    """Return the scope of the request, or else of the session's user.
 
     Raises:
-        InvalidArgument: the user makes no scope.
+        InvalidArgument: the user's id cannot be a value of a scope.
     """
     if request.scope is not None:
         return request.scope
@@ -137,7 +137,7 @@ def _scope(request: GenerateMemoriesRequest, origin: SessionRow | None) -> dict[
 
 
 def reads_files(model: TextModel | None, events: Sequence[ContentEvent]) -> bool:
-    """Say whether the model reads any of the files in the events, so that they must be kept."""
+    """Return True if the model reads any of the files in the events, so that they must be kept."""
     if model is None:
         return False
     files = (file for event in events for file in files_of(event))

@@ -1,4 +1,4 @@
-"""What a generation works on: the conversation, and what the bank's configuration says about it."""
+"""Input of a generation: the conversation, and the bank's configuration for it."""
 
 import asyncio
 from collections.abc import Sequence
@@ -31,20 +31,21 @@ from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionEventRow
 
 MAX_SESSION_EVENTS = 10_000
-"""Events of a session that are read: the last ones; what the others are is told by their count."""
+"""Events of a session that are read: the last ones; the others are only counted."""
 
 
 @dataclass(frozen=True)
 class Material:
-    """What one generation works on, read once.
+    """The input of one generation, read once.
 
     Attributes:
         events: the conversation; empty for given facts.
-        place: where its events stand; None for given facts.
-        omitted_events: the oldest, of a session that has more than one generation reads.
-        takes_facts: whether the bank keeps memories in words at all.
-        model: None where the built-in rules do the work.
-        remembered: how many revisions of a memory the model is shown, the present one included.
+        place: the source of its events; None for given facts.
+        omitted_events: the number of a session's oldest events that are not read, if it has more
+            than one generation reads.
+        takes_facts: True if the bank keeps natural-language memories.
+        model: None if the built-in rules do the work.
+        remembered: the revisions of a memory that the model is shown, the present one included.
     """
 
     events: Sequence[ContentEvent]
@@ -58,7 +59,7 @@ class Material:
 
     @property
     def provenance(self) -> Provenance:
-        """Source, position and event time, as columns of a memory."""
+        """Provenance columns of the memories made from the events."""
         return Provenance(self.events, self.place, self.guide.now)
 
 
@@ -69,13 +70,13 @@ async def read(
     session_time: datetime | None,
     place: Place | None,
 ) -> Material:
-    """Read the engine and the conversation. Opens a snapshot.
+    """Read the engine and the conversation in a snapshot of its own.
 
-    A session that is the source is the one created at `session_time`, where that is given; `place`
-    is that of the request's own events, where they are part of something longer.
+    With `session_time`, a source session must have been created at that time. `place` is the place
+    of the request's own events, if they are part of a larger source.
 
     Raises:
-        NotFound: the engine is gone, or the session.
+        NotFound: the engine or the session is gone.
     """
     async with resources.db.snapshot() as session:
         engine = await engines.get(session, name)
@@ -87,10 +88,10 @@ async def read(
     generation = bank.generation_config
     consolidation = config.consolidation_config or ConsolidationConfig()
     revisions = consolidation.revisions_per_candidate_count
-    events, found = await asyncio.to_thread(_heard, request, spoken, name_of(engine))
+    events, own_place = await asyncio.to_thread(_conversation, request, spoken, name_of(engine))
     return Material(
         events=events,
-        place=place or found,
+        place=place or own_place,
         omitted_events=omitted,
         guide=_guide(config, profiles, request, resources),
         takes_facts=not config.disable_natural_language_memories,
@@ -107,14 +108,14 @@ async def _session_events(
     session_time: datetime | None,
     now: datetime,
 ) -> tuple[Sequence[SessionEventRow], int]:
-    """Return what the request's session has of use, and how many older events it leaves out."""
+    """Return the usable events of the request's session, and the number of older ones left out."""
     source = request.vertex_session_source
     if source is None:
         return (), 0
     name = source.name_in(name_of(engine))
     row = await sessions.get(session, name, now)
     if session_time not in {None, row.create_time}:
-        # Made anew under its id, maybe by somebody else: not what the caller was let see.
+        # Created anew under its id, maybe by another user: the caller may not read this one.
         raise NotFound.of(name)
     return await sessions.list_events(
         session,
@@ -126,10 +127,10 @@ async def _session_events(
     )
 
 
-def _heard(
+def _conversation(
     request: GenerateMemoriesRequest, rows: Sequence[SessionEventRow], engine: EngineName
 ) -> tuple[Sequence[ContentEvent], Place | None]:
-    """Return the turns of the request or of its session, and where they stand."""
+    """Return the turns of the request or of its session, and their place."""
     direct, stored = request.direct_contents_source, request.vertex_session_source
     if direct is not None:
         return direct.events, place_of(request.scope or {}, direct.events)
@@ -143,7 +144,7 @@ def _heard(
 
 
 def _content(row: SessionEventRow) -> Content:
-    """Return what an event says; where its content names no role, the author tells who spoke."""
+    """Return an event's content; without a role in it, the author decides who spoke."""
     content = Content.model_validate(row.content)
     if content.role or row.author.strip().lower() in USER_ROLES:
         return content
@@ -167,10 +168,12 @@ def _guide(
     )
 
 
-def _example(one: GenerateMemoriesExample) -> Example:
-    source = one.conversation_source
+def _example(example: GenerateMemoriesExample) -> Example:
+    source = example.conversation_source
     said = [
         turn_of(ContentEvent(content=event.content)).text
         for event in (source and source.events) or []
     ]
-    return Example(" / ".join(said), tuple(memory.fact for memory in one.generated_memories or []))
+    return Example(
+        " / ".join(said), tuple(memory.fact for memory in example.generated_memories or [])
+    )

@@ -1,4 +1,4 @@
-"""The memories of the scope that candidates are compared with, and what those said before."""
+"""The memories of the scope that candidates are compared with, and their earlier facts."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -35,23 +35,23 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import config_of
 
 _CANDIDATES_PER_READ = 20
-"""Candidates whose neighbours one statement finds; without an index, each compares the scope."""
+"""Candidates whose neighbours one statement selects; without an index, each compares the scope."""
 _COMPARED_BY_WORDS = 1_000
-"""The newest memories of a scope, which are compared word by word while there are no vectors."""
+"""Newest memories of a scope, which are compared word by word while there are no vectors."""
 _SEARCHED = 20
-"""Memories that a search for one fact finds; a request to forget may mean any of them."""
+"""Memories that a search for one fact returns; a request to forget may mean any of them."""
 _SHOWN_FOR_A_FACT = 3
 _MORE_BY_DETAIL = 2
-"""More of those found that share a name or a number with the fact."""
+"""Further hits that are shown if they share a name or a number with the fact."""
 _OF_STATEMENTS = replace(WEIGHTS, question=0.0, answers=0.0, length=0.0)
-"""Weights of a search for a statement: signals that answers to a question have are left out."""
+"""Weights of a search for a statement, without the signals of answers to a question."""
 
 
 @dataclass(frozen=True)
 class NearMemories:
     """The memories that a fact may be about, nearest first.
 
-    `has_more` is set where a request means everything and there is more than this.
+    `has_more` is set if a request means everything and there are more memories than these.
     """
 
     memories: Sequence[Neighbour] = ()
@@ -62,7 +62,7 @@ class NearMemories:
 class NearCandidates:
     """One row of near memories for each candidate.
 
-    `model_id` names the model whose vectors tell how far they are; empty: shared words tell it.
+    `model_id` names the model whose vectors give the distances; empty: shared words give them.
     """
 
     rows: list[list[Neighbour]]
@@ -79,42 +79,44 @@ class Neighbourhood:
 
     @property
     def embedding(self) -> EngineEmbedding:
-        """What embeds for the engine."""
+        """The embedding of the engine."""
         return EngineEmbedding.of(self.resources)
 
     async def near(self, candidates: Sequence[Candidate]) -> NearCandidates:
         """Return the memories near each candidate, read a few candidates at a time.
 
-        What changes between two reads is found when it is written: each memory has its version.
-        Where the engine's model is away or is being replaced, those that share words are near.
+        A change between two reads is detected at the write, since each memory has its version.
+        While the engine's model is away or is being replaced, memories that share words are near.
         Must not be called inside a transaction.
         """
-        facts = [one.fact for one in candidates]
+        facts = [candidate.fact for candidate in candidates]
         vectors = await self.embedding.vectors(self.engine.engine, facts)
-        found = await self._near_by_vectors([vectors[one] for one in facts]) if vectors else None
-        near = await self._near_by_words(facts) if found is None else found
-        model_id = vectors[facts[0]].model_id if found else None
-        if any(one.forget and is_everything(one.fact) for one in candidates):
+        by_vectors = (
+            await self._near_by_vectors([vectors[fact] for fact in facts]) if vectors else None
+        )
+        near = await self._near_by_words(facts) if by_vectors is None else by_vectors
+        model_id = vectors[facts[0]].model_id if by_vectors else None
+        if any(candidate.forget and is_everything(candidate.fact) for candidate in candidates):
             async with self.resources.db.snapshot() as session:
                 rows = await retrieval.find_newest(
                     session, self._query(), self._most_forgotten, None
                 )
-            newest = [_of_row(row) for row in rows]
+            newest = [_to_neighbour(row) for row in rows]
             near = [
-                newest if one.forget and is_everything(one.fact) else row
-                for one, row in zip(candidates, near, strict=True)
+                newest if candidate.forget and is_everything(candidate.fact) else row
+                for candidate, row in zip(candidates, near, strict=True)
             ]
         return NearCandidates(near, model_id or "")
 
     async def searched(self, candidates: Sequence[Candidate]) -> list[NearMemories]:
         """Return the memories near each candidate by the service's own search, for a model.
 
-        There is no least similarity: scales differ by embedder, and the memory that a move or a
-        new job ends is often far. Must not be called inside a transaction.
+        No similarity is too small: scales differ by embedder, and the memory that a move or a new
+        job ends is often far. Must not be called inside a transaction.
         """
-        facts = [one.fact for one in candidates]
+        facts = [candidate.fact for candidate in candidates]
         vectors = await self.embedding.vectors(self.engine.engine, facts)
-        found: list[NearMemories] = []
+        results: list[NearMemories] = []
         for at in range(0, len(candidates), _CANDIDATES_PER_READ):
             model_id = next(iter(vectors.values())).model_id if vectors else None
             query = self._query()
@@ -126,11 +128,11 @@ class Neighbourhood:
                 serving = self.embedding.serving(engine)
                 usable = vectors if serving == model_id else {}
                 language = search_language(config_of(engine))
-                for one in candidates[at : at + _CANDIDATES_PER_READ]:
-                    if one.forget and means_everything(one.fact):
-                        found.append(await self._newest(session, query))
+                for candidate in candidates[at : at + _CANDIDATES_PER_READ]:
+                    if candidate.forget and means_everything(candidate.fact):
+                        results.append(await self._newest(session, query))
                         continue
-                    known = usable.get(one.fact)
+                    known = usable.get(candidate.fact)
                     embedded = EmbeddedQuery(
                         serving, known.values if known else None, self._is_lexical(serving)
                     )
@@ -142,10 +144,10 @@ class Neighbourhood:
                         _SEARCHED,
                         _OF_STATEMENTS,
                     )
-                    asked = read(one.fact, query.now.date(), language)
-                    rows = [one.row for one in await search.by_everything(one.fact, asked)]
-                    found.append(_chosen(one, [_of_row(row) for row in rows]))
-        return found
+                    asked = read(candidate.fact, query.now.date(), language)
+                    rows = [hit.row for hit in await search.by_everything(candidate.fact, asked)]
+                    results.append(_select_shown(candidate, [_to_neighbour(row) for row in rows]))
+        return results
 
     def _is_lexical(self, model_id: str) -> bool:
         embedder = self.resources.embedders.find(model_id)
@@ -154,16 +156,16 @@ class Neighbourhood:
     async def _newest(self, session: Session, query: ScopeQuery) -> NearMemories:
         """Return the newest memories, for a request to forget that means everything."""
         rows = await retrieval.find_newest(session, query, _SEARCHED + 1, None)
-        return NearMemories([_of_row(row) for row in rows[:_SEARCHED]], len(rows) > _SEARCHED)
+        return NearMemories([_to_neighbour(row) for row in rows[:_SEARCHED]], len(rows) > _SEARCHED)
 
     async def _near_by_vectors(self, vectors: Sequence[Vector]) -> list[list[Neighbour]] | None:
-        """Return the nearest to each; None: the model of the vectors serves the engine no more."""
-        asked = [one.values for one in vectors]
+        """Return the nearest to each; None if the vectors' model no longer serves the engine."""
+        asked = [vector.values for vector in vectors]
         query = self._query()
         model_id = vectors[0].model_id
         assert model_id is not None
         index = await ScopeIndexes.of(self.resources).find(query, model_id)
-        found: list[list[Neighbour]] = []
+        results: list[list[Neighbour]] = []
         for at in range(0, len(asked), _CANDIDATES_PER_READ):
             async with self.resources.db.snapshot() as session:
                 serving = self.embedding.serving(await engines.get(session, self.engine))
@@ -177,11 +179,11 @@ class Neighbourhood:
                     self._count,
                     index=index,
                 )
-            found += [[_neighbour(near) for near in one] for one in nearest]
-        return found
+            results += [[_neighbour(near) for near in hits] for hits in nearest]
+        return results
 
     async def _near_by_words(self, facts: Sequence[str]) -> list[list[Neighbour]]:
-        """Return those of the newest memories that share most words with each fact."""
+        """Return for each fact the newest memories that share most words with it."""
         if not facts:
             return []
         async with self.resources.db.snapshot() as session:
@@ -189,11 +191,11 @@ class Neighbourhood:
         by_words, limit = self.resources.embedders.by_words, self._count
         stored = await by_words.embed([row.fact or "" for row in rows])
         cosines = (await by_words.embed(facts)) @ stored.T
-        # Rounding may leave a little more than 1 of what is the same.
+        # Rounding may leave a cosine slightly above 1 for equal texts.
         distances = np.sqrt(np.maximum(2 - 2 * cosines, 0))
         return [
             [
-                _neighbour(_near(rows[n], float(row[n])))
+                _neighbour(_to_near(rows[n], float(row[n])))
                 for n in np.argsort(row, kind="stable")[:limit]
             ]
             for row in distances
@@ -209,15 +211,15 @@ class Neighbourhood:
                 self.resources.clock.now(),
             )
         return [
-            one
+            stored
             for row in rows
-            for one in stored_fields(row.memory_id, row.version, row.structured_content or {})
+            for stored in stored_fields(row.memory_id, row.version, row.structured_content or {})
         ]
 
     async def histories(self, memory_ids: Sequence[str], shown: int) -> Mapping[str, list[str]]:
-        """Return what memories said before, newest first, of up to `shown` revisions each.
+        """Return the earlier facts of memories, newest first, from up to `shown` revisions each.
 
-        The present one counts, so that one revision is no history.
+        The present revision counts, so one revision is no history.
         """
         if shown <= 1 or not memory_ids:
             return {}
@@ -228,7 +230,7 @@ class Neighbourhood:
 
     @property
     def _most_forgotten(self) -> int:
-        """How many memories a request for everything is shown: one more than it may end."""
+        """Number of memories shown for a request for everything: one more than it may delete."""
         return self.resources.settings.generation_max_forgets + 1
 
     @property
@@ -252,18 +254,20 @@ class Neighbourhood:
         return metadata_column(self.request)
 
 
-def _chosen(candidate: Candidate, found: Sequence[Neighbour]) -> NearMemories:
+def _select_shown(candidate: Candidate, near: Sequence[Neighbour]) -> NearMemories:
     """Return the memories to show: all for a request to forget, else the nearest and a few more."""
     if candidate.forget:
-        return NearMemories(found)
+        return NearMemories(near)
     details = names(candidate.fact) | numbers(candidate.fact)
     more = [
-        one for one in found[_SHOWN_FOR_A_FACT:] if details & (names(one.fact) | numbers(one.fact))
+        neighbour
+        for neighbour in near[_SHOWN_FOR_A_FACT:]
+        if details & (names(neighbour.fact) | numbers(neighbour.fact))
     ]
-    return NearMemories([*found[:_SHOWN_FOR_A_FACT], *more[:_MORE_BY_DETAIL]])
+    return NearMemories([*near[:_SHOWN_FOR_A_FACT], *more[:_MORE_BY_DETAIL]])
 
 
-def _of_row(row: MemoryRow | StoredMemory) -> Neighbour:
+def _to_neighbour(row: MemoryRow | StoredMemory) -> Neighbour:
     return Neighbour(
         row.memory_id,
         row.version,
@@ -274,7 +278,7 @@ def _of_row(row: MemoryRow | StoredMemory) -> Neighbour:
     )
 
 
-def _near(row: MemoryRow, distance: float) -> Near:
+def _to_near(row: MemoryRow, distance: float) -> Near:
     return Near(row.memory_id, row.version, row.fact, row.topics, distance)
 
 

@@ -1,7 +1,7 @@
-"""The answer of a `validateOnly` generation: what would change, and why.
+"""The response of a `validateOnly` generation: the planned changes and their reasons.
 
-The texts that it would write are nowhere else, so they are kept in the operation; what memories
-say at present is read when the answer is, so that it does not outlive them there.
+The planned texts are stored nowhere else, so the operation keeps them. The present texts of
+memories are read with the response, so that they do not outlive the memories.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,53 +18,59 @@ from app.memory.memories.store import repository as memories
 from app.platform.operations.logic.states import type_url
 
 _SHOWN = ("fact", "topics", "structuredContent")
-"""What a preview tells of a memory."""
+"""Fields of a memory that a preview shows."""
 
 
 def preview(
     engine: EngineName, author: str, planned: Plan, dropped: Sequence[Dropped]
 ) -> dict[str, Any]:
-    """Return the stored answer; `engine` is the stored full name."""
+    """Return the stored response; `engine` is the stored full name."""
     refused = planned.outcome.refused[:MAX_TOLD]
     lists = {
-        "plannedChanges": [_planned(engine, change) for change in planned.changes],
-        "droppedFacts": [one.told() for one in dropped[:MAX_TOLD]],
-        "refusedDecisions": [_refused(engine, one) for one in refused],
+        "plannedChanges": [_render_change(engine, change) for change in planned.changes],
+        "droppedFacts": [fact.told() for fact in dropped[:MAX_TOLD]],
+        "refusedDecisions": [_render_refusal(engine, decision) for decision in refused],
     }
-    found = {name: told for name, told in lists.items() if told}
-    return {"@type": type_url("GenerateMemoriesResponse"), "author": author, **found}
+    filled = {name: entries for name, entries in lists.items() if entries}
+    return {"@type": type_url("GenerateMemoriesResponse"), "author": author, **filled}
 
 
-def _refused(engine: EngineName, one: Refused) -> dict[str, Any]:
-    found: dict[str, Any] = {"fact": one.fact, "action": one.action, "reason": one.reason}
-    if one.memory_id is not None:
-        found["memory"] = {"name": str(MemoryName(engine, one.memory_id))}
-    return found | ({"text": one.text} if one.text else {})
+def _render_refusal(engine: EngineName, decision: Refused) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "fact": decision.fact,
+        "action": decision.action,
+        "reason": decision.reason,
+    }
+    if decision.memory_id is not None:
+        fields["memory"] = {"name": str(MemoryName(engine, decision.memory_id))}
+    return fields | ({"text": decision.text} if decision.text else {})
 
 
-def _planned(engine: EngineName, change: PlannedChange) -> dict[str, Any]:
-    found: dict[str, Any] = {"action": change.action, "reason": change.reason}
+def _render_change(engine: EngineName, change: PlannedChange) -> dict[str, Any]:
+    fields: dict[str, Any] = {"action": change.action, "reason": change.reason}
     if change.memory_id is not None:
-        found |= {
+        fields |= {
             "memory": {"name": str(MemoryName(engine, change.memory_id))},
             "etag": str(change.version),
         }
     if change.action != "DELETED":
-        found["after"] = _after(change)
+        fields["after"] = _render_after(change)
     if extracted := change.extracted_memories():
-        found["extractedMemories"] = extracted
-    return found
+        fields["extractedMemories"] = extracted
+    return fields
 
 
-def _after(change: PlannedChange) -> dict[str, Any]:
+def _render_after(change: PlannedChange) -> dict[str, Any]:
     if change.field is not None:
         return {"structuredContent": change.field.structured_content()}
     return {"fact": change.fact, "topics": topic_columns(change.topics)}
 
 
 async def read_preview(session: Session, stored: Mapping[str, Any], clock: Clock) -> dict[str, Any]:
-    """Fill in what each memory says, as long as it is the version that the plan was made on."""
-    changes = [await _with_before(session, one, clock) for one in stored.get("plannedChanges", [])]
+    """Add the present texts, as long as a memory has the version that the plan was made for."""
+    changes = [
+        await _with_before(session, change, clock) for change in stored.get("plannedChanges", [])
+    ]
     return {**stored, **({"plannedChanges": changes} if changes else {})}
 
 

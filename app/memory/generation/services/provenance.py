@@ -1,4 +1,4 @@
-"""Where the events of a generation stand, for the memories that are made of them."""
+"""Provenance of the events of a generation, for the memories made from them."""
 
 import hashlib
 import json
@@ -15,7 +15,7 @@ _DIGEST_BYTES = 16
 
 @dataclass(frozen=True)
 class Place:
-    """A source, and the number that each event of a generation has in it."""
+    """A source, and the number of each event of a generation in it."""
 
     source: str
     positions: Sequence[int]
@@ -23,11 +23,11 @@ class Place:
 
 @dataclass(frozen=True)
 class Provenance:
-    """Tells the columns of a memory by the event that it rests on.
+    """The provenance columns of a memory, by the event that it rests on.
 
     Attributes:
-        place: where the events stand; None for given facts, which stand nowhere.
-        now: when what has no time was said.
+        place: the source of the events; None for given facts, which have none.
+        now: the time of events without a time.
     """
 
     events: Sequence[ContentEvent]
@@ -48,8 +48,8 @@ class Provenance:
 
 
 def place_of(scope: Mapping[str, str], events: Sequence[ContentEvent]) -> Place:
-    """Return the place of a conversation that has no name."""
-    said = [(one.event_id, str(one.event_time), *_spoken(one)) for one in events]
+    """Return the place of a conversation without a name."""
+    said = [(event.event_id, str(event.event_time), *_spoken(event)) for event in events]
     source = digest("conversation", sorted(scope.items()), said)
     return Place(source, range(1, len(events) + 1))
 
@@ -60,6 +60,6 @@ def _spoken(event: ContentEvent) -> tuple[str, str]:
 
 
 def digest(*values: object) -> str:
-    """Return the name of a source that has none: what is said in it cannot be told from it."""
+    """Return a name for a source without one; its text cannot be recovered from it."""
     written = json.dumps(values).encode()
     return hashlib.blake2b(written, digest_size=_DIGEST_BYTES).hexdigest()

@@ -1,4 +1,4 @@
-"""From the request's messages and the bank's configuration to plain values."""
+"""Conversion of the request's messages and the bank's configuration to plain values."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -14,24 +14,24 @@ from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
 from app.platform.engines.logic.config import CustomizationConfig, MemoryTopic, MemoryTopicId
 
 USER_ROLES = frozenset({"", "user"})
-"""A turn without a role is the user's."""
+"""Roles of a user's turn; a turn without a role is the user's."""
 _UNHEARD_ROLES = frozenset({"system", "developer", "tool", "function"})
 _BLANKS = re.compile(r"[^\S\n]{2,}|\n{2,}")
 
 
 def turn_of(event: ContentEvent) -> Turn:
-    """Return the turn: its text parts by line, without thoughts, calls and files."""
+    """Return the turn: its text parts as lines, without thoughts, calls and files."""
     parts = event.content.parts or []
     texts = [part.text for part in parts if part.text and not part.thought]
     return Turn(event.content.role or "user", "\n".join(texts), event.event_time)
 
 
 def lines_of(events: Sequence[ContentEvent]) -> list[Line]:
-    """Return what was said, by turn, for a model to read.
+    """Return the words of each turn, for a model to read.
 
-    System text is not there, nor what a service has put into a user's turn.
+    System texts are left out, and so is text that a service has put into a user's turn.
     """
-    found = []
+    lines = []
     for number, event in enumerate(events):
         turn = turn_of(event)
         role = turn.role.strip().lower()
@@ -39,8 +39,8 @@ def lines_of(events: Sequence[ContentEvent]) -> list[Line]:
         text = own_words(clean(turn.text)) if is_users else clean(turn.text)
         text = _BLANKS.sub(" ", text).strip()
         if text and role not in _UNHEARD_ROLES:
-            found.append(Line(number, is_users, text, turn.time))
-    return found
+            lines.append(Line(number, is_users, text, turn.time))
+    return lines
 
 
 def files_of(event: ContentEvent) -> list[Attachment]:
@@ -60,7 +60,7 @@ def _file(part: Part) -> Attachment | None:
 
 
 def configured_topics(config: CustomizationConfig) -> tuple[Topic, ...]:
-    """Return the topics that a bank wants; all managed ones where it does not say."""
+    """Return the topics that a bank wants; all managed ones if it names none."""
     if not config.memory_topics:
         return MANAGED_TOPICS
     return tuple(_configured(topic) for topic in config.memory_topics)
@@ -75,27 +75,27 @@ def _configured(topic: MemoryTopic) -> Topic:
 
 
 def topics_of(ids: Sequence[MemoryTopicId] | None) -> tuple[Topic, ...]:
-    """Return topics that a request names."""
+    """Return the topics that a request names."""
     return tuple(
-        Topic(one.managed_memory_topic)
-        if one.managed_memory_topic is not None
-        else Topic(one.custom_memory_topic_label or "", managed=False)
-        for one in ids or []
+        Topic(topic.managed_memory_topic)
+        if topic.managed_memory_topic is not None
+        else Topic(topic.custom_memory_topic_label or "", managed=False)
+        for topic in ids or []
     )
 
 
 def stored_topics(stored: Sequence[Mapping[str, Any]]) -> tuple[Topic, ...]:
     """Return the topics of a stored memory."""
     return tuple(
-        Topic(one["managedMemoryTopic"])
-        if "managedMemoryTopic" in one
-        else Topic(one["customMemoryTopicLabel"], managed=False)
-        for one in stored
+        Topic(topic["managedMemoryTopic"])
+        if "managedMemoryTopic" in topic
+        else Topic(topic["customMemoryTopicLabel"], managed=False)
+        for topic in stored
     )
 
 
 def topic_columns(topics: Sequence[Topic]) -> list[dict[str, Any]]:
-    """Return topics as they are stored."""
+    """Return topics in their stored form."""
     return [
         {"managedMemoryTopic" if topic.managed else "customMemoryTopicLabel": topic.label}
         for topic in topics
@@ -103,5 +103,5 @@ def topic_columns(topics: Sequence[Topic]) -> list[dict[str, Any]]:
 
 
 def metadata_column(request: GenerateMemoriesRequest) -> dict[str, Any]:
-    """Return the request's metadata as they are stored."""
+    """Return the request's metadata in their stored form."""
     return {key: value.wire() for key, value in (request.metadata or {}).items()}

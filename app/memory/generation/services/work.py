@@ -1,7 +1,7 @@
-"""One generation: read, think outside any transaction, then write everything at once.
+"""One generation: it reads, asks models outside any transaction, then writes everything at once.
 
-Used by the jobs of `memories:generate` and of `memories:ingestEvents`. A memory that was changed
-while the work was thinking makes it plan again.
+Used by the jobs of `memories:generate` and `memories:ingestEvents`. If a memory changes while the
+models are asked, the work plans again.
 """
 
 import asyncio
@@ -54,29 +54,29 @@ from app.platform.usage.store import repository as usage
 log = structlog.get_logger()
 
 _MAX_PLANS = 3
-"""How often a job plans before it leaves the scope to whoever keeps changing it."""
+"""Plans that a job makes before it gives up on a scope that others keep changing."""
 _MAX_NOTE_SECONDS = 5
-"""What work that is stopped may take to note its costs: who stops it waits for that."""
+"""Longest time that stopped work may take to note its costs; whoever stops it waits for that."""
 _MEASURED_MODEL = "MiniLM"
-"""The embedder whose similarities tell the rules what a request to forget means."""
+"""The embedder whose similarities tell the rules the meaning of a request to forget."""
 _MAX_SKIPPED_NAMED = 20
-"""Files that the metadata name; more are counted."""
+"""Skipped files that the metadata list; more are only counted."""
 
 
 @dataclass(frozen=True)
 class Task:
-    """A generation to run, for whoever runs it.
+    """A generation to run, with the hooks of its caller.
 
     Attributes:
         operation_id: the operation that its revisions name.
-        request: with its scope.
-        step: awaited between the calls of a model; raises when the work shall not go on.
+        request: the request, with its scope.
+        step: awaited between the calls of a model; raises if the work must stop.
         finish: awaited in the transaction of the changes, with the response and the metadata;
-            raises when they shall not be.
+            raises if the changes must not be made.
         note: awaited in a transaction of its own, with the author and the costs of work that failed
             or was stopped.
-        session_time: when the session that is the source was created, where that is known.
-        place: where the events of the request stand, where they are part of something longer.
+        session_time: the creation time of the session that is the source, if known.
+        place: the place of the request's events, if they are part of a larger source.
     """
 
     engine: EngineName
@@ -104,55 +104,57 @@ class Generation:
         return cls(task, resources, Neighbourhood(resources, task.engine, task.request), Meter())
 
     async def run(self) -> None:
-        """Extract, then plan and apply until nothing has changed in between.
+        """Extract, then plan and apply until no memory has changed in between.
 
         Raises:
             ServiceError: a model failed, the budget is spent, or the scope keeps changing.
         """
-        found: Material | None = None
+        inputs: Material | None = None
         try:
-            found = await self._read()
-            await self._run(found)
+            inputs = await self._read()
+            await self._run(inputs)
         except BaseException:
-            # Also where the worker stops: what was asked until then is paid for.
-            await self._note_in_time(found)
+            # Also when the worker stops: calls made until then are paid for.
+            await self._note_in_time(inputs)
             raise
 
     async def _read(self) -> Material:
         task = self.task
         origin = (task.session_time, task.place)
-        found = await material.read(self.resources, task.engine, task.request, *origin)
-        if found.model is None:
-            return found
-        return replace(found, model=CheckedTextModel(found.model, self._check))
+        inputs = await material.read(self.resources, task.engine, task.request, *origin)
+        if inputs.model is None:
+            return inputs
+        return replace(inputs, model=CheckedTextModel(inputs.model, self._check))
 
     async def _check(self) -> None:
-        """Go on to ask the model, unless the engine's tokens are spent or the work was cancelled.
+        """Allow the next call of a model, unless the budget is spent or the work was cancelled.
 
-        The tokens must suffice for the first call: work that has begun to spend is brought to its
-        end. Before that call, the operation has only just been claimed.
+        The budget is checked before the first call only: work that has begun to spend is finished.
+        Cancellation is not checked then, since the operation has only just been claimed.
         """
         if self.meter.by_model:
             await self.task.step()
         else:
             await self._check_budget()
 
-    async def _run(self, found: Material) -> None:
-        extracted = await self._extracted(found)
-        extracted.count("omittedEventCount", found.omitted_events)
+    async def _run(self, inputs: Material) -> None:
+        extracted = await self._extracted(inputs)
+        extracted.count("omittedEventCount", inputs.omitted_events)
         most = self.resources.settings.generation_max_candidates
         candidates = considered(extracted.candidates, most)
         extracted.count("omittedCandidateCount", len(extracted.candidates) - len(candidates))
-        consolidation = Consolidation(found.model, self.meter, self._caps) if found.model else None
+        consolidation = (
+            Consolidation(inputs.model, self.meter, self._caps) if inputs.model else None
+        )
         for attempt in range(1, _MAX_PLANS + 1):
-            planned = await self._planned(candidates, found, consolidation)
-            planned = await self._with_fields(planned, extracted.values, found)
+            planned = await self._planned(candidates, inputs, consolidation)
+            planned = await self._with_fields(planned, extracted.values, inputs)
             facts = [change.fact for change in planned.changes if change.fact is not None]
             embedding = self.scope.embedding
             embed = embedding.vectors if self.task.request.validate_only else embedding.facts
             vectors = await embed(self.task.engine.engine, facts)
             try:
-                await self._apply(planned, vectors, _Told.of(found, extracted, planned))
+                await self._apply(planned, vectors, _Summary.of(inputs, extracted, planned))
             except Aborted as aborted:
                 if attempt == _MAX_PLANS:
                     raise _keeps_changing() from aborted
@@ -166,25 +168,25 @@ class Generation:
             usages = UsageService.of(self.resources)
             await usages.check_budget(session, self.task.engine.engine)
 
-    async def _extracted(self, found: Material) -> Extracted:
+    async def _extracted(self, inputs: Material) -> Extracted:
         source = self.task.request.direct_memories_source
         if source is not None:
-            given = [(one.fact, topics_of(one.topics)) for one in source.direct_memories]
-            return Extracted(direct(given) if found.takes_facts else [])
-        if found.model is None:
-            return await extraction.by_rules(found)
+            given = [(memory.fact, topics_of(memory.topics)) for memory in source.direct_memories]
+            return Extracted(direct(given) if inputs.takes_facts else [])
+        if inputs.model is None:
+            return await extraction.by_rules(inputs)
         most = self.resources.settings.generation_max_pieces
-        return await extraction.by_model(found.model, found, self.meter, most)
+        return await extraction.by_model(inputs.model, inputs, self.meter, most)
 
     async def _planned(
         self,
         candidates: Sequence[Candidate],
-        found: Material,
+        inputs: Material,
         consolidation: Consolidation | None,
     ) -> Plan:
-        """Decide what becomes of each candidate among the memories of the scope."""
+        """Return the changes of the scope's memories that the candidates lead to."""
         if consolidation is not None:
-            return await self._by_model(candidates, found, consolidation)
+            return await self._by_model(candidates, inputs, consolidation)
         if self.task.request.disable_consolidation:
             return unconsolidated(candidates)
         near = await self.scope.near(candidates)
@@ -194,7 +196,7 @@ class Generation:
         )
 
     async def _by_model(
-        self, candidates: Sequence[Candidate], found: Material, consolidation: Consolidation
+        self, candidates: Sequence[Candidate], inputs: Material, consolidation: Consolidation
     ) -> Plan:
         near: Sequence[NearMemories] = [NearMemories()] * len(candidates)
         is_consolidated = not self.task.request.disable_consolidation
@@ -203,11 +205,11 @@ class Generation:
         facts = compared(candidates, near)
         if not is_consolidated and not facts.needs_model:
             return unconsolidated(candidates)
-        ids = {one.memory_id for new in facts.open for one in new.near}
-        histories = await self.scope.histories(sorted(ids), found.remembered)
-        today = day_in(found.guide.time_zone, self.resources.clock.now())
+        ids = {memory.memory_id for new in facts.open for memory in new.near}
+        histories = await self.scope.histories(sorted(ids), inputs.remembered)
+        today = day_in(inputs.guide.time_zone, self.resources.clock.now())
         done = await consolidation.decide(facts, histories, today)
-        shown = [one.memories for one in near]
+        shown = [row.memories for row in near]
         return replace(plan(candidates, shown, done.verdicts, self._caps.all), outcome=done)
 
     @property
@@ -216,9 +218,9 @@ class Generation:
         return Caps(settings.generation_max_deletes, settings.generation_max_forgets)
 
     async def _with_fields(
-        self, planned: Plan, values: Sequence[FieldValue], found: Material
+        self, planned: Plan, values: Sequence[FieldValue], inputs: Material
     ) -> Plan:
-        """Add the changes of profiles; deletions share the bound of all of them."""
+        """Add the changes of profiles; their deletions share the generation's limit."""
         if not values:
             return planned
         stored = await self.scope.profile_fields()
@@ -226,10 +228,12 @@ class Generation:
             change.action == "DELETED" and change.reason != ASKED for change in planned.changes
         )
         left = max(self.resources.settings.generation_max_deletes - deleted, 0)
-        fields = plan_fields(values, stored, max_deletes=left, schemas=found.profiles)
+        fields = plan_fields(values, stored, max_deletes=left, schemas=inputs.profiles)
         return replace(planned, changes=(*planned.changes, *map(PlannedChange.of_field, fields)))
 
-    async def _apply(self, planned: Plan, vectors: Mapping[str, Vector], told: "_Told") -> None:
+    async def _apply(
+        self, planned: Plan, vectors: Mapping[str, Vector], summary: "_Summary"
+    ) -> None:
         """Make all changes and end the operation in one transaction.
 
         Raises:
@@ -237,7 +241,7 @@ class Generation:
         """
         service = MemoryService.of(self.resources)
         now = self.resources.clock.now()
-        author, version = told.author(self.meter)
+        author, version = summary.author(self.meter)
         async with self.resources.db.transaction() as session:
             engine = await engines.get(session, self.task.engine, Lock.SHARED)
             writing = replace(
@@ -246,22 +250,22 @@ class Generation:
                 prompt_version=version,
             )
             most = self.resources.settings.max_metadata_entries
-            origin = told.provenance
+            origin = summary.provenance
             writer = Writer(session, engine, writing, self.task.request, origin, most)
             if self.task.request.validate_only:
                 await writer.check(planned.changes)
-                response = preview(writing.engine, author, planned, told.dropped)
+                response = preview(writing.engine, author, planned, summary.dropped)
             else:
                 generated = await writer.write(planned.changes, vectors)
                 response = _response(author, generated)
             await self._record_costs(session)
-            await self.task.finish(session, response, self._details(told, writing))
+            await self.task.finish(session, response, self._details(summary, writing))
 
-    def _details(self, told: "_Told", writing: Writing) -> dict[str, Any]:
-        """Return what the operation's metadata tells of the work."""
+    def _details(self, summary: "_Summary", writing: Writing) -> dict[str, Any]:
+        """Return the metadata of the operation."""
         return {
-            **told.details,
-            **told.unmet_requests(writing.engine),
+            **summary.details,
+            **summary.unmet_requests(writing.engine),
             "author": writing.author,
             **({"promptVersion": writing.prompt_version} if writing.prompt_version else {}),
             **({} if writing.keeps_revisions else {"revisionsDisabled": True}),
@@ -276,29 +280,29 @@ class Generation:
         now = self.resources.clock.now()
         await usage.record(session, self.task.engine.engine, now, self.meter, prices)
 
-    async def _note_in_time(self, found: Material | None) -> None:
-        """Note the costs in a task of its own, which no second cancellation breaks off."""
-        noting = asyncio.create_task(self._note_costs(found))
+    async def _note_in_time(self, inputs: Material | None) -> None:
+        """Note the costs in a task of its own, which a second cancellation does not interrupt."""
+        noting = asyncio.create_task(self._note_costs(inputs))
         _, late = await asyncio.wait([noting], timeout=_MAX_NOTE_SECONDS)
         for task in late:
             task.cancel()
 
-    async def _note_costs(self, found: Material | None) -> None:
-        """Record what failed work has spent: it counts towards the budget all the same."""
-        author = {} if found is None else _engine_of(found)
+    async def _note_costs(self, inputs: Material | None) -> None:
+        """Record the costs of failed work, which count towards the budget, too."""
+        author = {} if inputs is None else _engine_of(inputs)
         try:
             async with self.resources.db.transaction() as session:
                 if self.meter.by_model:
                     await engines.get(session, self.task.engine, Lock.SHARED)
                     await self._record_costs(session)
                 await self.task.note(session, {**author, **self._costs()})
-        except Exception as error:  # noqa: BLE001 - what made the work fail is what has to be told
+        except Exception as error:  # noqa: BLE001 - the error that ended the work must be reported
             log.warning("generation.costs_not_recorded", error=describe(error))
 
 
 @dataclass(frozen=True)
-class _Told:
-    """What the metadata tell of the thinking, and who did it; what memories tell of the events."""
+class _Summary:
+    """Facts about the work for the operation's metadata, and the provenance of its memories."""
 
     model_id: str | None
     has_conversation: bool
@@ -308,7 +312,7 @@ class _Told:
     provenance: Provenance
 
     @classmethod
-    def of(cls, found: Material, extracted: Extracted, planned: Plan) -> "_Told":
+    def of(cls, inputs: Material, extracted: Extracted, planned: Plan) -> "_Summary":
         dropped = [*extracted.dropped, *planned.outcome.dropped]
         details: dict[str, Any] = {
             "candidateCount": len(extracted.candidates),
@@ -324,52 +328,52 @@ class _Told:
                 {"event": event, "mimeType": media_type}
                 for event, media_type in extracted.skipped_files[:_MAX_SKIPPED_NAMED]
             ]
-        model_id = found.model.model_id if found.model is not None else None
-        has_conversation, unmet = bool(found.events), planned.outcome.unmet
-        return cls(model_id, has_conversation, details, dropped, unmet, found.provenance)
+        model_id = inputs.model.model_id if inputs.model is not None else None
+        has_conversation, unmet = bool(inputs.events), planned.outcome.unmet
+        return cls(model_id, has_conversation, details, dropped, unmet, inputs.provenance)
 
     def unmet_requests(self, engine: EngineName) -> dict[str, Any]:
-        """Return the requests to forget that were not carried out, as the metadata name them."""
-        told = [
+        """Return the requests to forget that were not carried out, in the form of the metadata."""
+        requests = [
             {
-                "request": one.request,
-                "reason": one.reason,
-                **({"nearest": _names(engine, one)} if one.nearest else {}),
-                **({"hasMore": True} if one.has_more else {}),
+                "request": unmet.request,
+                "reason": unmet.reason,
+                **({"nearest": _names(engine, unmet)} if unmet.nearest else {}),
+                **({"hasMore": True} if unmet.has_more else {}),
             }
-            for one in self.unmet
+            for unmet in self.unmet
         ]
-        return {UNMET_REQUESTS: told} if told else {}
+        return {UNMET_REQUESTS: requests} if requests else {}
 
     def author(self, meter: Meter) -> tuple[str, str | None]:
-        """Return who wrote, and the version of the prompts: given facts may need no model."""
+        """Return the author and the version of the prompts; given facts may need no model."""
         if self.model_id is not None and (meter.by_model or self.has_conversation):
             return self.model_id, VERSION
         return ENGINE, None
 
 
-def _engine_of(found: Material) -> dict[str, Any]:
-    """Return what the metadata tell of who was to do work that failed."""
-    if found.model is None:
+def _engine_of(inputs: Material) -> dict[str, Any]:
+    """Return the metadata about the author of failed work."""
+    if inputs.model is None:
         return {"author": ENGINE}
-    return {"author": found.model.model_id, "promptVersion": VERSION}
+    return {"author": inputs.model.model_id, "promptVersion": VERSION}
 
 
 def _keeps_changing() -> Aborted:
     return Aborted(
-        f"The memories changed each of the {_MAX_PLANS} times that their changes were planned;"
-        " ask again.",
+        f"The memories changed during each of the {_MAX_PLANS} attempts to plan their changes;"
+        " retry.",
         Reason.SCOPE_KEEPS_CHANGING,
     )
 
 
 def _response(author: str, generated: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the answer; that of nothing worth keeping is empty."""
+    """Return the response; it is empty if nothing was worth keeping."""
     response: dict[str, Any] = {"@type": type_url("GenerateMemoriesResponse")}
     if generated:
         response |= {"author": author, "generatedMemories": list(generated)}
     return response
 
 
-def _names(engine: EngineName, one: Unmet) -> list[str]:
-    return [str(MemoryName(engine, memory_id)) for memory_id in one.nearest]
+def _names(engine: EngineName, unmet: Unmet) -> list[str]:
+    return [str(MemoryName(engine, memory_id)) for memory_id in unmet.nearest]

@@ -1,4 +1,4 @@
-"""Writes planned changes through the ledger, and tells them as the operation's response does."""
+"""Writing of planned changes through the ledger, and their form in the operation's response."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -39,45 +39,49 @@ class Writer:
     max_metadata_entries: int
 
     async def check(self, changes: Sequence[PlannedChange]) -> None:
-        """See that all memories that would change are as they were when they were read.
+        """Check that all memories that would change are as they were when they were read.
 
         Raises:
             Aborted: one of the memories was changed, deleted or has expired since.
         """
-        await self._locked(changes)
+        await self._lock(changes)
 
     async def write(
         self, changes: Sequence[PlannedChange], vectors: Mapping[str, Vector]
     ) -> list[dict[str, Any]]:
-        """Make the changes; return them as the operation's response tells them.
+        """Apply the changes; return them in the form of the operation's response.
 
-        `vectors` has that of each change's fact; a field of a profile has none.
+        `vectors` has the vector of each change's fact, by fact; a profile's field has none.
 
         Raises:
             Aborted: one of the memories was changed, deleted or has expired since it was read.
         """
-        rows = await self._locked(changes)
+        rows = await self._lock(changes)
         previous = await revisions.latest_ids(
             self.session, self.engine.engine_id, list(rows), self.writing.now
         )
         wanted = [
-            self._wanted(change, rows.get(change.memory_id or ""), vectors.get(change.fact or ""))
+            self._to_change(
+                change, rows.get(change.memory_id or ""), vectors.get(change.fact or "")
+            )
             for change in changes
         ]
         written = await ledger.apply(self.session, self.writing, wanted)
         return [
-            self._told(change, one.row.memory_id, previous.get(one.row.memory_id))
-            for change, one in zip(changes, written, strict=True)
+            self._render(change, result.row.memory_id, previous.get(result.row.memory_id))
+            for change, result in zip(changes, written, strict=True)
         ]
 
-    def _told(self, change: PlannedChange, memory_id: str, previous: int | None) -> dict[str, Any]:
+    def _render(
+        self, change: PlannedChange, memory_id: str, previous: int | None
+    ) -> dict[str, Any]:
         name = MemoryName(self.writing.engine, memory_id)
         generated: dict[str, Any] = {"memory": {"name": str(name)}, "action": change.action}
         if previous is not None:
             generated["previousRevision"] = str(RevisionName(name, previous))
         return generated
 
-    def _wanted(
+    def _to_change(
         self, change: PlannedChange, row: MemoryRow | None, vector: Vector | None
     ) -> Creation | Change | Deletion:
         if row is None:
@@ -119,12 +123,14 @@ class Writer:
     def _config(self) -> MemoryBankConfig:
         return config_of(self.engine)
 
-    async def _locked(self, changes: Sequence[PlannedChange]) -> dict[str, MemoryRow]:
+    async def _lock(self, changes: Sequence[PlannedChange]) -> dict[str, MemoryRow]:
         """Return the memories that are to change, all as they were when they were read.
 
-        They are locked before the first is written, so that their order is that of every writer.
+        All are locked before the first write, so that every writer has the same order of locks.
         """
-        read = {one.memory_id: one.version for one in changes if one.memory_id is not None}
+        read = {
+            change.memory_id: change.version for change in changes if change.memory_id is not None
+        }
         live = memories.is_live(self.writing.now)
         rows = await memories.lock(self.session, self.engine.engine_id, list(read), live)
         if {row.memory_id: row.version for row in rows} != read:
@@ -132,9 +138,9 @@ class Writer:
         return {row.memory_id: row for row in rows}
 
     def _merged_metadata(self, row: MemoryRow) -> dict[str, Any]:
-        """Return an updated memory's metadata; without any in the request it stays.
+        """Return an updated memory's metadata; unchanged if the request gives none.
 
-        What would be too much together is not merged: the memory has what was given last.
+        Metadata that would have too many entries together are not merged; the request's are kept.
         """
         given = metadata_column(self.request)
         if self.request.metadata is None:
@@ -146,7 +152,7 @@ class Writer:
 
 
 def _content(change: PlannedChange) -> dict[str, Any]:
-    """Return the columns that the change decides."""
+    """Return the columns that the change sets."""
     if change.field is not None:
         return {"structured_content": change.field.structured_content(), "topics": []}
     return {"fact": change.fact, "topics": topic_columns(change.topics)}

@@ -1,23 +1,23 @@
-"""Which events one generation reads (pure)."""
+"""Choice of the events that one generation reads (pure)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
 MAX_BATCH_BYTES = 8 * 1024 * 1024
-"""How much of what events say one generation reads at most; of the overlap, as much again."""
+"""Limit of the contents that one generation reads; the overlap may have as much again."""
 
 
 @dataclass(frozen=True)
 class Listed:
-    """An event, without what it says.
+    """An event, without its content.
 
     Attributes:
         seq: its number in the stream.
-        time: when it happened.
-        arrival_time: when it came.
-        content_bytes: the length of what it says.
-        batch_limit: with how many it is read at most; None for any number.
+        time: the time at which it happened.
+        arrival_time: the time at which it arrived.
+        content_bytes: the length of its content.
+        batch_limit: the most events that it is read with; None for any number.
     """
 
     seq: int
@@ -28,14 +28,14 @@ class Listed:
 
 
 def in_order(event: Listed) -> tuple[datetime, int]:
-    """Return the key by which events are sorted."""
+    """Return the sort key of an event."""
     return event.time, event.seq
 
 
 def first_batch(due: Sequence[Listed]) -> Sequence[Listed]:
-    """Return how far one generation reads: at least one event, within the bounds.
+    """Return the events that one generation reads: at least one, within the limits.
 
-    What failed before is read without what did not, so that it cannot hold that back.
+    Events that failed before are read apart from others, so that they cannot block them.
     """
     if not due:
         return ()
@@ -46,14 +46,14 @@ def first_batch(due: Sequence[Listed]) -> Sequence[Listed]:
 
 
 def last(events: Sequence[Listed], count: int) -> Sequence[Listed]:
-    """Return the last events, at most `count` and within the bound of bytes."""
+    """Return the last events, at most `count` and within the limit of bytes."""
     latest = events[max(0, len(events) - count) :]
     fitting = _fitting(latest[::-1])
     return latest[len(latest) - fitting :]
 
 
 def _fitting(events: Sequence[Listed]) -> int:
-    """Return how many of the first events are within the bound of bytes."""
+    """Return the number of first events that fit into the limit of bytes."""
     total = 0
     for number, event in enumerate(events):
         total += event.content_bytes

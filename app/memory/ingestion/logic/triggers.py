@@ -1,15 +1,15 @@
-"""When a stream is ripe (pure).
+"""Rules for the time at which a stream is ripe (pure).
 
 | Part of the rule | The stream is ripe |
 | --- | --- |
 | no rule, or one without conditions | at once |
-| `eventCount` | when so many events wait |
-| `idleDuration` | so long after the last event arrived |
+| `eventCount` | when that many events wait |
+| `idleDuration` | that long after the last event arrived |
 | `fixedInterval` | at the next tick after the oldest waiting event arrived |
 
-Ticks are counted from the beginning of the stream; one that finds nothing waiting passes. Of
-several conditions, what is met first counts. Nothing waits longer than the bound, whatever the
-rule says.
+Ticks are counted from the beginning of the stream; a tick without waiting events passes. If a rule
+has several conditions, the first one that is met counts. No event waits longer than the limit of
+the settings, whatever the rule says.
 
 Source: wire specification, section 9; the API's definition of `GenerationTriggerRule`: "trigger
 generation at a fixed interval", "if the stream is inactive for the specified duration after the
@@ -26,14 +26,14 @@ _MAX_DOUBLINGS = 20
 
 @dataclass(frozen=True)
 class Buffer:
-    """What waits in a stream.
+    """Waiting events of a stream.
 
     Attributes:
-        begin: when the stream began.
-        oldest: when the oldest waiting event arrived.
-        newest: when the last event arrived.
-        count: how many events wait.
-        is_flushed: whether a caller has asked for some of it at once.
+        begin: the time at which the stream began.
+        oldest: the arrival of the oldest waiting event.
+        newest: the arrival of the last event.
+        count: the number of waiting events.
+        is_flushed: True if a caller has asked to process some of them at once.
     """
 
     begin: datetime
@@ -61,12 +61,12 @@ def rule_for(
 def ripe_time(
     rule: GenerationRule | None, buffer: Buffer, now: datetime, longest: timedelta
 ) -> datetime:
-    """Return when what waits is to become memories; `now` where that is already so."""
+    """Return when the waiting events must become memories; `now` if they are ripe."""
     if rule is None or buffer.is_flushed or _is_full(rule, buffer):
         return now
     moments = [buffer.oldest + longest]
     if rule.idle_duration is not None:
-        # Cut to the bound before it is added: a rule may say ten thousand years.
+        # Limited before the addition: a rule may say ten thousand years.
         moments.append(buffer.newest + min(rule.idle_duration, longest))
     if rule.fixed_interval is not None:
         moments.append(buffer.oldest + min(_to_next_tick(rule.fixed_interval, buffer), longest))
@@ -74,7 +74,7 @@ def ripe_time(
 
 
 def pause(failures: int, first: timedelta, longest: timedelta) -> timedelta:
-    """Return how long a stream rests after so many failures in a row: twice as long each time."""
+    """Return the pause of a stream after so many failures in a row; it doubles each time."""
     return min(first * (1 << min(failures - 1, _MAX_DOUBLINGS)), max(first, longest))
 
 
@@ -83,5 +83,5 @@ def _is_full(rule: GenerationRule, buffer: Buffer) -> bool:
 
 
 def _to_next_tick(interval: timedelta, buffer: Buffer) -> timedelta:
-    """Return how long after its arrival the oldest event waits for a tick; not zero."""
+    """Return the time from the oldest event's arrival to the next tick; never zero."""
     return interval - (buffer.oldest - buffer.begin) % interval

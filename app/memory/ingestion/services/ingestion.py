@@ -1,4 +1,4 @@
-"""Use cases of ingestion: buffer events, keep the operation that is to process them, sweep."""
+"""Use cases of ingestion: buffer events, schedule the operation that processes them, sweep."""
 
 import json
 from collections.abc import Mapping, Sequence
@@ -44,15 +44,15 @@ from app.platform.operations.store.tables import OperationRow
 log = structlog.get_logger()
 
 INGEST = claims.INGEST
-"""The kind of the operation that processes a stream's events; while it waits, it is the timer."""
+"""Kind of the operation that processes a stream's events; while it waits, it is the timer."""
 
 EMPTY_RESPONSE = {"@type": type_url("IngestEventsResponse")}
-"""What an operation answers that had nothing to process."""
+"""Response of an operation that had nothing to process."""
 
 
 @dataclass(frozen=True)
 class Pending:
-    """What waits in all streams: how many events, and the age of the oldest (seconds)."""
+    """Waiting events of all streams: their count, and the age of the oldest (seconds)."""
 
     count: int
     oldest_age_seconds: float
@@ -73,15 +73,15 @@ class IngestionService:
     async def ingest(
         self, name: EngineName, request: IngestEventsRequest, once: Once | None
     ) -> OperationRow:
-        """Add events to a stream; return the operation that is to process them.
+        """Add events to a stream; return the operation that will process them.
 
-        All requests on a stream get the same operation until that has ended. Where nothing waits
-        afterwards, it is a new one that is done.
+        All requests on a stream get the same operation until it has ended. If no event waits
+        afterwards, the response is a new operation that is done.
 
         Raises:
             InvalidArgument: the life of the revisions lies in the past, or scope or metadata are
                 too large.
-            ResourceExhausted: with these events, too much would wait in the stream.
+            ResourceExhausted: with these events, the stream would exceed its quota of waiting ones.
         """
         now = self.memories.clock.now()
         check_scope_size(self.memories.settings, request.scope)
@@ -91,10 +91,10 @@ class IngestionService:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self.new_operation(name_of(engine), key, request.scope, now)
             stream = await repository.lock_or_begin(session, key, request.scope, now)
-            # Behind the stream's lock: a repetition sent at the same moment waits there.
+            # After the stream is locked, so that a concurrent repetition waits for the first one.
             if (known := await repeats.answered(session, name, once, now)) is not None:
                 return known
-            # A life that lies in the past is the caller's error: found now, not by the worker.
+            # A revision life that lies in the past is the caller's error, so it is checked here.
             self.memories.writing(engine, new, request)
             stream, dropped = await self._buffer(session, stream, request, engine)
             new = new.noting(pendingEventCount=stream.pending_count, duplicateEventCount=dropped)
@@ -110,7 +110,7 @@ class IngestionService:
         request: IngestEventsRequest,
         engine: EngineRow,
     ) -> tuple[StreamRow, int]:
-        """Add the events that the stream does not know; return it, and how many it knew."""
+        """Add the events that are new to the stream; return it, and the number of known ones."""
         now = self.memories.clock.now()
         bank = config_of(engine).generation_config
         default = bank.generation_trigger_config if bank is not None else None
@@ -145,10 +145,10 @@ class IngestionService:
         events: Sequence[ContentEvent],
         model: TextModel | None,
     ) -> Sequence[Mapping[str, Any]]:
-        """Insert the events whose ids are new to the stream; return what is stored of them.
+        """Insert the events whose ids are new to the stream; return the stored rows.
 
         Raises:
-            ResourceExhausted: too much would wait in the stream.
+            ResourceExhausted: the stream would exceed its quota of waiting events.
         """
         key = StreamKey.of(stream)
         ids = {event.event_id for event in events if event.event_id}
@@ -161,10 +161,10 @@ class IngestionService:
                 seen.add(event.event_id)
             new.append(event)
         now = self.memories.clock.now()
-        found = await each(new, lambda event: _columns(event, model, now))
+        columns_of_all = await each(new, lambda event: _columns(event, model, now))
         rows = [
             {**key.columns(), "seq": seq, **columns}
-            for seq, columns in enumerate(found, stream.next_seq)
+            for seq, columns in enumerate(columns_of_all, stream.next_seq)
         ]
         if rows:
             self._check_room(stream, rows)
@@ -172,10 +172,10 @@ class IngestionService:
         return rows
 
     def _check_room(self, stream: StreamRow, rows: Sequence[Mapping[str, Any]]) -> None:
-        """Make sure that these events may wait with those that do.
+        """Check that the stream has room for these events.
 
         Raises:
-            ResourceExhausted: they may not; says by which quota of the stream.
+            ResourceExhausted: it has not; the error names the quota of the stream.
         """
         settings = self.memories.settings
         for unit, used, added, limit in (
@@ -184,8 +184,8 @@ class IngestionService:
         ):
             if used + added > limit:
                 raise exhausted(
-                    f"The stream has {used} waiting {unit.lower()} and is to take {added} more, and"
-                    f" its quota is {limit}.",
+                    f"The stream must have at most {limit} waiting {unit.lower()}; it has {used},"
+                    f" and the request adds {added}.",
                     f"streamPending{unit}",
                     used=used,
                     limit=limit,
@@ -194,31 +194,31 @@ class IngestionService:
     async def _operation(
         self, session: Session, stream: StreamRow, new: NewOperation, *, is_forced: bool
     ) -> OperationRow:
-        """Return the operation of a changed stream, due when the stream is, or forced at once."""
+        """Return the operation of a changed stream, due with the stream, or now if forced."""
         last = None
         if stream.operation_id is not None:
             last = await claims.lock(session, stream.engine_id, stream.operation_id)
-        found = last if last is not None and not State(last.state).is_final else None
+        current = last if last is not None and not State(last.state).is_final else None
         if stream.pending_count == 0:
             done = replace(new, key=None, request=None)
-            return found or await operations.insert_done(session, done, EMPTY_RESPONSE)
-        if found is None:
-            stream = await self._rested(session, stream, last)
+            return current or await operations.insert_done(session, done, EMPTY_RESPONSE)
+        if current is None:
+            stream = await self._pause_failed(session, stream, last)
             due = new.now if is_forced else await self.due_time(session, stream, new.now)
             return await self.open(session, stream, new, due)
         due = new.now
         if not is_forced:
-            is_settled = _is_settled(found, new.now)
-            due = found.due_time
+            is_settled = _is_settled(current, new.now)
+            due = current.due_time
             if not is_settled:
                 due = await self.due_time(session, stream, new.now)
         counts = {key: new.details[key] for key in ("pendingEventCount", "duplicateEventCount")}
-        return await claims.reschedule(session, found, due, new.now, counts)
+        return await claims.reschedule(session, current, due, new.now, counts)
 
-    async def _rested(
+    async def _pause_failed(
         self, session: Session, stream: StreamRow, ended: OperationRow | None
     ) -> StreamRow:
-        """Let a stream rest whose last operation failed; return it."""
+        """Pause a stream whose last operation failed; return it."""
         if ended is None or ended.state != State.FAILED:
             return stream
         first = timedelta(seconds=self.memories.settings.ingestion_retry_seconds)
@@ -230,13 +230,13 @@ class IngestionService:
     async def open(
         self, session: Session, stream: StreamRow, new: NewOperation, due: datetime
     ) -> OperationRow:
-        """Open the operation of a locked stream in which events wait."""
+        """Open the operation of a locked stream with waiting events."""
         row = await operations.insert(session, replace(new, due=due))
         await repository.change(session, stream, {"operation_id": row.operation_id})
         return row
 
     async def due_time(self, session: Session, stream: StreamRow, now: datetime) -> datetime:
-        """Return when an operation is to process a stream in which events wait."""
+        """Return when an operation must process a stream with waiting events."""
         count, oldest = stream.pending_count, stream.oldest_pending_time
         moments: list[datetime] = []
         if stream.aside_time is not None:
@@ -248,7 +248,7 @@ class IngestionService:
         return max(now, min(moments), stream.retry_time or now)
 
     def ripe_time(self, stream: StreamRow, count: int, oldest: datetime, now: datetime) -> datetime:
-        """Return when so many events of a stream, the oldest of then, are to become memories."""
+        """Return when `count` events of a stream, the first from `oldest`, must become memories."""
         rule = None if stream.rule is None else GenerationRule.model_validate(stream.rule)
         buffer = Buffer(
             begin=stream.create_time,
@@ -266,7 +266,7 @@ class IngestionService:
     def new_operation(
         self, engine: EngineName, key: StreamKey, scope: Mapping[str, str], now: datetime
     ) -> NewOperation:
-        """Start an operation that is to process a stream's events."""
+        """Return a new operation that will process a stream's events."""
         new = NewOperation(
             engine_id=engine.engine,
             engine_name=str(engine),
@@ -275,28 +275,26 @@ class IngestionService:
             keep=self.memories.settings.operation_retention,
             details={"@type": type_url("IngestEventsOperationMetadata")},
         )
-        # The key of generations over the scope: of all of them, one runs at a time.
+        # The key is shared with all generations over the scope, so that one runs at a time.
         return new.concerning(scope).queued(key.scope_hash.hex(), key.to_queue())
 
     async def reopen(self) -> int:
-        """Give streams a new operation whose last one ended without processing what waits; a sweep.
+        """Open new operations for streams whose last one left events waiting; return how many.
 
-        Returns how many streams that were.
-
-        After a failure it is due in a while; after a cancellation, when the events have waited as
-        long as they may.
+        After a failure the operation is due after a pause; after a cancellation, when the events
+        have waited for the longest time that is allowed.
         """
         limit = self.memories.settings.sweep_batch_rows
         total = 0
         while True:
             async with self.memories.db.transaction() as session:
-                found = await repository.list_stranded(session, limit)
-                for stream, engine, ended in found:
+                stranded = await repository.list_stranded(session, limit)
+                for stream, engine, ended in stranded:
                     await self._reopen(session, stream, engine, ended)
-            total += len(found)
-            if found:
-                log.info("ingestion.reopened", streams=len(found))
-            if len(found) < limit:
+            total += len(stranded)
+            if stranded:
+                log.info("ingestion.reopened", streams=len(stranded))
+            if len(stranded) < limit:
                 return total
 
     async def _reopen(
@@ -308,16 +306,16 @@ class IngestionService:
             pendingEventCount=stream.pending_count,
             **untouched(model_of(self.models, engine), self.memories.settings),
         )
-        stream = await self._rested(session, stream, ended)
+        stream = await self._pause_failed(session, stream, ended)
         due = await self.due_time(session, stream, now)
         if ended is None or ended.state == State.CANCELLED:
-            # What a client has cancelled, it may have deleted, too.
+            # A client that has cancelled an operation may have deleted it, too.
             assert stream.oldest_pending_time is not None
             due = max(now, stream.oldest_pending_time + self._longest)
         await self.open(session, stream, new, due)
 
     def scopes_of(self, filter_text: str | None) -> Clause | None:
-        """Return what selects the streams of a filter; None for one over more than scopes."""
+        """Return the condition for a filter's streams; None if it names more than scopes."""
         if not filter_text:
             return None
         try:
@@ -326,21 +324,21 @@ class IngestionService:
             return None
 
     async def erase(self, session: Session, engine_id: int, scopes: Clause) -> int:
-        """Erase streams, with all that is known of them; return how many events held a text."""
+        """Erase streams and all their data; return the number of events that held a text."""
         async with limited(session, scopes.seconds):
             keys = await erasure.list_matching(session, engine_id, scopes.condition)
         erased = [await erasure.erase(session, key) for key in keys]
         open_ids = [operation_id for _, operation_id in erased if operation_id is not None]
-        # They find nothing any more, and end.
+        # These operations find nothing any more, and end.
         await claims.hurry(session, engine_id, open_ids, self.memories.clock.now())
         return sum(count for count, _ in erased)
 
     async def forget_old_ids(self, session: Session, limit: int) -> int:
-        """Remove what is left of events that arrived too long ago; return how many; a sweep."""
+        """Remove the rest of events that arrived too long ago; return the count; for a sweep."""
         return await erasure.remove_old_events(session, self._known_for, limit)
 
     async def forget_old_streams(self, session: Session, limit: int) -> int:
-        """Remove streams that have been silent as long; return how many; a sweep."""
+        """Remove streams that are silent for as long; return the count; for a sweep."""
         return await erasure.remove_old_streams(session, self._known_for, limit)
 
     @property
@@ -348,7 +346,7 @@ class IngestionService:
         return timedelta(seconds=self.memories.settings.ingestion_event_id_seconds)
 
     async def pending(self) -> Pending:
-        """Return what waits in the streams of all engines; for the metrics."""
+        """Return the waiting events of all engines' streams, for the metrics."""
         async with self.memories.db.snapshot() as session:
             oldest, count = await repository.oldest_pending(session)
         now = self.memories.clock.now()
@@ -356,9 +354,10 @@ class IngestionService:
 
 
 def _is_settled(row: OperationRow, now: datetime) -> bool:
-    """Say whether an operation's time stays, save that a flush is forced.
+    """Return True if an operation keeps its due time unless a flush is forced.
 
-    What was ripe stays so; what was postponed, or waits for its retry, is not tried before.
+    A ripe stream stays ripe; a postponed operation, or one that waits for its retry, is not tried
+    earlier.
     """
     postponed = row.details.get("postponedUntil")
     is_postponed = postponed is not None and parse_timestamp(postponed) > now
@@ -366,12 +365,12 @@ def _is_settled(row: OperationRow, now: datetime) -> bool:
 
 
 def _bytes_of(rows: Sequence[Mapping[str, Any]]) -> int:
-    """Return the length of what stored events say."""
+    """Return the length of the contents of stored events, in bytes."""
     return sum(row["content_bytes"] for row in rows)
 
 
 def _columns(event: ContentEvent, model: TextModel | None, now: datetime) -> dict[str, Any]:
-    """Return what is stored of an event; files only where the model reads some of them."""
+    """Return the stored columns of an event; files only if the model reads some of them."""
     content = event.kept_content(keeps_files=reads_files(model, [event]))
     return {
         "event_id": event.event_id or None,

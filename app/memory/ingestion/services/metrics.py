@@ -1,4 +1,4 @@
-"""What waits in the streams as metrics: read from the database when they are asked for."""
+"""Metrics of the waiting events, read from the database when they are scraped."""
 
 from prometheus_client import Gauge
 
@@ -15,7 +15,7 @@ _OLDEST = Gauge(
 
 
 async def refresh(resources: Resources) -> None:
-    """Read what waits in the streams of all engines."""
+    """Read the waiting events of the streams of all engines."""
     pending = await IngestionService.of(resources).pending()
     _PENDING.set(pending.count)
     _OLDEST.set(pending.oldest_age_seconds)

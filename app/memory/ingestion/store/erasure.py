@@ -1,4 +1,4 @@
-"""Every statement that removes streams, and events with what is known of them.
+"""Statements that remove streams and events, with all their data.
 
 All functions take part in the caller's transaction.
 """
@@ -27,11 +27,11 @@ _EVENT_KEY = (
 FILTER_FIELDS: Fields = {
     "scope": ScopeField(StreamRow.scope, lambda scope: StreamRow.scope_hash == scope_hash(scope))
 }
-"""What a filter may name that is to select streams."""
+"""Fields that a filter of streams accepts."""
 
 
 async def remove_old_events(session: Session, kept: timedelta, limit: int) -> int:
-    """Remove processed events that arrived so long ago, of all engines; return how many."""
+    """Remove processed events of all engines that arrived before `kept`; return the count."""
     is_old = StreamEventRow.arrival_time < database_time(session) - kept
     old = (
         select(*_EVENT_KEY)
@@ -45,7 +45,7 @@ async def remove_old_events(session: Session, kept: timedelta, limit: int) -> in
 
 
 async def remove_old_streams(session: Session, kept: timedelta, limit: int) -> int:
-    """Remove streams without events that have been silent for so long; return how many."""
+    """Remove streams without events that are silent for `kept`; return the count."""
     is_old = StreamRow.last_arrival_time < database_time(session) - kept
     has_events = exists().where(
         StreamEventRow.engine_id == StreamRow.engine_id,
@@ -66,11 +66,11 @@ async def remove_old_streams(session: Session, kept: timedelta, limit: int) -> i
 async def list_matching(
     session: Session, engine_id: int, clause: ColumnElement[bool]
 ) -> Sequence[StreamKey]:
-    """Return the streams that a purge takes; waits for no lock."""
+    """Return the streams that a purge takes, without waiting for locks."""
     statement = (
         select(*_STREAM_KEY)
         .where(StreamRow.engine_id == engine_id, clause)
-        # In one order everywhere, so that two who lock several cannot lock each other out.
+        # One order everywhere, so that two callers that lock several rows cannot deadlock.
         .order_by(*_STREAM_KEY)
     )
     return [StreamKey(*row) for row in await session.execute(statement)]
@@ -80,7 +80,7 @@ async def erase(session: Session, key: StreamKey) -> tuple[int, str | None]:
     """Remove a stream with its events.
 
     Returns:
-        How many of the events still held what was said, and the operation of the stream.
+        The number of its events that still held their content, and the stream's operation.
     """
     row = await repository.find(session, key, for_update=True)
     if row is None:
@@ -94,7 +94,7 @@ async def erase(session: Session, key: StreamKey) -> tuple[int, str | None]:
 
 
 async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
-    """Remove up to `limit` events of an engine, or without any its streams; return how many."""
+    """Remove up to `limit` events of an engine, or then its streams; return the count."""
     table: type[StreamEventRow | StreamRow]
     for table, key in ((StreamEventRow, _EVENT_KEY), (StreamRow, _STREAM_KEY)):
         some = select(*key).where(table.engine_id == engine_id).limit(limit).cte("some")

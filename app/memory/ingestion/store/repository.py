@@ -1,4 +1,4 @@
-"""Every statement on streams and their events. All functions take part in the caller's transaction.
+"""Statements on streams and their events. All functions take part in the caller's transaction.
 
 The functions that change a stream or its events expect the stream to be locked.
 """
@@ -36,7 +36,7 @@ _OPEN = (State.PENDING, State.RUNNING)
 
 @dataclass(frozen=True)
 class StreamKey:
-    """Which stream."""
+    """The key of a stream."""
 
     engine_id: int
     scope_hash: bytes
@@ -49,7 +49,7 @@ class StreamKey:
 
     @classmethod
     def queued(cls, engine_id: int, request: Mapping[str, Any]) -> "StreamKey":
-        """Read the key from the request of an operation."""
+        """Parse the key from the request of an operation."""
         return cls(engine_id, bytes.fromhex(request["scopeHash"]), request["streamId"])
 
     def to_queue(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class StreamKey:
 async def lock_or_begin(
     session: Session, key: StreamKey, scope: Mapping[str, str], now: datetime
 ) -> StreamRow:
-    """Lock a stream, which begins now if there was none.
+    """Lock a stream; create it if it does not exist.
 
     Raises:
         NotFound: the session's caller does not reach the scope.
@@ -100,7 +100,7 @@ async def lock_or_begin(
 
 
 async def find(session: Session, key: StreamKey, *, for_update: bool = False) -> StreamRow | None:
-    """Return a stream, unless it has been erased, or has gone with its engine."""
+    """Return a stream, or None if it was erased or its engine deleted."""
     statement = select(StreamRow).where(key.selects(StreamRow))
     if for_update:
         statement = statement.with_for_update()
@@ -108,7 +108,7 @@ async def find(session: Session, key: StreamKey, *, for_update: bool = False) ->
 
 
 async def change(session: Session, row: StreamRow, values: Mapping[str, Any]) -> StreamRow:
-    """Change a stream."""
+    """Update a stream and return it."""
     statement = (
         update(StreamRow)
         .where(StreamKey.of(row).selects(StreamRow))
@@ -120,16 +120,16 @@ async def change(session: Session, row: StreamRow, values: Mapping[str, Any]) ->
 
 
 async def known_ids(session: Session, key: StreamKey, ids: Collection[str]) -> set[str]:
-    """Return those event ids that the stream has had."""
+    """Return the event ids that the stream has already had."""
     statement = select(StreamEventRow.event_id).where(
         key.selects(StreamEventRow), StreamEventRow.event_id.in_(ids)
     )
-    found = (await session.execute(statement)).scalars()
-    return {one for one in found if one is not None}
+    known = (await session.execute(statement)).scalars()
+    return {event_id for event_id in known if event_id is not None}
 
 
 async def insert_events(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert events whose ids the stream does not know."""
+    """Insert events whose ids are new to the stream."""
     await insert_rows(StreamEventRow, session, rows)
 
 
@@ -147,9 +147,9 @@ _LISTED = (
 
 
 async def list_due(session: Session, key: StreamKey, now: datetime, limit: int) -> Sequence[Listed]:
-    """Return the first events that are to be read next, in their order.
+    """Return the first events to read next, in order.
 
-    Those that are set aside come when their time has come, and behind the others.
+    Events that were set aside are due at their retry time, and come after the others.
     """
     is_aside = StreamEventRow.retry_time.is_not(None)
     statement = (
@@ -171,7 +171,7 @@ async def list_due(session: Session, key: StreamKey, now: datetime, limit: int) 
 
 
 async def list_kept(session: Session, key: StreamKey) -> Sequence[Listed]:
-    """Return the processed events whose content is kept, in their order: for an overlap."""
+    """Return the processed events whose content is kept for an overlap, in order."""
     statement = (
         select(*_LISTED)
         .where(key.selects(StreamEventRow), ~_WAITS, StreamEventRow.content.is_not(None))
@@ -183,7 +183,7 @@ async def list_kept(session: Session, key: StreamKey) -> Sequence[Listed]:
 async def contents(
     session: Session, key: StreamKey, seqs: Collection[int]
 ) -> dict[int, Mapping[str, Any]]:
-    """Return what events say, by their numbers."""
+    """Return the contents of events, by event number."""
     statement = select(StreamEventRow.seq, StreamEventRow.content).where(
         key.selects(StreamEventRow), StreamEventRow.seq.in_(seqs)
     )
@@ -192,16 +192,16 @@ async def contents(
 
 @dataclass(frozen=True)
 class Waiting:
-    """What waits in a stream.
+    """Waiting events of a stream.
 
     Attributes:
-        count: all events that wait.
-        bytes: the length of what they say.
-        oldest: when the first of them arrived.
-        ready: those that are not set aside.
-        ready_oldest: when the first of these arrived.
-        first_ready: the least number of these.
-        aside_time: when the first that is set aside is to be tried again.
+        count: the number of all waiting events.
+        bytes: the length of their contents.
+        oldest: the arrival of the oldest.
+        ready: the number of those that are not set aside.
+        ready_oldest: the arrival of the oldest ready event.
+        first_ready: the smallest number of a ready event.
+        aside_time: the first retry time of an event that is set aside.
     """
 
     count: int
@@ -214,7 +214,7 @@ class Waiting:
 
 
 async def count_pending(session: Session, key: StreamKey) -> Waiting:
-    """Return what waits in a stream."""
+    """Return the waiting events of a stream."""
     is_ready = StreamEventRow.retry_time.is_(None)
     arrived = func.min(StreamEventRow.arrival_time)
     statement = select(
@@ -232,7 +232,7 @@ async def count_pending(session: Session, key: StreamKey) -> Waiting:
 async def set_aside(
     session: Session, key: StreamKey, seqs: Collection[int], until: datetime, batch_limit: int
 ) -> None:
-    """Note that events failed together: when they are tried again, and how many at a time."""
+    """Set aside events that failed together, with a retry time and a limit for one batch."""
     await session.execute(
         update(StreamEventRow)
         .where(key.selects(StreamEventRow), StreamEventRow.seq.in_(seqs), _WAITS)
@@ -242,7 +242,7 @@ async def set_aside(
 
 
 async def take_up(session: Session, key: StreamKey) -> None:
-    """Let the events that are set aside be read with the others."""
+    """Make all events that were set aside ready."""
     await session.execute(
         update(StreamEventRow)
         .where(key.selects(StreamEventRow), _WAITS, StreamEventRow.retry_time.is_not(None))
@@ -254,7 +254,7 @@ async def take_up(session: Session, key: StreamKey) -> None:
 async def mark_processed(
     session: Session, key: StreamKey, seqs: Collection[int], now: datetime
 ) -> None:
-    """Note that events have become memories."""
+    """Mark events as processed into memories."""
     await session.execute(
         update(StreamEventRow)
         .where(key.selects(StreamEventRow), StreamEventRow.seq.in_(seqs))
@@ -263,7 +263,7 @@ async def mark_processed(
 
 
 async def forget_content(session: Session, key: StreamKey, seqs: Collection[int]) -> None:
-    """Erase what events said; of those that had an id, it stays known."""
+    """Erase the contents of events; an event with an id keeps its id."""
     mine = and_(key.selects(StreamEventRow), StreamEventRow.seq.in_(seqs))
     await session.execute(delete(StreamEventRow).where(mine, StreamEventRow.event_id.is_(None)))
     await session.execute(update(StreamEventRow).where(mine).values(content=None))
@@ -272,9 +272,9 @@ async def forget_content(session: Session, key: StreamKey, seqs: Collection[int]
 async def list_stranded(
     session: Session, limit: int
 ) -> Sequence[Row[StreamRow, EngineRow, OperationRow | None]]:
-    """Lock streams in which events wait without an operation that is to process them; a sweep's.
+    """Lock streams with waiting events that no operation will process; for a sweep.
 
-    Each comes with its engine, if that is not deleted, and the operation that has ended.
+    Each comes with its engine, which is not deleted, and the operation that has ended, if any.
     """
     mine = and_(
         OperationRow.engine_id == StreamRow.engine_id,
@@ -297,7 +297,7 @@ async def list_stranded(
 
 
 async def oldest_pending(session: Session) -> tuple[datetime | None, int]:
-    """Return when the oldest waiting event of all engines arrived, and how many wait."""
+    """Return the arrival of the oldest waiting event of all engines, and the number of all."""
     statement = select(
         func.min(StreamRow.oldest_pending_time), func.coalesce(func.sum(StreamRow.pending_count), 0)
     ).where(StreamRow.oldest_pending_time.is_not(None))
@@ -306,7 +306,7 @@ async def oldest_pending(session: Session) -> tuple[datetime | None, int]:
 
 
 async def count_pending_of(session: Session, engine_id: int) -> int:
-    """Return how many events of an engine wait to become memories."""
+    """Return the number of an engine's events that wait to become memories."""
     statement = select(func.coalesce(func.sum(StreamRow.pending_count), 0)).where(
         StreamRow.engine_id == engine_id
     )
@@ -314,7 +314,7 @@ async def count_pending_of(session: Session, engine_id: int) -> int:
 
 
 async def exists_pending(session: Session, engine_id: int) -> bool:
-    """Say whether events of an engine wait to become memories."""
+    """Return True if events of an engine wait to become memories."""
     statement = select(StreamRow.stream_id).where(
         StreamRow.engine_id == engine_id, StreamRow.pending_count > 0
     )

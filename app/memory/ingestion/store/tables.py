@@ -1,4 +1,4 @@
-"""Streams of ingested events, and the events."""
+"""Tables of streams and their ingested events."""
 
 from datetime import datetime
 
@@ -10,9 +10,9 @@ from app.adapters.db.bindings import ByParent, ByScope
 
 
 class StreamRow(Base):
-    """A stream: the buffer of one scope and stream id, and what its next generation is to heed.
+    """A stream: the buffer of one scope and stream id, with options for its next generation.
 
-    Whoever adds events, or ends a generation of them, locks this row first.
+    A transaction that adds events, or ends a generation of them, locks this row first.
     """
 
     __tablename__ = "streams"
@@ -30,11 +30,11 @@ class StreamRow(Base):
     scope_hash: Mapped[bytes] = mapped_column(LargeBinary, primary_key=True)
     stream_id: Mapped[str] = mapped_column(Text, primary_key=True)
     scope: Mapped[JsonObject]
-    # The rule of the latest request, the bank's where it gave none; null is "at once".
+    # The rule of the latest request, or the bank's if it gave none; null means "at once".
     rule: Mapped[JsonObject | None]
-    # Revision and metadata fields that requests gave since the buffer was last empty.
+    # Revision and metadata fields of the requests since the buffer was last empty.
     options: Mapped[JsonObject]
-    # The operation that is to process what waits; it may have ended without doing so.
+    # The operation for the waiting events; it may have ended without processing them.
     operation_id: Mapped[str | None] = mapped_column(Text)
     create_time: Mapped[datetime]
     last_arrival_time: Mapped[datetime]
@@ -42,17 +42,17 @@ class StreamRow(Base):
     pending_count: Mapped[int]
     pending_bytes: Mapped[int]
     next_seq: Mapped[int]
-    # Events before this one were asked for at once; 0 where none of those waits any more.
+    # Events before this number were asked for at once; 0 if none of them waits any more.
     flush_seq: Mapped[int]
-    # Operations in a row that failed, and until when only a forced flush makes another one due.
+    # Operations in a row that failed; until `retry_time` only a forced flush makes a new one due.
     failure_count: Mapped[int]
     retry_time: Mapped[datetime | None]
-    # When the first of the events that are set aside is to be tried again; null without any.
+    # The first retry time of an event that is set aside; null without any.
     aside_time: Mapped[datetime | None]
 
 
 class StreamEventRow(Base):
-    """An event of a stream; once processed, its id alone, save for what rules may take up again."""
+    """An event of a stream; once processed, only its id, except for the content of an overlap."""
 
     __tablename__ = "stream_events"
     conditioned_by = ByParent("streams", ("engine_id", "scope_hash", "stream_id"))
@@ -84,12 +84,12 @@ class StreamEventRow(Base):
     event_id: Mapped[str | None] = mapped_column(Text)
     event_time: Mapped[datetime | None]
     arrival_time: Mapped[datetime]
-    # When it became memories; null while it waits.
+    # The time at which it became memories; null while it waits.
     process_time: Mapped[datetime | None]
     content: Mapped[JsonObject | None]
-    # The length of the content as it came, which tells what reading it takes.
+    # The length of the content as it arrived, which predicts the cost of reading it.
     content_bytes: Mapped[int]
-    # Of an event that failed with others: with how many it is read at most. Null: with any number.
+    # For an event that failed with others: the most events that it is read with; null: any number.
     batch_limit: Mapped[int | None]
-    # Of an event that is set aside: when it is tried again.
+    # For an event that is set aside: its retry time.
     retry_time: Mapped[datetime | None]

@@ -1,4 +1,4 @@
-"""How long memories and their revisions live (pure).
+"""Expiry of memories and their revisions (pure).
 
 Source: wire specification, sections 5.2, 5.5, 6.1 and 8.3.
 """
@@ -13,7 +13,7 @@ from app.platform.engines.logic.config import MemoryBankConfig, TtlConfig
 
 
 class Cause(StrEnum):
-    """How a memory comes to be written."""
+    """The kind of write that sets a memory's expiry."""
 
     CREATE = "CREATE"
     UPDATE = "UPDATE"
@@ -23,18 +23,18 @@ class Cause(StrEnum):
 
 @dataclass(frozen=True)
 class Life:
-    """A life that a request may name: as a length or as its end."""
+    """A lifetime that a request may give, as a length or as an end."""
 
     ttl: timedelta | None
     expire_time: datetime | None
     fields: tuple[str, str]
-    """The names of the two on the wire."""
+    """Wire names of the two fields."""
 
     def end(self, now: datetime) -> datetime | None:
-        """Return when it ends, if the request says.
+        """Return the end of the life, or None if the request gives none.
 
         Raises:
-            InvalidArgument: it would end in the past, or after the calendar does.
+            InvalidArgument: the end is in the past, or after the last date of the calendar.
         """
         if self.ttl is not None:
             return moment_after(now, self.ttl, self.fields[0])
@@ -44,7 +44,7 @@ class Life:
 
 
 def bank_ttl(config: MemoryBankConfig, cause: Cause) -> timedelta | None:
-    """Return the life that the bank gives, or none when it says nothing for this cause."""
+    """Return the bank's lifetime for a cause, or None if it has none."""
     ttl = config.ttl_config or TtlConfig()
     granular = ttl.granular_ttl_config
     if granular is None:
@@ -67,7 +67,7 @@ def memory_expiry(
     requested: datetime | None,
     present: datetime | None,
 ) -> datetime | None:
-    """Return when a memory written now expires: by request, else by the bank, else as before."""
+    """Return the expiry of a memory written now: the request's, else the bank's, else `present`."""
     if requested is not None:
         return requested
     ttl = bank_ttl(config, cause)
@@ -75,14 +75,14 @@ def memory_expiry(
 
 
 def ahead(moment: datetime | None, now: datetime) -> datetime | None:
-    """Return an expiry that lies ahead; one that passed while the memory was deleted is dropped."""
+    """Return a future expiry; return None for one that passed while the memory was deleted."""
     return None if moment is not None and moment <= now else moment
 
 
 def revision_expiry(
     config: MemoryBankConfig, now: datetime, requested: datetime | None, default: timedelta
 ) -> datetime:
-    """Return when a revision made now expires: by request, by the bank, else by `default`."""
+    """Return the expiry of a revision made now: the request's, the bank's, else `default`."""
     if requested is not None:
         return requested
     ttl = (config.ttl_config or TtlConfig()).memory_revision_default_ttl

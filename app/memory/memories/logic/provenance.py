@@ -1,6 +1,6 @@
-"""Where a memory comes from: its source, its place in it, and when it was said.
+"""Provenance of a memory: its source, its position in it, and the time of the statement.
 
-Whoever makes a memory of a conversation knows it; metadata that name it come first.
+The writer that makes a memory from a conversation knows them; metadata that name them come first.
 """
 
 from collections.abc import Mapping
@@ -10,24 +10,24 @@ from typing import Any
 from app.kernel.wire.scalars import parse_timestamp
 
 _MAX_SOURCE_CHARS = 200
-"""Of any length, it would be too long for an index."""
+"""A longer source would not fit into an index entry."""
 
 
 def named_in(metadata: Mapping[str, Any]) -> dict[str, Any]:
     """Return the columns that metadata name by `source`, `position` and `event_time`."""
-    found: dict[str, Any] = {}
+    columns: dict[str, Any] = {}
     source = _value(metadata, "source", "stringValue")
     if source is not None:
-        found["source"] = source[:_MAX_SOURCE_CHARS]
+        columns["source"] = source[:_MAX_SOURCE_CHARS]
     position = _value(metadata, "position", "doubleValue")
     if position is not None:
-        found["position"] = float(position)
+        columns["position"] = float(position)
     event_time = _value(metadata, "event_time", "timestampValue")
     if event_time is not None:
-        # What requests bring is read long before; one bad row must not end a sweep of many.
+        # Requests are validated long before; here one bad row must not end a sweep of many.
         with suppress(ValueError):
-            found["event_time"] = parse_timestamp(event_time)
-    return found
+            columns["event_time"] = parse_timestamp(event_time)
+    return columns
 
 
 def _value(metadata: Mapping[str, Any], key: str, kind: str) -> Any:  # noqa: ANN401 - of its kind

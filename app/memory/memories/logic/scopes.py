@@ -6,6 +6,6 @@ from collections.abc import Mapping
 
 
 def scope_hash(scope: Mapping[str, str]) -> bytes:
-    """Return the digest by which the memories of a scope are found."""
+    """Return the digest that identifies a scope in the database."""
     text = json.dumps(scope, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
     return hashlib.sha256(text.encode()).digest()

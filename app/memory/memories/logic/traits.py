@@ -1,17 +1,17 @@
-"""What searches by words are told of a memory when it is written. Pure, and quick.
+"""Language and search hints of a memory, computed when it is written. Pure and fast.
 
-Cues are short texts by which a query finds more than its words:
+Search hints (the column `cues`) are short texts by which a query matches more than its words:
 
-| cue | the memory |
+| hint | the memory |
 |---|---|
 | `same:2f1d...` | a digest of its fact, folded |
-| `body:2f1d...` | a digest of its fact without the `Name: ` that begins it |
-| `subject:anna` | begins with this name, folded; one for each word of it |
+| `body:2f1d...` | a digest of its fact without the `Name: ` at its start |
+| `subject:anna` | begins with this name, folded; one hint for each word of it |
 | `said:2023-05-08` | it was said on this day (`event_time`, in UTC) |
-| `time:2023-05-07` | its fact names this moment, or means it by "yesterday"; see `rules.moments` |
-| `has:time`, `has:number` | its fact has such words |
-| `is:question` | its fact ends as a question |
-| `says:own` | it is such a question, but says something in the first person before |
+| `time:2023-05-07` | its fact names this date, or means it by "yesterday"; see `rules.moments` |
+| `has:time`, `has:number` | its fact has words of time, or numbers |
+| `is:question` | its fact ends with a question |
+| `says:own` | it is such a question, and states something in the first person before it |
 """
 
 import re
@@ -27,7 +27,7 @@ from app.language.moments import in_year_of, named, relative, words_of
 from app.language.search_languages import UNKNOWN, configuration_of, is_function_word
 
 _READ_CHARS = 2_000
-"""Of a longer fact only the beginning is read, except for its digest."""
+"""Analysed characters of a fact; the digest covers the whole fact."""
 _MAX_TIMES = 8
 _SPEAKER = re.compile(
     r"\s*([^\W\d_][\w.'\u2019-]{0,39}(?: [^\W\d_][\w.'\u2019-]{0,39}){0,2}): +(?=\S)"
@@ -73,7 +73,7 @@ def traits_of(content: Mapping[str, Any], language: str | None) -> dict[str, Any
 
     Args:
         content: a value for each of `columns.CONTENT_FIELDS`.
-        language: the text-search configuration of the engine; None: what the fact seems to be in.
+        language: the engine's text-search configuration; None detects it from the fact.
     """
     fact = content.get("fact")
     if not fact:
@@ -85,7 +85,7 @@ def traits_of(content: Mapping[str, Any], language: str | None) -> dict[str, Any
 
 
 def same(text: str) -> str:
-    """Return the cue that a text shares with those that differ in spelling only.
+    """Return the hint that a text shares with texts that differ in spelling only.
 
     Case, accents, spaces and punctuation do not count.
     """
@@ -93,7 +93,7 @@ def same(text: str) -> str:
 
 
 def said(text: str) -> str:
-    """Return the cue of facts that are the text after the name of who said it."""
+    """Return the hint of facts that are this text after the name of the speaker."""
     return f"body:{_digest(text)}"
 
 
@@ -123,7 +123,7 @@ def _subject_cues(speaker: re.Match[str] | None, read: str, language: str) -> It
 
 
 def _first_name(read: str, language: str) -> list[str]:
-    """Return the word that begins a fact if it seems to be the name of whom the fact is about.
+    """Return the words of the name that begins a fact, if the fact seems to be about that person.
 
     In English a verb must follow: "Anna likes", not "Likes tea" nor "Hiking in the Alps".
     """

@@ -18,26 +18,26 @@ Writer = Callable[[Any], Any]
 
 
 def memory_json(engine: EngineName, row: StoredMemory | MemoryRow) -> dict[str, Any]:
-    """Return what `Memory.from_row(engine, row).wire()` does, in a tenth of its time."""
-    told: dict[str, Any] = {"name": f"{engine}/memories/{row.memory_id}"}
-    for (alias, write), value in zip(_TOLD, _read(row), strict=True):
+    """Return the same as `Memory.from_row(engine, row).wire()`, in a tenth of its time."""
+    fields: dict[str, Any] = {"name": f"{engine}/memories/{row.memory_id}"}
+    for (alias, write), value in zip(_WRITERS, _read(row), strict=True):
         shown = value if write is None or value is None else write(value)
         if shown is not None:
-            told[alias] = shown
-    told["etag"] = str(row.version)
-    return told
+            fields[alias] = shown
+    fields["etag"] = str(row.version)
+    return fields
 
 
 def _writer(name: str, field: FieldInfo) -> Writer | None:
-    """Return how a column's value becomes that of a field of `Memory`; None: it is that already."""
+    """Return the function that turns a column's value into JSON; None if it is JSON already."""
     if dict[str, MemoryMetadataValue] in get_args(field.annotation):
         return _metadata
     if empty_value(columns_of(MemoryRow)[_ATTRIBUTES[name]]) is not None:
         return _unless_empty
-    annotated = (one for part in get_args(field.annotation) for one in get_args(part))
-    for one in (*field.metadata, *annotated):
-        if isinstance(one, PlainSerializer):
-            return cast("Writer", one.func)
+    annotated = (argument for part in get_args(field.annotation) for argument in get_args(part))
+    for annotation in (*field.metadata, *annotated):
+        if isinstance(annotation, PlainSerializer):
+            return cast("Writer", annotation.func)
     return None
 
 
@@ -46,11 +46,11 @@ def _unless_empty(value: object) -> object:
 
 
 def _metadata(value: dict[str, Any]) -> dict[str, Any] | None:
-    return {key: _as_read(one) for key, one in value.items()} or None
+    return {key: _as_read(item) for key, item in value.items()} or None
 
 
 def _as_read(value: dict[str, Any]) -> dict[str, Any]:
-    # Postgres writes a large number out in digits, which are then read as an integer.
+    # Postgres writes a large number as digits, which are then read as an integer.
     number = value.get("doubleValue")
     return value if number is None else {"doubleValue": float(number)}
 
@@ -61,9 +61,5 @@ _ATTRIBUTES = wire_names(MemoryRow)
 _FIELDS = {
     name: field for name, field in Memory.model_fields.items() if name not in {"name", "etag"}
 }
-
-
-_TOLD = [(field.alias or name, _writer(name, field)) for name, field in _FIELDS.items()]
-
-
+_WRITERS = [(field.alias or name, _writer(name, field)) for name, field in _FIELDS.items()]
 _read = attrgetter(*(_ATTRIBUTES[name] for name in _FIELDS))

@@ -156,7 +156,7 @@ def _check_structured(content: StructuredContent) -> StructuredContent:
 
 
 class RevisionFields(WireModel):
-    """What a request may say of the revisions it makes; at most one sets their life."""
+    """Request fields for the revisions that a write makes; at most one sets their life."""
 
     revision_labels: Labels | None = None
     revision_expire_time: Timestamp | None = None
@@ -171,7 +171,7 @@ class RevisionFields(WireModel):
 
 
 class MemoryFields(RevisionFields):
-    """What callers may set of a memory, at its creation or later."""
+    """Fields of a memory that callers may set, when they create it or later."""
 
     fact: Fact | None = None
     display_name: str | None = Field(None, max_length=_MAX_TEXT_CHARS)
@@ -194,7 +194,7 @@ class MemoryFields(RevisionFields):
 
     @model_validator(mode="after")
     def _has_a_revision_or_none(self) -> Self:
-        # Generations are recorded with both, and then make no revision.
+        # Generations are recorded with both fields, and then make no revision.
         has_life = self.revision_expire_time is not None or self.revision_ttl is not None
         if has_life and self.disable_memory_revisions:
             raise ValueError(
@@ -203,14 +203,14 @@ class MemoryFields(RevisionFields):
         return self
 
     def content(self) -> dict[str, Any]:
-        """Return the columns that a request decides, as this one has them."""
+        """Return the content columns as this request sets them."""
         sent = self.model_dump(mode="json", by_alias=True, exclude_none=True, include=_SENT)
         given = {name: sent[alias] for name, alias in _ALIASES.items() if alias in sent}
         return {**no_content(), **given}
 
 
 class CreateMemoryRequest(MemoryFields):
-    """A memory as its creator sends it. Fields that only answers have are ignored."""
+    """A memory as its creator sends it. Fields that only responses have are ignored."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -238,7 +238,7 @@ class CreateMemoryRequest(MemoryFields):
 
 
 class UpdateMemoryRequest(MemoryFields):
-    """The fields to change. The scope may be repeated as it is."""
+    """The fields to change. The scope may be repeated unchanged."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"fact": "I prefer an aisle seat."}]})
 
@@ -249,7 +249,7 @@ class UpdateMemoryRequest(MemoryFields):
 
 
 class RollbackMemoryRequest(WireModel):
-    """Which revision to restore."""
+    """The revision to restore."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"targetRevisionId": "176847840000012345"}]}
@@ -261,7 +261,7 @@ class RollbackMemoryRequest(WireModel):
 
 
 class MemoryContentFields(WireModel):
-    """What answers have of a memory and of its revisions alike."""
+    """Fields that memories and their revisions share in responses."""
 
     name: str
     fact: str | None = None
@@ -285,7 +285,7 @@ class Memory(MemoryContentFields):
 
     @classmethod
     def from_row(cls, engine: EngineName, row: MemoryRow) -> "Memory":
-        """Build the answer; `engine` is the stored full name."""
+        """Build the response; `engine` is the stored full name."""
         return cls.model_validate(
             {
                 **shown_content(row),
@@ -324,8 +324,8 @@ def check_fields(row: Row) -> None:
     state = wire_names(row, Role.STATE).keys() - {"version"}
     check_equal("MemoryContentFields", MemoryContentFields.model_fields, {"name", *content})
     check_equal("Memory", Memory.model_fields, {"name", "etag", *content, *state})
-    asked = MemoryFields.model_fields.keys() - RevisionFields.model_fields.keys()
-    check_equal("MemoryFields", asked - {"expire_time", "ttl"}, content)
+    settable = MemoryFields.model_fields.keys() - RevisionFields.model_fields.keys()
+    check_equal("MemoryFields", settable - {"expire_time", "ttl"}, content)
 
 
 check_fields(MemoryRow)
@@ -343,7 +343,7 @@ PROFILE_TYPE = MemoryType.STRUCTURED_PROFILE
 
 
 def stored_type(requested: MemoryType | None) -> MemoryType:
-    """Return the type that a memory has when a request says `requested`."""
+    """Return the type that is stored for a requested type."""
     if requested is None or requested is MemoryType.MEMORY_TYPE_UNSPECIFIED:
         return DEFAULT_MEMORY_TYPE
     return requested
@@ -358,7 +358,7 @@ class MetadataCondition(WireModel):
     negate: bool | None = None
 
     def filter(self) -> MetadataFilter:
-        """Return the condition without its JSON form."""
+        """Return the condition as a filter of the core."""
         values = (
             self.value.string_value,
             self.value.double_value,
@@ -370,7 +370,7 @@ class MetadataCondition(WireModel):
 
 
 class FilterGroup(WireModel):
-    """Conditions that must all hold; of several groups, one has to hold."""
+    """Conditions that must all hold; of several groups, at least one must hold."""
 
     filters: list[MetadataCondition] = Field(min_length=1, max_length=MAX_METADATA_KEYS)
 
@@ -379,5 +379,5 @@ FilterGroups = Annotated[list[FilterGroup], Field(max_length=MAX_METADATA_KEYS)]
 
 
 def metadata_filters(groups: list[FilterGroup] | None) -> list[list[MetadataFilter]]:
-    """Return the groups without their JSON form."""
+    """Return the groups as filters of the core."""
     return [[condition.filter() for condition in group.filters] for group in groups or []]

@@ -1,8 +1,8 @@
-"""Texts as the model embeds them that serves an engine. Nothing here may run in a transaction.
+"""Embeddings by the model that serves an engine. Nothing here may run in a transaction.
 
-The model that serves is looked up before a request's transaction, and once more inside it: a
-request that finds another one there has embedded in vain. A search then embeds again; a write is
-kept, and its fact embedded a moment later.
+The serving model is looked up before a request's transaction and again inside it. If it was
+replaced in between, the embedding was in vain: a search embeds again; a write is kept, and its fact
+is embedded a moment later.
 """
 
 import asyncio
@@ -26,7 +26,7 @@ from app.platform.engines.store.tables import EngineRow
 log = structlog.get_logger()
 
 AWAY = (Unavailable, DeadlineExceeded, ResourceExhausted)
-"""Failures of a model that pass: what is written is kept, and embedded later."""
+"""Temporary failures of a model: the write is kept, and its fact is embedded later."""
 
 
 @dataclass(frozen=True)
@@ -34,11 +34,11 @@ class EmbeddedQuery:
     """A query as a model embeds it.
 
     Attributes:
-        model_id: of the vectors that it compares with.
-        vector: of unit length; None: there is none, and `trouble` says why.
-        is_lexical_only: whether the vectors know words but no meaning.
-        trouble: why there is no vector; a search can still go by words.
-        is_unsuited: whether the query is in a language that the model does not understand.
+        model_id: the model of the vectors that it is compared with.
+        vector: of unit length; None if there is none, and `trouble` has the reason.
+        is_lexical_only: True if the vectors know words but no meaning.
+        trouble: the reason that there is no vector; a search can still use words.
+        is_unsuited: True if the query is in a language that the model does not understand.
     """
 
     model_id: str
@@ -50,17 +50,17 @@ class EmbeddedQuery:
 
 @dataclass(frozen=True)
 class EngineEmbedding:
-    """Embeds for an engine, by the model that serves it."""
+    """Embedding of facts and queries by the model that serves an engine."""
 
     db: Database
     embedders: Embedders
     query_seconds: float
-    """How long a search may wait."""
+    """Longest time that a search or a single fact waits for the model."""
     uncovered: UncoveredLanguages
 
     @classmethod
     def of(cls, resources: Resources) -> "EngineEmbedding":
-        """Build it from the process's resources."""
+        """Build the instance from the process's resources."""
         return cls(
             resources.db,
             resources.embedders,
@@ -69,19 +69,19 @@ class EngineEmbedding:
         )
 
     async def fact(self, engine_id: int, fact: str | None) -> Vector | None:
-        """Return the vector of a fact, as `facts` does, if there is one."""
+        """Return the vector of a fact, as `facts` does, or None."""
         if fact is None:
             return None
-        # A request waits for it: before its client gives up, the fact is put off.
+        # A request waits here, so the fact is put off before its client gives up.
         return (await self.facts(engine_id, [fact], self.query_seconds)).get(fact)
 
     async def facts(
         self, engine_id: int, facts: Sequence[str], seconds: float | None = None
     ) -> dict[str, Vector]:
-        """Return the vector of each fact that becomes a memory's, as `vectors`.
+        """Return the vectors of facts that become memories, as `vectors` does.
 
         Raises:
-            ServiceError: as `vectors`.
+            ServiceError: as for `vectors`.
         """
         if not facts:
             return {}
@@ -92,13 +92,13 @@ class EngineEmbedding:
     async def vectors(
         self, engine_id: int, facts: Sequence[str], seconds: float | None = None
     ) -> dict[str, Vector]:
-        """Return the vector of each fact; none at all while the model cannot be asked.
+        """Return the vector of each fact; an empty result while the model cannot be asked.
 
-        `seconds` is how long it may take, where that is not for the model's own settings to say.
+        `seconds` limits the wait; None leaves the limit to the model's own settings.
 
         Raises:
-            FailedPrecondition: the model refuses, or its vectors have another length than before.
-            BadGateway: what it sends are no vectors.
+            FailedPrecondition: the model refuses, or its vectors changed their length.
+            BadGateway: the model's response holds no vectors.
         """
         if not facts:
             return {}
@@ -115,9 +115,9 @@ class EngineEmbedding:
         return {fact: Vector(row, model_id) for fact, row in zip(facts, vectors, strict=True)}
 
     async def query(self, engine_id: int, text: str) -> EmbeddedQuery:
-        """Embed a query; whatever keeps the model from it, there is an answer.
+        """Embed a query; a failing model gives a query without a vector, never an error.
 
-        The caller makes sure, when it has read the engine, that this model is `serving` it; else it
+        After the caller has read the engine, it checks that this model is `serving` it, and else
         calls again.
         """
         model_id = await self._serving(engine_id)
@@ -137,30 +137,30 @@ class EngineEmbedding:
         return EmbeddedQuery(model_id, None, is_lexical, trouble, is_unsuited)
 
     def serving(self, engine: EngineRow) -> str:
-        """Return the id of the model that serves an engine as it was just read, and remember it."""
+        """Return and remember the id of the model that serves an engine, as it was just read."""
         return self.embedders.serving(engine.engine_id, engine.embedding_model)
 
     async def embedded(self, model_id: str, texts: Sequence[str]) -> Vectors:
-        """Return one unit vector per text that is stored, by a model, in order.
+        """Return one unit vector by a model for each stored text, in order.
 
         Raises:
-            Unavailable: the model is not open here, or away; `AWAY` has what else may pass.
-            FailedPrecondition: the model refuses, or its vectors have another length than before.
-            BadGateway: what it sends are no vectors.
+            Unavailable: the model is not open here, or away; `AWAY` lists other temporary failures.
+            FailedPrecondition: the model refuses, or its vectors changed their length.
+            BadGateway: the model's response holds no vectors.
         """
         embedder = self._open(model_id)
-        return await self._embedded(embedder, [embedder.prefixes.text + one for one in texts])
+        return await self._embedded(embedder, [embedder.prefixes.text + text for text in texts])
 
     async def embedded_query(self, model_id: str, text: str) -> Vectors:
-        """Return the unit vector of what is searched for, by a model.
+        """Return the unit vector of a search text by a model.
 
         Raises:
-            ServiceError: as `embedded`.
+            ServiceError: as for `embedded`.
         """
         embedder = self._open(model_id)
         vectors = await self._embedded(embedder, [embedder.prefixes.query + text])
-        found: Vectors = vectors[0]
-        return found
+        vector: Vectors = vectors[0]
+        return vector
 
     def _open(self, model_id: str) -> ManagedEmbedder:
         embedder = self.embedders.find(model_id)
@@ -176,10 +176,10 @@ class EngineEmbedding:
         return vectors
 
     async def check_length(self, model_id: str, dimensions: int) -> None:
-        """Make sure that a model's vectors are as long as those that are stored, if there are any.
+        """Check that a model's vectors are as long as its stored ones, if any.
 
         Raises:
-            FailedPrecondition: they are not.
+            FailedPrecondition: the lengths differ.
         """
         known = self.embedders.length_of(model_id)
         if known is None:
@@ -190,10 +190,10 @@ class EngineEmbedding:
         check_length(model_id, known, dimensions)
 
     async def _serving(self, engine_id: int) -> str:
-        """Return the id of the model that serves an engine, as far as is known."""
+        """Return the id of the model that serves an engine, as far as this process knows."""
         seen = self.embedders.seen(engine_id)
         if seen is not None:
             return seen
         async with self.db.snapshot() as session:
-            found = await engines.find_model(session, engine_id)
-        return self.embedders.serving(engine_id, found)
+            model_id = await engines.find_model(session, engine_id)
+        return self.embedders.serving(engine_id, model_id)

@@ -65,15 +65,15 @@ ANSWERED_WITH_MEMORY = ("memories.create", "memories.update", "memories.rollback
 
 @dataclass(frozen=True)
 class Created:
-    """The done operation of a new memory, with its response, unless that has to be read."""
+    """The done operation of a new memory; `response` is None if it must still be read."""
 
     row: OperationRow
     response: dict[str, Any] | None = None
 
 
 @dataclass(frozen=True)
-class _Asked:
-    """A memory that is to be created."""
+class _NewMemory:
+    """A request to create a memory, with its fact embedded."""
 
     memory_id: str | None
     request: CreateMemoryRequest
@@ -81,7 +81,7 @@ class _Asked:
     now: datetime
 
     def creation(self, config: MemoryBankConfig) -> Creation:
-        """Return it as the ledger has it."""
+        """Return the creation in the ledger's form."""
         request = self.request
         requested = _requested_expiry(request, self.now)
         return Creation(
@@ -96,7 +96,7 @@ class _Asked:
 
 @dataclass(frozen=True)
 class MemoryService:
-    """Memories as their users write them; what generation writes goes through the same ledger."""
+    """Memories as their users write them; generation writes through the same ledger."""
 
     db: Database
     clock: Clock
@@ -124,8 +124,8 @@ class MemoryService:
     ) -> Created:
         """Create a memory as it is given, without extraction or consolidation.
 
-        By one statement where that is possible, which it nearly always is; else, and where that
-        did nothing, step by step.
+        One statement does it in nearly all cases. If that statement does not apply or changes
+        nothing, the memory is created step by step.
 
         Raises:
             AlreadyExists: the chosen id is taken.
@@ -136,9 +136,9 @@ class MemoryService:
         check_scope_size(self.settings, request.scope)
         check_metadata_size(self.settings, request.metadata)
         vector = await self.embedding.fact(name.engine, request.fact)
-        asked = _Asked(memory_id, request, vector, now)
+        new_memory = _NewMemory(memory_id, request, vector, now)
         known = self.known.find(name) if once is None else None
-        if known is not None and (done := await self._create_at_once(known, asked)) is not None:
+        if known is not None and (done := await self._create_fast(known, new_memory)) is not None:
             return done
         async with self.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
@@ -147,17 +147,17 @@ class MemoryService:
                 return Created(repeated)
             new = new.concerning(request.scope)
             writing = self.writing(engine, new, request)
-            written = await ledger.create(session, writing, asked.creation(config_of(engine)))
+            written = await ledger.create(session, writing, new_memory.creation(config_of(engine)))
             row = await finish_with_memory(session, new, writing, written.row)
         self.known.note(engine)
         return Created(row)
 
-    async def _create_at_once(self, engine: EngineRow, asked: "_Asked") -> Created | None:
-        """Create a memory by one statement; None if that did nothing, or cannot do it."""
-        new = self.operation(engine, "memories.create", "CreateMemory", asked.now)
-        new = new.concerning(asked.request.scope)
-        writing = self.writing(engine, new, asked.request)
-        creation = asked.creation(config_of(engine))
+    async def _create_fast(self, engine: EngineRow, new_memory: "_NewMemory") -> Created | None:
+        """Create a memory with one statement; return None if that did nothing or does not apply."""
+        new = self.operation(engine, "memories.create", "CreateMemory", new_memory.now)
+        new = new.concerning(new_memory.request.scope)
+        writing = self.writing(engine, new, new_memory.request)
+        creation = new_memory.creation(config_of(engine))
         row = await ledger.create_at_once(self.db, engine, writing, creation, new)
         if row is None:
             return None
@@ -173,11 +173,11 @@ class MemoryService:
         etag: str | None,
         once: Once | None,
     ) -> OperationRow:
-        """Change the masked fields, or without a mask those that were sent.
+        """Change the masked fields, or without a mask the fields that were sent.
 
         Raises:
             Aborted: the etag is stale.
-            NotFound: no such memory.
+            NotFound: the memory does not exist.
         """
         now = self.clock.now()
         changed = _changed_fields(request, mask)
@@ -209,12 +209,12 @@ class MemoryService:
     ) -> OperationRow:
         """Delete a memory; it can be recovered for a while, unless `permanent`.
 
-        A permanent deletion also takes a memory that is deleted already, and removes every row
+        A permanent deletion also accepts a memory that is already deleted. It removes every row
         derived from it in this transaction; the operation's metadata counts them.
 
         Raises:
             Aborted: the etag is stale.
-            NotFound: no such memory.
+            NotFound: the memory does not exist.
         """
         now = self.clock.now()
         visible = repository.is_known(now) if permanent else repository.is_live(now)
@@ -254,8 +254,8 @@ class MemoryService:
         async with self.db.snapshot(statement_seconds=clause.seconds) as session:
             engine = name_of(await engines.get(session, name))
             where = repository.is_live(now) & clause.condition
-            asked = Slice(limit + 1, after, order.is_descending)
-            rows = await repository.list_page(session, name.engine, where, order.field, asked)
+            window = Slice(limit + 1, after, order.is_descending)
+            rows = await repository.list_page(session, name.engine, where, order.field, window)
         last = rows[limit - 1] if len(rows) > limit else None
         return ListMemoriesResponse(
             memories=[Memory.from_row(engine, row) for row in rows[:limit]],
@@ -264,10 +264,10 @@ class MemoryService:
         )
 
     async def read_response(self, session: Session, stored: Mapping[str, Any]) -> dict[str, Any]:
-        """Fill the response of an operation: the memory as the operation left it.
+        """Fill the response of an operation with the memory as the operation left it.
 
-        Where that is no longer known (erased, expired, its engine deleted, or no revision kept),
-        only its name stays.
+        Only the name stays if that state is no longer known: the memory is erased or expired, its
+        engine is deleted, or no revision was kept.
         """
         now = self.clock.now()
         name = MemoryName.parse(stored["name"])
@@ -283,11 +283,11 @@ class MemoryService:
                 return unknown
             memory = Memory.from_revision(memory, revision)
         wire = memory.wire()
-        # Erased and made anew under the same id, it is another memory.
+        # A memory erased and created anew under the same id is another memory.
         return {**stored, **wire} if wire["updateTime"] == stored["updateTime"] else unknown
 
     def operation(self, engine: EngineRow, kind: str, method: str, now: datetime) -> NewOperation:
-        """Start the operation of a request on an engine's memories."""
+        """Return a new operation for a request on an engine's memories."""
         return NewOperation(
             engine_id=engine.engine_id,
             engine_name=str(name_of(engine)),
@@ -298,13 +298,13 @@ class MemoryService:
         )
 
     def writing(self, engine: EngineRow, new: NewOperation, request: RevisionFields) -> Writing:
-        """Return what all changes of a request share."""
+        """Return the context that all changes of a request share."""
         return self.writing_for(engine, new.operation_id, new.now, request)
 
     def writing_for(
         self, engine: EngineRow, operation_id: str, now: datetime, request: RevisionFields
     ) -> Writing:
-        """Return what all changes of an operation share."""
+        """Return the context that all changes of an operation share."""
         config = config_of(engine)
         life = Life(
             request.revision_ttl,
@@ -332,13 +332,13 @@ class MemoryService:
 async def finish_with_memory(
     session: Session, new: NewOperation, writing: Writing, row: MemoryRow
 ) -> OperationRow:
-    """Store the done operation of a write. Its response keeps names; its text is read later."""
+    """Store the done operation of a write; its response keeps names, the text is read later."""
     response = response_of(writing, row)
     return await operations.insert_done(session, noting_revisions(new, writing), response)
 
 
 def noting_revisions(new: NewOperation, writing: Writing) -> NewOperation:
-    """Say in the operation's metadata when a change kept no revision, so cannot be undone."""
+    """Note in the operation's metadata that a change kept no revision and cannot be undone."""
     if writing.keeps_revisions:
         return new
     return new.noting(revisionsDisabled=True)
@@ -357,9 +357,9 @@ def _changed_fields(request: UpdateMemoryRequest, mask: str | None) -> frozenset
 
 def _check_immutable(row: MemoryRow, request: UpdateMemoryRequest) -> None:
     if request.scope is not None and request.scope != row.scope:
-        raise InvalidArgument.of_field("scope", "cannot change; leave it out or as it is.")
+        raise InvalidArgument.of_field("scope", "must be omitted or equal the present value.")
     if request.memory_type is not None and stored_type(request.memory_type) != row.memory_type:
-        raise InvalidArgument.of_field("memoryType", "cannot change; leave it out or as it is.")
+        raise InvalidArgument.of_field("memoryType", "must be omitted or equal the present value.")
 
 
 def _merged_content(
@@ -367,7 +367,7 @@ def _merged_content(
 ) -> dict[str, Any]:
     new = request.content()
     sent = {column: new[column] for name, column in _COLUMNS.items() if name in changed}
-    # What the present metadata name goes with them; the ledger reads what the new ones name.
+    # Provenance named by the present metadata goes with them; the ledger reads the new metadata's.
     own = dict.fromkeys(named_in(row.user_metadata))
     content = {**content_of(row), **own, **sent}
     if content["fact"] is None and content["structured_content"] is None:
@@ -384,8 +384,8 @@ def _new_expiry(
 ) -> datetime | None:
     """Return the expiry after an update.
 
-    A mask that names it without a value takes the present one away; the bank's default, where
-    there is one, then counts as for any update.
+    A mask that names the expiry without a value removes the present one; the bank's default, if it
+    has one, then applies as for any update.
     """
     if changed & _EXPIRY_FIELDS:
         return memory_expiry(config, Cause.UPDATE, now, requested, None)

@@ -1,6 +1,7 @@
-"""A hint for operators: memories in languages that their embedder does not understand.
+"""Warnings for operators about memories in languages that their embedder does not cover.
 
-Found by words they are, so nothing is refused; but hardly by meaning, which nobody would see.
+Search by words still matches such memories, so nothing is refused. Search by meaning hardly does,
+and without the warning nobody would notice.
 """
 
 from collections import Counter, OrderedDict
@@ -20,49 +21,49 @@ _MAX_ENGINES = 10_000
 
 
 @dataclass
-class _Noted:
-    """What was noted of an engine: the day of its last line, and what came since, by language."""
+class _LanguageCounts:
+    """Notes on an engine: the day of its last log line, and the counts since, by language."""
 
-    told_on: date | None = None
+    logged_on: date | None = None
     counts: Counter[str] = field(default_factory=Counter)
 
 
 class UncoveredLanguages:
-    """Those of one process: one line for each engine and UTC day.
+    """Uncovered languages seen by one process, logged once for each engine and UTC day.
 
-    The line counts what came since the line before, and names the language that most of it is in.
+    The line counts the facts since the last line, and names their most frequent language.
     """
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        self._noted: OrderedDict[int, _Noted] = OrderedDict()
+        self._noted: OrderedDict[int, _LanguageCounts] = OrderedDict()
 
     @classmethod
     def of(cls, resources: Resources) -> "UncoveredLanguages":
-        """Return those of the process."""
-        found: UncoveredLanguages = resources.kept.setdefault(cls, cls(resources.clock))
-        return found
+        """Return the instance of the process."""
+        kept: UncoveredLanguages = resources.kept.setdefault(cls, cls(resources.clock))
+        return kept
 
     def note(self, engine_id: int, embedder: ManagedEmbedder | None, facts: Iterable[str]) -> None:
-        """Note the facts of memories that an embedder of their engine is to embed."""
+        """Note the facts of memories that an embedder of their engine is about to embed."""
         if embedder is None:
             return
-        found = Counter(filter(None, map(embedder.foreign_language, facts)))
-        if not found:
+        languages = Counter(filter(None, map(embedder.foreign_language, facts)))
+        if not languages:
             return
-        noted = self._noted.setdefault(engine_id, _Noted())
-        noted.counts += found
+        counted = self._noted.setdefault(engine_id, _LanguageCounts())
+        counted.counts += languages
         today = self._clock.now().date()
-        if noted.told_on != today:
-            ((language, _),) = noted.counts.most_common(1)
+        if counted.logged_on != today:
+            ((language, _),) = counted.counts.most_common(1)
             log.warning(
                 "embedding.language_not_covered",
                 engine=engine_id,
                 model_id=embedder.model_id,
                 language=language,
-                count=noted.counts.total(),
+                count=counted.counts.total(),
             )
-            self._noted[engine_id] = _Noted(today)
+            self._noted[engine_id] = _LanguageCounts(today)
         self._noted.move_to_end(engine_id)
         if len(self._noted) > _MAX_ENGINES:
             self._noted.popitem(last=False)

@@ -1,4 +1,4 @@
-"""What can be done to memories, as the ledger is told of it."""
+"""Changes to memories, as callers pass them to the ledger."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -12,7 +12,7 @@ from app.memory.memories.store.vectors import Vector
 
 
 class Action(StrEnum):
-    """What a revision records."""
+    """The kind of change that a revision records."""
 
     CREATED = "CREATED"
     UPDATED = "UPDATED"
@@ -22,34 +22,34 @@ class Action(StrEnum):
 
 @dataclass(frozen=True)
 class Writing:
-    """What all changes of one request share."""
+    """Context that all changes of one request share."""
 
     engine: EngineName
-    """The stored full name."""
+    """Stored full name."""
     now: datetime
     operation_id: str
     model_id: str
-    """Of the model that serves the engine."""
+    """Model that serves the engine."""
     recovery: timedelta
     revision_expire_time: datetime
     labels: Mapping[str, str] = field(default_factory=dict)
     keeps_revisions: bool = True
     language: str | None = None
-    """Of the facts, as a text-search configuration; None: what each seems to be in."""
+    """Text-search configuration of the facts; None detects it from each fact."""
     author: str | None = None
-    """The engine or model that wrote the facts, where one did."""
+    """Engine or model that wrote the facts, if one did."""
     prompt_version: str | None = None
-    """Of the prompts that a model was given."""
+    """Version of the prompts that the model was given."""
     adopts_model: bool = False
-    """Whether no model serves the engine yet; this one does from the first vector on."""
+    """True if no model serves the engine yet; this one then does from the first vector on."""
 
 
 @dataclass(frozen=True)
 class Creation:
-    """A new memory. `content` has values of `columns.CONTENT_FIELDS`; what is left out is empty.
+    """A new memory; `content` has values of `columns.CONTENT_FIELDS`, and a missing one is empty.
 
-    A fact without a `vector`, or with one of a model that does not serve the engine any more, is
-    embedded later.
+    A fact is embedded later if it has no `vector`, or one by a model that no longer serves the
+    engine.
     """
 
     memory_id: str | None
@@ -65,8 +65,8 @@ class Creation:
 class Change:
     """New content for a memory as it was read: an update, or with `restores` a rollback.
 
-    `content` has a value for each of `columns.CONTENT_FIELDS`.
-    `vector` may be left out where the fact stays as it is; else that is as for a `Creation`.
+    `content` has a value for each of `columns.CONTENT_FIELDS`. `vector` may be None if the fact
+    stays unchanged; otherwise it is used as for a `Creation`.
     """
 
     row: MemoryRow
@@ -87,7 +87,7 @@ class Deletion:
 
 @dataclass(frozen=True)
 class Written:
-    """A memory as a change left it, and the id of its revision, where one was kept."""
+    """A memory as a change left it, and the id of its revision, or None if none was kept."""
 
     row: MemoryRow
     revision_id: int | None

@@ -1,4 +1,4 @@
-"""Lists of the columns of memories and revisions, by their attributes: all from `tables.py`."""
+"""Column lists of memories and revisions, by attribute name, all derived from `tables.py`."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _UNWRITTEN = (Role.TOMBSTONE, Role.COMPUTED)
 
 
 def wire_names(row: Row, *roles: Role) -> dict[str, str]:
-    """Return the attributes of columns by their names on the wire, which the database has, too."""
+    """Return attribute names by wire names, which are the database's column names, too."""
     return {column.name: name for name, column in columns_of(row, *roles).items()}
 
 
@@ -21,7 +21,7 @@ def read_fields(row: Row) -> tuple[str, ...]:
 
 
 def inserted_fields(row: Row) -> tuple[str, ...]:
-    """Return the attributes that an insertion sets; the other columns are null, or computed."""
+    """Return the attributes that an insert sets; other columns are null or computed."""
     return tuple(columns_of(row, *(role for role in Role if role not in _UNWRITTEN)))
 
 
@@ -37,17 +37,17 @@ _SHOWN = [
 
 
 def content_of(row: MemoryContent) -> dict[str, Any]:
-    """Return the `CONTENT_FIELDS` as a memory or a revision has them."""
+    """Return the `CONTENT_FIELDS` of a memory or a revision."""
     return {name: getattr(row, name) for name in CONTENT_FIELDS}
 
 
 def no_content() -> dict[str, Any]:
-    """Return the `CONTENT_FIELDS` where nothing was given."""
+    """Return empty values for the `CONTENT_FIELDS`."""
     return {name: empty_value(column) for name, column in _RESTORED.items()}
 
 
 def shown_content(row: MemoryContent) -> dict[str, Any]:
-    """Return the content of a memory or a revision by its names on the wire; None: it is empty."""
+    """Return the content of a memory or a revision by wire name, with None for empty values."""
     return {
         name: None if (value := getattr(row, attribute)) == empty else value
         for name, attribute, empty in _SHOWN

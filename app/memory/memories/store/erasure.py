@@ -20,7 +20,7 @@ from app.memory.memories.store.tables import (
 
 @dataclass(frozen=True)
 class Erased:
-    """How many rows were removed for good."""
+    """Counts of rows that were removed for good."""
 
     memories: int
     vectors: int
@@ -46,7 +46,7 @@ async def erase(
     locked = (
         select(MemoryRow.memory_id)
         .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id.in_(memory_ids), only)
-        # In one order everywhere, so that two who lock several cannot lock each other out.
+        # One order everywhere, so that two callers that lock several rows cannot deadlock.
         .order_by(MemoryRow.memory_id)
         .with_for_update()
     )
@@ -76,7 +76,7 @@ async def _remove(
 
 
 async def _remove_labels(session: Session, engine_id: int, memory_ids: Sequence[str]) -> int:
-    # The sweep of expired revisions locks a revision and then its labels; so does this.
+    # The sweep of expired revisions locks a revision and then its labels; keep that order.
     held = (
         select(RevisionRow.revision_id)
         .where(RevisionRow.engine_id == engine_id, RevisionRow.memory_id.in_(memory_ids))
@@ -97,15 +97,15 @@ async def _remove_labels(session: Session, engine_id: int, memory_ids: Sequence[
 
 
 async def blank_quotes(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
-    """Empty what revisions of other memories quote of the conversations that made these memories.
+    """Empty the quotes that revisions of other memories took from the same conversations.
 
-    To be called before their erasure, by one at a time of an engine's. What somebody else holds is
-    not waited for: all others who lock revisions remove them, since nothing can read them any more.
+    Call it before the memories are erased, one erasure of an engine at a time. Locked revisions are
+    skipped: everyone else who locks revisions removes them, since nothing can read them any more.
     """
     mine = select(RevisionRow.operation_id).where(
         RevisionRow.engine_id == engine_id,
         RevisionRow.memory_id.in_(memory_ids),
-        # Written by an engine or a model: of other operations, which may be large, none quotes.
+        # Only engines and models quote; other operations, which may be large, are left out.
         RevisionRow.author.is_not(None),
     )
     quoting = (

@@ -1,7 +1,9 @@
-"""The hot statements of get and create, as texts on the driver. See `app/adapters/db/direct.py`.
+"""The fast statements of get and create, sent to the driver as text.
 
-Measured on two cores, a get costs the service 0.3 ms of CPU less than by a session, and a create,
-which is one statement instead of seven, 3 ms less.
+See `app/adapters/db/direct.py`.
+
+Measured on two cores: a get costs the service 0.3 ms less CPU than with a session. A create is one
+statement instead of seven, and costs 3 ms less.
 """
 
 from collections.abc import Mapping
@@ -21,7 +23,7 @@ from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.store.repository import DONE
 
 COLUMNS = ", ".join(f"m.{columns_of(MemoryRow)[name].name}" for name in StoredMemory._fields)
-"""Of `StoredMemory`, in its order."""
+"""Columns of `StoredMemory`, in its order."""
 _GET = f"""
 select e.project, e.location, m.*
 from engines e
@@ -37,21 +39,21 @@ where e.engine_id = %(engine)s and e.delete_time is null
 
 
 async def find(db: Database, name: MemoryName, now: datetime) -> tuple[EngineName, StoredMemory]:
-    """Return a live memory, with the stored full name of its engine. Opens its own transaction.
+    """Return a live memory and the stored full name of its engine, in a transaction of its own.
 
     Raises:
-        NotFound: no such memory or engine, or the caller does not reach it.
+        NotFound: the memory or engine does not exist, or the caller does not reach it.
     """
     reach, values = db.reach(MemoryRow, "m")
     engine = name.engine
-    asked: dict[str, Any] = {
+    parameters: dict[str, Any] = {
         "engine": engine.engine,
         "memory": name.memory,
         "project": engine.project,
         "location": engine.location,
         "now": now,
     }
-    rows = await db.run(_GET.format(reach=reach).encode(), {**asked, **values})
+    rows = await db.run(_GET.format(reach=reach).encode(), {**parameters, **values})
     if not rows:
         raise NotFound.of(engine)
     project, location, *columns = rows[0]
@@ -65,7 +67,7 @@ _MEMORY = Insertion(
     MemoryRow,
     " ".join(inserted_fields(MemoryRow)),
     "engine",
-    # Whoever has taken the id: the caller finds out in another way.
+    # The statement returns no row if the id is taken; the caller then takes the slow path.
     "on conflict do nothing returning 1",
 )
 _VECTOR = Insertion(
@@ -94,11 +96,11 @@ select 1 from memory
 
 
 async def insert(db: Database, engine: EngineRow, rows: Mapping[str, Mapping[str, Any]]) -> bool:
-    """Insert a memory with its vector, its revision, its operation, and the audit log's event.
+    """Insert a memory with its vector, revision, operation and audit event, in its own transaction.
 
-    `rows` has their attributes by these names (`memory`, `vector`, `revision`, `operation`,
-    `event`). Opens its own transaction. False, and nothing is done, where the engine is not as it
-    was read, or the memory's id is taken.
+    `rows` has their attributes under the names `memory`, `vector`, `revision`, `operation` and
+    `event`. Return False and change nothing if the engine has changed since it was read, or the
+    memory's id is taken.
     """
     values = {
         "engine": engine.engine_id,

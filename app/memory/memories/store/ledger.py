@@ -1,7 +1,6 @@
 """The single write path of memories: the row, its vector and its revision change together.
 
-All functions take part in the caller's transaction; either everything of a change is there, or
-nothing is.
+All functions take part in the caller's transaction, so a change is written whole or not at all.
 """
 
 from collections.abc import Mapping, Sequence
@@ -33,10 +32,10 @@ from app.platform.operations.store.repository import NewOperation
 
 @dataclass(frozen=True)
 class _Effect:
-    """A memory as a change left it, and what is still to be written about it.
+    """A memory as a change left it, with its revision and the fate of its vectors.
 
-    Its vectors stay, unless it `ends_vectors`: then it has `vector` alone, or waits for one if it
-    `has_new_fact`.
+    Its vectors stay unless `ends_vectors` is set. Then it gets `vector` alone, or waits for
+    embedding if it `has_new_fact`.
     """
 
     row: MemoryRow
@@ -49,31 +48,31 @@ class _Effect:
 async def apply(
     session: Session, writing: Writing, wanted: Sequence[Creation | Change | Deletion]
 ) -> list[Written]:
-    """Make changes to different memories; return what each left, in their order.
+    """Apply changes to different memories; return the results in order.
 
-    Those of one kind go to the database together, so that many cost little more than one.
+    Changes of one kind go to the database together, so that many cost little more than one.
 
     Raises:
         Aborted: a memory was changed since it was read.
-        AlreadyExists: a chosen id is taken, maybe by a deleted memory that can be recovered.
+        AlreadyExists: a chosen id is taken, perhaps by a deleted memory that can be recovered.
     """
-    deleted = await _delete(session, writing, [one for one in wanted if isinstance(one, Deletion)])
-    changed = await _change(session, writing, [one for one in wanted if isinstance(one, Change)])
-    created = await _create(session, writing, [one for one in wanted if isinstance(one, Creation)])
+    deleted = await _delete(session, writing, [new for new in wanted if isinstance(new, Deletion)])
+    changed = await _change(session, writing, [new for new in wanted if isinstance(new, Change)])
+    created = await _create(session, writing, [new for new in wanted if isinstance(new, Creation)])
     effects = {Deletion: iter(deleted), Change: iter(changed), Creation: iter(created)}
-    found = [next(effects[type(one)]) for one in wanted]
-    await _write_vectors(session, writing, found)
+    ordered = [next(effects[type(change)]) for change in wanted]
+    await _write_vectors(session, writing, ordered)
     if not writing.keeps_revisions:
-        return [Written(effect.row, None) for effect in found]
-    await repository.append_revisions(session, [effect.revision for effect in found])
-    return [Written(effect.row, effect.revision["revision_id"]) for effect in found]
+        return [Written(effect.row, None) for effect in ordered]
+    await repository.append_revisions(session, [effect.revision for effect in ordered])
+    return [Written(effect.row, effect.revision["revision_id"]) for effect in ordered]
 
 
 async def create(session: Session, writing: Writing, new: Creation) -> Written:
     """Create a memory.
 
     Raises:
-        AlreadyExists: the chosen id is taken, maybe by a deleted memory that can be recovered.
+        AlreadyExists: the chosen id is taken, perhaps by a deleted memory that can be recovered.
     """
     created = (await apply(session, writing, [new]))[0]
     note(session, resource=str(MemoryName(writing.engine, created.row.memory_id)))
@@ -83,10 +82,11 @@ async def create(session: Session, writing: Writing, new: Creation) -> Written:
 async def create_at_once(
     db: Database, engine: EngineRow, writing: Writing, new: Creation, operation: NewOperation
 ) -> MemoryRow | None:
-    """Create a memory, and end its operation, by one statement, which is its own transaction.
+    """Create a memory and finish its operation with one statement, which is its own transaction.
 
-    None, and nothing is done, where that cannot be: the engine is not as it was read, the id is
-    taken, the caller sees a part of the engine only, or something unusual is to be written.
+    Return None and change nothing if the fast path does not apply: the engine has changed since it
+    was read, the id is taken, the caller reaches only a part of the engine, or the write is unusual
+    (no vector, labels, no revision, no audit event).
     """
     vector, audit = new.vector, db.audit
     is_usual = writing.keeps_revisions and not writing.labels
@@ -109,7 +109,7 @@ async def create_at_once(
 
 
 def response_of(writing: Writing, row: MemoryRow) -> dict[str, Any]:
-    """Return the response of the operation of a write as it is stored: its text is read later."""
+    """Return the stored response of a write's operation; the memory's text is read later."""
     return {
         "@type": type_url("Memory"),
         "name": str(MemoryName(writing.engine, row.memory_id)),
@@ -121,27 +121,33 @@ def response_of(writing: Writing, row: MemoryRow) -> dict[str, Any]:
 async def create_free(
     session: Session, writing: Writing, wanted: Sequence[tuple[Creation, Writing]]
 ) -> list[Written | None]:
-    """Create many memories, each with what is written about its own revision.
+    """Create many memories, each with the context of its own revision.
 
-    Returns what came of each; None where its id is taken. None may be chosen twice.
+    Return a result for each, or None if its id is taken. An id may be chosen only once.
     """
     rows = await _insert(session, writing, [new for new, _ in wanted])
     effects = [
         None if row is None else _created(own, row, new)
         for row, (new, own) in zip(rows, wanted, strict=True)
     ]
-    await _write_vectors(session, writing, [one for one in effects if one is not None])
+    await _write_vectors(session, writing, [effect for effect in effects if effect is not None])
     keeps = [own.keeps_revisions for _, own in wanted]
-    kept = [one.revision for one, is_kept in zip(effects, keeps, strict=True) if one and is_kept]
+    kept = [
+        effect.revision
+        for effect, is_kept in zip(effects, keeps, strict=True)
+        if effect and is_kept
+    ]
     await repository.append_revisions(session, kept)
     return [
-        None if one is None else Written(one.row, one.revision["revision_id"] if is_kept else None)
-        for one, is_kept in zip(effects, keeps, strict=True)
+        None
+        if effect is None
+        else Written(effect.row, effect.revision["revision_id"] if is_kept else None)
+        for effect, is_kept in zip(effects, keeps, strict=True)
     ]
 
 
 async def change(session: Session, writing: Writing, wanted: Change) -> Written:
-    """Change a live memory, or bring a deleted one back.
+    """Change a live memory, or restore a deleted one.
 
     Raises:
         Aborted: the memory was changed since it was read.
@@ -150,7 +156,7 @@ async def change(session: Session, writing: Writing, wanted: Change) -> Written:
 
 
 async def delete(session: Session, writing: Writing, rows: Sequence[MemoryRow]) -> list[Written]:
-    """Make tombstones of live memories as they were read.
+    """Turn live memories, as they were read, into tombstones.
 
     Raises:
         Aborted: one of them was changed since it was read.
@@ -175,10 +181,10 @@ def _created(writing: Writing, row: MemoryRow, new: Creation) -> _Effect:
 async def _insert(
     session: Session, writing: Writing, wanted: Sequence[Creation]
 ) -> list[MemoryRow | None]:
-    """Insert the memories; None for one whose chosen id is taken, for another one is made anew."""
+    """Insert the memories, with None for a taken chosen id; draw a new id on a collision."""
     chosen = [new.memory_id for new in wanted if new.memory_id is not None]
     if chosen:
-        # An expired memory is gone for every reader, so it must not hold its id.
+        # An expired memory is gone for every reader, so it must not block its id.
         await erase_gone(session, writing.engine.engine, chosen)
     rows: dict[int, MemoryRow | None] = {}
     while missing := [n for n in range(len(wanted)) if n not in rows]:
@@ -211,32 +217,33 @@ def _values(writing: Writing, new: Creation) -> dict[str, Any]:
 
 async def _change(session: Session, writing: Writing, wanted: Sequence[Change]) -> list[_Effect]:
     keeps_vector = [
-        one.row.delete_time is None and one.row.fact == one.content["fact"] for one in wanted
+        change.row.delete_time is None and change.row.fact == change.content["fact"]
+        for change in wanted
     ]
     moved = [
-        one.row.memory_id
-        for one, keeps in zip(wanted, keeps_vector, strict=True)
-        if keeps and one.row.expire_time != one.expire_time
+        change.row.memory_id
+        for change, keeps in zip(wanted, keeps_vector, strict=True)
+        if keeps and change.row.expire_time != change.expire_time
     ]
-    values = [_changed_values(writing, one) for one in wanted]
-    if not await repository.update_memories(session, [one.row for one in wanted], values):
+    values = [_changed_values(writing, change) for change in wanted]
+    if not await repository.update_memories(session, [change.row for change in wanted], values):
         raise _changed_meanwhile()
     await repository.renew_vector_expiry(session, writing.engine.engine, moved)
     return [
         _Effect(
-            one.row,
-            _revision(writing, one.row, _action(one), one.extracted, one.restores),
-            None if keeps else one.vector,
-            # Those of other models are as old as the fact.
+            change.row,
+            _revision(writing, change.row, _action(change), change.extracted, change.restores),
+            None if keeps else change.vector,
+            # Vectors of other models are as old as the fact.
             ends_vectors=not keeps,
-            has_new_fact=not keeps and one.row.fact is not None,
+            has_new_fact=not keeps and change.row.fact is not None,
         )
-        for one, keeps in zip(wanted, keeps_vector, strict=True)
+        for change, keeps in zip(wanted, keeps_vector, strict=True)
     ]
 
 
 def _derived(content: Mapping[str, Any], language: str | None) -> dict[str, Any]:
-    """Return the provenance that the metadata of content name, and its traits."""
+    """Return the provenance that the metadata of content name, and the search hints."""
     named = named_in(content.get("user_metadata") or {})
     return {**named, **traits_of({**content, **named}, language)}
 
@@ -257,28 +264,28 @@ def _action(wanted: Change) -> Action:
 
 
 async def _delete(session: Session, writing: Writing, wanted: Sequence[Deletion]) -> list[_Effect]:
-    rows = [one.row for one in wanted]
+    rows = [deletion.row for deletion in wanted]
     until = writing.now + writing.recovery
     if not await repository.mark_deleted(session, rows, writing.now, until):
         raise _changed_meanwhile()
     return [
         _Effect(
-            one.row,
+            deletion.row,
             # The revision of a deletion has no fact. Source: wire specification, section 6.1.
-            _revision(writing, one.row, Action.DELETED, one.extracted)
+            _revision(writing, deletion.row, Action.DELETED, deletion.extracted)
             | {"fact": None, "structured_content": None},
             ends_vectors=True,
         )
-        for one in wanted
+        for deletion in wanted
     ]
 
 
 async def erase(session: Session, engine_id: int, memory_ids: Sequence[str]) -> Erased:
-    """Remove memories and every row derived from them, at once and for good, as somebody asks for.
+    """Remove memories and every row derived from them now and for good, at a user's request.
 
-    What was said when they were made goes from the revisions of other memories, too, and from the
-    engine's operations. The caller holds the memories, and the engine (`Lock.UPDATE`), so that two
-    erasures do not wait for each other's revisions.
+    Quotes from the conversations that made them are removed from the revisions of other memories
+    and from the engine's operations. The caller holds the memories and the engine (`Lock.UPDATE`),
+    so that two erasures do not wait for each other's revisions.
     """
     await erasure.blank_quotes(session, engine_id, memory_ids)
     erased = await erase_with_engine(session, engine_id, memory_ids)
@@ -296,7 +303,7 @@ async def erase_gone(session: Session, engine_id: int, memory_ids: Sequence[str]
 
 
 async def erase_with_engine(session: Session, engine_id: int, memory_ids: Sequence[str]) -> Erased:
-    """Remove memories of an engine of which nothing is to stay."""
+    """Remove memories of an engine that is removed as a whole."""
     return await erasure.erase(session, engine_id, memory_ids, repository.everything())
 
 
@@ -317,7 +324,7 @@ async def _write_vectors(session: Session, writing: Writing, effects: Sequence[_
 
 
 async def _serving(session: Session, writing: Writing, effects: Sequence[_Effect]) -> str:
-    """Return the model that serves the engine; where none does, that of the first vector now."""
+    """Return the model that serves the engine; adopt this one if none does and a vector is new."""
     vector = next((effect.vector for effect in effects if effect.vector is not None), None)
     if not writing.adopts_model or vector is None:
         return writing.model_id
@@ -326,13 +333,15 @@ async def _serving(session: Session, writing: Writing, effects: Sequence[_Effect
 
 
 async def learn_traits(session: Session, limit: int) -> int:
-    """Tell searches of memories that were written without traits; return of how many.
+    """Backfill search hints of memories written before hints existed; return the count.
 
-    No memory is changed by it. At most `limit` are taken, of any engine; a sweep's.
+    No memory gets a new version. At most `limit` memories of any engine are taken; for a sweep.
     """
     rows = await repository.list_without_cues(session, limit)
     engine_ids = {row.engine_id for row in rows}
-    languages = {one: await engines.find_language(session, one) for one in engine_ids}
+    languages = {
+        engine_id: await engines.find_language(session, engine_id) for engine_id in engine_ids
+    }
     traits = [
         {
             "engine_id": row.engine_id,

@@ -1,4 +1,4 @@
-"""Memories as the hot statements read them, and how they are told."""
+"""Memories as the fast statements read them."""
 
 from datetime import datetime
 from typing import Any, NamedTuple
@@ -9,7 +9,7 @@ from app.memory.memories.store.tables import MemoryRow
 
 
 class StoredMemory(NamedTuple):
-    """What a memory's readers are told of its row, by the names of its columns."""
+    """The columns of a memory that its readers see, by attribute name."""
 
     memory_id: str
     version: int

@@ -72,11 +72,11 @@ FILTER_FIELDS: Fields = {
     **_TOPICS,
     "metadata": MetadataField(MemoryRow.user_metadata),
 }
-"""What the filters of list, retrieve and purge may name."""
+"""Fields that the filters of list, retrieve and purge accept."""
 
 
 def is_live(now: datetime) -> ColumnElement[bool]:
-    """Select what is neither deleted nor expired at `now`."""
+    """Select memories that are neither deleted nor expired at `now`."""
     return and_(
         MemoryRow.delete_time.is_(None),
         or_(MemoryRow.expire_time.is_(None), MemoryRow.expire_time > now),
@@ -84,12 +84,12 @@ def is_live(now: datetime) -> ColumnElement[bool]:
 
 
 def is_known(now: datetime) -> ColumnElement[bool]:
-    """Select what is live, or deleted and still recoverable, at `now`."""
+    """Select memories that are live, or deleted and still recoverable, at `now`."""
     return or_(is_live(now), MemoryRow.recover_until > now)
 
 
 def is_gone(now: DatabaseTime) -> ColumnElement[bool]:
-    """Select what nothing can read or recover any more at `now`."""
+    """Select memories that nothing can read or recover any more at `now`."""
     is_expired = and_(MemoryRow.delete_time.is_(None), MemoryRow.expire_time <= now)
     return or_(is_expired, MemoryRow.recover_until <= now)
 
@@ -105,7 +105,7 @@ async def get(
     """Return a memory that `visible` (`is_live` or `is_known`) selects.
 
     Raises:
-        NotFound: there is none.
+        NotFound: no memory is selected.
     """
     row = await find(session, name, visible, for_update=for_update)
     if row is None:
@@ -116,7 +116,7 @@ async def get(
 async def find(
     session: Session, name: MemoryName, visible: ColumnElement[bool], *, for_update: bool = False
 ) -> MemoryRow | None:
-    """Return a memory that `visible` selects, if there is one."""
+    """Return a memory that `visible` selects, or None."""
     statement = select(MemoryRow).where(
         MemoryRow.engine_id == name.engine.engine, MemoryRow.memory_id == name.memory, visible
     )
@@ -128,11 +128,11 @@ async def find(
 async def lock(
     session: Session, engine_id: int, memory_ids: Sequence[str], only: ColumnElement[bool]
 ) -> Sequence[MemoryRow]:
-    """Lock those of the memories that `only` selects, as they are now; return them by their ids."""
+    """Lock the memories that `only` selects, as they are now; return them ordered by id."""
     statement = (
         select(MemoryRow)
         .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id.in_(memory_ids), only)
-        # In one order everywhere, so that two who lock several cannot lock each other out.
+        # One order everywhere, so that two callers that lock several rows cannot deadlock.
         .order_by(MemoryRow.memory_id)
         .with_for_update()
         .execution_options(populate_existing=True)
@@ -147,14 +147,14 @@ async def list_page(
     by: str,
     page: Slice[tuple[datetime, str]],
 ) -> Sequence[MemoryRow]:
-    """Return memories of an engine in the order of the column `by`."""
+    """Return a page of an engine's memories, ordered by the column `by`."""
     statement = select(MemoryRow).where(MemoryRow.engine_id == engine_id, clause)
     key = (getattr(MemoryRow, by), MemoryRow.memory_id)
     return (await session.execute(sliced(statement, key, page))).scalars().all()
 
 
 def metadata_condition(groups: Sequence[Sequence[MetadataFilter]]) -> ColumnElement[bool]:
-    """Select memories whose metadata meet one of the groups.
+    """Select memories whose metadata match at least one of the groups.
 
     Raises:
         InvalidArgument: an operator does not fit its value.
@@ -163,14 +163,14 @@ def metadata_condition(groups: Sequence[Sequence[MetadataFilter]]) -> ColumnElem
 
 
 def has_metadata(metadata: Mapping[str, Any] | None) -> ColumnElement[bool]:
-    """Select memories with exactly these metadata; any where none are given."""
+    """Select memories with exactly these metadata; any memory if None is given."""
     if metadata is None:
         return true()
     return MemoryRow.user_metadata == literal(dict(metadata), JSONB())
 
 
 async def exists_any(session: Session, engine_id: int, now: datetime) -> bool:
-    """Say whether an engine has live memories."""
+    """Return True if an engine has live memories."""
     statement = select(MemoryRow.memory_id).where(MemoryRow.engine_id == engine_id, is_live(now))
     return (await session.execute(statement.limit(1))).first() is not None
 
@@ -178,7 +178,7 @@ async def exists_any(session: Session, engine_id: int, now: datetime) -> bool:
 async def find_revision(
     session: Session, name: MemoryName, version: int, now: datetime
 ) -> RevisionRow | None:
-    """Return the snapshot of a memory's version, if one was kept and has not expired."""
+    """Return the revision of a memory's version, if one was kept and has not expired."""
     statement = select(RevisionRow).where(
         RevisionRow.engine_id == name.engine.engine,
         RevisionRow.memory_id == name.memory,
@@ -188,13 +188,13 @@ async def find_revision(
     return (await session.execute(statement)).scalar_one_or_none()
 
 
-# Written by the ledger alone -------------------------------------------------------------------
+# Called by the ledger alone --------------------------------------------------------------------
 
 
 async def insert_memories(
     session: Session, rows: Sequence[Mapping[str, Any]]
 ) -> list[MemoryRow | None]:
-    """Insert memories whose ids are free; return them in their order, None for one that is not.
+    """Insert memories whose ids are free; return them in order, with None for a taken id.
 
     Raises:
         NotFound: the session's caller does not reach a scope.
@@ -203,14 +203,14 @@ async def insert_memories(
         return []
     for row in rows:
         check_scope(session, row["scope"])
-    # In one order everywhere, so that two who choose the same ids cannot lock each other out.
+    # One order everywhere, so that two callers that choose the same ids cannot deadlock.
     ordered = sorted(rows, key=itemgetter("memory_id"))
     inserted = await insert_free(MemoryRow, session, ordered, "memory_id")
     return [_as_stored(row) if row["memory_id"] in inserted else None for row in rows]
 
 
 def _as_stored(values: Mapping[str, Any]) -> MemoryRow:
-    """Return a row as if it was read: its constructor would notice each value as a change."""
+    """Return a row as if it was read; the constructor would record each value as a change."""
     row: MemoryRow = manager_of_class(MemoryRow).new_instance()
     vars(row).update(values)
     return row
@@ -219,9 +219,9 @@ def _as_stored(values: Mapping[str, Any]) -> MemoryRow:
 async def update_memories(
     session: Session, rows: Sequence[MemoryRow], values: Sequence[Mapping[str, Any]]
 ) -> bool:
-    """Give the memories, and the rows, new values, all of the same columns.
+    """Set new values, all of the same columns, on the memories and on the rows in memory.
 
-    Returns whether each still had the version that was read; else the caller must roll back.
+    Return False if a memory no longer has the version that was read; the caller must roll back.
     """
     if not rows:
         return True
@@ -230,9 +230,9 @@ async def update_memories(
         {f"read_{key}": getattr(row, key) for key in keys} | {f"new_{k}": new[k] for k in new}
         for row, new in zip(rows, values, strict=True)
     ]
-    # In one order everywhere, so that two who change several cannot lock each other out.
+    # One order everywhere, so that two callers that change several rows cannot deadlock.
     given.sort(key=itemgetter("read_memory_id"))
-    # The session itself takes no condition beside a list of values.
+    # The session adds no condition to a statement with a list of values, so it is added here.
     statement = _updating(*values[0]).where(condition_on(session, MemoryRow))
     changed = await (await session.connection()).execute(statement, given)
     for row, new in zip(rows, values, strict=True):
@@ -257,9 +257,9 @@ def _updating(*columns: str) -> Update:
 async def mark_deleted(
     session: Session, rows: Sequence[MemoryRow], now: datetime, recover_until: datetime
 ) -> bool:
-    """Make tombstones of live memories, and of the rows.
+    """Turn live memories, and the rows in memory, into tombstones.
 
-    Returns whether each still had the version that was read; else the caller must roll back.
+    Return False if a memory no longer has the version that was read; the caller must roll back.
     """
     if not rows:
         return True
@@ -284,7 +284,7 @@ async def mark_deleted(
 
 
 def _note(row: MemoryRow, new: Mapping[str, Any]) -> None:
-    """Let a row have what its next version has in the database."""
+    """Set on a row the values that its next version has in the database."""
     for name, value in {**new, "version": row.version + 1}.items():
         set_committed_value(row, name, value)
 
@@ -293,30 +293,30 @@ _NEWER_VECTOR = Conflict(("engine_id", "memory_id", "model_id"), ("vector", "exp
 
 
 async def list_without_cues(session: Session, limit: int) -> Sequence[MemoryRow]:
-    """Lock and return memories whose cues are not known yet, of any engine; a sweep's."""
+    """Lock and return memories of any engine whose search hints are not known yet; for a sweep."""
     statement = (
         select(MemoryRow)
         .where(MemoryRow.cues.is_(None))
         .limit(limit)
-        # Those that are being changed get theirs so.
+        # A memory that is being changed gets its search hints from that change.
         .with_for_update(skip_locked=True)
     )
     return (await session.execute(statement)).scalars().all()
 
 
 async def set_traits(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Let memories, given by their keys, have other traits, in no other version."""
+    """Set the search hints of memories, given by their keys, without a new version."""
     if rows:
         await session.execute(update(MemoryRow), [dict(row) for row in rows])
 
 
 async def put_vectors(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert vectors, or replace those of the same memories and model."""
+    """Upsert vectors, by memory and model."""
     await insert_rows(MemoryVectorRow, session, rows, _NEWER_VECTOR)
 
 
 async def renew_vector_expiry(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
-    """Carry the expiry of memories to their vectors."""
+    """Copy the expiry of memories to their vectors."""
     if not memory_ids:
         return
     statement = update(MemoryVectorRow).where(
@@ -331,7 +331,7 @@ async def renew_vector_expiry(session: Session, engine_id: int, memory_ids: Sequ
 async def remove_vectors(
     session: Session, engine_id: int, memory_ids: Sequence[str], kept: Sequence[str] = ()
 ) -> None:
-    """Remove the vectors of memories, but for those by the models `kept`."""
+    """Remove the vectors of memories, except those by the models `kept`."""
     if not memory_ids:
         return
     await session.execute(
@@ -344,15 +344,15 @@ async def remove_vectors(
 
 
 async def put_off(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
-    """Let memories, which the caller has locked or just made, wait for their vectors."""
+    """Queue memories, which the caller has locked or just inserted, for embedding."""
     if not memory_ids:
         return
-    rows = [{"engine_id": engine_id, "memory_id": one} for one in memory_ids]
+    rows = [{"engine_id": engine_id, "memory_id": memory_id} for memory_id in memory_ids]
     await session.execute(insert(UnembeddedRow).on_conflict_do_nothing(), rows)
 
 
 async def end_wait(session: Session, engine_id: int, memory_ids: Sequence[str]) -> None:
-    """Let memories, which the caller has locked, wait for their vectors no longer."""
+    """Remove memories, which the caller has locked, from the embedding queue."""
     if not memory_ids:
         return
     await session.execute(
@@ -363,7 +363,7 @@ async def end_wait(session: Session, engine_id: int, memory_ids: Sequence[str]) 
 
 
 async def append_revisions(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Append revisions, with their labels as rows."""
+    """Append revisions, and their labels as rows."""
     if not rows:
         return
     await insert_rows(RevisionRow, session, rows)

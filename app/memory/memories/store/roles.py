@@ -1,4 +1,4 @@
-"""Roles of columns of memories and revisions, from which all lists of them are derived."""
+"""Roles of the columns of memories and revisions; all column lists are derived from them."""
 
 from collections.abc import Callable, Iterable
 from enum import StrEnum
@@ -11,35 +11,35 @@ Row = type[DeclarativeBase]
 
 
 class Role(StrEnum):
-    """Part of a column in its row, as `info["role"]`.
+    """The role of a column in its row, as `info["role"]`.
 
-    Beside it, `info["empty"]` makes the value of a column that cannot be null where nothing was
-    given, `info["counted"]` adds a column that is not content to the bytes of its engine, and
-    `info["filtered"]` lets filters name it.
+    Further keys of `info`: `empty` makes the default of a column that cannot be null, `counted`
+    adds a column without content to the bytes of its engine, and `filtered` lets filters name the
+    column.
     """
 
     CONTENT = "content"
     """Written by users and models. Revisions keep it, a rollback restores it, its bytes count."""
     KEPT = "kept"
-    """Content that never changes after the creation. Its bytes do not count."""
+    """Content that never changes after creation. Its bytes do not count."""
     PROVENANCE = "provenance"
     """Origin of the content: kept and restored with it, not on the wire. Its bytes do not count."""
     STATE = "state"
-    """Shown to readers as it is now; no rollback restores it."""
+    """Shown to readers in its present value; no rollback restores it."""
     KEY = "key"
     """Identity of the row."""
     TOMBSTONE = "tombstone"
     """Null unless the memory is deleted."""
     SEARCH = "search"
-    """Read by searches alone: written with the content, not loaded with the row."""
+    """Read only by searches: written with the content, not loaded with the row."""
     COMPUTED = "computed"
     """Written by the database."""
     HISTORY = "history"
-    """Account of a change in its revision, beside the content that it left."""
+    """Record of a change in its revision, beside the content that it left."""
 
 
 def columns_of(row: Row, *roles: Role) -> dict[str, Column[Any]]:
-    """Return the columns that have one of the roles, or all, by their attributes.
+    """Return the columns with one of the roles, or all columns, by attribute name.
 
     Raises:
         AssertionError: a column has no role.
@@ -49,20 +49,22 @@ def columns_of(row: Row, *roles: Role) -> dict[str, Column[Any]]:
     if strange:
         raise AssertionError(f"info['role'] must be a Role; {row.__name__} has none for {strange}.")
     wanted = roles or tuple(Role)
-    return {name: one for name, one in columns.items() if one.info["role"] in wanted}
+    return {name: column for name, column in columns.items() if column.info["role"] in wanted}
 
 
 def counted_columns(row: Row) -> set[str]:
     """Return the names of the columns whose bytes count against their engine."""
     columns = columns_of(row).values()
     return {
-        one.name for one in columns if one.info["role"] is Role.CONTENT or one.info.get("counted")
+        column.name
+        for column in columns
+        if column.info["role"] is Role.CONTENT or column.info.get("counted")
     }
 
 
 def filtered_columns(row: Row) -> dict[str, Column[Any]]:
-    """Return the columns that filters name, by the attributes."""
-    return {name: one for name, one in columns_of(row).items() if one.info.get("filtered")}
+    """Return the columns that filters may name, by attribute name."""
+    return {name: column for name, column in columns_of(row).items() if column.info.get("filtered")}
 
 
 def check_equal(name: str, has: Iterable[str], declared: Iterable[str]) -> None:
@@ -80,6 +82,6 @@ def check_equal(name: str, has: Iterable[str], declared: Iterable[str]) -> None:
 
 
 def empty_value(column: Column[Any]) -> Any:  # noqa: ANN401 - of any column
-    """Return what a column holds where nothing was given."""
+    """Return the value of a column if none was given."""
     make: Callable[[], object] | None = column.info.get("empty")
     return None if make is None else make()

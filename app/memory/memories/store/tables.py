@@ -1,4 +1,4 @@
-"""Memories with what is derived from them: vectors, revisions, and the labels of revisions."""
+"""Tables of memories and their derived rows: vectors, revisions, and the labels of revisions."""
 
 from datetime import datetime
 
@@ -20,7 +20,7 @@ from app.adapters.db.bindings import ByParent, ByScope, parts_index
 from app.adapters.db.columns import EMBEDDING
 from app.memory.memories.store.roles import Role
 
-# Accents are folded, as `folded` of the queries does.
+# Accents are removed, as `folded` does for queries.
 _TERMS = (
     "to_tsvector(language,"
     " regexp_replace(normalize(coalesce(fact, ''), NFD), '[\\u0300-\\u036f]', '', 'g'))"
@@ -28,9 +28,9 @@ _TERMS = (
 
 
 class MemoryContent:
-    """Columns that a memory shares with its revisions; the one place where they are listed.
+    """Columns that a memory shares with its revisions; the one place that lists them.
 
-    All that writes or reads them by their names derives its list from these and their roles
+    Code that writes or reads them by name derives its list from these columns and their roles
     (`memories/columns.py`).
     """
 
@@ -54,8 +54,8 @@ class MemoryContent:
 class MemoryRow(MemoryContent, Base):
     """A memory, live or a tombstone (`delete_time` set) that can be recovered for a while.
 
-    Written and removed by `memories/ledger.py` alone. The columns from `language` on are for
-    searches, and are not loaded with a row; `cues` are null until they are known.
+    Written and removed by `memories/ledger.py` alone. The columns from `language` on serve
+    searches and are not loaded with a row; `cues` is null until the search hints are computed.
     """
 
     __tablename__ = "memories"
@@ -145,10 +145,10 @@ class MemoryVectorRow(Base):
 
 
 class UnembeddedRow(Base):
-    """A memory whose fact waits for its vector by the model that serves its engine.
+    """A memory whose fact waits for embedding by the model that serves its engine.
 
-    Written where the model could not be asked, or was replaced meanwhile. Until `due_time` it is
-    left to the worker that has taken it last.
+    Written when the model was away, or was replaced meanwhile. Until `due_time` the row belongs to
+    the worker that took it last.
     """
 
     __tablename__ = "unembedded_memories"
@@ -206,7 +206,7 @@ class RevisionRow(MemoryContent, Base):
 
 
 class RevisionLabelRow(Base):
-    """A label of a revision, as a row, so that a filter over all memories uses an index."""
+    """A label of a revision as a row, so that a filter over all memories uses an index."""
 
     __tablename__ = "revision_labels"
     conditioned_by = ByParent("memory_revisions", ("engine_id", "revision_id"))
@@ -216,7 +216,7 @@ class RevisionLabelRow(Base):
             ["memory_revisions.engine_id", "memory_revisions.revision_id"],
             ondelete="CASCADE",
         ),
-        # The foreign key's own look-up, when a revision is removed.
+        # For the foreign key's own lookup when a revision is removed.
         Index("ix_revision_labels_revision", "engine_id", "revision_id"),
     )
 

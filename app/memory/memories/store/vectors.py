@@ -1,4 +1,4 @@
-"""Vectors that come after the memories: what the ledger writes is embedded later, or anew.
+"""Vectors that are written after their memories: facts embedded later, or embedded anew.
 
 All functions take part in the caller's transaction, and lock the memories.
 """
@@ -18,7 +18,7 @@ from app.memory.memories.store.tables import MemoryRow
 
 @dataclass(frozen=True)
 class Vector:
-    """The embedding of a fact, of unit length; without a `model_id`, by the model that serves."""
+    """The embedding of a fact, of unit length; `model_id` None means the model that serves."""
 
     values: NDArray[np.float32]
     model_id: str | None = None
@@ -43,10 +43,10 @@ async def embed(
     vectors: Mapping[str, tuple[str, Vector]],
     now: datetime,
 ) -> list[str]:
-    """Give memories their vectors by a model: by memory, the fact that was embedded, and how.
+    """Store the vectors of memories by a model; return the ids of the memories that got one.
 
-    Memories that have another fact by now, or are gone, get none. The caller holds the engine
-    (`Lock.SHARED`). Returns those that got one.
+    `vectors` has the fact that was embedded and its vector, by memory id. Memories that are gone or
+    have another fact by now get none. The caller holds the engine (`Lock.SHARED`).
     """
     rows = await repository.lock(session, engine_id, list(vectors), repository.is_live(now))
     fitting = [row for row in rows if row.fact == vectors[row.memory_id][0]]
@@ -58,7 +58,7 @@ async def embed(
 async def put_off(
     session: Session, engine_id: int, memory_ids: Sequence[str], now: datetime
 ) -> None:
-    """Let those of the memories that are live wait for their vectors."""
+    """Queue the live memories for embedding."""
     rows = await repository.lock(session, engine_id, memory_ids, repository.is_live(now))
     await repository.put_off(session, engine_id, [row.memory_id for row in rows])
 
@@ -66,16 +66,16 @@ async def put_off(
 async def end_waits(
     session: Session, engine_id: int, memory_ids: Sequence[str], done: Sequence[str], now: datetime
 ) -> None:
-    """Let memories wait for their vectors no longer that have one now (`done`), or need none."""
+    """Dequeue memories that have a vector now (`done`) or need none."""
     rows = await repository.lock(session, engine_id, memory_ids, repository.is_live(now))
     needing = {row.memory_id for row in rows if row.fact is not None} - set(done)
-    over = [one for one in memory_ids if one not in needing]
+    over = [memory_id for memory_id in memory_ids if memory_id not in needing]
     await repository.end_wait(session, engine_id, over)
 
 
 async def remove_stale_vectors(
     session: Session, engine_id: int, memory_ids: Sequence[str], kept: Sequence[str]
 ) -> None:
-    """Remove vectors of memories by other models than those `kept`; locks the memories."""
+    """Remove vectors by models other than those `kept`; locks the memories."""
     await repository.lock(session, engine_id, memory_ids, repository.everything())
     await repository.remove_vectors(session, engine_id, memory_ids, kept)

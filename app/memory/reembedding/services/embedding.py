@@ -1,4 +1,4 @@
-"""Facts as a model embeds them, apart from those that it refuses."""
+"""Embedding of facts by a model, apart from facts that it refuses."""
 
 import secrets
 from collections.abc import Sequence
@@ -11,18 +11,18 @@ from app.memory.memories.store.vectors import Vector
 from app.memory.reembedding.store.repository import Facts
 
 _MOST_REFUSED = 5_000
-"""Memories that a re-embedding passes over; a model that refuses more is not brought."""
+"""Limit of memories that a re-embedding skips; a model that refuses more does not come to serve."""
 _OF_TEXTS = (Reason.MODEL_REFUSED, Reason.MODEL_OUTPUT_INVALID)
-"""Why a model embeds none of some texts, where it may be for one of them."""
+"""Errors of a batch of texts that a single text may have caused."""
 
 
 @dataclass(frozen=True)
 class Embedded:
-    """What came of facts.
+    """The result of embedding facts.
 
     Attributes:
-        vectors: by memory, its fact, and how that was embedded.
-        refused: the facts that have no vector since the model refuses them.
+        vectors: the embedded fact and its vector, by memory.
+        refused: the facts without a vector because the model refuses them.
     """
 
     vectors: dict[str, tuple[str, Vector]]
@@ -31,45 +31,45 @@ class Embedded:
 
 @dataclass(frozen=True)
 class FactEmbedding:
-    """Embeds facts by one model."""
+    """Embedding of facts by one model."""
 
     embedding: EngineEmbedding
     model_id: str
 
     async def embedded(self, facts: Facts) -> Embedded:
-        """Embed facts; one that the model refuses keeps none of the others from it.
+        """Embed facts; a fact that the model refuses does not stop the others.
 
         Raises:
-            ServiceError: the model is away, or refuses whatever it is asked.
+            ServiceError: the model is away, or refuses every text.
         """
         try:
-            return await self._whole(facts)
+            return await self._embed_all(facts)
         except ServiceError as error:
             if error.reason not in _OF_TEXTS:
                 raise
-        # Whoever refuses this, too, as with a key that is good no longer, refuses none of the
-        # facts. It is another text each time, so that no cache answers it.
+        # A model that refuses this text, too, as with an invalid key, does not object to the facts.
+        # The text differs each time, so that no cache answers it.
         await self.embedding.embedded(self.model_id, [f"Hello {secrets.token_hex(4)}"])
         return await self._in_halves(facts)
 
     async def _in_halves(self, facts: Facts) -> Embedded:
-        """Embed facts that were refused together."""
+        """Embed facts that were refused together, in halves."""
         if len(facts) == 1:
             return Embedded({}, facts)
         listed, middle = list(facts.items()), len(facts) // 2
-        first = await self._part(dict(listed[:middle]))
-        second = await self._part(dict(listed[middle:]))
+        first = await self._embed_part(dict(listed[:middle]))
+        second = await self._embed_part(dict(listed[middle:]))
         return Embedded({**first.vectors, **second.vectors}, {**first.refused, **second.refused})
 
-    async def _part(self, facts: Facts) -> Embedded:
+    async def _embed_part(self, facts: Facts) -> Embedded:
         try:
-            return await self._whole(facts)
+            return await self._embed_all(facts)
         except ServiceError as error:
             if error.reason not in _OF_TEXTS:
                 raise
             return await self._in_halves(facts)
 
-    async def _whole(self, facts: Facts) -> Embedded:
+    async def _embed_all(self, facts: Facts) -> Embedded:
         embedded = await self.embedding.embedded(self.model_id, list(facts.values()))
         vectors = {
             memory_id: (fact, Vector(row, self.model_id))
@@ -89,14 +89,14 @@ class Refused:
 
     @property
     def memory_ids(self) -> Sequence[str]:
-        """Of all of them, whatever has become of them since."""
+        """Ids of all refused memories, whatever their present state."""
         return list(self._facts)
 
     def add(self, facts: Facts) -> None:
-        """Remember what was refused.
+        """Remember refused facts.
 
         Raises:
-            FailedPrecondition: that is too much.
+            FailedPrecondition: too many are refused.
         """
         self._facts |= {memory_id: _key(fact) for memory_id, fact in facts.items()}
         if len(self._facts) > _MOST_REFUSED:
@@ -105,7 +105,11 @@ class Refused:
 
     def others(self, facts: Facts) -> Facts:
         """Return the facts that were not refused."""
-        return {one: fact for one, fact in facts.items() if self._facts.get(one) != _key(fact)}
+        return {
+            memory_id: fact
+            for memory_id, fact in facts.items()
+            if self._facts.get(memory_id) != _key(fact)
+        }
 
 
 def _key(fact: str) -> bytes:

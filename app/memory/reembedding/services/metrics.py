@@ -1,4 +1,4 @@
-"""What waits for its vector, as a metric: read from the database when it is asked for."""
+"""Metric of the memories that wait for embedding, read from the database when it is scraped."""
 
 from prometheus_client import Gauge
 
@@ -12,6 +12,6 @@ _WAITING = Gauge(
 
 
 async def refresh(resources: Resources) -> None:
-    """Count them, over all engines."""
+    """Count the waiting memories of all engines."""
     async with resources.db.snapshot() as session:
         _WAITING.set(await repository.count_waiting(session))

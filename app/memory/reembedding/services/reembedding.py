@@ -1,4 +1,4 @@
-"""Starting a re-embedding; and the removal of the vectors that it leaves behind."""
+"""Start of a re-embedding, and the removal of the vectors that it leaves behind."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -24,14 +24,14 @@ from app.platform.operations.store.tables import OperationRow
 log = structlog.get_logger()
 
 REEMBED: Final = "engines.reembed"
-"""The kind of the operation that gives an engine vectors of another model."""
+"""Kind of the operation that gives an engine vectors by another model."""
 _KEY: Final = "reembed"
 _ENGINES_PER_SWEEP = 1_000
 
 
 @dataclass(frozen=True)
 class ReembeddingService:
-    """Queues re-embeddings, which `jobs.py` runs, and removes what nothing compares with."""
+    """Queues re-embeddings, which `jobs.py` runs, and removes vectors that are no longer used."""
 
     memories: MemoryService
 
@@ -41,13 +41,13 @@ class ReembeddingService:
         return cls(MemoryService.of(resources))
 
     async def start(self, name: EngineName, once: Once | None) -> OperationRow:
-        """Queue a re-embedding with the model of the settings; of one engine, one runs at a time.
+        """Queue a re-embedding with the model of the settings; one runs at a time for each engine.
 
-        One that finds everything done ends at once.
+        An operation that finds everything done ends immediately.
 
         Raises:
-            NotFound: no such engine.
-            ResourceExhausted: the engine has as many operations waiting as it may.
+            NotFound: the engine does not exist.
+            ResourceExhausted: the engine has the most waiting operations that it may have.
         """
         service = self.memories
         target = service.embedding.embedders.current.model_id
@@ -66,28 +66,28 @@ class ReembeddingService:
             return await operations.insert(session, new.queued(_KEY, request))
 
     async def remove_stale(self) -> int:
-        """Remove the vectors of models that serve no more, in batches of one transaction each.
+        """Remove the vectors of models that no longer serve, in batches of one transaction each.
 
-        Returns how many memories lost some.
+        Returns the number of memories that lost some.
         """
         removed = 0
         async with self.memories.db.snapshot() as session:
-            found = await engines.list_with_stale_vectors(session, _ENGINES_PER_SWEEP)
-        for engine in found:
+            stale_engines = await engines.list_with_stale_vectors(session, _ENGINES_PER_SWEEP)
+        for engine in stale_engines:
             try:
                 removed += await self._remove_stale_of(engine)
             except NotFound:
-                # Deleted meanwhile, and its vectors with it.
+                # The engine was deleted meanwhile, and its vectors with it.
                 continue
             except ServiceError as error:
                 log.warning("sweep.failed", what="vectors", reason=error.reason)
         return removed
 
     async def _remove_stale_of(self, engine: EngineRow) -> int:
-        """Go over the vectors of an engine; note how far that has led.
+        """Make one pass over the vectors of an engine, record its result, and return the count.
 
-        A write that began under the former model may end after the first pass. So that is followed
-        by one that begins when all such writes have ended, and until nothing is found.
+        A write that began under the former model may end after the first pass. So another pass
+        begins when all such writes have ended, and passes are repeated until one finds nothing.
         """
         db, was = self.memories.db, engine.stale_vectors_xid
         assert was is not None
@@ -106,14 +106,14 @@ class ReembeddingService:
         return removed
 
     async def _remove_batch(self, name: EngineName, after: str) -> list[str] | None:
-        """Remove some vectors beyond a memory; return of which memories, or None at the end.
+        """Remove some vectors beyond a memory; return the memories' ids, or None at the end.
 
-        A memory that lacks the vector by the model that serves now is left to wait for it.
+        A memory that lacks a vector by the serving model is queued for embedding.
         """
         service = self.memories
         now = service.clock.now()
         async with service.db.transaction() as session:
-            # Held, so that no other model comes to serve, nor is to be brought, meanwhile.
+            # Locked, so that no other model starts to serve, or becomes the target, meanwhile.
             engine = await engines.get(session, name, Lock.UPDATE)
             serving = service.embedding.serving(engine)
             kept = [serving, *([engine.embedding_target] if engine.embedding_target else [])]

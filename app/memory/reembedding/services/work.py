@@ -1,4 +1,4 @@
-"""Embeds what was written while its model was away, or was being replaced."""
+"""Embedding of facts that were written while their model was away, or was being replaced."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,29 +20,29 @@ from app.platform.engines.store.repository import Lock
 log = structlog.get_logger()
 
 _REFUSED_PAUSE = timedelta(hours=1)
-"""Until a fact is tried again that the model refuses, while it embeds others."""
+"""Pause before a fact is tried again that the model refuses while it embeds others."""
 _MOST_FAILURES = 20
-"""Batches that one run tries in vain; of a long queue, the rest waits for the next run."""
+"""Batches that may fail in one run; the rest of a long queue waits for the next run."""
 
 
 @dataclass(frozen=True)
 class Backlog:
-    """The memories that wait for their vectors."""
+    """The embedding queue: memories that wait for their vectors."""
 
     resources: Resources
 
     async def run(self) -> int:
-        """Embed what is due, and return how much; what fails is due again after a pause.
+        """Embed the due memories; return the count. Failed ones are due again after a pause.
 
-        That is longer for facts that the model refuses, since asking for them again tells nothing
-        new, most of the time.
+        The pause is longer for facts that the model refuses, since another attempt rarely gives
+        another result.
         """
         total = failures = 0
         away: set[int] = set()
-        while failures < _MOST_FAILURES and (taken := await self._taken()):
-            for engine_id, memory_ids in taken.items():
-                # What has failed is not asked again: that takes time, and others wait, too.
-                done = None if engine_id in away else await self._tried(engine_id, memory_ids)
+        while failures < _MOST_FAILURES and (claimed := await self._claim()):
+            for engine_id, memory_ids in claimed.items():
+                # An engine that failed is not tried again in this run: it would delay the others.
+                done = None if engine_id in away else await self._try_embed(engine_id, memory_ids)
                 if done is None:
                     away.add(engine_id)
                     failures += 1
@@ -52,9 +52,9 @@ class Backlog:
             log.info("embedding.caught_up", memories=total)
         return total
 
-    async def _taken(self) -> dict[int, list[str]]:
+    async def _claim(self) -> dict[int, list[str]]:
         settings = self.resources.settings
-        # Twice as long as the model may take, so that nobody else does the same meanwhile.
+        # Twice the model's time limit, so that no other worker takes the same memories meanwhile.
         lease = timedelta(seconds=2 * settings.model_timeout_seconds)
         async with self.resources.db.transaction() as session:
             return await repository.claim(session, settings.reembed_batch_rows, lease)
@@ -64,12 +64,12 @@ class Backlog:
         async with self.resources.db.transaction() as session:
             await repository.put_back(session, engine_id, memory_ids, pause)
 
-    async def _tried(self, engine_id: int, memory_ids: Sequence[str]) -> int | None:
-        """Embed memories of an engine; return how many, or None where that cannot be done now."""
+    async def _try_embed(self, engine_id: int, memory_ids: Sequence[str]) -> int | None:
+        """Embed memories of an engine; return the count, or None if that is impossible now."""
         try:
             return await self._embed(EngineName(WILDCARD, WILDCARD, engine_id), memory_ids)
         except NotFound:
-            # Deleted: they go with their engine.
+            # The engine was deleted, and the memories go with it.
             return None
         except ServiceError as error:
             log.warning("embedding.still_waiting", engine_id=engine_id, reason=error.reason)
@@ -81,20 +81,20 @@ class Backlog:
         async with db.snapshot() as session:
             model_id = embedding.serving(await engines.get(session, name))
             facts = await repository.list_facts(session, name.engine, memory_ids, now)
-        found = await FactEmbedding(embedding, model_id).embedded(facts)
+        result = await FactEmbedding(embedding, model_id).embedded(facts)
         async with db.transaction() as session:
             serving = embedding.serving(engine := await engines.get(session, name, Lock.SHARED))
-            if engine.embedding_model is None and found.vectors:
-                _, vector = next(iter(found.vectors.values()))
+            if engine.embedding_model is None and result.vectors:
+                _, vector = next(iter(result.vectors.values()))
                 length = len(vector.values)
                 serving = await engines.adopt_model(session, name.engine, model_id, length)
             if serving != model_id:
                 return None
-            # All at once, as whoever locks several does.
+            # All in one statement, as every writer that locks several memories does.
             await memories.lock(session, name.engine, memory_ids, memories.everything())
-            done = await written.embed(session, name.engine, model_id, found.vectors, now)
+            done = await written.embed(session, name.engine, model_id, result.vectors, now)
             await written.end_waits(session, name.engine, memory_ids, done, now)
-            await repository.put_back(session, name.engine, list(found.refused), _REFUSED_PAUSE)
-        if found.refused:
-            log.warning("embedding.refused", engine_id=name.engine, memories=len(found.refused))
+            await repository.put_back(session, name.engine, list(result.refused), _REFUSED_PAUSE)
+        if result.refused:
+            log.warning("embedding.refused", engine_id=name.engine, memories=len(result.refused))
         return len(done)

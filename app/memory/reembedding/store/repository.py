@@ -1,4 +1,4 @@
-"""Finds the memories that lack vectors, and the vectors that nothing compares with any more.
+"""Queries for memories that lack vectors, and for vectors that are no longer used.
 
 All functions take part in the caller's transaction.
 """
@@ -25,14 +25,14 @@ from app.memory.memories.store import repository as memories
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow, UnembeddedRow
 
 Facts = dict[str, str]
-"""By memory, its fact."""
+"""Facts by memory id."""
 
 
 @dataclass(frozen=True)
 class Span:
-    """A stretch of an engine's memories in the order of their ids: beyond `after`, up to `last`.
+    """A range of an engine's memories, ordered by id: beyond `after`, up to `last`.
 
-    Without `last` it has no end; `since` leaves out what was not changed from then on.
+    Without `last` it has no end; `since` leaves out memories not changed from then on.
     """
 
     after: str = ""
@@ -40,12 +40,12 @@ class Span:
     since: datetime | None = None
 
     def beyond(self, page: Facts) -> "Span":
-        """Return what is left of it after a page, which is in the database's order of ids."""
+        """Return the rest of the span after a page, which is in the database's order of ids."""
         return replace(self, after=next(reversed(page)))
 
 
 async def end_of_span(session: Session, engine_id: int, after: str, size: int) -> str | None:
-    """Return the id of the memory at the end of the next `size`; None: there are no more."""
+    """Return the id of the memory at the end of the next `size`, or None at the end."""
     statement = (
         select(MemoryRow.memory_id)
         .where(MemoryRow.engine_id == engine_id, MemoryRow.memory_id > after)
@@ -59,9 +59,9 @@ async def end_of_span(session: Session, engine_id: int, after: str, size: int) -
 async def list_lacking(
     session: Session, engine_id: int, model_id: str, span: Span, page: tuple[datetime, int]
 ) -> Facts:
-    """Return memories of a span that are live, have a fact, and no vector by a model.
+    """Return live memories of a span that have a fact, but no vector by a model.
 
-    `page` is the present, and how many are wanted; they come in the order of their ids.
+    `page` is the present time and a limit; the memories are ordered by id.
     """
     now, limit = page
     statement = (
@@ -119,13 +119,13 @@ async def count_vectors(session: Session, engine_id: int, model_id: str) -> int:
 
 
 async def next_transaction(session: Session) -> int:
-    """Return the id of the transaction that begins next: all that run now have lesser ones."""
+    """Return the id of the transaction that begins next; all running ones have smaller ids."""
     statement = select(_as_number(func.pg_snapshot_xmax(func.pg_current_snapshot())))
     return (await session.execute(statement)).scalar_one()
 
 
 async def oldest_transaction(session: Session) -> int:
-    """Return the id of the oldest transaction that runs and may write; all before have ended."""
+    """Return the id of the oldest running transaction that may write; all older ones have ended."""
     statement = select(_as_number(func.pg_snapshot_xmin(func.pg_current_snapshot())))
     return (await session.execute(statement)).scalar_one()
 
@@ -134,13 +134,13 @@ def _as_number(xid: ColumnElement[object]) -> ColumnElement[int]:
     return cast(cast(xid, Text), BigInteger)
 
 
-# What waits -------------------------------------------------------------------------------------
+# Embedding queue --------------------------------------------------------------------------------
 
 
 async def claim(session: Session, limit: int, lease: timedelta) -> dict[int, list[str]]:
-    """Take memories that wait for their vectors, by engine; for a while, nobody else gets them.
+    """Lease memories from the embedding queue, by engine.
 
-    After `lease` they are due again, unless their wait has ended: whoever took them may be gone.
+    After `lease` they are due again unless they were dequeued, since the worker may be gone.
     """
     key = (UnembeddedRow.engine_id, UnembeddedRow.memory_id)
     due = (
@@ -158,16 +158,16 @@ async def claim(session: Session, limit: int, lease: timedelta) -> dict[int, lis
         .returning(*key)
         .execution_options(synchronize_session=False)
     )
-    found: dict[int, list[str]] = {}
+    by_engine: dict[int, list[str]] = {}
     for engine_id, memory_id in await session.execute(statement):
-        found.setdefault(engine_id, []).append(memory_id)
-    return found
+        by_engine.setdefault(engine_id, []).append(memory_id)
+    return by_engine
 
 
 async def put_back(
     session: Session, engine_id: int, memory_ids: Sequence[str], pause: timedelta
 ) -> None:
-    """Let memories that were taken be due again after a while."""
+    """Make leased memories due again after a pause."""
     await session.execute(
         update(UnembeddedRow)
         .where(UnembeddedRow.engine_id == engine_id, UnembeddedRow.memory_id.in_(memory_ids))
@@ -179,7 +179,7 @@ async def put_back(
 async def list_facts(
     session: Session, engine_id: int, memory_ids: Sequence[str], now: datetime
 ) -> Facts:
-    """Return the facts of those of the memories that are live and have one."""
+    """Return the facts of the memories that are live and have one."""
     statement = select(MemoryRow.memory_id, MemoryRow.fact).where(
         MemoryRow.engine_id == engine_id, MemoryRow.memory_id.in_(memory_ids), _has_fact(now)
     )
@@ -187,19 +187,19 @@ async def list_facts(
 
 
 async def count_waiting(session: Session) -> int:
-    """Count the memories, of all engines, that wait for their vectors."""
+    """Count the memories of all engines that wait for embedding."""
     return (await session.execute(select(func.count()).select_from(UnembeddedRow))).scalar_one()
 
 
-# What is left over ------------------------------------------------------------------------------
+# Stale vectors ----------------------------------------------------------------------------------
 
 
 async def list_stale(
     session: Session, engine_id: int, kept: Sequence[str], after: str, limit: int
 ) -> list[str]:
-    """Return memories beyond `after` with vectors by other models than those `kept`, by their ids.
+    """Return memories beyond `after` with vectors by other models than those `kept`, ordered by id.
 
-    There are no more if the list has fewer than `limit`.
+    A list shorter than `limit` is the last.
     """
     statement = (
         select(MemoryVectorRow.memory_id)
@@ -218,7 +218,7 @@ async def list_stale(
 async def list_lacking_of(
     session: Session, engine_id: int, model_id: str, memory_ids: Sequence[str], now: datetime
 ) -> list[str]:
-    """Return those of the memories that are live, have a fact, and no vector by a model."""
+    """Return the memories that are live and have a fact, but no vector by a model."""
     statement = select(MemoryRow.memory_id).where(
         MemoryRow.engine_id == engine_id,
         MemoryRow.memory_id.in_(memory_ids),

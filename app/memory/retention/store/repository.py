@@ -1,4 +1,4 @@
-"""Finds what is to be removed. The removal itself is the ledger's.
+"""Queries for memories and revisions to remove. The ledger removes the memories.
 
 All functions take part in the caller's transaction.
 """
@@ -41,27 +41,27 @@ async def list_ids(session: Session, engine_id: int, limit: int) -> Sequence[str
 
 
 async def list_gone(session: Session, limit: int) -> dict[int, list[str]]:
-    """Return up to `limit` memories that nothing can read any more, by engine; a sweep's."""
+    """Return up to `limit` memories that nothing can read any more, by engine; for a sweep."""
     statement = (
         select(MemoryRow.engine_id, MemoryRow.memory_id)
         .where(is_gone(database_time(session)))
         .limit(limit)
         .with_for_update(skip_locked=True)
     )
-    found: dict[int, list[str]] = {}
+    by_engine: dict[int, list[str]] = {}
     for engine_id, memory_id in await session.execute(statement):
-        found.setdefault(engine_id, []).append(memory_id)
-    return found
+        by_engine.setdefault(engine_id, []).append(memory_id)
+    return by_engine
 
 
 async def remove_expired_revisions(session: Session, limit: int) -> int:
-    """Remove up to `limit` revisions past their time, of all engines; return how many went."""
+    """Remove up to `limit` expired revisions of all engines; return the count."""
     key = (RevisionRow.engine_id, RevisionRow.revision_id)
     old = (
         select(*key)
         .where(RevisionRow.expire_time <= database_time(session))
         .limit(limit)
-        # Those that are being removed with their memories are not waited for.
+        # Revisions that are being removed with their memories are skipped, not waited for.
         .with_for_update(skip_locked=True)
         .cte("old")
     )

@@ -1,4 +1,4 @@
-"""What a query asks for: words, names, dates, the kind of answer. Pure."""
+"""Analysis of a query: its words, names, dates and kind of answer. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from app.language.search_languages import configuration_of
 from app.memory.memories.logic.traits import said, same
 
 _READ_CHARS = 2_000
-"""Of a longer query only the beginning is read, except for its digest."""
+"""Analysed characters of a query; the digest covers the whole query."""
 
 _POSSESSIVE = re.compile(r"['\u2019]s\b", re.IGNORECASE)
 
-# What asks for a kind of answer, and the cue of the facts that have one.
+# Questions for a kind of answer, and the search hint of facts that have one.
 _WANTED = (
     (
         "has:time",
@@ -39,15 +39,15 @@ _WANTED = (
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """A query, read.
+    """An analysed query.
 
     Attributes:
         language: the text-search configuration of the query.
-        same: the cue of memories whose fact is the query itself.
-        said: the cue of those that tell who said it, "Anna: ...", and where the rest is the query.
-        subjects: the cues of memories whose subject the query may name.
-        times: the moments it names, as `rules.moments` writes them.
-        wanted: the cues that an answer to it has, such as `has:time` after "when".
+        same: the search hint of memories whose fact is the query itself.
+        said: the hint of facts that are the query after a speaker's name, "Anna: ...".
+        subjects: the hints of memories whose subject the query may name.
+        times: the dates it names, in the form of `rules.moments`.
+        wanted: the hints that its answer has, such as `has:time` after "when".
     """
 
     language: str
@@ -59,12 +59,12 @@ class Asked:
 
 
 def read(query: str, today: date, language: str | None = None) -> Asked:
-    """Read a query that is asked on `today`, which "yesterday" is counted from.
+    """Analyse a query asked on `today`, from which "yesterday" is counted.
 
     Args:
         query: as it was sent.
         today: the day of the question.
-        language: the text-search configuration of the engine; None: what the query seems to be in.
+        language: the engine's text-search configuration; None detects it from the query.
     """
     text = query[:_READ_CHARS]
     words = words_of(text)
@@ -81,6 +81,6 @@ def read(query: str, today: date, language: str | None = None) -> Asked:
 
 
 def _names(text: str) -> set[str]:
-    """Return every word, folded, "Anna's" as "anna", too: any of them may be a subject's name."""
+    """Return every word, folded and without "'s", since any of them may be a subject's name."""
     folded = fold(_POSSESSIVE.sub(" ", text))
     return {word for word in folded.split() if word[0].isalnum()}

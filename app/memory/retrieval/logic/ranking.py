@@ -1,11 +1,11 @@
-"""Orders the candidates of a search by weighted signals. Pure.
+"""Ranking of the candidates of a search by weighted signals. Pure.
 
 A signal marked z counts standard deviations from the average of the candidates; any other is 0
-to 1. A signal of which nothing is known, such as vectors while their provider is down, adds
-nothing. What the weights are worth, and how they were found: `benchmarks/recall`.
+to 1. A signal without data, such as vectors while their provider is down, adds nothing. See
+`benchmarks/recall` for the worth of the weights and how they were found.
 
-A search makes hundreds of the records here, and to make frozen ones takes thrice as long; nobody
-changes one.
+A search makes hundreds of the records here. Frozen ones would take three times as long to make;
+no code changes one.
 """
 
 import math
@@ -22,10 +22,10 @@ class Neighbour:
     """The memory before or after a candidate in their source.
 
     Attributes:
-        distance: Euclidean, of unit vectors; None: it has no vector.
-        matched: bit n is set where it has term n of the query.
-        length: how many different terms it has.
-        is_question: its cues have `is:question`. Wanted of the memory before.
+        distance: Euclidean, between unit vectors; None: it has no vector.
+        matched: bit n is set if it has term n of the query.
+        length: the number of its different terms.
+        is_question: True if its cues have `is:question`; used for the memory before.
     """
 
     distance: float | None
@@ -36,7 +36,7 @@ class Neighbour:
 
 @dataclass(slots=True)
 class Candidate:
-    """A memory that may answer a query; the attributes as of `Neighbour`."""
+    """A memory that may answer a query; shared attributes are those of `Neighbour`."""
 
     memory_id: str
     distance: float | None
@@ -51,12 +51,12 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class Statistics:
-    """What a scope says of the terms of a query.
+    """A scope's statistics of the terms of a query.
 
     Attributes:
-        memories: how many memories the scope has.
-        holding: for each term, how many of them have it.
-        average_length: of the memories of the scope, in different terms.
+        memories: the number of memories in the scope.
+        holding: for each term, the number of memories that have it.
+        average_length: the average number of different terms in the memories of the scope.
     """
 
     memories: int
@@ -66,10 +66,10 @@ class Statistics:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """What each signal counts, by its name.
+    """The weight of each signal, by name.
 
-    Round numbers, one set for every shape of data: `benchmarks/recall` prints what each is worth
-    on short turns of talk, short facts, first-person memories and long messages.
+    Round numbers, one set for every shape of data: `benchmarks/recall` prints the worth of each on
+    short turns of talk, short facts, first-person memories and long messages.
     """
 
     vector: float = 0.8
@@ -77,24 +77,24 @@ class Weights:
     words: float = 1.2
     """z: BM25 of the fact, at most 2.5, times the share of the query's rarity that it covers."""
     nearby_vector: float = 0.4
-    """z: the average cosine of the fact and those before and after it in its source."""
+    """z: the average cosine of the fact and its neighbours in the source."""
     nearby_words: float = 0.5
     """z: BM25 of the three as one text."""
     source: float = 0.5
-    """z: the best of the candidates of its source, by `vector` and `words`."""
+    """z: the best candidate of its source, by `vector` and `words`."""
     answers: float = 0.2
-    """z: BM25 of the memory before, if that is a question: its answer follows."""
+    """z: BM25 of the memory before, if that is a question: this memory may be its answer."""
     subject: float = 1.0
-    """The query names whom the fact is about."""
+    """The query names the subject of the fact."""
     time: float = 3.0
-    """How near a time of the fact is to one that the query names; 1: the same, 1/e: a week off."""
+    """Closeness of a time in the fact to one that the query names; 1: the same, 1/e: a week off."""
     kind: float = 0.5
     """The fact has what the query asks for: a time or a number."""
     question: float = -0.3
-    """The fact is a question, and so no answer; unless it says something in the first person."""
+    """The fact is a question, and so no answer, unless it states something in the first person."""
     length: float = 0.2
-    """z: the logarithm of its different terms, none more than in the longest quarter; at most 0.3
-    either way. Among long memories, the other way round."""
+    """z: the logarithm of its different terms, capped at the longest quarter; at most 0.3 either
+    way. Among long memories the sign is reversed."""
 
 
 WEIGHTS = Weights()
@@ -103,32 +103,32 @@ SIGNALS = tuple(field.name for field in fields(Weights))
 _DAYS_OFF = 7.0
 _LEAST_SPREAD = 1e-9
 _OF_TIME = ("said:", "time:")
-# What cues tell. The two greatest say that the query is the fact, or what somebody says by it.
+# Flags of search hints. The two greatest mean that the query is the fact, or the fact after a name.
 _SUBJECT, _KIND, _QUESTION, _STATES, _SAID, _EXACT = 1, 2, 4, 8, 16, 32
 _SAME, _ASKING = _SAID | _EXACT, _QUESTION | _STATES
 _MOST_WORDS = 2.5
-"""Standard deviations that words may count."""
+"""Limit of the standard deviations that words may count."""
 _MOST_LENGTH = 0.3
 _SHORT, _LONG = 20.0, 50.0
-"""Different terms, on average. Of a scope of short memories, what stands beside one tells what it
-is about, and a word that it shares with the query is no chance; of long messages neither holds."""
+"""Different terms, on average. In a scope of short memories, neighbours tell the topic of a memory,
+and a word shared with the query is no chance; for long messages neither holds."""
 _WORDS_OF_LONG = 1 / 3
 
-# Of the distance, fixed so that distances of different queries compare. That of the best says how
-# well the query is met at all; the others follow by how far their score is behind.
+# Constants of the distance, fixed so that distances of different queries compare. The best distance
+# says how well the query is met at all; the others follow from how far their scores lag behind.
 _BEHIND = 1.25
 _STEEPNESS, _MIDDLE = 7.5, 0.45
 
 
 @dataclass(slots=True)
 class Ranked:
-    """A candidate in its place.
+    """A ranked candidate.
 
     Attributes:
         candidate: the memory.
         score: the sum of the parts; compares within one query only.
-        distance: 0 to 2, ascending with the place; compares between queries.
-        values: what each signal adds to the score, in the order of `SIGNALS`.
+        distance: 0 to 2, ascending with the rank; compares between queries.
+        values: the contribution of each signal to the score, in the order of `SIGNALS`.
     """
 
     candidate: Candidate
@@ -138,7 +138,7 @@ class Ranked:
 
     @property
     def parts(self) -> Mapping[str, float]:
-        """What each signal adds to the score, by its name."""
+        """Contribution of each signal to the score, by name."""
         return dict(zip(SIGNALS, self.values, strict=True))
 
 
@@ -148,22 +148,24 @@ def rank(
     candidates: Sequence[Candidate],
     weights: Weights = WEIGHTS,
 ) -> list[Ranked]:
-    """Return the candidates, best first. The order is total, whatever order they come in."""
+    """Return the candidates, best first. The order is total and independent of the input order."""
     if not candidates:
         return []
     average = statistics.average_length
     bm25 = Bm25(statistics.memories, statistics.holding, average)
-    told = _told(asked, candidates)
-    values = list(zip(*_signals(asked, bm25, candidates, told, weights, average), strict=True))
+    flags_of_all = _hint_flags(asked, candidates)
+    values = list(
+        zip(*_signals(asked, bm25, candidates, flags_of_all, weights, average), strict=True)
+    )
     placed = sorted(
-        zip(candidates, values, map(sum, values), told, strict=True),
-        key=lambda one: (-(one[3] & _SAME), -one[2], one[0].memory_id),
+        zip(candidates, values, map(sum, values), flags_of_all, strict=True),
+        key=lambda placing: (-(placing[3] & _SAME), -placing[2], placing[0].memory_id),
     )
     best = max(score for _, _, score, _ in placed)
-    base = _STEEPNESS * (_met(bm25, candidates) - _MIDDLE) - best / _BEHIND
+    base = _STEEPNESS * (_coverage(bm25, candidates) - _MIDDLE) - best / _BEHIND
     return [
-        Ranked(one, score, 0.0 if flags & _SAME else _distance(base + score / _BEHIND), parts)
-        for one, parts, score, flags in placed
+        Ranked(candidate, score, 0.0 if flags & _SAME else _distance(base + score / _BEHIND), parts)
+        for candidate, parts, score, flags in placed
     ]
 
 
@@ -172,50 +174,55 @@ def _distance(score: float) -> float:
     return 2 / (1 + math.exp(score))
 
 
-def _met(bm25: Bm25, candidates: Sequence[Candidate]) -> float:
-    """Return how well the query is met at all, 0 to 1: by meaning twice, by its words once."""
-    nearest = min((one.distance for one in candidates if one.distance is not None), default=None)
-    covered = max(bm25.share(matched) or 0.0 for matched in {one.matched for one in candidates})
+def _coverage(bm25: Bm25, candidates: Sequence[Candidate]) -> float:
+    """Return how well the query is met at all, 0 to 1: meaning counts twice, words once."""
+    nearest = min(
+        (candidate.distance for candidate in candidates if candidate.distance is not None),
+        default=None,
+    )
+    covered = max(
+        bm25.share(matched) or 0.0 for matched in {candidate.matched for candidate in candidates}
+    )
     if nearest is None:
         return covered
     cosine = max(0.0, 1 - nearest * nearest / 2)
     return cosine if bm25.share(0) is None else (2 * cosine + covered) / 3
 
 
-def _told(asked: Asked, candidates: Sequence[Candidate]) -> list[int]:
-    """Return what the cues of each candidate tell, as bits."""
+def _hint_flags(asked: Asked, candidates: Sequence[Candidate]) -> list[int]:
+    """Return the search hints of each candidate as bits."""
     bits = dict.fromkeys(asked.wanted, _KIND) | dict.fromkeys(asked.subjects, _SUBJECT)
     bits |= {"is:question": _QUESTION, "says:own": _STATES, asked.said: _SAID, asked.same: _EXACT}
-    told = []
-    for one in candidates:
+    flags_of_all = []
+    for candidate in candidates:
         flags = 0
-        for cue in one.cues:
+        for cue in candidate.cues:
             flags |= bits.get(cue, 0)
-        told.append(flags)
-    return told
+        flags_of_all.append(flags)
+    return flags_of_all
 
 
 def _signals(
     asked: Asked,
     bm25: Bm25,
     candidates: Sequence[Candidate],
-    told: Sequence[int],
+    flags_of_all: Sequence[int],
     weights: Weights,
     average_length: float,
 ) -> list[list[float]]:
-    """Return what each signal adds to the candidates, in the order of `SIGNALS`."""
+    """Return the contribution of each signal for the candidates, in the order of `SIGNALS`."""
     brevity = _brevity(average_length)
-    vector = _standard([_nearness(one) for one in candidates], weights.vector)
+    vector = _standard([_nearness(candidate) for candidate in candidates], weights.vector)
     words = _words(bm25, candidates, weights.words * max(brevity, _WORDS_OF_LONG))
     return [
         vector,
         words,
         *_nearby(bm25, candidates, vector, words, weights, brevity),
-        [weights.subject if flags & _SUBJECT else 0.0 for flags in told],
+        [weights.subject if flags & _SUBJECT else 0.0 for flags in flags_of_all],
         _times(asked.times, candidates, weights.time),
-        [weights.kind if flags & _KIND else 0.0 for flags in told],
-        [weights.question if flags & _ASKING == _QUESTION else 0.0 for flags in told],
-        # A longer fact tells more; of long messages, the shorter one is to the point.
+        [weights.kind if flags & _KIND else 0.0 for flags in flags_of_all],
+        [weights.question if flags & _ASKING == _QUESTION else 0.0 for flags in flags_of_all],
+        # A longer fact holds more; among long messages, a shorter one is to the point.
         _lengths(candidates, weights.length * (2 * brevity - 1)),
     ]
 
@@ -226,17 +233,17 @@ def _brevity(average_length: float) -> float:
 
 
 def _words(bm25: Bm25, candidates: Sequence[Candidate], weight: float) -> list[float]:
-    """Return how far BM25 is above the average, as far as the words of the query are covered.
+    """Return BM25 in deviations above the average, times the covered share of the query.
 
-    Among memories that have none of the query's words, a single common one is far above.
+    Without that share, a single common word would stand far out where others have none.
     """
-    told = [(one.matched, one.length) for one in candidates]
-    known = {one: bm25.score(*one) for one in set(told)}
-    scores = _standard([known[one] for one in told], 1.0)
+    pairs = [(candidate.matched, candidate.length) for candidate in candidates]
+    known = {pair: bm25.score(*pair) for pair in set(pairs)}
+    scores = _standard([known[pair] for pair in pairs], 1.0)
     shares = {matched: weight * (bm25.share(matched) or 0.0) for matched, _ in known}
     return [
         min(score, _MOST_WORDS) * share if (share := shares[matched]) else 0.0
-        for (matched, _), score in zip(told, scores, strict=True)
+        for (matched, _), score in zip(pairs, scores, strict=True)
     ]
 
 
@@ -248,25 +255,33 @@ def _nearby(
     weights: Weights,
     brevity: float,
 ) -> list[list[float]]:
-    """Return what the source says of those that have a neighbour there; of others it says 0.
+    """Return the signals of the source for candidates with a neighbour there; 0 for others.
 
-    What is around a memory that stands alone is the memory itself, which would count twice.
+    A memory without neighbours is its own surroundings, and would count twice.
     """
-    having = [n for n, one in enumerate(candidates) if one.before or one.after]
+    having = [n for n, candidate in enumerate(candidates) if candidate.before or candidate.after]
     if not having or not brevity:
         return [[0.0] * len(candidates)] * 4
-    found = [candidates[n] for n in having]
+    neighboured = [candidates[n] for n in having]
     own = [vector[n] + words[n] for n in having]
     signals = (
-        _standard([_nearby_nearness(one) for one in found], weights.nearby_vector * brevity),
-        _standard([_nearby_words(bm25, one) for one in found], weights.nearby_words * brevity),
-        _standard(_best_of_source(found, own), weights.source * brevity),
-        _standard([_answers(bm25, one) for one in found], weights.answers * brevity),
+        _standard(
+            [_nearby_nearness(candidate) for candidate in neighboured],
+            weights.nearby_vector * brevity,
+        ),
+        _standard(
+            [_nearby_words(bm25, candidate) for candidate in neighboured],
+            weights.nearby_words * brevity,
+        ),
+        _standard(_best_of_source(neighboured, own), weights.source * brevity),
+        _standard(
+            [_answers(bm25, candidate) for candidate in neighboured], weights.answers * brevity
+        ),
     )
-    return [_at(having, values, len(candidates)) for values in signals]
+    return [_scatter(having, values, len(candidates)) for values in signals]
 
 
-def _at(places: Sequence[int], values: Sequence[float], count: int) -> list[float]:
+def _scatter(places: Sequence[int], values: Sequence[float], count: int) -> list[float]:
     if len(values) == count:
         return list(values)
     placed = [0.0] * count
@@ -276,18 +291,18 @@ def _at(places: Sequence[int], values: Sequence[float], count: int) -> list[floa
 
 
 def _lengths(candidates: Sequence[Candidate], weight: float) -> list[float]:
-    """Return what the lengths add: bounded, and beyond the longest quarter no more."""
-    lengths = [one.length for one in candidates]
+    """Return the contribution of lengths: bounded, and constant beyond the longest quarter."""
+    lengths = [candidate.length for candidate in candidates]
     long = sorted(lengths)[len(lengths) * 3 // 4]
     known = {length: math.log1p(min(length, long)) for length in set(lengths)}
-    found = _standard([known[length] for length in lengths], weight)
-    if min(found) >= -_MOST_LENGTH and max(found) <= _MOST_LENGTH:
-        return found
-    return [max(-_MOST_LENGTH, min(value, _MOST_LENGTH)) for value in found]
+    values = _standard([known[length] for length in lengths], weight)
+    if min(values) >= -_MOST_LENGTH and max(values) <= _MOST_LENGTH:
+        return values
+    return [max(-_MOST_LENGTH, min(value, _MOST_LENGTH)) for value in values]
 
 
 def _standard(values: Sequence[float | None], weight: float) -> list[float]:
-    """Return the standard deviations from the average, weighted; what is unknown is average."""
+    """Return the weighted standard deviations from the average; an unknown value is average."""
     known = [value for value in values if value is not None]
     if not known:
         return [0.0] * len(values)
@@ -301,24 +316,24 @@ def _standard(values: Sequence[float | None], weight: float) -> list[float]:
     return [0.0 if value is None else (value - mean) * scale for value in values]
 
 
-def _nearness(one: Candidate) -> float | None:
-    """Return what ascends with the cosine."""
-    return None if one.distance is None else -one.distance * one.distance
+def _nearness(candidate: Candidate) -> float | None:
+    """Return a value that ascends with the cosine."""
+    return None if candidate.distance is None else -candidate.distance * candidate.distance
 
 
-def _nearby_nearness(one: Candidate) -> float | None:
+def _nearby_nearness(candidate: Candidate) -> float | None:
     total, known = 0.0, 0
-    for near in (one, one.before, one.after):
+    for near in (candidate, candidate.before, candidate.after):
         if near is not None and near.distance is not None:
             total -= near.distance * near.distance
             known += 1
     return total / known if known else None
 
 
-def _nearby_words(bm25: Bm25, one: Candidate) -> float:
+def _nearby_words(bm25: Bm25, candidate: Candidate) -> float:
     """Return BM25 of a candidate and its neighbours as one text, of their average length."""
-    matched, length, texts = one.matched, one.length, 1
-    for near in (one.before, one.after):
+    matched, length, texts = candidate.matched, candidate.length, 1
+    for near in (candidate.before, candidate.after):
         if near is not None:
             matched |= near.matched
             length += near.length
@@ -327,16 +342,16 @@ def _nearby_words(bm25: Bm25, one: Candidate) -> float:
 
 
 def _best_of_source(candidates: Sequence[Candidate], own: Sequence[float]) -> list[float | None]:
-    """Return the best of the source of each."""
+    """Return for each candidate the best value of its source."""
     best: dict[str | None, float] = {}
-    for one, value in zip(candidates, own, strict=True):
-        if value > best.get(one.source, -math.inf):
-            best[one.source] = value
-    return [best[one.source] for one in candidates]
+    for candidate, value in zip(candidates, own, strict=True):
+        if value > best.get(candidate.source, -math.inf):
+            best[candidate.source] = value
+    return [best[candidate.source] for candidate in candidates]
 
 
-def _answers(bm25: Bm25, one: Candidate) -> float:
-    before = one.before
+def _answers(bm25: Bm25, candidate: Candidate) -> float:
+    before = candidate.before
     if before is None or not before.is_question:
         return 0.0
     return bm25.score(before.matched, before.length)
@@ -345,14 +360,15 @@ def _answers(bm25: Bm25, one: Candidate) -> float:
 def _times(asked: Sequence[str], candidates: Sequence[Candidate], weight: float) -> list[float]:
     if not asked:
         return [0.0] * len(candidates)
-    cues = {cue for one in candidates for cue in one.cues if cue.startswith(_OF_TIME)}
+    cues = {cue for candidate in candidates for cue in candidate.cues if cue.startswith(_OF_TIME)}
     near = {cue: _closeness(asked, cue[5:]) for cue in cues}
     return [
-        weight * max([near.get(cue, 0.0) for cue in one.cues], default=0.0) for one in candidates
+        weight * max([near.get(cue, 0.0) for cue in candidate.cues], default=0.0)
+        for candidate in candidates
     ]
 
 
 def _closeness(asked: Sequence[str], moment: str) -> float:
-    apart = [days_between(one, moment) for one in asked]
-    days = min((found for found in apart if found is not None), default=None)
+    apart = [days_between(time, moment) for time in asked]
+    days = min((days for days in apart if days is not None), default=None)
     return 0.0 if days is None else math.exp(-days / _DAYS_OFF)

@@ -1,4 +1,4 @@
-"""One search inside a small scope, by the hot statements; see `hot.py`."""
+"""One search inside a small scope with the fast statements; see `hot.py`."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,9 +23,9 @@ from app.platform.engines.store.tables import EngineRow
 
 @dataclass(frozen=True)
 class SearchAtOnce:
-    """As `Search`, outside a transaction, in an engine as it was read before.
+    """A search like `Search`, outside a transaction, in an engine as it was read before.
 
-    Its methods return None where something has changed meanwhile, or nothing was found.
+    Its methods return None if something changed meanwhile, or nothing was found.
     """
 
     db: Database
@@ -36,10 +36,10 @@ class SearchAtOnce:
     larger: LargerScopes
 
     async def by_distance(self, vector: Vector) -> list[Found] | None:
-        """Return the nearest memories; those without a vector are left out."""
+        """Return the nearest memories; memories without a vector are left out."""
         model_id = self.embedded.model_id
         near = await hot.find_nearest(self.db, self.query, model_id, vector, self.count)
-        rows = await self._told(near)
+        rows = await self._read(near)
         if rows is None:
             return None
         return [
@@ -48,27 +48,27 @@ class SearchAtOnce:
         ]
 
     async def by_everything(self, text: str, asked: Asked) -> list[Found] | None:
-        """Return the best memories by meaning, words and signals: as many as there are."""
+        """Return the best memories by meaning, words and signals, as many as exist."""
         embedded = self.embedded
         vector = None if embedded.is_lexical_only else embedded.vector
         wanted = Wanted(text, asked.language, embedded.model_id, vector)
         statistics, candidates = await self._candidates(wanted)
         ranked = strangers_last(candidates, rank(asked, statistics, candidates))[: self.count]
-        best = {one.candidate.memory_id: one for one in ranked}
-        rows = await self._told(best)
+        best = {hit.candidate.memory_id: hit for hit in ranked}
+        rows = await self._read(best)
         if rows is None:
             return None
         return [
-            found_by_everything(rows[memory_id], one, embedded) for memory_id, one in best.items()
+            found_by_everything(rows[memory_id], hit, embedded) for memory_id, hit in best.items()
         ]
 
     async def _candidates(self, wanted: Wanted) -> tuple[Statistics, list[Candidate]]:
         if not self.larger.has(self.query):
-            found = await hot.find_if_small(self.db, self.query, wanted)
-            if found is not None:
-                return found
+            small = await hot.find_if_small(self.db, self.query, wanted)
+            if small is not None:
+                return small
             self.larger.note(self.query)
         return await hot.find_candidates(self.db, self.query, wanted)
 
-    async def _told(self, found: Mapping[str, object]) -> dict[str, StoredMemory] | None:
-        return await hot.tell(self.db, self.engine, self.query, list(found))
+    async def _read(self, hits: Mapping[str, object]) -> dict[str, StoredMemory] | None:
+        return await hot.tell(self.db, self.engine, self.query, list(hits))

@@ -1,4 +1,4 @@
-"""What this process knows of scopes: the indexes of large ones, and which are not small."""
+"""Caches of this process about scopes: indexes of large scopes, and scopes that are not small."""
 
 import time
 from collections import OrderedDict
@@ -16,10 +16,10 @@ _MAX_LARGER = 10_000
 
 
 class ScopeIndexes:
-    """The look-ups of one process: all indexes, there are few, are read twice a minute.
+    """A cache of all indexes, of which there are few, read twice a minute.
 
-    What is out of date makes a search slower, never wrong: without an index that is there, and with
-    one that is gone, the whole scope is compared.
+    An outdated entry makes a search slower, never wrong: it compares the whole scope if it misses
+    an existing index, or tries one that is gone.
     """
 
     def __init__(self, db: Database, monotonic: Callable[[], float] = time.monotonic) -> None:
@@ -30,27 +30,27 @@ class ScopeIndexes:
 
     @classmethod
     def of(cls, resources: Resources) -> "ScopeIndexes":
-        """Return that of the process, whoever calls."""
-        found = resources.kept.get(cls)
-        if not isinstance(found, cls):
-            # Not through the eyes of the caller of this request.
-            found = resources.kept[cls] = cls(Database(resources.db.engine))
-        return found
+        """Return the instance of the process, whoever calls."""
+        kept = resources.kept.get(cls)
+        if not isinstance(kept, cls):
+            # The cache covers all engines, so it must not have the reach of this request's caller.
+            kept = resources.kept[cls] = cls(Database(resources.db.engine))
+        return kept
 
     async def find(self, query: ScopeQuery, model_id: str) -> ScopeIndex | None:
-        """Return the index for vectors of a model in the scope of a query, if there is one.
+        """Return the index for a model's vectors in the scope of a query, or None.
 
         Must not be called inside a transaction.
         """
         now = self._monotonic()
         if self._read_at is None or now - self._read_at >= _LIFE_SECONDS:
-            # Before it is read, so that whoever comes meanwhile does not read it, too.
+            # Set before the read, so that concurrent requests do not read as well.
             self._read_at = now
             await self.read()
         return self._known.get(Key(query.engine_id, query.scope_hash, model_id))
 
     async def read(self) -> None:
-        """Read them all now; while the database is away, what was known stays."""
+        """Read all indexes now; while the database is away, the last known ones stay."""
         try:
             async with self._db.snapshot() as session:
                 self._known = await indexes.list_ready(session)
@@ -59,9 +59,10 @@ class ScopeIndexes:
 
 
 class LargerScopes:
-    """The scopes that one process has found too large for a small one's statement lately.
+    """Scopes that this process lately found too large for the statement for small scopes.
 
-    So that it is not tried in vain each time. One that has shrunk is found, for what it took.
+    The cache avoids trying that statement in vain. A scope that has shrunk stays listed; it is
+    still searched, at the cost of the general statement.
     """
 
     def __init__(self) -> None:
@@ -69,16 +70,16 @@ class LargerScopes:
 
     @classmethod
     def of(cls, resources: Resources) -> "LargerScopes":
-        """Return those of the process."""
-        found: LargerScopes = resources.kept.setdefault(cls, cls())
-        return found
+        """Return the instance of the process."""
+        kept: LargerScopes = resources.kept.setdefault(cls, cls())
+        return kept
 
     def has(self, query: ScopeQuery) -> bool:
-        """Say whether the scope of a query is one of them."""
+        """Return True if the scope of a query is listed."""
         return (query.engine_id, query.scope_hash) in self._known
 
     def note(self, query: ScopeQuery) -> None:
-        """Remember the scope of a query."""
+        """Add the scope of a query."""
         self._known[query.engine_id, query.scope_hash] = None
         if len(self._known) > _MAX_LARGER:
             self._known.popitem(last=False)

@@ -45,11 +45,11 @@ MAX_COUNT = 100
 
 @dataclass(frozen=True)
 class Retrieved:
-    """An answer.
+    """The result of a retrieval.
 
     Attributes:
-        response: what was found, the JSON form of a `RetrieveMemoriesResponse`.
-        is_without_vectors: whether the model could not embed the query, so that words alone count.
+        response: the JSON form of a `RetrieveMemoriesResponse`.
+        is_without_vectors: True if the model could not embed the query, so that words alone count.
     """
 
     response: dict[str, Any]
@@ -58,7 +58,7 @@ class Retrieved:
 
 @dataclass(frozen=True)
 class RetrievalService:
-    """Finds memories inside one scope."""
+    """Retrieval of the memories and profiles of one scope."""
 
     db: Database
     clock: Clock
@@ -104,11 +104,13 @@ class RetrievalService:
     def _query(
         self, name: EngineName, request: RetrieveMemoriesRequest
     ) -> tuple[ScopeQuery, float | None]:
-        """Check the filters before anything is paid for; return also the limit of the statement."""
+        """Check the filters before any paid call; return the query and its time limit (seconds)."""
         clause = read_filter(request.filter, memories.FILTER_FIELDS, self.settings)
         groups = memories.metadata_condition(metadata_filters(request.filter_groups))
         filters = all_of(clause.condition, groups)
-        types = [stored_type(one) for one in request.memory_types or [DEFAULT_MEMORY_TYPE]]
+        types = [
+            stored_type(requested) for requested in request.memory_types or [DEFAULT_MEMORY_TYPE]
+        ]
         query = ScopeQuery(
             engine_id=name.engine,
             scope_hash=scope_hash(request.scope),
@@ -127,11 +129,11 @@ class RetrievalService:
         seconds: float | None,
     ) -> Retrieved:
         embedded = await self.embedding.query(name.engine, params.search_query)
-        known = self._known(name, query)
+        known = self._cached_engine(name, query)
         if known is not None:
-            at_once = await self._at_once(known, request, params, query, embedded)
-            if at_once is not None:
-                return at_once
+            retrieved = await self._fast_similar(known, request, params, query, embedded)
+            if retrieved is not None:
+                return retrieved
         while True:
             index = await self.indexes.find(query, embedded.model_id)
             async with self.db.snapshot(statement_seconds=seconds) as session:
@@ -139,13 +141,13 @@ class RetrievalService:
                 is_serving = self.embedding.serving(row) == embedded.model_id
                 if is_serving:
                     search = Search(session, query, embedded, index, self._count(params.top_k))
-                    found = await self._search(search, config_of(row), params.search_query)
+                    hits = await self._search(search, config_of(row), params.search_query)
                     self.known.note(row)
-                    response = _response(name_of(row), request, found or (), config_of(row))
+                    response = _response(name_of(row), request, hits or (), config_of(row))
                     return Retrieved(response, is_without_vectors=embedded.vector is None)
             embedded = await self.embedding.query(name.engine, params.search_query)
 
-    async def _at_once(
+    async def _fast_similar(
         self,
         engine: EngineRow,
         request: RetrieveMemoriesRequest,
@@ -153,16 +155,16 @@ class RetrievalService:
         query: ScopeQuery,
         embedded: EmbeddedQuery,
     ) -> Retrieved | None:
-        """Search by the hot statements; None where they cannot, or have found nothing."""
+        """Search with the fast statements; return None if they do not apply or match nothing."""
         index = await self.indexes.find(query, embedded.model_id)
         if index is not None or embedded.model_id != engine.embedding_model:
             return None
         count = self._count(params.top_k)
         search = SearchAtOnce(self.db, engine, query, embedded, count, self.larger)
-        found = await self._search(search, config_of(engine), params.search_query)
-        if not found:
+        hits = await self._search(search, config_of(engine), params.search_query)
+        if not hits:
             return None
-        response = _response(name_of(engine), request, found, config_of(engine))
+        response = _response(name_of(engine), request, hits, config_of(engine))
         return Retrieved(response, is_without_vectors=embedded.vector is None)
 
     async def _search(
@@ -184,45 +186,50 @@ class RetrievalService:
         query: ScopeQuery,
         seconds: float | None,
     ) -> dict[str, Any]:
-        """Return a page; a token for the next one only where a token was sent, an empty one too.
+        """Return a page, with a token for the next one only if a token, perhaps empty, was sent.
 
-        Whoever sends one can send the next. The official client's pager cannot: where an answer
-        brings a token, it asks again with a field that its own request refuses, and so ends early.
+        A client that sends a token can send the next one. The official client's pager cannot: after
+        a response with a token, it repeats the request with a field that its own request type
+        refuses, and so ends early.
         """
         params = request.simple_retrieval_params
         limit = self._page_size(params)
         token = params.page_token if params is not None else None
         after = (
-            typed_key(decode_token(token, _bound(name, request)), datetime, str) if token else None
+            typed_key(decode_token(token, _token_query(name, request)), datetime, str)
+            if token
+            else None
         )
-        found = None if after else await self._newest_at_once(name, query, limit + 1)
-        if found is None:
+        newest = None if after else await self._fast_newest(name, query, limit + 1)
+        if newest is None:
             async with self.db.snapshot(statement_seconds=seconds) as session:
                 row = await engines.get(session, name)
-                found = row, await repository.find_newest(session, query, limit + 1, after)
+                newest = row, await repository.find_newest(session, query, limit + 1, after)
                 self.known.note(row)
-        engine, rows = found
+        engine, rows = newest
         last = rows[limit - 1] if token is not None and len(rows) > limit else None
         response = _response(name_of(engine), request, [Found(row) for row in rows[:limit]])
         if last is not None:
-            bound = _bound(name, request)
-            response["nextPageToken"] = encode_token(bound, [last.create_time, last.memory_id])
+            token_query = _token_query(name, request)
+            response["nextPageToken"] = encode_token(
+                token_query, [last.create_time, last.memory_id]
+            )
         return response
 
-    async def _newest_at_once(
+    async def _fast_newest(
         self, name: EngineName, query: ScopeQuery, limit: int
     ) -> tuple[EngineRow, Sequence[MemoryRow | StoredMemory]] | None:
-        """Read the newest by the hot statement; None where it cannot, or has found nothing."""
-        known = self._known(name, query)
+        """Read the newest with the fast statement; return None if it does not apply or is empty."""
+        known = self._cached_engine(name, query)
         rows = None if known is None else await hot.find_newest(self.db, known, query, limit)
         return (known, rows) if known is not None and rows else None
 
-    def _known(self, name: EngineName, query: ScopeQuery) -> EngineRow | None:
-        """Return the engine, as it was read last, if a hot statement can do for the query."""
+    def _cached_engine(self, name: EngineName, query: ScopeQuery) -> EngineRow | None:
+        """Return the engine as it was read last, if a fast statement can serve the query."""
         return self.known.find(name) if self.db.sees_all and query.is_unfiltered else None
 
     def _page_size(self, params: SimpleRetrievalParams | None) -> int:
-        """Without parameters the whole scope is meant, as far as one answer goes."""
+        """Return the page size; without parameters it is the largest that one response can hold."""
         if params is None:
             return self._max_count
         return self._count(params.page_size)
@@ -235,8 +242,8 @@ class RetrievalService:
         return min(MAX_COUNT, self.settings.max_page_size)
 
 
-def _bound(name: EngineName, request: RetrieveMemoriesRequest) -> dict[str, Any]:
-    """Return what a token for the next page is good for."""
+def _token_query(name: EngineName, request: RetrieveMemoriesRequest) -> dict[str, Any]:
+    """Return the request data that a page token is valid for."""
     return {
         "list": "retrieve",
         "engine": name.engine,
@@ -247,15 +254,15 @@ def _bound(name: EngineName, request: RetrieveMemoriesRequest) -> dict[str, Any]
 def _response(
     engine: EngineName,
     request: RetrieveMemoriesRequest,
-    found: Sequence[Found],
+    hits: Sequence[Found],
     config: MemoryBankConfig | None = None,
 ) -> dict[str, Any]:
-    """Return the answer; with the engine's configuration, to a search."""
+    """Return the response; a search also passes the engine's configuration."""
     most = None if config is None else _max_distance(request, config)
-    near = found if most is None else [one for one in found if (one.distance or 0) <= most]
+    near = hits if most is None else [hit for hit in hits if (hit.distance or 0) <= most]
     kept = within(near, request.max_tokens)
-    memories = [told(engine, one, explains=request.explain) for one in kept]
-    omitted = {} if most is None else {"omittedCount": len(found) - len(near)}
+    memories = [told(engine, hit, explains=request.explain) for hit in kept]
+    omitted = {} if most is None else {"omittedCount": len(hits) - len(near)}
     return {"retrievedMemories": memories, **omitted}
 
 
@@ -268,18 +275,18 @@ def _max_distance(request: RetrieveMemoriesRequest, config: MemoryBankConfig) ->
 
 
 def _profiles(rows: Iterable[MemoryRow]) -> dict[str, MemoryProfile]:
-    """Put the fields of each schema together; of two values of a field the later row's counts.
+    """Merge the fields of each schema; for a field with several values, the later row's counts.
 
-    A null, which only a memory written by hand can have, takes the field away.
+    A null removes the field; only a memory written by hand can have one.
     """
-    found: dict[str, dict[str, Any]] = {}
+    by_schema: dict[str, dict[str, Any]] = {}
     for row in rows:
         content = row.structured_content or {}
-        found.setdefault(content["schemaId"], {}).update(content["data"])
+        by_schema.setdefault(content["schemaId"], {}).update(content["data"])
     return {
         schema_id: MemoryProfile(
             schema_id=schema_id,
             profile={name: value for name, value in fields.items() if value is not None},
         )
-        for schema_id, fields in found.items()
+        for schema_id, fields in by_schema.items()
     }

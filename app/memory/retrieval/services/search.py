@@ -1,4 +1,4 @@
-"""One search inside a scope: what is found, in which order, and why."""
+"""One search inside a scope: its hits, their order, and the explanation of each."""
 
 import json
 import math
@@ -25,7 +25,7 @@ from app.memory.retrieval.store.nearest import ScopeIndex, ScopeQuery, Vector
 
 @dataclass(frozen=True)
 class Found:
-    """A memory that was found; the attributes are as of the wire's explanation."""
+    """One hit of a search; the attributes are those of the explanation on the wire."""
 
     row: MemoryRow | StoredMemory
     distance: float | None = None
@@ -42,12 +42,12 @@ class Search:
     """A search in a transaction.
 
     Attributes:
-        session: of the transaction.
-        query: which memories are searched.
-        embedded: what is searched for.
-        index: of the scope, where it has one.
+        session: the session of the transaction.
+        query: the memories that are searched.
+        embedded: the search text.
+        index: the index of the scope, if it has one.
         count: the most memories that are returned.
-        weights: of the signals, where they are not the usual ones.
+        weights: the weights of the signals, if not the usual ones.
     """
 
     session: Session
@@ -58,49 +58,49 @@ class Search:
     weights: Weights = WEIGHTS
 
     async def by_distance(self, vector: Vector) -> list[Found]:
-        """Return the nearest memories; those without a vector are left out."""
+        """Return the nearest memories; memories without a vector are left out."""
         model_id = self.embedded.model_id
-        found = await nearest.find_nearest(
+        near = await nearest.find_nearest(
             self.session, self.query, model_id, vector, self.count, index=self.index
         )
-        return [found_by_distance(row, distance, self.embedded) for row, distance in found]
+        return [found_by_distance(row, distance, self.embedded) for row, distance in near]
 
     async def by_everything(self, text: str, asked: Asked) -> list[Found]:
-        """Return the best memories by meaning, words and signals: as many as there are."""
+        """Return the best memories by meaning, words and signals, as many as exist."""
         embedded = self.embedded
         vector = None if embedded.is_lexical_only else embedded.vector
         wanted = Wanted(text, asked.language, embedded.model_id, vector)
         statistics, candidates = await find_candidates(self.session, self.query, wanted, self.index)
         ordered = rank(asked, statistics, candidates, self.weights)
         ranked = strangers_last(candidates, ordered)[: self.count]
-        ids = [one.candidate.memory_id for one in ranked]
+        ids = [hit.candidate.memory_id for hit in ranked]
         rows = await repository.find_by_ids(self.session, self.query, ids)
-        return [found_by_everything(rows[one.candidate.memory_id], one, embedded) for one in ranked]
+        return [found_by_everything(rows[hit.candidate.memory_id], hit, embedded) for hit in ranked]
 
 
 def strangers_last(candidates: Sequence[Candidate], ranked: Sequence[Ranked]) -> list[Ranked]:
-    """Put last what nothing connects with the query: in the order of `candidates`."""
-    strangers = {one.candidate.memory_id: one for one in ranked if _is_stranger(one)}
-    if not strangers:
+    """Put candidates without any relation to the query last, in the order of `candidates`."""
+    unrelated = {hit.candidate.memory_id: hit for hit in ranked if _is_unrelated(hit)}
+    if not unrelated:
         return list(ranked)
-    known = [one for one in ranked if one.candidate.memory_id not in strangers]
-    farthest = max(one.distance for one in ranked)
+    known = [hit for hit in ranked if hit.candidate.memory_id not in unrelated]
+    farthest = max(hit.distance for hit in ranked)
     return known + [
-        replace(strangers[one.memory_id], distance=farthest)
-        for one in candidates
-        if one.memory_id in strangers
+        replace(unrelated[candidate.memory_id], distance=farthest)
+        for candidate in candidates
+        if candidate.memory_id in unrelated
     ]
 
 
-def _is_stranger(one: Ranked) -> bool:
-    has_words = one.candidate.distance is not None or one.candidate.matched > 0
-    return not (has_words or one.parts["subject"] or one.parts["time"] or one.distance == 0)
+def _is_unrelated(hit: Ranked) -> bool:
+    has_words = hit.candidate.distance is not None or hit.candidate.matched > 0
+    return not (has_words or hit.parts["subject"] or hit.parts["time"] or hit.distance == 0)
 
 
 def found_by_distance(
     row: MemoryRow | StoredMemory, distance: float, embedded: EmbeddedQuery
 ) -> Found:
-    """Return a memory in its place by the distance of the vectors alone."""
+    """Return a hit that was placed by the distance of the vectors alone."""
     return Found(
         row,
         distance,
@@ -111,42 +111,42 @@ def found_by_distance(
 
 
 def found_by_everything(
-    row: MemoryRow | StoredMemory, one: Ranked, embedded: EmbeddedQuery
+    row: MemoryRow | StoredMemory, ranked: Ranked, embedded: EmbeddedQuery
 ) -> Found:
-    """Return a memory in its place by all signals."""
+    """Return a hit that was placed by all signals."""
     return Found(
         row,
-        one.distance,
+        ranked.distance,
         Ranking.HYBRID,
         vectors_unavailable=embedded.vector is None,
         vectors_unsuited=embedded.is_unsuited or None,
-        vector_distance=one.candidate.distance,
-        lexical_score=one.parts["words"],
-        signals=one.parts,
+        vector_distance=ranked.candidate.distance,
+        lexical_score=ranked.parts["words"],
+        signals=ranked.parts,
     )
 
 
-def told(engine: EngineName, found: Found, *, explains: bool) -> dict[str, Any]:
+def told(engine: EngineName, hit: Found, *, explains: bool) -> dict[str, Any]:
     """Return the JSON form of a `RetrievedMemory`."""
-    answer: dict[str, Any] = {"memory": memory_json(engine, found.row)}
-    if found.distance is not None:
-        answer["distance"] = found.distance
+    answer: dict[str, Any] = {"memory": memory_json(engine, hit.row)}
+    if hit.distance is not None:
+        answer["distance"] = hit.distance
     if explains:
-        answer["explanation"] = _explanation(found).wire()
+        answer["explanation"] = _explanation(hit).wire()
     return answer
 
 
-def _explanation(found: Found) -> Explanation:
+def _explanation(hit: Found) -> Explanation:
     return Explanation(
-        ranking=found.ranking,
-        vectors_unavailable=found.vectors_unavailable,
-        vectors_unsuited=found.vectors_unsuited,
-        vector_distance=found.vector_distance,
-        lexical_score=found.lexical_score,
-        signals=found.signals and {camel_name(name): part for name, part in found.signals.items()},
-        tokens=tokens_of(found.row),
-        event_time=found.row.event_time,
-        source_event=_source_event(found.row),
+        ranking=hit.ranking,
+        vectors_unavailable=hit.vectors_unavailable,
+        vectors_unsuited=hit.vectors_unsuited,
+        vector_distance=hit.vector_distance,
+        lexical_score=hit.lexical_score,
+        signals=hit.signals and {camel_name(name): part for name, part in hit.signals.items()},
+        tokens=tokens_of(hit.row),
+        event_time=hit.row.event_time,
+        source_event=_source_event(hit.row),
     )
 
 
@@ -154,20 +154,20 @@ def _source_event(row: MemoryRow | StoredMemory) -> SourceEvent | None:
     return None if row.source is None else SourceEvent(source=row.source, position=row.position)
 
 
-def within(found: Iterable[Found], max_tokens: int | None) -> Iterator[Found]:
-    """Yield, in their order, each that still fits into a number of tokens; none is cut.
+def within(hits: Iterable[Found], max_tokens: int | None) -> Iterator[Found]:
+    """Yield, in order, each hit that still fits into a number of tokens; none is cut.
 
-    One that does not fit is passed over, so that a long memory does not keep out all the others.
+    A hit that does not fit is skipped, so that one long memory does not exclude all others.
     """
     left = max_tokens or math.inf
-    for one in found:
-        tokens = tokens_of(one.row)
+    for hit in hits:
+        tokens = tokens_of(hit.row)
         if tokens <= left:
             left -= tokens
-            yield one
+            yield hit
 
 
 def tokens_of(row: MemoryRow | StoredMemory) -> int:
-    """Estimate what a memory takes of a prompt: its fact, or else its structured content."""
+    """Estimate the tokens of a memory in a prompt: of its fact, or else its structured content."""
     content = row.structured_content or {}
     return estimated_tokens(row.fact or json.dumps(content, ensure_ascii=False))

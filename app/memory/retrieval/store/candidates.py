@@ -1,10 +1,9 @@
-"""The candidates of a search, by meaning and by words, in one statement inside the scope.
+"""The candidates of a search, by meaning and by words, from one statement inside the scope.
 
-The statement reads the scope once: of each memory its distance to the query, and which of the
-query's terms it has. From that come what the scope says of the terms, the memories before and
-after each in its source, and the first by distance and by words. Of a large scope, which has
-indexes of its own, it reads what those find (`entered.py`). It takes part in the caller's
-transaction.
+The statement reads the scope once: for each memory its distance to the query and the query's terms
+that it has. From these it derives the statistics of the terms, the memories before and after each
+in its source, and the best by distance and by words. A large scope has indexes of its own, and only
+what those match is read (`entered.py`). The statement takes part in the caller's transaction.
 """
 
 from collections.abc import Sequence
@@ -60,18 +59,18 @@ from app.memory.retrieval.store.words import (
 )
 
 BY_DISTANCE = MOST // 2
-"""How many of the nearest are candidates; a hundred of each bring 0.002 more recall."""
+"""Number of the nearest that become candidates; a hundred of each bring 0.002 more recall."""
 BY_WORDS = MOST // 2
-"""How many of those with the query's words are, in them or in the memories beside them."""
+"""Number of candidates that have the query's words in them or in the memories beside them."""
 
 POOL = MOST
-"""How many are candidates, if there are as many: the newest make up for what is missing. That is
-the most that a search may ask for, and whatever it asks for, so that the first are the same."""
+"""Number of candidates, if that many exist; the newest memories fill the rest. It is the most that
+a search may ask for, and is the same for every request, so that the first results are the same."""
 
 TOLD_APART = 1e9
-"""Scores of words are told apart to nine places; beyond, how they were added up would decide."""
+"""Precision of word scores: nine places. Beyond, the order of addition would decide."""
 _BYTE_ORDER = "C"
-"""As `small.py` orders ids, whatever the database's own collation is."""
+"""Collation by which `small.py` orders ids, whatever the database's own is."""
 
 _ENGINE_ID = bindparam("engine_id", type_=BigInteger)
 _SCOPE_HASH = bindparam("scope_hash", type_=LargeBinary)
@@ -84,19 +83,19 @@ _LANGUAGE = bindparam("language", type_=Text)
 
 
 _SIDES = {"before": func.lag, "after": func.lead}
-_TOLD = ("distance", "matched", "length", "is_question")
+_SIDE_FIELDS = ("distance", "matched", "length", "is_question")
 _QUESTION = "is:question"
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is looked for.
+    """The search text and its vector.
 
     Attributes:
         text: the query as it was sent.
         language: the text-search configuration of the query.
-        model_id: of the vectors.
-        vector: of the query; None: words alone are looked for.
+        model_id: the model of the vectors.
+        vector: of the query; None searches by words alone.
     """
 
     text: str
@@ -108,14 +107,14 @@ class Wanted:
 async def find_candidates(
     session: Session, query: ScopeQuery, wanted: Wanted, index: ScopeIndex | None = None
 ) -> tuple[Statistics, list[Candidate]]:
-    """Return what the scope says of the query's terms, and what may answer.
+    """Return the scope's statistics of the query's terms, and the candidates.
 
-    There are as many as exist, up to `POOL`, and of a large scope more. Those that are near or have
-    words come before those that make up for others, and the newest first.
+    All memories are candidates, up to `POOL`; a large scope may give more. Memories that are near
+    or have words come before those that fill the rest, and newer ones first.
     """
     rows: Sequence[Row[Any]] = ()
     if isinstance(query.clause, False_):
-        # Not even to be looked for: how long that takes would tell how much there is.
+        # Not even a search: its duration would reveal how much the scope holds.
         return candidates_of(rows)
     if index is not None:
         await plan_for(session, index)
@@ -128,8 +127,8 @@ async def find_candidates(
 def _of_large_scope(
     query: ScopeQuery, wanted: Wanted, index: ScopeIndex
 ) -> tuple[Select[*tuple[Any, ...]], dict[str, Any]]:
-    """Return the statement that enters the scope by its indexes, and its values."""
-    # By distance alone there are enough: to make up for others would be to read the scope.
+    """Return the statement that uses the scope's indexes, and its values."""
+    # The hits by distance are enough; to fill up the rest, the scope would have to be read.
     most = (POOL, BY_WORDS)
     if query.is_unfiltered:
         values = query.values() | {
@@ -148,14 +147,14 @@ def _of_large_scope(
 
 
 def candidates_of(rows: Sequence[Any]) -> tuple[Statistics, list[Candidate]]:
-    """Return what the rows of a statement say."""
+    """Return the statistics and the candidates in the rows of a statement."""
     return _statistics(rows), [_candidate(row) for row in rows]
 
 
 def of_whole_scope(
     query: ScopeQuery, wanted: Wanted
 ) -> tuple[Select[*tuple[Any, ...]], dict[str, Any]]:
-    """Return the statement that reads all of the scope, and its values."""
+    """Return the statement that reads the whole scope, and its values."""
     values: dict[str, Any] = {
         "engine_id": query.engine_id,
         "scope_hash": query.scope_hash,
@@ -173,15 +172,15 @@ def of_whole_scope(
 
 
 def _statistics(rows: Sequence[Any]) -> Statistics:
-    told = next((row[-1] for row in rows if row[-1] is not None), None)
-    if told is None:
+    totals = next((row[-1] for row in rows if row[-1] is not None), None)
+    if totals is None:
         return Statistics(0, (), 0.0)
-    memories, average_length, *holding = told
-    return Statistics(int(memories), [int(one) for one in holding], average_length)
+    memories, average_length, *holding = totals
+    return Statistics(int(memories), [int(count) for count in holding], average_length)
 
 
 def _candidate(row: Sequence[Any]) -> Candidate:
-    # By their places: names would take longer than all else here.
+    # By position: access by name would take longer than all else here.
     memory_id, distance, matched, length, cues, source, position = row[:7]
     before, after = _neighbour(row[7:11]), _neighbour(row[11:15])
     return Candidate(
@@ -189,8 +188,8 @@ def _candidate(row: Sequence[Any]) -> Candidate:
     )
 
 
-def _neighbour(told: Sequence[Any]) -> Neighbour | None:
-    return None if told[1] is None else Neighbour(*told)
+def _neighbour(values: Sequence[Any]) -> Neighbour | None:
+    return None if values[1] is None else Neighbour(*values)
 
 
 @cache
@@ -199,13 +198,13 @@ def _unfiltered(*, with_vectors: bool) -> Select[*tuple[Any, ...]]:
 
 
 def _statement(clause: ColumnElement[bool], *, with_vectors: bool) -> Select[*tuple[Any, ...]]:
-    """Return the statement; of its filters, `clause` alone has its values in itself."""
-    found, words = read_scope(clause, with_vectors=with_vectors)
-    patterns = _patterns(found)
+    """Return the statement; only the filters in `clause` hold their values themselves."""
+    memories, words = read_scope(clause, with_vectors=with_vectors)
+    patterns = _patterns(memories)
     holding = _holding(words, patterns)
-    totals = _totals(found)
+    totals = _totals(memories)
     weights = _weights(patterns, holding, totals)
-    placed = _placed(found, weights, totals, with_vectors=with_vectors)
+    placed = _placed(memories, weights, totals, with_vectors=with_vectors)
     is_chosen = and_(placed.c.nearby_words > 0, placed.c.by_words <= BY_WORDS)
     if with_vectors:
         is_near = and_(placed.c.distance.is_not(None), placed.c.by_distance <= BY_DISTANCE)
@@ -227,8 +226,8 @@ def _statement(clause: ColumnElement[bool], *, with_vectors: bool) -> Select[*tu
             best.c.cues,
             best.c.source,
             best.c.position,
-            *(best.c[f"{side}_{name}"] for side in _SIDES for name in _TOLD),
-            _told_once(is_first, totals, holding).label("statistics"),
+            *(best.c[f"{side}_{name}"] for side in _SIDES for name in _SIDE_FIELDS),
+            _first_row_statistics(is_first, totals, holding).label("statistics"),
         )
         .order_by(best.c.is_chosen.desc(), best.c.create_time.desc(), best.c.memory_id.desc())
         .execution_options(**BY_SCOPE)
@@ -238,21 +237,21 @@ def _statement(clause: ColumnElement[bool], *, with_vectors: bool) -> Select[*tu
 def read_scope(
     clause: ColumnElement[bool], *, with_vectors: bool, most: int | None = None
 ) -> tuple[FromClause, FromClause]:
-    """Return the memories of the scope, up to `most`, and the terms of the query.
+    """Return selections of the scope's memories, up to `most`, and of the query's terms.
 
-    Each memory with its distance and the bits of the terms that it has (`matched`).
+    Each memory comes with its distance and the bits of its terms (`matched`).
     """
     scoped = _scoped(clause, with_vectors=with_vectors, most=most)
     languages = select(scoped.c.language).distinct().cte("languages")
     words = terms_of(languages, _TEXT, _LANGUAGE)
-    return _found(scoped, words), words
+    return _with_matches(scoped, words), words
 
 
 def _scoped(clause: ColumnElement[bool], *, with_vectors: bool, most: int | None) -> FromClause:
-    """Return the live memories of the scope that are in words, with what is needed of each.
+    """Select the live memories of the scope that have a fact, with the columns that are needed.
 
-    Those that the filters leave out tell of the others: as neighbours, and of the terms. Both
-    sides of the full join are read once, whatever the statistics say (see `nearest.py`).
+    Memories that the filters exclude still count as neighbours and in the statistics of terms. Both
+    sides of the full join are read once, whatever the planner's statistics say (see `nearest.py`).
     """
     row = MemoryRow
     memories = (
@@ -302,29 +301,29 @@ def _distances() -> Select[*tuple[Any, ...]]:
     )
 
 
-def _found(scoped: FromClause, words: FromClause) -> FromClause:
-    """Return the memories with the bits of the terms that they have."""
+def _with_matches(scoped: FromClause, words: FromClause) -> FromClause:
+    """Select the memories with the bits of the terms that they have."""
     matched = (
         select(bits(words))
         .where(is_matched(words, scoped.c.language, scoped.c.terms))
         .correlate(scoped)
         .scalar_subquery()
     )
-    kept = [one for one in scoped.c if one.name not in {"language", "terms"}]
+    kept = [column for column in scoped.c if column.name not in {"language", "terms"}]
     return select(*kept, matched.label("matched")).cte("found")
 
 
-def _patterns(found: FromClause) -> FromClause:
-    """Return how many memories have just these terms."""
+def _patterns(memories: FromClause) -> FromClause:
+    """Select the number of memories for each set of terms."""
     return (
-        select(found.c.matched, func.count().label("memories"))
-        .group_by(found.c.matched)
+        select(memories.c.matched, func.count().label("memories"))
+        .group_by(memories.c.matched)
         .cte("patterns")
     )
 
 
 def _holding(words: FromClause, patterns: FromClause) -> FromClause:
-    """Return how many memories have each term."""
+    """Select the number of memories for each term."""
     numbers = select(words.c.n).distinct().subquery("numbers")
     return (
         select(numbers.c.n, func.coalesce(func.sum(patterns.c.memories), 0).label("memories"))
@@ -334,18 +333,18 @@ def _holding(words: FromClause, patterns: FromClause) -> FromClause:
     )
 
 
-def _totals(found: FromClause) -> FromClause:
-    # Not `avg`, which rounds in its own way: `small.py` must come to the same.
-    average = cast(func.sum(found.c.length), DOUBLE_PRECISION) / func.count()
+def _totals(memories: FromClause) -> FromClause:
+    # Not `avg`, which rounds in its own way: `small.py` must give the same number.
+    average = cast(func.sum(memories.c.length), DOUBLE_PRECISION) / func.count()
     return (
         select(func.count().label("memories"), func.coalesce(average, 0).label("average"))
-        .select_from(found)
+        .select_from(memories)
         .cte("totals")
     )
 
 
 def _weights(patterns: FromClause, holding: FromClause, totals: FromClause) -> FromClause:
-    """Return what the terms of a pattern weigh together: those that few have weigh most."""
+    """Select the summed weight of each set of terms; rare terms weigh most."""
     weight = func.sum(rarity(totals.c.memories, holding.c.memories))
     return (
         select(patterns.c.matched, weight.label("weight"))
@@ -357,31 +356,33 @@ def _weights(patterns: FromClause, holding: FromClause, totals: FromClause) -> F
 
 
 def _placed(
-    found: FromClause, weights: FromClause, totals: FromClause, *, with_vectors: bool
+    memories: FromClause, weights: FromClause, totals: FromClause, *, with_vectors: bool
 ) -> FromClause:
-    """Return the memories with their places, and what is told of those beside them in a source."""
+    """Select the memories with their ranks, and the columns of their neighbours in a source."""
     average = select(totals.c.average).scalar_subquery()
-    of_words = func.coalesce(score(weights.c.weight, found.c.length, average), 0)
+    of_words = func.coalesce(score(weights.c.weight, memories.c.length, average), 0)
     weighed = (
-        select(found, of_words.label("of_words"))
+        select(memories, of_words.label("of_words"))
         # As in `_scoped`.
-        .join_from(found, weights, found.c.matched == weights.c.matched, full=True)
-        .where(func.coalesce(found.c.length, -1) >= 0)
+        .join_from(memories, weights, memories.c.matched == weights.c.matched, full=True)
+        .where(func.coalesce(memories.c.length, -1) >= 0)
         .subquery("weighed")
     )
     has_place = and_(weighed.c.source.is_not(None), weighed.c.position.is_not(None))
     source, place = weighed.c.source, (weighed.c.position, weighed.c.memory_id)
-    told = {
+    sides = {
         f"{side}_{name}": case(
             (has_place, beside_of(weighed.c[name]).over(partition_by=source, order_by=place))
         )
         for side, beside_of in _SIDES.items()
-        for name in (*_TOLD, "of_words")
+        for name in (*_SIDE_FIELDS, "of_words")
     }
-    beside = select(weighed, *(one.label(name) for name, one in told.items())).subquery("beside")
-    # What its neighbours say is part of what it says: see `benchmarks/recall`.
+    beside = select(weighed, *(value.label(name) for name, value in sides.items())).subquery(
+        "beside"
+    )
+    # A memory's neighbours count as part of it: see `benchmarks/recall`.
     around = (beside.c[f"{side}_of_words"] for side in _SIDES)
-    nearby = sum((func.coalesce(one, 0) for one in around), beside.c.of_words)
+    nearby = sum((func.coalesce(words, 0) for words in around), beside.c.of_words)
     fits, memory_id = beside.c.fits.desc(), collate(beside.c.memory_id, _BYTE_ORDER)
     told_apart = func.trunc(nearby * TOLD_APART)
     orders: dict[str, tuple[ColumnElement[Any], ...]] = {
@@ -393,10 +394,10 @@ def _placed(
     return select(beside, nearby.label("nearby_words"), *places).subquery("placed")
 
 
-def _told_once(
+def _first_row_statistics(
     is_first: ColumnElement[bool], totals: FromClause, holding: FromClause
 ) -> ColumnElement[Any]:
-    """Return the totals and each term's, in the first row alone."""
+    """Return the totals and each term's count, in the first row alone."""
     of_terms = func.array_agg(aggregate_order_by(holding.c.memories, holding.c.n))
     terms = select(cast(of_terms, ARRAY(DOUBLE_PRECISION))).scalar_subquery()
     whole = select(

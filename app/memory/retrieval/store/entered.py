@@ -1,8 +1,8 @@
-"""The candidates of a search in a large scope, in one statement that enters it by its indexes.
+"""The candidates of a search in a large scope, by one statement that uses the scope's indexes.
 
-What the scope says of the query's terms is told from a part of it. Memories are looked for by
-the rarest terms alone, as many as bring in few enough: what a common term weighs would not bring
-one among the first. The statement makes the same rows as that of `candidates.py`.
+A sample of the scope gives the statistics of the query's terms. Only the rarest terms select
+memories, as many terms as match few enough: the weight of a common term alone would not bring a
+memory among the first. The statement returns the same rows as that of `candidates.py`.
 """
 
 from functools import cache
@@ -42,11 +42,11 @@ from app.memory.retrieval.store.words import (
 )
 
 _SAMPLED = 1_000
-"""Memories of the scope from which it is told how many have a term, and in which languages."""
+"""Size of the sample that gives the frequency of each term, and the languages of the scope."""
 _ENTERED = 60
-"""Of those, as many may have one of the rare terms; one term is looked for in any case."""
+"""Limit of sampled memories that the rare terms together may match; one term always counts."""
 _MAX_ENTERED = 4_000
-"""Memories with rare terms that are weighed."""
+"""Limit of memories with rare terms that are weighed."""
 _QUESTION = "is:question"
 
 
@@ -54,9 +54,9 @@ _QUESTION = "is:question"
 def of_large_scope(
     dimensions: int, most: tuple[int, int], *, with_vectors: bool
 ) -> Select[*tuple[Any, ...]]:
-    """Return the statement for any query without filters, made once; `most` as `LargeScope` has it.
+    """Return the cached statement for a query without filters; `most` as for `LargeScope`.
 
-    Its values are those of `ScopeQuery.values`, and `model_id`, `vector`, `text` and `language`.
+    Its parameters are those of `ScopeQuery.values`, and `model_id`, `vector`, `text`, `language`.
     """
     vector = bindparam("vector", type_=EMBEDDING) if with_vectors else None
     model_id: Any = bindparam("model_id", type_=Text)
@@ -66,7 +66,7 @@ def of_large_scope(
 
 
 class LargeScope:
-    """Builds the statement for one search. Its rows come in no order."""
+    """Builder of the statement for one search. Its rows come in no order."""
 
     def __init__(
         self,
@@ -83,7 +83,7 @@ class LargeScope:
     def statement(
         self, text: ColumnElement[str], language: ColumnElement[str], most: tuple[int, int]
     ) -> Select[*tuple[Any, ...]]:
-        """Return it; `most` are taken by distance, and by words."""
+        """Return the statement; `most` limits the hits by distance and by words."""
         by_distance, by_words = most
         sample = self._sample()
         languages = select(sample.c.language).distinct().cte("languages")
@@ -95,10 +95,12 @@ class LargeScope:
         if self._vector is not None:
             near = nearest(self._query, self._model_id, self._vector, by_distance, self._index)
             places.append(select(near.subquery("near").c.place))
-        return self._told(words, union(*places).cte("chosen"), _statistics(sample, holding))
+        return self._select_candidates(
+            words, union(*places).cte("chosen"), _statistics(sample, holding)
+        )
 
     def _sample(self) -> FromClause:
-        """Return some memories of the scope, whatever the filters."""
+        """Select some memories of the scope, whatever the filters."""
         query = self._query
         return (
             select(
@@ -114,7 +116,7 @@ class LargeScope:
         )
 
     def _holding(self, words: FromClause, sample: FromClause) -> FromClause:
-        """Return how many of the sample have each term, and those that are at most as frequent."""
+        """Select for each term its count in the sample, and the sum up to its frequency."""
         counted = (
             select(words.c.n, func.count(sample.c.length).label("memories"))
             .join_from(
@@ -133,7 +135,7 @@ class LargeScope:
     def _weighed(
         self, words: FromClause, holding: FromClause, average: ColumnElement[Any]
     ) -> Select[*tuple[Any, ...]]:
-        """Return memories that have rare terms, by what all of theirs weigh."""
+        """Select memories that have rare terms, best first by the weight of all their terms."""
         is_rare = or_(holding.c.entered <= _ENTERED, holding.c.place == 1)
         rare = (
             select(any_of(cast(words.c.query, Text)))
@@ -162,10 +164,10 @@ class LargeScope:
             score(weight, entered.c.length, average).desc(), entered.c.memory_id
         )
 
-    def _told(
+    def _select_candidates(
         self, words: FromClause, chosen: FromClause, statistics: ColumnElement[Any]
     ) -> Select[*tuple[Any, ...]]:
-        """Return what is told of the candidates, and once of the scope."""
+        """Select the columns of the candidates, and once the statistics of the scope."""
         row = MemoryRow
         before, after = self._beside(words, "before"), self._beside(words, "after")
         is_first = func.row_number().over() == 1
@@ -183,7 +185,7 @@ class LargeScope:
                 case((is_first, statistics)).label("statistics"),
             )
             .select_from(chosen)
-            # By their place, as in `nearest.py`.
+            # By their row address, as in `nearest.py`.
             .join(row, chosen.c.place == PLACE)
             .join(before, true(), isouter=True)
             .join(after, true(), isouter=True)
@@ -192,18 +194,18 @@ class LargeScope:
         )
 
     def _beside(self, words: FromClause, side: str) -> FromClause:
-        """Return what is told of the memory before or after one in its source."""
+        """Select the columns of the memory before or after another in its source."""
         row, query = aliased(MemoryRow, name=side), self._query
         is_before = side == "before"
         at = MemoryRow.position
-        told = {
+        columns = {
             "distance": self._distance(row),
             "matched": _matched(words, row),
             "length": func.length(row.terms),
             "is_question": literal(_QUESTION) == func.any(row.cues),
         }
         return (
-            select(*(value.label(f"{side}_{name}") for name, value in told.items()))
+            select(*(value.label(f"{side}_{name}") for name, value in columns.items()))
             .where(
                 row.engine_id == query.engine_id,
                 row.scope_hash == query.scope_hash,
@@ -248,9 +250,9 @@ def _matched(words: FromClause, row: type[MemoryRow]) -> ColumnElement[Any]:
 
 
 def _statistics(sample: FromClause, holding: FromClause) -> ColumnElement[Any]:
-    """Return how many memories were counted, their length, and how many have each term."""
+    """Select the number of sampled memories, their average length, and the count of each term."""
     length = func.coalesce(func.avg(sample.c.length), 0)
-    whole = select(array([cast(one, DOUBLE_PRECISION) for one in (func.count(), length)]))
+    whole = select(array([cast(value, DOUBLE_PRECISION) for value in (func.count(), length)]))
     of_terms = func.array_agg(aggregate_order_by(holding.c.memories, holding.c.n))
     terms = select(cast(of_terms, ARRAY(DOUBLE_PRECISION)))
     return whole.select_from(sample).scalar_subquery().op("||")(terms.scalar_subquery())

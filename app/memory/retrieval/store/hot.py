@@ -1,9 +1,9 @@
-"""Searches of a small scope without filters, past the session: the hot ones.
+"""Fast searches of a small scope without filters, past the session.
 
-They send the statements that all others send (`candidates.py`, `nearest.py`), as texts. Since no
-transaction holds them together, what they have assumed of the engine is checked with their last
-statement; where that was wrong, or a memory has gone meanwhile, they find nothing, and the request
-goes the usual way.
+They send the same statements as all other searches (`candidates.py`, `nearest.py`), as text. No
+transaction holds these statements together, so the last one checks the assumptions about the
+engine. If they were wrong, or a memory is gone meanwhile, the search finds nothing, and the request
+takes the slow path.
 """
 
 from collections.abc import Sequence
@@ -40,7 +40,7 @@ m.engine_id = $1 and m.delete_time is null and (m.expire_time is null or m.expir
 _AS_READ = (
     "e.engine_id = $1 and e.delete_time is null and e.version = $2 and e.embedding_model = $3"
 )
-_TELL = f"""
+_BY_IDS = f"""
 select {COLUMNS}
 from engines e
 join memories m on {_LIVE} and m.memory_id = any($6)
@@ -59,14 +59,14 @@ limit $7
 async def find_candidates(
     db: Database, query: ScopeQuery, wanted: Wanted
 ) -> tuple[Statistics, list[Candidate]]:
-    """Return what `candidates.find_candidates` does, of a query without filters."""
+    """Return the same as `candidates.find_candidates`, for a query without filters."""
     return candidates_of(await db.run(*prepared(*of_whole_scope(query, wanted))))
 
 
 async def find_if_small(
     db: Database, query: ScopeQuery, wanted: Wanted
 ) -> tuple[Statistics, list[Candidate]] | None:
-    """Return what `find_candidates` does, for less; None if the scope is larger than `MOST`."""
+    """Return the same as `find_candidates`, for less; None if the scope is larger than `MOST`."""
     _, values = of_whole_scope(query, wanted)
     statement = of_small_scope(with_vectors=wanted.vector is not None)
     read = await db.run(*prepared(statement, values))
@@ -78,7 +78,7 @@ async def find_if_small(
 async def find_nearest(
     db: Database, query: ScopeQuery, model_id: str, vector: Vector, limit: int
 ) -> dict[str, float]:
-    """Return the nearest memories with their distances, nearest first."""
+    """Return the distances of the nearest memories by id, nearest first."""
     values = {
         "engine_id": query.engine_id,
         "scope_hash": query.scope_hash,
@@ -94,7 +94,7 @@ async def find_nearest(
 
 @cache
 def _nearest() -> Select[*tuple[Any, ...]]:
-    # Places for values, where the statement otherwise has these themselves.
+    # Bind parameters, where the statement otherwise holds the values themselves.
     given: Any = bindparam
     query = ScopeQuery(
         engine_id=given("engine_id", type_=BigInteger),
@@ -106,7 +106,7 @@ def _nearest() -> Select[*tuple[Any, ...]]:
     vector = bindparam("vector", type_=EMBEDDING)
     model_id, limit = given("model_id", type_=Text), given("count", type_=Integer)
     near = nearest(query, model_id, vector, limit).subquery("near")
-    # Without their places, of which the driver makes nothing.
+    # Without the column `place`, whose type the driver cannot read.
     return select(near.c.memory_id, near.c.distance).order_by(near.c.distance, near.c.memory_id)
 
 
@@ -115,20 +115,21 @@ async def tell(
 ) -> dict[str, StoredMemory] | None:
     """Return live memories of the scope by their ids.
 
-    None if one is gone, or the engine is not as it was read; for none at all, that cannot be told.
+    Return None if one is gone or the engine has changed since it was read. Without any ids that
+    cannot be checked, so the result is None as well.
     """
-    found = await _stored(db, _TELL, engine, query, list(memory_ids))
-    if not found or len(found) < len(memory_ids):
+    rows = await _stored(db, _BY_IDS, engine, query, list(memory_ids))
+    if not rows or len(rows) < len(memory_ids):
         return None
-    return {one.memory_id: one for one in found}
+    return {row.memory_id: row for row in rows}
 
 
 async def find_newest(
     db: Database, engine: EngineRow, query: ScopeQuery, limit: int
 ) -> list[StoredMemory]:
-    """Return memories of the scope, newest first, as `repository.find_newest`.
+    """Return memories of the scope, newest first, as `repository.find_newest` does.
 
-    None are returned also where the engine is not as it was read.
+    The list is also empty if the engine has changed since it was read.
     """
     return await _stored(db, _NEWEST, engine, query, list(query.memory_types), limit)
 

@@ -1,7 +1,8 @@
-"""The indexes of large scopes: which there are, which there should be, and how they are made.
+"""Indexes of large scopes: those that exist, those that should exist, and their construction.
 
-What takes a session takes part in the caller's transaction. An index is made and removed past it
-(`app/adapters/db/definitions.py`); of one table Postgres makes one at a time, whoever asks.
+Functions with a session take part in the caller's transaction. An index is created and removed
+outside of it (`app/adapters/db/definitions.py`); Postgres creates only one at a time for each
+table.
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -19,14 +20,14 @@ from app.memory.retrieval.store.nearest import ScopeIndex
 from app.memory.retrieval.store.tables import ScopeIndexRow
 
 MAX_DIMENSIONS = 4_000
-"""That pgvector can index."""
+"""Limit of pgvector for an index."""
 _PREFIX = "scope_index_"
 _SAMPLED = 200
-"""Vectors of a scope that is just large, in a sample of all; by whole pages, of some ten each."""
+"""Expected vectors in a sample, for a scope just large enough; pages hold about ten each."""
 
 
 class Key(NamedTuple):
-    """One large scope, and the model of its vectors."""
+    """Key of one large scope and the model of its vectors."""
 
     engine_id: int
     scope_hash: bytes
@@ -34,12 +35,12 @@ class Key(NamedTuple):
 
     @property
     def index_name(self) -> str:
-        """The name of the index of the vectors."""
+        """Name of the index of vectors."""
         return _name(self.engine_id, self.scope_hash.hex(), self.model_id)
 
     @property
     def words_name(self) -> str:
-        """The name of the index of words, which all models share."""
+        """Name of the index of words, which all models share."""
         return _name(self.engine_id, self.scope_hash.hex())
 
 
@@ -48,14 +49,14 @@ def _name(*key: int | str) -> str:
 
 
 async def list_ready(session: Session) -> dict[Key, ScopeIndex]:
-    """Return the indexes that searches may use, of all engines."""
+    """Return the indexes of all engines that searches may use."""
     statement = select(ScopeIndexRow).where(ScopeIndexRow.is_ready)
     rows = (await session.execute(statement)).scalars()
     return {_key(row): ScopeIndex(row.dimensions, row.memories) for row in rows}
 
 
 async def list_known(session: Session) -> dict[Key, ScopeIndexRow]:
-    """Return all that are, or are to be."""
+    """Return all registered indexes, built or not."""
     rows = (await session.execute(select(ScopeIndexRow))).scalars()
     return {_key(row): row for row in rows}
 
@@ -65,10 +66,10 @@ def _key(row: ScopeIndexRow) -> Key:
 
 
 async def list_likely(session: Session, memories: int, limit: int) -> list[Key]:
-    """Return scopes that seem to have so many memories, the largest first.
+    """Return scopes that probably have at least so many memories, the largest first.
 
-    Told from a part of the table's pages, the smaller the larger a scope has to be: of scopes of
-    20 thousand, one page in a hundred. One that was missed is found at another time.
+    The estimate reads a sample of the table's pages, the smaller the larger a scope has to be: one
+    page in a hundred for scopes of 20 thousand. A later sweep finds a scope that was missed.
     """
     row = MemoryVectorRow
     share = min(1.0, _SAMPLED / memories)
@@ -77,36 +78,36 @@ async def list_likely(session: Session, memories: int, limit: int) -> list[Key]:
     statement = (
         select(*key)
         .group_by(*key)
-        # Half of what is expected: the exact count comes later.
+        # Half of the expected number; the exact count comes later.
         .having(func.count() >= max(1, memories * share / 2))
         .order_by(func.count().desc())
         .limit(limit)
     )
-    return [Key(*found) for found in await session.execute(statement)]
+    return [Key(*row) for row in await session.execute(statement)]
 
 
 async def count(session: Session, key: Key) -> int:
-    """Return how many vectors of a model a scope has."""
+    """Return the number of vectors that a scope has by a model."""
     statement = select(func.count()).select_from(MemoryVectorRow).where(_is_in(key))
     return (await session.execute(statement)).scalar_one()
 
 
 async def register(session: Session, key: Key, memories: int) -> bool:
-    """Note that there is to be an index; false where one cannot be, or is already noted."""
+    """Register an index to be built; return False if that is impossible or already done."""
     dimensions = func.vector_dims(MemoryVectorRow.vector)
     statement = select(dimensions).where(_is_in(key)).limit(1)
-    found = (await session.execute(statement)).scalar_one_or_none()
-    if found is None or found > MAX_DIMENSIONS:
+    length = (await session.execute(statement)).scalar_one_or_none()
+    if length is None or length > MAX_DIMENSIONS:
         return False
-    insertion = insert(ScopeIndexRow).values(**key._asdict(), dimensions=found, memories=memories)
+    insertion = insert(ScopeIndexRow).values(**key._asdict(), dimensions=length, memories=memories)
     made = insertion.on_conflict_do_nothing().returning(ScopeIndexRow.engine_id)
     return (await session.execute(made)).first() is not None
 
 
 async def claim(session: Session, key: Key, lease: timedelta) -> bool:
-    """Take the right to work at an index, and keep it from searches meanwhile.
+    """Lease an index for work on it, and withhold it from searches meanwhile.
 
-    False where another has it.
+    Return False if another worker has the lease.
     """
     until = ScopeIndexRow.lease_until
     is_free = or_(until.is_(None), until < func.clock_timestamp())
@@ -121,27 +122,27 @@ async def claim(session: Session, key: Key, lease: timedelta) -> bool:
 
 
 async def renew(session: Session, key: Key, lease: timedelta) -> None:
-    """Lengthen the lease of who has claimed; or let others wait for so long."""
+    """Extend the lease of its holder, or keep others away for that time."""
     await _set(session, key, lease_until=func.clock_timestamp() + lease)
 
 
 async def recount(session: Session, key: Key, memories: int) -> None:
-    """Note how many memories there are now."""
+    """Store the present number of memories."""
     await _set(session, key, memories=memories)
 
 
 async def mark_ready(session: Session, key: Key) -> None:
-    """Let searches use an index that was made, and end the claim."""
+    """Release a built index to searches and end the claim."""
     await _set(session, key, is_ready=True, lease_until=None)
 
 
 async def forget(session: Session, key: Key) -> None:
-    """Remove what is known of an index that is gone."""
+    """Remove the registration of an index that is gone."""
     await session.execute(delete(ScopeIndexRow).where(_is_of(key)))
 
 
 async def list_made(session: Session) -> dict[str, bool]:
-    """Return the names of the indexes that Postgres has, and whether each was made to its end."""
+    """Return the names of the indexes in Postgres, each with True if its build was completed."""
     statement = text(
         "select c.relname, i.indisvalid from pg_index as i"
         " join pg_class as c on c.oid = i.indexrelid"
@@ -153,14 +154,14 @@ async def list_made(session: Session) -> dict[str, bool]:
 
 
 async def can_be_used(session: Session) -> bool:
-    """Say whether this pgvector goes on where a filter leaves over too few: 0.8 and later do."""
+    """Return True if this pgvector scans on when a filter leaves too few rows: 0.8 and later."""
     statement = text("select extversion from pg_extension where extname = 'vector'")
     version = str((await session.execute(statement)).scalar_one())
     return tuple(map(int, version.split(".")[:2])) >= (0, 8)
 
 
 def build(key: Key, dimensions: int) -> sql.Composed:
-    """Return what makes an index while its scope is read and written; it takes a minute or more."""
+    """Return the statement that builds an index without blocking; it takes a minute or more."""
     return sql.SQL(
         "create index concurrently {name} on memory_vectors"
         " using hnsw ((vector::halfvec({dimensions})) halfvec_l2_ops)"
@@ -176,7 +177,7 @@ def build(key: Key, dimensions: int) -> sql.Composed:
 
 
 def build_words(key: Key) -> sql.Composed:
-    """Return what makes an index of words, likewise, in seconds."""
+    """Return the statement that builds an index of words without blocking; it takes seconds."""
     return sql.SQL(
         "create index concurrently {name} on memories using gin (terms) with (fastupdate = off)"
         " where engine_id = {engine}::bigint and scope_hash = {scope}::bytea"
@@ -188,18 +189,18 @@ def build_words(key: Key) -> sql.Composed:
 
 
 def drop(name: str) -> sql.Composed:
-    """Return what removes an index, if it is there, while its table is read and written."""
+    """Return the statement that drops an index, if it exists, without blocking its table."""
     return sql.SQL("drop index concurrently if exists {}").format(sql.Identifier(name))
 
 
 def strays(made: Collection[str], known: Collection[Key]) -> Sequence[str]:
-    """Return the names of indexes that nobody knows any more."""
+    """Return the names of built indexes that are not registered."""
     wanted = {name for key in known for name in (key.index_name, key.words_name)}
     return sorted(set(made) - wanted)
 
 
 def is_whole(made: Mapping[str, bool], key: Key) -> bool:
-    """Say whether both indexes were made to their end."""
+    """Return True if both indexes were built completely."""
     return bool(made.get(key.index_name) and made.get(key.words_name))
 
 

@@ -1,8 +1,8 @@
-"""The memories of one scope that are nearest to a vector, as selections that searches build on.
+"""The memories of one scope nearest to a vector, as selections for search statements.
 
-A scope is compared whole, found by its digest: as cheap in a bank of a million as in a small one.
-Only a large scope may have an index of its own (`indexes.py`); what that finds is completed by the
-whole scope where it is fewer than asked for, so that a search always returns as many as there are.
+A scope, selected by its digest, is compared whole; that is as cheap in a bank of a million as in a
+small one. Only a large scope may have an index of its own (`indexes.py`). If the index yields fewer
+hits than asked for, the whole scope is compared, so that a search returns all that exist.
 """
 
 from collections.abc import Sequence
@@ -48,26 +48,26 @@ from app.memory.memories.store.repository import is_live
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
 
 Vector = NDArray[np.float32]
-"""Of unit length."""
+"""A vector of unit length."""
 
 Nearest = Select[tuple[str, float, Any]]
-"""Selects `memory_id`, its Euclidean `distance`, and its `place`: how this statement finds it."""
+"""Selection of `memory_id`, its Euclidean `distance`, and its `place`, the address of the row."""
 
 PLACE: ColumnElement[Any] = literal_column("memories.ctid")
 
 MOST = 100
-"""Memories that a search may ask for. An index is asked for as many in any case: whether it has
-enough, and so what is found, does not depend on the number that was asked for."""
+"""Limit of memories for one search. An index is always asked for this many, so that its hits do not
+depend on the number that the request asks for."""
 EF_SEARCH = MOST
-"""Vectors that a search by an index holds at a time; the benchmark `scale` has the recall."""
+"""Vectors that an index search holds at a time; the benchmark `scale` has the recall."""
 _MAX_SCANNED = 10_000
-"""Memories that an index yields for those that a filter leaves over; then the scope is compared."""
+"""Limit of memories that an index scans to satisfy a filter; beyond it, the scope is compared."""
 _NONE: ColumnElement[int] = literal_column("0")
 
 
 @dataclass(frozen=True)
 class ScopeQuery:
-    """Which memories of one scope are wanted."""
+    """A selection of memories in one scope."""
 
     engine_id: int
     scope_hash: bytes
@@ -84,17 +84,17 @@ class ScopeQuery:
         )
 
     def filters(self) -> ColumnElement[bool]:
-        """Select live memories that meet the filters, of whatever scope."""
+        """Select live memories that meet the filters, in any scope."""
         return and_(self.has_type(MemoryRow), is_live(self.now), self.clause)
 
     def has_type(self, row: type[MemoryRow]) -> ColumnElement[bool]:
-        """Select, of the memories at `row`, those of the wanted types."""
+        """Select the memories at `row` that have one of the wanted types."""
         given: Any = self.memory_types
         types = given if isinstance(given, BindParameter) else literal(list(given), ARRAY(Text))
         return row.memory_type == func.any(types)
 
     def values(self) -> dict[str, Any]:
-        """Return the values for the places of `any_query`."""
+        """Return the values for the parameters of `any_query`."""
         return {
             "engine_id": self.engine_id,
             "scope_hash": self.scope_hash,
@@ -104,12 +104,12 @@ class ScopeQuery:
 
     @property
     def is_unfiltered(self) -> bool:
-        """Whether all live memories of the scope meet it that have one of its types."""
+        """True if the query selects all live memories of the scope with one of its types."""
         return isinstance(self.clause, True_)
 
 
 def any_query() -> ScopeQuery:
-    """Return a query without filters that has places for its values."""
+    """Return a query without filters that has parameters for its values."""
     given: Any = bindparam
     return ScopeQuery(
         engine_id=given("engine_id", type_=BigInteger),
@@ -125,8 +125,8 @@ class ScopeIndex:
     """The indexes of one large scope: of the vectors of one model, and of words.
 
     Attributes:
-        dimensions: of the vectors.
-        memories: how many of the scope had a vector when the sweep looked last.
+        dimensions: the length of the vectors.
+        memories: the memories of the scope with a vector, at the sweep's last count.
     """
 
     dimensions: int
@@ -138,8 +138,8 @@ def distances(
 ) -> Select[tuple[str, float]]:
     """Select every memory of the scope that has a vector, whatever the filters, in no order.
 
-    To be joined to memories that meet `query.condition()`; none that has expired is there. The
-    offset keeps it a query of its own, so that distances, not vectors, are joined.
+    The result holds no expired memory. Join it to memories that meet `query.condition()`. The
+    offset keeps it a subquery of its own, so that distances, not vectors, are joined.
     """
     distance = MemoryVectorRow.vector.l2_distance(vector)
     return (
@@ -159,24 +159,25 @@ def nearest(
 ) -> Nearest:
     """Select the `limit` memories nearest to `vector` that meet the query, nearest first.
 
-    As many as there are, up to `limit`, whether the index is there or not; with one, the nearest
-    are approximate. Before a statement with an index, `plan_for` must have been called.
+    The selection has all that exist, up to `limit`, with or without the index. With the index, the
+    nearest are approximate. Call `plan_for` before a statement with an index.
     """
     if index is None:
         return _exact(query, model_id, vector, limit)
     near = _by_index(query, model_id, vector, limit, index).cte("near")
     is_enough = select(func.count()).select_from(near).scalar_subquery() >= limit
     exact = _exact(query, model_id, vector, limit).where(~is_enough).subquery("all_exact")
-    found = union_all(select(near).where(is_enough), select(exact)).subquery("found")
-    told = (found.c.memory_id, found.c.distance, found.c.place)
-    return select(*told).order_by(found.c.distance, found.c.memory_id)
+    merged = union_all(select(near).where(is_enough), select(exact)).subquery("found")
+    columns = (merged.c.memory_id, merged.c.distance, merged.c.place)
+    return select(*columns).order_by(merged.c.distance, merged.c.memory_id)
 
 
 async def plan_for(session: Session, index: ScopeIndex | None) -> None:
-    """Let the statements of this transaction use an index of a scope; nothing to do for None.
+    """Make the statements of this transaction use an index of a scope; do nothing for None.
 
-    A plan for any values cannot use an index of one scope, and where the statistics do not know the
-    scope yet, to compare and sort it seems cheaper. What a filter leaves out must not be missing.
+    A plan for any values cannot use an index of one scope. While the planner's statistics do not
+    know the scope, comparing and sorting it seems cheaper. An iterative scan makes up for hits that
+    a filter removes.
     """
     if index is None:
         return
@@ -195,10 +196,10 @@ async def plan_for(session: Session, index: ScopeIndex | None) -> None:
 def _exact(query: ScopeQuery, model_id: str, vector: ColumnElement[Any], limit: int) -> Nearest:
     """Select by comparing the whole scope.
 
-    Both sides of a full join are read once, whatever the statistics say: of a scope that is new,
-    Postgres expects one memory, and would compare each of a thousand with each in a nested loop,
-    by which no full join can be done. That only matches are wanted is said in a way that the
-    planner does not see through, else it would not be a full join.
+    Both sides of a full join are read once, whatever the statistics say. Postgres expects one
+    memory in a new scope, and would compare each of a thousand with each in a nested loop; a full
+    join cannot be a nested loop. The filter for matches is written so that the planner does not
+    recognise it; otherwise it would simplify the full join.
     """
     wanted = select(MemoryRow.memory_id, PLACE.label("place"), literal(1).label("one"))
     meeting = wanted.where(query.condition()).subquery("meeting")
@@ -208,7 +209,7 @@ def _exact(query: ScopeQuery, model_id: str, vector: ColumnElement[Any], limit: 
         select(meeting.c.memory_id, having.c.distance, meeting.c.place)
         .join_from(meeting, having, meeting.c.memory_id == having.c.memory_id, full=True)
         .where(is_match)
-        # The id makes the order total, so that equal distances answer alike every time.
+        # The id makes the order total, so that equal distances give the same order every time.
         .order_by(having.c.distance, meeting.c.memory_id)
         .limit(limit)
     )
@@ -221,9 +222,9 @@ def _by_index(
     limit: int,
     index: ScopeIndex,
 ) -> Nearest:
-    """Select by the index; in its order, without a second criterion, which it does not have.
+    """Select by the index, in its order, without a second criterion, which the index lacks.
 
-    Memories are found by their key alone: by their scope, there would be as many for each vector.
+    Memories are joined by their key alone; joined by scope, each vector would match all of them.
     """
     indexed = HALFVEC(index.dimensions)
     distance = cast(MemoryVectorRow.vector, indexed).l2_distance(cast(vector, indexed))
@@ -260,7 +261,7 @@ async def find_nearest(
     *,
     index: ScopeIndex | None = None,
 ) -> list[tuple[MemoryRow, float]]:
-    """Return memories with their Euclidean distance to `vector`, as `nearest` finds them."""
+    """Return memories with their Euclidean distance to `vector`, as `nearest` selects them."""
     await plan_for(session, index)
     if query.is_unfiltered:
         values = query.values() | {"model_id": model_id, "vector": vector, "count": limit}
@@ -268,25 +269,25 @@ async def find_nearest(
     else:
         many = limit if index is None else max(MOST, limit)
         near = nearest(query, model_id, literal(vector, EMBEDDING), many, index).subquery("near")
-        rows = await session.execute(_telling([MemoryRow], query, near).limit(limit))
-    return [(row, float(found)) for row, found in rows]
+        rows = await session.execute(_select_near([MemoryRow], query, near).limit(limit))
+    return [(row, float(distance)) for row, distance in rows]
 
 
 @cache
 def _unfiltered(dimensions: int | None) -> Select[*tuple[Any, ...]]:
-    """Return the statement for any query without filters, made once: to make it costs most."""
+    """Return the cached statement for a query without filters; building it costs the most."""
     index = ScopeIndex(dimensions) if dimensions else None
     query, given = any_query(), bindparam
     model_id: Any = given("model_id", type_=Text)
     limit: Any = given("count", type_=Integer)
     many: Any = limit if index is None else func.greatest(MOST, limit)
     near = nearest(query, model_id, given("vector", type_=EMBEDDING), many, index)
-    return _telling([MemoryRow], query, near.subquery("near")).limit(limit)
+    return _select_near([MemoryRow], query, near.subquery("near")).limit(limit)
 
 
 @dataclass(frozen=True)
 class Near:
-    """What a search for several vectors tells of a memory; `distance` is Euclidean."""
+    """One hit of a search for several vectors; `distance` is Euclidean."""
 
     memory_id: str
     version: int
@@ -295,7 +296,7 @@ class Near:
     distance: float
 
 
-_TOLD = (MemoryRow.memory_id, MemoryRow.version, MemoryRow.fact, MemoryRow.topics)
+_NEAR_COLUMNS = (MemoryRow.memory_id, MemoryRow.version, MemoryRow.fact, MemoryRow.topics)
 
 
 async def find_nearest_to_each(
@@ -307,14 +308,17 @@ async def find_nearest_to_each(
     *,
     index: ScopeIndex | None = None,
 ) -> list[list[Near]]:
-    """As `find_nearest` for several vectors; return a list for each, in their order."""
+    """Return a list of hits for each of several vectors, in order, as `find_nearest` does."""
     await plan_for(session, index)
     if index is not None:
-        # Each has a plan of its own, which knows its vector.
+        # A statement for each vector, so that each plan knows its vector.
         each = [literal(vector, EMBEDDING) for vector in vectors]
-        near = [nearest(query, model_id, one, limit, index).subquery("near") for one in each]
-        told = [await session.execute(_telling(_TOLD, query, one)) for one in near]
-        return [[Near(*row) for row in rows] for rows in told]
+        near = [nearest(query, model_id, vector, limit, index).subquery("near") for vector in each]
+        results = [
+            await session.execute(_select_near(_NEAR_COLUMNS, query, selection))
+            for selection in near
+        ]
+        return [[Near(*row) for row in rows] for rows in results]
     asked = (
         func.unnest(literal(list(vectors), ARRAY(EMBEDDING)))
         .table_valued(column("vector", EMBEDDING), with_ordinality="position")
@@ -322,22 +326,24 @@ async def find_nearest_to_each(
     )
     near_each = nearest(query, model_id, asked.c.vector, limit).lateral("near")
     both = asked.join(near_each, true())
-    statement = _telling([asked.c.position, *_TOLD], query, near_each, both).order_by(None)
+    statement = _select_near([asked.c.position, *_NEAR_COLUMNS], query, near_each, both).order_by(
+        None
+    )
     statement = statement.order_by(asked.c.position, near_each.c.distance, near_each.c.memory_id)
-    found: list[list[Near]] = [[] for _ in vectors]
+    hits: list[list[Near]] = [[] for _ in vectors]
     for position, *row in await session.execute(statement):
-        found[position - 1].append(Near(*row))
-    return found
+        hits[position - 1].append(Near(*row))
+    return hits
 
 
-def _telling(
-    told: Sequence[Any], query: ScopeQuery, near: FromClause, found: FromClause | None = None
+def _select_near(
+    columns: Sequence[Any], query: ScopeQuery, near: FromClause, source: FromClause | None = None
 ) -> Select[*tuple[Any, ...]]:
-    """Select what is told of memories that were found, and their distance, nearest first."""
+    """Select columns of the hits, and their distance, nearest first."""
     return (
-        select(*told, near.c.distance)
-        .select_from(near if found is None else found)
-        # By their place: of an engine that is new, every index seems as good as that of the key.
+        select(*columns, near.c.distance)
+        .select_from(near if source is None else source)
+        # By row address: for a new engine, every index seems as good as that of the key.
         .join(MemoryRow, near.c.place == PLACE)
         .where(MemoryRow.engine_id == query.engine_id)
         .order_by(near.c.distance, near.c.memory_id)
@@ -346,8 +352,8 @@ def _telling(
 
 
 def all_of(*clauses: ColumnElement[bool]) -> ColumnElement[bool]:
-    """Select the memories that all of the clauses select; `true()` where all do."""
-    # SQLAlchemy's own conjunction of two of these would be neither.
+    """Select the memories that all of the clauses select; return `true()` if all clauses are."""
+    # SQLAlchemy's own conjunction of two of these would be neither `True_` nor a plain clause.
     filters = [clause for clause in clauses if not isinstance(clause, True_)]
     return and_(*filters) if filters else true()
 

@@ -1,4 +1,4 @@
-"""The searching statements. All enter by the scope, and take part in the caller's transaction."""
+"""Search statements; all select by scope and take part in the caller's transaction."""
 
 from collections.abc import Sequence
 from datetime import datetime
@@ -13,13 +13,13 @@ from app.memory.retrieval.store.nearest import ScopeQuery
 from app.platform.engines.logic.config import MemoryType
 
 MAX_PROFILE_MEMORIES = 1_000
-"""Structured memories of one scope that are read at once."""
+"""Limit of structured memories of one scope that are read at once."""
 
 
 async def find_by_ids(
     session: Session, query: ScopeQuery, memory_ids: Sequence[str]
 ) -> dict[str, MemoryRow]:
-    """Return those memories of the scope that this transaction has found, by their ids."""
+    """Return memories that a search of this transaction matched in the scope, by id."""
     statement = select(MemoryRow).where(
         MemoryRow.engine_id == query.engine_id, MemoryRow.memory_id.in_(memory_ids)
     )
@@ -42,9 +42,9 @@ async def find_newest(
 async def find_profiles(
     session: Session, engine_id: int, scope_hash: bytes, now: datetime
 ) -> list[MemoryRow]:
-    """Return the structured memories of a scope, those that changed last at the end.
+    """Return the structured memories of a scope, ordered by last change, the latest at the end.
 
-    Of more than `MAX_PROFILE_MEMORIES` the others are left out.
+    A scope with more than `MAX_PROFILE_MEMORIES` loses those that changed longest ago.
     """
     query = ScopeQuery(engine_id, scope_hash, [MemoryType.STRUCTURED_PROFILE], everything(), now)
     statement = (

@@ -1,4 +1,4 @@
-"""Which large scopes have an index of their own."""
+"""The table of large scopes that have indexes of their own."""
 
 from datetime import datetime
 
@@ -9,10 +9,10 @@ from app.adapters.db.base import Base
 
 
 class ScopeIndexRow(Base):
-    """The indexes of a large scope: of the vectors of one model, and of words.
+    """The indexes of a large scope: one of the vectors of a model, and one of words.
 
-    Their names follow from the key. It is there before the indexes, and until after them. What it
-    says may be out of date: then searches are slower.
+    Their names follow from the key. The row exists before the indexes are built and until they are
+    dropped. If it is out of date, searches are slower.
     """
 
     __tablename__ = "scope_indexes"
@@ -21,10 +21,10 @@ class ScopeIndexRow(Base):
     scope_hash: Mapped[bytes] = mapped_column(LargeBinary, primary_key=True)
     model_id: Mapped[str] = mapped_column(Text, primary_key=True)
     dimensions: Mapped[int] = mapped_column(Integer)
-    """Of the vectors."""
+    """Length of the vectors."""
     memories: Mapped[int]
-    """How many there were when the sweep looked last."""
+    """Number of memories at the sweep's last look."""
     is_ready: Mapped[bool] = mapped_column(Boolean, server_default=text("false"))
-    """Whether searches use it."""
+    """True if searches use the index."""
     lease_until: Mapped[datetime | None]
-    """Until when nobody else works at it, by the clock of the database."""
+    """End of a worker's lease, by the clock of the database."""

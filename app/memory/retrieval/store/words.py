@@ -1,8 +1,8 @@
-"""The terms of a query, as selections that searches build on.
+"""Terms of a query, as selections for search statements.
 
-A term is a word of the query that its language does not leave out. A memory has it if it has the
-word as the memory's own language reduces it, so that memories of several languages in one scope
-are found by one query. Words become lexemes in Postgres alone, and reach it as one parameter.
+A term is a word of the query that its language does not drop as a stop word. A memory has the term
+if it has the word as the memory's own language stems it. So one query matches memories of several
+languages in one scope. Only Postgres turns words into lexemes; it gets them as one parameter.
 """
 
 import re
@@ -29,26 +29,26 @@ from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, REGCONFIG, T
 from app.language.bm25 import BASE, SLOPE
 
 MAX_TERMS = 48
-"""Terms of a query that are looked for: the first. Each is a bit of an integer of 64."""
+"""Limit of terms, counted from the start of the query; each is a bit of a 64-bit integer."""
 _ACCENTS = re.compile("[\u0300-\u036f]")
 
 
 def folded(text: str) -> str:
-    """Take off accents, as the column `terms` does."""
+    """Remove accents, as the column `terms` does."""
     return _ACCENTS.sub("", normalize("NFD", text))
 
 
 def terms_of(
     languages: FromClause, text: ColumnElement[str], language: ColumnElement[str]
 ) -> FromClause:
-    """Select the terms of a query: number `n`, a language, and what it is there, as a query.
+    """Select the terms of a query: the number `n`, a language, and the term there as a `tsquery`.
 
-    What is no word in the query's own `language` is none, nor what is none in any of `languages`.
+    A word is no term if it is a stop word in the query's own `language` or in all `languages`.
     """
     own = _lexemes(language, text, "own")
     first = select(own.c.positions).order_by(own.c.positions).limit(MAX_TERMS).cte("first_words")
     given = _lexemes(languages.c.language, text, "given").lateral("given")
-    # As text, a vector of one lexeme is the query for it, quoted as it has to be.
+    # A vector of one lexeme, as text, is the query for it, with the quoting that it needs.
     quoted = cast(func.array_to_tsvector(array([given.c.lexeme])), Text)
     return (
         select(
@@ -65,7 +65,7 @@ def terms_of(
 
 
 def _lexemes(language: ColumnElement[str], text: ColumnElement[str], name: str) -> Any:  # noqa: ANN401 - of no public type
-    """Select the lexemes of a text in a language, and where they stand in it."""
+    """Select the lexemes of a text in a language, with their positions in it."""
     return (
         func.unnest(func.to_tsvector(cast(language, REGCONFIG), text))
         .table_valued("lexeme", column("positions", ARRAY(SmallInteger)), "weights")
@@ -74,7 +74,7 @@ def _lexemes(language: ColumnElement[str], text: ColumnElement[str], name: str) 
 
 
 def any_of(queries: ColumnElement[str]) -> ColumnElement[Any]:
-    """Return the query that is met where any of these is, an aggregate."""
+    """Return the query that matches if any of these does; an aggregate."""
     return cast(func.string_agg(queries, literal(" | ")), TSQUERY)
 
 
@@ -84,29 +84,29 @@ def is_matched(words: FromClause, language: Any, terms: Any) -> ColumnElement[bo
 
 
 def bits(words: FromClause) -> ColumnElement[int]:
-    """Return the bits of terms together, an aggregate."""
+    """Return the union of the bits of terms; an aggregate."""
     bit = literal(1, BigInteger).bitwise_lshift(cast(words.c.n, Integer))
     return func.coalesce(func.bit_or(bit), 0)
 
 
 def has_bit(matched: ColumnElement[int], n: ColumnElement[int]) -> ColumnElement[bool]:
-    """Say whether the bit of a term is set."""
+    """Select rows in which the bit of a term is set."""
     return matched.bitwise_rshift(cast(n, Integer)).bitwise_and(1) == 1
 
 
 def rarity(memories: ColumnElement[Any], holding: ColumnElement[Any]) -> ColumnElement[Any]:
-    """Return what a term weighs that so many of the memories have."""
+    """Return the weight of a term that `holding` of the memories have."""
     return func.ln(1 + (memories - holding + 0.5) / (holding + 0.5))
 
 
 def score(
     weight: ColumnElement[Any], length: ColumnElement[Any], average: ColumnElement[Any]
 ) -> ColumnElement[Any]:
-    """Return BM25 of a memory, of the weight of its terms and its length, as `rules.bm25` does."""
+    """Return the BM25 of a memory by the weight of its terms and its length, as in `rules.bm25`."""
     slope = _double(SLOPE) / func.greatest(average, _double(1))
     return weight / (_double(BASE) + slope * length)
 
 
 def _double(value: float) -> ColumnElement[float]:
-    # Postgres takes a fraction for a decimal one, which takes ten times as long to reckon with.
+    # Postgres reads a literal fraction as a decimal, whose arithmetic takes ten times as long.
     return literal(value, DOUBLE_PRECISION)

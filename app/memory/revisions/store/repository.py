@@ -19,7 +19,7 @@ from app.memory.memories.store.tables import MemoryRow, RevisionLabelRow, Revisi
 
 
 def _has_label(key: str, value: str) -> ColumnElement[bool]:
-    """Select revisions with a label, by the index over labels."""
+    """Select revisions with a label, by the index of labels."""
     return exists().where(
         RevisionLabelRow.engine_id == RevisionRow.engine_id,
         RevisionLabelRow.revision_id == RevisionRow.revision_id,
@@ -29,14 +29,14 @@ def _has_label(key: str, value: str) -> ColumnElement[bool]:
 
 
 FILTER_FIELDS: Fields = {"labels": MapField(RevisionRow.labels, _has_label)}
-"""What the filter of revisions may name."""
+"""Fields that the filter of revisions accepts."""
 
 
 async def get(session: Session, name: RevisionName, now: datetime) -> RevisionRow:
     """Return a revision that has not expired.
 
     Raises:
-        NotFound: no such revision of this memory.
+        NotFound: this memory has no such revision, or it has expired.
     """
     row = await find(session, name, now)
     if row is None:
@@ -45,7 +45,7 @@ async def get(session: Session, name: RevisionName, now: datetime) -> RevisionRo
 
 
 async def find(session: Session, name: RevisionName, now: datetime) -> RevisionRow | None:
-    """Return a revision that has not expired, if there is one."""
+    """Return a revision that has not expired, or None."""
     statement = select(RevisionRow).where(
         RevisionRow.engine_id == name.memory.engine.engine,
         RevisionRow.revision_id == name.revision,
@@ -75,9 +75,9 @@ async def latest_ids(
 async def latest_facts(
     session: Session, engine_id: int, memory_ids: Sequence[str], count: int, now: datetime
 ) -> dict[str, list[str]]:
-    """Return what memories said before their present text, newest first.
+    """Return the facts of memories before their present fact, newest first.
 
-    Looks at the newest `count` revisions of each; a text that was kept counts once.
+    Only the newest `count` revisions of each are read; a fact kept over several counts once.
     """
     place = func.row_number().over(
         partition_by=RevisionRow.memory_id, order_by=RevisionRow.version.desc()
@@ -96,12 +96,12 @@ async def latest_facts(
         .where(newest.c.place <= count, newest.c.fact.is_not(None))
         .order_by(newest.c.memory_id, newest.c.place)
     )
-    found: dict[str, list[str]] = {}
+    by_memory: dict[str, list[str]] = {}
     for memory_id, fact in rows:
-        facts = found.setdefault(memory_id, [])
+        facts = by_memory.setdefault(memory_id, [])
         if fact not in facts:
             facts.append(fact)
-    return {memory_id: facts[1:] for memory_id, facts in found.items()}
+    return {memory_id: facts[1:] for memory_id, facts in by_memory.items()}
 
 
 async def list_of_memory(
@@ -111,7 +111,7 @@ async def list_of_memory(
     now: datetime,
     page: tuple[int, int | None],
 ) -> Sequence[RevisionRow]:
-    """Return revisions of a memory, newest first; `page` is a limit and the version before."""
+    """Return revisions of a memory, newest first; `page` is a limit and the version to precede."""
     limit, before = page
     statement = select(RevisionRow).where(
         RevisionRow.engine_id == name.engine.engine,
@@ -132,7 +132,7 @@ async def list_of_engine(
     now: datetime,
     page: tuple[int, int | None],
 ) -> Sequence[RevisionRow]:
-    """Return revisions of an engine's memories that can be read, newest first."""
+    """Return readable revisions of an engine's memories, newest first."""
     limit, before = page
     statement = (
         select(RevisionRow)

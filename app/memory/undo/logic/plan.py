@@ -1,4 +1,4 @@
-"""What taking an operation back means for one memory that it changed (pure)."""
+"""Effect of an undo on one memory that the operation changed (pure)."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -9,29 +9,29 @@ from app.platform.engines.logic.config import MemoryBankConfig
 
 
 class Undone(StrEnum):
-    """What an undo does to a memory."""
+    """The effect of an undo on a memory."""
 
     DELETED = "DELETED"
-    """It was not there before the operation."""
+    """Did not exist before the operation."""
     UPDATED = "UPDATED"
-    """It has the content of before again."""
+    """Has its earlier content again."""
     RESTORED = "RESTORED"
-    """It was deleted, and is there again."""
+    """Was deleted, and exists again."""
 
 
 class Skipped(StrEnum):
-    """Why an undo leaves a memory alone."""
+    """The reason that an undo leaves a memory alone."""
 
     CHANGED_SINCE = "CHANGED_SINCE"
-    """Something else has changed it since."""
+    """Another change followed."""
     EXPIRED = "EXPIRED"
-    """Its life has ended since."""
+    """Has expired since."""
     NOT_RECOVERABLE = "NOT_RECOVERABLE"
-    """It was deleted, and the time in which it could be recovered has passed."""
+    """Was deleted, and its recovery window has passed."""
     REVISION_NOT_KEPT = "REVISION_NOT_KEPT"
-    """What it was before is not known any more, or never was recorded."""
+    """Earlier state is no longer known, or never was recorded."""
     ERASED = "ERASED"
-    """It was removed for good since."""
+    """Was removed for good since."""
 
 
 @dataclass(frozen=True)
@@ -45,15 +45,15 @@ class Trace:
 
     @property
     def version_before(self) -> int | None:
-        """The version that the operation found; None for a memory that it created."""
+        """Version before the operation; None for a memory that the operation created."""
         return self.first_version - 1 or None
 
 
 @dataclass(frozen=True)
 class Present:
-    """A memory as it is.
+    """The present state of a memory.
 
-    `put_back` are earlier versions whose content it has again, by rollbacks and undos.
+    `put_back` are the earlier versions whose content it has again after rollbacks and undos.
     """
 
     version: int
@@ -65,17 +65,17 @@ class Present:
 
 @dataclass(frozen=True)
 class Before:
-    """A memory as the operation found it, told by a revision that is still kept."""
+    """The state of a memory before the operation, by a revision that is still kept."""
 
     is_deletion: bool
     expire_time: datetime | None = None
-    """When the memory itself was to expire."""
+    """Expiry of the memory itself at that time."""
 
 
 def verdict(
     trace: Trace, present: Present | None, before: Before | None, now: datetime
 ) -> Undone | Skipped | None:
-    """Decide what becomes of a memory; None where it is as it was, without any change."""
+    """Decide the effect on a memory; None if it is as before without any change."""
     if present is None:
         return Skipped.ERASED
     if (obstacle := _obstacle(trace, present, now)) is not None:
@@ -88,13 +88,13 @@ def verdict(
 
 
 def _restored(before: Before, now: datetime) -> Undone | Skipped:
-    """Bring a deleted memory back, unless its life would have ended by now anyhow."""
+    """Restore a deleted memory, unless its earlier expiry has passed by now."""
     is_over = before.expire_time is not None and before.expire_time <= now
     return Skipped.EXPIRED if is_over else Undone.RESTORED
 
 
 def _obstacle(trace: Trace, present: Present, now: datetime) -> Skipped | None:
-    """Say why the memory, as it is, may not be touched."""
+    """Return the reason that the memory's present state forbids a change, or None."""
     if trace.last_version not in {present.version, *present.put_back}:
         return Skipped.CHANGED_SINCE
     end = present.recover_until if present.is_deleted else present.expire_time
@@ -106,10 +106,10 @@ def _obstacle(trace: Trace, present: Present, now: datetime) -> Skipped | None:
 def expiry(
     config: MemoryBankConfig, before: datetime | None, present: datetime | None, now: datetime
 ) -> datetime | None:
-    """Return when a memory that is put back expires: as before, or if that is over, as rolled back.
+    """Return the expiry of a restored memory: its earlier one, or after that as for a rollback.
 
-    `before` is the expiry that it had before the operation, `present` the one that it has now; both
-    are over for no memory that is put back.
+    `before` is its expiry before the operation, `present` its present one; no memory is restored
+    for which both have passed.
     """
     if before is None or before > now:
         return before

@@ -1,4 +1,4 @@
-"""Starting an undo: checks that there is something to take back, and queues the operation."""
+"""Start of an undo: the check that something can be undone, and the operation in the queue."""
 
 from dataclasses import dataclass, replace
 from typing import Final
@@ -18,7 +18,7 @@ from app.platform.operations.store import repository as operations
 from app.platform.operations.store.tables import OperationRow
 
 UNDO: Final = "undo.undo"
-"""The kind of the operation that takes another one back."""
+"""Kind of the operation that undoes another one."""
 
 
 @dataclass(frozen=True)
@@ -37,12 +37,12 @@ class UndoService:
     ) -> OperationRow:
         """Queue the undo of an operation.
 
-        Undos need not wait for each other: a memory's version tells whether it may be put back.
+        Undos need not wait for each other: a memory's version decides if it may be restored.
 
         Raises:
             FailedPrecondition: the operation has not ended, or left nothing that can be undone.
-            NotFound: no such operation.
-            ResourceExhausted: the engine has as many operations waiting as it may.
+            NotFound: the operation does not exist.
+            ResourceExhausted: the engine has the most waiting operations that it may have.
         """
         service = self.memories
         now = service.clock.now()
@@ -53,24 +53,24 @@ class UndoService:
                 return known
             most = service.settings.engine_max_queued_operations
             await claims.check_queue(session, engine.engine_id, most)
-            asked = await operations.get(session, name, now)
-            # The operation that changed memories may be gone while its revisions are there.
-            changing = asked.engine_id, _changing(asked)
-            source = await repository.find_operation(session, *changing, now) or asked
+            requested = await operations.get(session, name, now)
+            # The operation that changed memories may be gone while its revisions are kept.
+            changing = requested.engine_id, _changing_id(requested)
+            source = await repository.find_operation(session, *changing, now) or requested
             _check_ended(source)
             if not await repository.has_traces(session, *changing, now):
                 raise _nothing_to_undo(source)
-            new = replace(new, scopes=asked.scopes).noting(undoneOperation=asked.name)
+            new = replace(new, scopes=requested.scopes).noting(undoneOperation=requested.name)
             if request.validate_only:
                 new = new.noting(validateOnly=True)
             queued = new.queued(None, request.queued(changing[1]))
             return await operations.insert(session, queued)
 
 
-def _changing(asked: OperationRow) -> str:
-    """Return the id that revisions name: of an ingestion, that of the generation it fired."""
-    generation = (asked.response or {}).get("generateMemoriesOperation")
-    return asked.operation_id if generation is None else str(generation).rpartition("/")[2]
+def _changing_id(requested: OperationRow) -> str:
+    """Return the id that revisions name; for an ingestion, that of the generation it started."""
+    generation = (requested.response or {}).get("generateMemoriesOperation")
+    return requested.operation_id if generation is None else str(generation).rpartition("/")[2]
 
 
 def _check_ended(source: OperationRow) -> None:
@@ -82,16 +82,16 @@ def _check_ended(source: OperationRow) -> None:
 
 
 def _nothing_to_undo(source: OperationRow) -> FailedPrecondition:
-    return FailedPrecondition(f"{source.name} {_why(source)}", Reason.NOTHING_TO_UNDO)
+    return FailedPrecondition(f"{source.name} {_reason(source)}", Reason.NOTHING_TO_UNDO)
 
 
-def _why(source: OperationRow) -> str:
+def _reason(source: OperationRow) -> str:
     if source.state == State.FAILED:
         return "failed, so it changed nothing."
     if source.state == State.CANCELLED:
         return "was cancelled before it changed anything."
     if source.details.get("revisionsDisabled"):
-        return "kept no revisions, so nothing tells what it changed."
+        return "kept no revisions, so its changes are not known."
     if "erased" in source.details:
-        return "erased memories for good, and nothing brings them back."
-    return "changed no memory, or nothing of what it changed is kept any more."
+        return "erased memories for good, so they cannot be restored."
+    return "changed no memory, or its revisions are no longer kept."

@@ -1,4 +1,4 @@
-"""Puts memories back through the ledger, and tells it as the operation's response does."""
+"""Restoring of memories through the ledger, and its form in the operation's response."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -20,7 +20,7 @@ Verdict = tuple[Target, Undone | Skipped | None]
 
 
 def judged(targets: Sequence[Target], now: datetime) -> list[Verdict]:
-    """Return each target with what becomes of it."""
+    """Return each target with the decided effect."""
     return [
         (target, verdict(target.trace, _present(target), _before(target), now))
         for target in targets
@@ -46,13 +46,13 @@ def _before(target: Target) -> Before | None:
     return Before(target.before.action == Action.DELETED, target.before.memory_expire_time)
 
 
-def fact_to_embed(target: Target, found: Undone | Skipped | None) -> str | None:
-    """Return the fact that will need its vector again; None where there is one, or no fact."""
-    if found not in {Undone.UPDATED, Undone.RESTORED}:
+def fact_to_embed(target: Target, effect: Undone | Skipped | None) -> str | None:
+    """Return the fact that will need a vector again, or None."""
+    if effect not in {Undone.UPDATED, Undone.RESTORED}:
         return None
     assert target.row is not None
     assert target.before is not None
-    is_there = found is Undone.UPDATED and target.row.fact == target.before.fact
+    is_there = effect is Undone.UPDATED and target.row.fact == target.before.fact
     return None if is_there else target.before.fact
 
 
@@ -60,7 +60,7 @@ def fact_to_embed(target: Target, found: Undone | Skipped | None) -> str | None:
 class Writer:
     """Writes verdicts through the ledger, inside the caller's transaction.
 
-    `vectors` has those of facts that `fact_to_embed` tells; a fact without is embedded later.
+    `vectors` has the vectors of the facts from `fact_to_embed`; a fact without is embedded later.
     """
 
     session: Session
@@ -69,24 +69,24 @@ class Writer:
     vectors: Mapping[str, Vector]
 
     async def write(self, verdicts: Sequence[Verdict]) -> None:
-        """Make the changes; memories that are skipped stay as they are.
+        """Apply the changes; memories that are skipped stay unchanged.
 
         Raises:
-            Aborted: a memory was changed since it was read; it cannot be where it was locked.
+            Aborted: a memory was changed since it was read, which is impossible if it was locked.
         """
-        changes = [self._change(target, found) for target, found in verdicts]
+        changes = [self._change(target, effect) for target, effect in verdicts]
         wanted = [change for change in changes if change is not None]
         await ledger.apply(self.session, self.writing, wanted)
 
-    def _change(self, target: Target, found: Undone | Skipped | None) -> Change | Deletion | None:
-        if not isinstance(found, Undone):
+    def _change(self, target: Target, effect: Undone | Skipped | None) -> Change | Deletion | None:
+        if not isinstance(effect, Undone):
             return None
         row, before = target.row, target.before
         assert row is not None
-        if found is Undone.DELETED:
+        if effect is Undone.DELETED:
             return Deletion(row)
         assert before is not None
-        fact = fact_to_embed(target, found)
+        fact = fact_to_embed(target, effect)
         return Change(
             row=row,
             content=content_of(before),
@@ -100,24 +100,24 @@ class Writer:
 
 @dataclass(frozen=True)
 class Report:
-    """What became of each memory, by name; `engine` is the stored full name."""
+    """The effect on each memory, by name; `engine` is the stored full name."""
 
     engine: EngineName
     undone: list[dict[str, Any]] = field(default_factory=list)
     skipped: list[dict[str, Any]] = field(default_factory=list)
 
-    def add(self, trace: Trace, found: Undone | Skipped | None) -> None:
-        """Note what became of a memory; one that is as it was is not worth telling."""
+    def add(self, trace: Trace, effect: Undone | Skipped | None) -> None:
+        """Record the effect on a memory; a memory without any change is not reported."""
         name = MemoryName(self.engine, trace.memory_id)
-        if isinstance(found, Skipped):
-            self.skip(trace.memory_id, found)
-        elif found is not None:
+        if isinstance(effect, Skipped):
+            self.skip(trace.memory_id, effect)
+        elif effect is not None:
             previous = str(RevisionName(name, trace.revision_id))
             memory = {"name": str(name)}
-            self.undone.append({"memory": memory, "action": found, "previousRevision": previous})
+            self.undone.append({"memory": memory, "action": effect, "previousRevision": previous})
 
     def skip(self, memory_id: str, reason: Skipped) -> None:
-        """Note that a memory was left alone."""
+        """Record that a memory was left alone."""
         name = MemoryName(self.engine, memory_id)
         self.skipped.append({"memory": {"name": str(name)}, "reason": reason})
 
@@ -130,5 +130,5 @@ class Report:
         }
 
     def details(self) -> dict[str, Any]:
-        """Return what the operation's metadata tells."""
+        """Return the counts for the operation's metadata."""
         return {"undoneCount": len(self.undone), "skippedCount": len(self.skipped)}

@@ -1,4 +1,4 @@
-"""Finds what an operation did to memories. The changes themselves are the ledger's.
+"""Queries for the effects of an operation on memories. The ledger makes the changes.
 
 All functions take part in the caller's transaction.
 """
@@ -19,9 +19,9 @@ from app.platform.operations.store.tables import OperationRow
 
 @dataclass(frozen=True)
 class Target:
-    """A memory that an operation changed: as it is, and as the operation found it.
+    """A memory that an operation changed: its present state, and the one before the operation.
 
-    `put_back` are the versions that it is again, its own among them.
+    `put_back` are the versions whose content it has now, its own among them.
     """
 
     trace: Trace
@@ -43,7 +43,7 @@ async def find_operation(
 
 
 async def has_traces(session: Session, engine_id: int, operation_id: str, now: datetime) -> bool:
-    """Say whether a revision that an operation made can still be read."""
+    """Return True if a revision that an operation made can still be read."""
     statement = select(RevisionRow.revision_id).where(_is_trace(engine_id, operation_id, now))
     return (await session.execute(statement.limit(1))).first() is not None
 
@@ -56,9 +56,9 @@ async def list_targets(
     *,
     for_update: bool,
 ) -> list[Target]:
-    """Return memories that an operation (engine and id) changed, in the order of their ids.
+    """Return memories that an operation (engine and id) changed, ordered by id.
 
-    `page` is a limit and the id of the memory before. `for_update` locks the memories.
+    `page` is a limit and the last id of the page before. `for_update` locks the memories.
     """
     engine_id, operation_id = operation
     traces = await _list_traces(session, _is_trace(engine_id, operation_id, now), page)
@@ -66,20 +66,25 @@ async def list_targets(
         return []
     ids = [trace.memory_id for trace in traces]
     read = memories.lock if for_update else list_memories
-    found = await read(session, engine_id, ids, memories.everything())
-    rows = {row.memory_id: row for row in found}
+    present = await read(session, engine_id, ids, memories.everything())
+    rows = {row.memory_id: row for row in present}
     before = await _list_before(session, engine_id, traces, now)
-    put_back = await _put_back(session, engine_id, found, now)
+    put_back = await _put_back(session, engine_id, present, now)
     return [
-        Target(trace, rows.get(one), before.get(one), frozenset(put_back.get(one, ())))
-        for one, trace in zip(ids, traces, strict=True)
+        Target(
+            trace,
+            rows.get(memory_id),
+            before.get(memory_id),
+            frozenset(put_back.get(memory_id, ())),
+        )
+        for memory_id, trace in zip(ids, traces, strict=True)
     ]
 
 
 async def list_memories(
     session: Session, engine_id: int, memory_ids: Sequence[str], only: ColumnElement[bool]
 ) -> Sequence[MemoryRow]:
-    """Return those of the memories that `only` selects."""
+    """Return the memories that `only` selects."""
     statement = select(MemoryRow).where(
         MemoryRow.engine_id == engine_id, MemoryRow.memory_id.in_(memory_ids), only
     )
@@ -130,9 +135,9 @@ async def _list_before(
 async def _put_back(
     session: Session, engine_id: int, rows: Sequence[MemoryRow], now: datetime
 ) -> dict[str, list[int]]:
-    """Return the versions that memories put back are again, as far as revisions tell.
+    """Return the versions whose content restored memories have now, as far as revisions tell.
 
-    A rollback or an undo names the revision that it put back, and that may be of another rollback.
+    A rollback or an undo names the revision that it restored, which may be one of a rollback.
     """
     present = [(row.memory_id, row.version) for row in rows]
     columns = (RevisionRow.memory_id, RevisionRow.version, RevisionRow.restored_revision_id)
@@ -145,7 +150,7 @@ async def _put_back(
     chain = newest.cte("chain", recursive=True)
     is_restored = RevisionRow.revision_id == chain.c.restored_revision_id
     chain = chain.union_all(select(*columns).where(kept, is_restored))
-    found: dict[str, list[int]] = {}
+    versions: dict[str, list[int]] = {}
     for memory_id, version in await session.execute(select(chain.c.memory_id, chain.c.version)):
-        found.setdefault(memory_id, []).append(version)
-    return found
+        versions.setdefault(memory_id, []).append(version)
+    return versions

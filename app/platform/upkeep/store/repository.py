@@ -8,9 +8,9 @@ from app.platform.limits.store.tables import EngineTotalsRow
 
 
 async def remove_gone_totals(session: Session, limit: int) -> int:
-    """Remove up to `limit` rows of the totals of engines that are gone; return how many went.
+    """Remove up to `limit` rows of the totals of engines that are gone; return the count.
 
-    Nothing is left below these, so that their totals are naught.
+    Such engines hold nothing any more, so their totals are zero.
     """
     key = (EngineTotalsRow.engine_id, EngineTotalsRow.backend)
     gone = (

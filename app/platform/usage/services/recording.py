@@ -75,5 +75,5 @@ class _Recording:
 
 
 async def note(job: Job, session: Session, details: dict[str, Any]) -> None:
-    """Note in the operation's metadata what an attempt has spent, beyond those before it."""
+    """Add the costs of an attempt to those of earlier ones in the operation's metadata."""
     await job.note(session, costs.with_earlier(details, job.claim.details))
