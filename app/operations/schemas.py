@@ -18,7 +18,7 @@ EMPTY = {"@type": "type.googleapis.com/google.protobuf.Empty"}
 
 
 class State(StrEnum):
-    """The states of an operation; only the first two change again."""
+    """The states of an operation; only the first two are not final."""
 
     PENDING = "PENDING"
     RUNNING = "RUNNING"
@@ -28,12 +28,12 @@ class State(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        """Say whether the operation has ended."""
+        """True if the operation has ended."""
         return self not in {State.PENDING, State.RUNNING}
 
 
 def type_url(name: str) -> str:
-    """Return the `@type` of a message of the API."""
+    """Return the `@type` URL of a message of the API."""
     return _TYPES + name
 
 
@@ -48,7 +48,7 @@ class Operation(WireModel):
 
     @classmethod
     def from_row(cls, row: OperationRow, response: Mapping[str, Any] | None = None) -> "Operation":
-        """Build the answer; `response` replaces what is stored, which holds names only."""
+        """Build the wire form; `response` replaces the stored one, which holds names only."""
         times = {
             "createTime": format_timestamp(row.create_time),
             "updateTime": format_timestamp(row.update_time),

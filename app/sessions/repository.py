@@ -1,4 +1,4 @@
-"""Every statement on sessions and their events.
+"""Statements on sessions and their events.
 
 All functions take part in the caller's transaction.
 """
@@ -42,9 +42,9 @@ from app.wire.objects import size_of
 _R = TypeVar("_R")
 
 _UNREADABLE = r"\\u(0000|[dD][89a-fA-F])"
-"""In JSON, what no text of the database can hold, or may be a half of."""
+"""JSON escapes that no database text can hold, or that may be half of a surrogate pair."""
 MAX_SAID_BYTES = 4 * 1024 * 1024
-"""How long the events are, as they were sent, after which `list_said` returns no further one."""
+"""Total size of sent events after which `list_said` returns no more."""
 
 FILTER_FIELDS: Fields = {
     "user_id": TextField(SessionRow.user_id),
@@ -54,10 +54,10 @@ FILTER_FIELDS: Fields = {
     "update_time": TimestampField(SessionRow.update_time),
     "expire_time": TimestampField(SessionRow.expire_time),
 }
-"""What the filter of a list of sessions may name."""
+"""Filterable fields of a list of sessions."""
 
 EVENT_FILTER_FIELDS: Fields = {"timestamp": TimestampField(SessionEventRow.timestamp)}
-"""What the filter of a list of events may name."""
+"""Filterable fields of a list of events."""
 
 
 async def get(
@@ -66,7 +66,7 @@ async def get(
     """Return a session that has not expired.
 
     Raises:
-        NotFound: there is none.
+        NotFound: no such session.
     """
     row = await find(session, name, now, for_update=for_update)
     if row is None:
@@ -77,7 +77,7 @@ async def get(
 async def find(
     session: Session, name: SessionName, now: datetime, *, for_update: bool = False
 ) -> SessionRow | None:
-    """Return a session, if there is one that has not expired."""
+    """Return a session that has not expired, or None."""
     statement = select(SessionRow).where(is_live(name, now))
     if for_update:
         statement = statement.with_for_update()
@@ -91,9 +91,9 @@ async def list_sizes(
     by: str,
     page: Slice[tuple[datetime, str]],
 ) -> Sequence[int]:
-    """Return the lengths of the states, in bytes, of the sessions that `list_page` returns.
+    """Return the sizes of the states, in bytes, of the sessions that `list_page` returns.
 
-    What they share is in each of them.
+    Shared state counts in each of them.
     """
     of_user = select(_length(UserStateRow.state)).where(
         UserStateRow.engine_id == engine_id, UserStateRow.user_id == SessionRow.user_id
@@ -118,7 +118,7 @@ async def list_page(
     by: str,
     page: Slice[tuple[datetime, str]],
 ) -> Sequence[SessionRow]:
-    """Return sessions of an engine in the order of the column `by`."""
+    """Return sessions of an engine, ordered by the column `by`."""
     return await _listed(session, select(SessionRow), _of_engine(engine_id, clause, by), page)
 
 
@@ -128,7 +128,7 @@ async def list_event_sizes(
     clause: ColumnElement[bool],
     page: Slice[tuple[datetime, int]],
 ) -> Sequence[int]:
-    """Return the lengths, in bytes, of the events that `list_event_page` returns."""
+    """Return the sizes, in bytes, of the events that `list_event_page` returns."""
     sizes = select(SessionEventRow.size_bytes)
     return await _listed(session, sizes, _of_session(name, clause), page)
 
@@ -139,7 +139,7 @@ async def list_event_page(
     clause: ColumnElement[bool],
     page: Slice[tuple[datetime, int]],
 ) -> Sequence[SessionEventRow]:
-    """Return events of a session in the order of their time."""
+    """Return events of a session in time order."""
     return await _listed(session, select(SessionEventRow), _of_session(name, clause), page)
 
 
@@ -175,10 +175,9 @@ async def list_events(
     end: datetime | None,
     limit: int,
 ) -> tuple[Sequence[SessionEventRow], int]:
-    """Return the last events with content from `start` and before `end`, and how many are older.
+    """Return the last events with content in `[start, end)`, and the number of older ones.
 
-    They come in the order of their time. For those who read what was said: the raw event is not
-    loaded, and cannot be read.
+    They are in time order. The raw event is neither loaded nor accessible.
     """
     wanted = [
         SessionEventRow.engine_id == engine_id,
@@ -204,12 +203,12 @@ async def list_events(
 
 
 async def has_said(session: Session, name: SessionName, between: tuple[int, int]) -> bool:
-    """Say whether of the events from the one number to the other there is one not erased."""
+    """Return True if any event in the given range of numbers is not erased."""
     statement = select(SessionEventRow.seq).where(_are_said(name, between)).limit(1)
     return (await session.execute(statement)).first() is not None
 
 
-# To look into an object fails where any text in it holds what no column can.
+# Access to a JSON object fails if any text in it cannot be stored in a column.
 _PARTIAL: ColumnElement[str | None] = case(
     (cast(SessionEventRow.event_metadata, Text).regexp_match(_UNREADABLE), None),
     else_=SessionEventRow.event_metadata["partial"].as_string(),
@@ -225,11 +224,11 @@ async def list_said(
     newest: bool,
     with_files: bool = False,
 ) -> list[Said]:
-    """Return up to `limit` events with numbers from the one to the other, in their order.
+    """Return up to `limit` events in the given range of numbers, in their order.
 
-    Where there are more, the newest of them, or the oldest; erased ones are left out. Fewer come
-    where they are long: none once there are `MAX_SAID_BYTES`; none at all: there are none.
-    Without `with_files`, the contents of files stay where they are, and do not count.
+    If the range has more, the newest or the oldest of them are returned; erased events are left
+    out. Long events end the list early, at `MAX_SAID_BYTES`; it is empty only if the range is.
+    Without `with_files`, the contents of files are not loaded and do not count.
     """
     row = SessionEventRow
     page = (
@@ -263,7 +262,7 @@ async def list_said(
         .where(sized.c.before < MAX_SAID_BYTES)
         .order_by(sized.c.seq)
     )
-    return [_said(found) for found in await session.execute(statement)]
+    return [_event_of(row) for row in await session.execute(statement)]
 
 
 def _are_said(name: SessionName, between: tuple[int, int]) -> ColumnElement[bool]:
@@ -276,7 +275,7 @@ def _are_said(name: SessionName, between: tuple[int, int]) -> ColumnElement[bool
 
 
 _WITHOUT_FILES: ColumnElement[Any] = literal_column(
-    # All else is left as it was sent, which `jsonb` would change.
+    # All else stays as it was sent, which `jsonb` would not preserve.
     """json_build_object(
         'role', sized.content -> 'role',
         'parts', (select json_agg(case when json_typeof(part -> 'inlineData') = 'object' then (
@@ -291,7 +290,7 @@ _WITHOUT_FILES: ColumnElement[Any] = literal_column(
 )
 
 
-def _said(row: Row[Any]) -> Said:
+def _event_of(row: Row[Any]) -> Said:
     return Said(
         seq=row.seq,
         event_id=row.event_id,
@@ -307,12 +306,12 @@ def _said(row: Row[Any]) -> Said:
 
 
 def is_unexpired(now: datetime) -> ColumnElement[bool]:
-    """Select what has not expired at `now`."""
+    """Select sessions that have not expired at `now`."""
     return SessionRow.expire_time > now
 
 
 async def exists_any(session: Session, engine_id: int, now: datetime) -> bool:
-    """Say whether an engine has sessions that have not expired."""
+    """Return True if an engine has sessions that have not expired."""
     statement = select(SessionRow.session_id).where(
         SessionRow.engine_id == engine_id, is_unexpired(now)
     )
@@ -320,11 +319,11 @@ async def exists_any(session: Session, engine_id: int, now: datetime) -> bool:
 
 
 async def insert_session(session: Session, values: Mapping[str, Any]) -> SessionRow:
-    """Insert a session; an expired one of the same id gives way.
+    """Insert a session, replacing an expired one of the same id.
 
     Raises:
         AlreadyExists: the id is taken.
-        NotFound: the session's caller does not reach the user.
+        NotFound: the user is out of the session caller's reach.
     """
     check_scope(session, {"user_id": values["user_id"]})
     expired = delete(SessionRow).where(
@@ -345,7 +344,7 @@ async def insert_session(session: Session, values: Mapping[str, Any]) -> Session
 async def update_session(
     session: Session, row: SessionRow, values: Mapping[str, Any], now: datetime
 ) -> SessionRow:
-    """Change a session that the caller has locked."""
+    """Update a session that the caller has locked."""
     statement = (
         update(SessionRow)
         .where(SessionRow.engine_id == row.engine_id, SessionRow.session_id == row.session_id)
