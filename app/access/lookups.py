@@ -108,11 +108,11 @@ class KeyLookups:
         if secret_hash not in self._good and is_mistyped(secret):
             return None
         now = self._now()
-        await self._be_sure(now)
+        await self._ensure_confirmed(now)
         known = self._good.get(secret_hash)
         if known is not None:
             return known
-        if not has_shape(secret) and secret_hash not in await self._own_shapes():
+        if not has_shape(secret) and secret_hash not in await self._load_own_shapes():
             return None
         bad = self._bad.get(secret_hash)
         if bad is not None and now.can_use(bad):
@@ -135,7 +135,7 @@ class KeyLookups:
     def _now(self) -> _Moment:
         return _Moment(self._clock.now(), self._monotonic())
 
-    async def _be_sure(self, now: _Moment) -> None:
+    async def _ensure_confirmed(self, now: _Moment) -> None:
         """Check that no key has ended, unless that is already known.
 
         Raises:
@@ -157,7 +157,7 @@ class KeyLookups:
             self.forget()
         self._confirmed, self._version = now, version
 
-    async def _own_shapes(self) -> Collection[bytes]:
+    async def _load_own_shapes(self) -> Collection[bytes]:
         if self._own_shape is None:
             return await self._reading.result()
         return self._own_shape
@@ -205,17 +205,17 @@ class KeyLookups:
         try:
             async with self._db.snapshot() as session:
                 rows = await repository.find_by_hashes(session, hashes)
-            known = [_known(secret_hash, rows) for secret_hash in hashes]
+            known = [_match_key(secret_hash, rows) for secret_hash in hashes]
         except Exception as error:  # noqa: BLE001 - it is raised in the waiters
             for secret_hash in hashes:
                 self._asked.pop(secret_hash).set_exception(error)
             return False
         for secret_hash, key in zip(hashes, known, strict=True):
             if key is None:
-                _keep(self._bad, secret_hash, now)
+                _put(self._bad, secret_hash, now)
             elif version == self._version:
                 # Otherwise a key has ended meanwhile, possibly this one.
-                _keep(self._good, secret_hash, key)
+                _put(self._good, secret_hash, key)
             self._asked.pop(secret_hash).set_result((now, key))
         return None not in known
 
@@ -224,14 +224,14 @@ def _unavailable(message: str) -> Unavailable:
     return Unavailable(message, Reason.DATABASE_UNAVAILABLE, retry_after_seconds=1)
 
 
-def _keep(kept: dict[bytes, _V], secret_hash: bytes, value: _V) -> None:
+def _put(kept: dict[bytes, _V], secret_hash: bytes, value: _V) -> None:
     kept.pop(secret_hash, None)
     if len(kept) >= _MAX_KNOWN:
         del kept[next(iter(kept))]
     kept[secret_hash] = value
 
 
-def _known(secret_hash: bytes, rows: Collection[Found]) -> KnownKey | None:
+def _match_key(secret_hash: bytes, rows: Collection[Found]) -> KnownKey | None:
     for row in rows:
         if hmac.compare_digest(row.secret_hash, secret_hash):
             ends = [moment for moment in (row.expire_time, row.key.expire_time) if moment]

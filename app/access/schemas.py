@@ -37,7 +37,7 @@ def _without_repeats(values: list[_T]) -> list[_T]:
     return list(dict.fromkeys(values))
 
 
-def _named(kind: type[_E]) -> BeforeValidator:
+def _enum_by_name(kind: type[_E]) -> BeforeValidator:
     """Accept names of an enum; unlike elsewhere no numbers, which depend on the order."""
     known = ", ".join(kind)
 
@@ -50,12 +50,12 @@ def _named(kind: type[_E]) -> BeforeValidator:
 
 
 _Roles = Annotated[
-    list[Annotated[Role, _named(Role)]],
+    list[Annotated[Role, _enum_by_name(Role)]],
     Field(min_length=1, max_length=len(Role)),
     AfterValidator(_without_repeats),
 ]
 _Permissions = Annotated[
-    list[Annotated[Permission, _named(Permission)]],
+    list[Annotated[Permission, _enum_by_name(Permission)]],
     Field(min_length=1, max_length=len(Permission)),
     AfterValidator(_without_repeats),
 ]
@@ -208,7 +208,7 @@ class CreateKeyRequest(WireModel):
     ttl: PositiveDuration | None = Field(None, description="Input only: expiry is now + ttl.")
 
     @model_validator(mode="after")
-    def _may_do_something(self) -> Self:
+    def _has_permissions(self) -> Self:
         if not (self.roles or self.permissions):
             raise ValueError("must have at least one of roles and permissions")
         if self.ttl is not None and self.expire_time is not None:

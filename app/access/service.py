@@ -67,7 +67,7 @@ class AccessService(Authenticator):
     async def authenticate(self, secret: str) -> Caller:
         if self.tokens is not None and self.tokens.is_token(secret):
             return await self.tokens.authenticate(secret)
-        return (await self._key_of(secret)).caller
+        return (await self._find_key(secret)).caller
 
     @override
     async def authenticate_reader(self, secret: str) -> Caller:
@@ -76,19 +76,19 @@ class AccessService(Authenticator):
         known = self.readers.find(secret, self.lookups.version, self.clock.now())
         try:
             async with asyncio.timeout(None if known is None else _READER_SECONDS):
-                key = await self._key_of(secret)
+                key = await self._find_key(secret)
         except Unauthenticated:
             self.readers.forget_secret(secret)
             raise
         except (TimeoutError, ServiceError) as error:
-            if known is None or not _is_of_database(error):
+            if known is None or not _is_database_failure(error):
                 raise
             return known.caller
         if key.caller.may(Permission.METRICS_GET):
             self.readers.remember(secret, key, self.lookups.version, self.clock.now())
         return key.caller
 
-    async def _key_of(self, secret: str) -> KnownKey:
+    async def _find_key(self, secret: str) -> KnownKey:
         """Return the key of a secret and note its use.
 
         Raises:
@@ -130,7 +130,7 @@ class AccessService(Authenticator):
         return made
 
 
-def _is_of_database(error: Exception) -> bool:
+def _is_database_failure(error: Exception) -> bool:
     if isinstance(error, ServiceError):
         return error.reason is Reason.DATABASE_UNAVAILABLE
     return isinstance(error, TimeoutError)

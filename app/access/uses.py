@@ -32,7 +32,7 @@ class LastUses:
     def note(self, key_id: str, now: datetime, stored: datetime | None) -> None:
         """Note that a key is used now; `stored` is its last use in the database."""
         noted = self._noted.get(key_id)
-        if _is_near(stored, now) or _is_near(noted, now):
+        if _is_recent(stored, now) or _is_recent(noted, now):
             return
         if noted is None and len(self._noted) >= _MAX_KNOWN:
             del self._noted[next(iter(self._noted))]
@@ -62,5 +62,5 @@ class LastUses:
             log.warning("keys.use_not_written", error=describe(error))
 
 
-def _is_near(moment: datetime | None, now: datetime) -> bool:
+def _is_recent(moment: datetime | None, now: datetime) -> bool:
     return moment is not None and abs(now - moment) < PRECISION

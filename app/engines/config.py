@@ -236,7 +236,7 @@ class GranularTtlConfig(WireModel):
     generate_updated_ttl: Ttl | None = None
 
 
-def _also(camel: str, snake: str, *names: str) -> AliasChoices:
+def _aliases(camel: str, snake: str, *names: str) -> AliasChoices:
     return AliasChoices(camel, snake, *names)
 
 
@@ -250,13 +250,13 @@ class TtlConfig(WireModel):
     default_ttl: Ttl | None = None
     granular_ttl_config: GranularTtlConfig | None = Field(
         None,
-        validation_alias=_also(
+        validation_alias=_aliases(
             "granularTtlConfig", "granular_ttl_config", "granularTtl", "granular_ttl"
         ),
     )
     memory_revision_default_ttl: Ttl | None = Field(
         None,
-        validation_alias=_also(
+        validation_alias=_aliases(
             "memoryRevisionDefaultTtl", "memory_revision_default_ttl", "revisionTtl", "revision_ttl"
         ),
     )

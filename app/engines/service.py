@@ -85,7 +85,7 @@ class EngineService:
         Raises:
             InvalidArgument: the path names a project but any location, or vice versa; or the
                 configuration names an unknown model or counter.
-            NotFound: it names neither, and the caller does not reach the default location.
+            NotFound: the path names neither, and the caller does not reach the default location.
         """
         now = self.clock.now()
         self._check_policy(request)

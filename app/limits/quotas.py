@@ -84,11 +84,11 @@ class Quotas:
             return False
         requests = reading.admitted + 1
         return all(
-            reading.totals[quota] + requests * self._most(quota) <= _FAR * limit
+            reading.totals[quota] + requests * self._most_per_request(quota) <= _FAR * limit
             for quota, limit in limits.items()
         )
 
-    def _most(self, quota: Counted) -> int:
+    def _most_per_request(self, quota: Counted) -> int:
         """Return the most that one request adds; a generation adds it some time later."""
         match quota:
             case Counted.MEMORIES:

@@ -70,7 +70,7 @@ class Claim:
     """The id of the key that asked for it; None: the service itself."""
 
 
-def _claiming() -> ReturningUpdate[OperationRow]:
+def _claim_statement() -> ReturningUpdate[OperationRow]:
     """Return the claiming statement; its parameters are `new_owner`, `at` and `lease`."""
     at = bindparam("at", type_=DateTime(timezone=True))
     other = aliased(OperationRow)
@@ -115,7 +115,7 @@ def _claiming() -> ReturningUpdate[OperationRow]:
 
 
 # Built once: workers run it all day, and building it costs more than running it.
-_CLAIMING = _claiming()
+_CLAIM = _claim_statement()
 
 
 async def claim(session: Session, owner: str, now: datetime, lease: timedelta) -> Claim | None:
@@ -127,7 +127,7 @@ async def claim(session: Session, owner: str, now: datetime, lease: timedelta) -
     """
     values = {"new_owner": owner, "at": now, "lease": lease}
     try:
-        row = (await session.execute(_CLAIMING, values)).scalar_one_or_none()
+        row = (await session.execute(_CLAIM, values)).scalar_one_or_none()
     except IntegrityError:
         return None
     return _claim_of(row) if row is not None else None
@@ -316,7 +316,7 @@ async def _give_back(session: Session, owned: Owned, ended: Ended, values: dict[
     statement = (
         update(OperationRow)
         .where(owned.is_mine())
-        .values(**_given_back(), **values)
+        .values(**_released_values(), **values)
         .returning(OperationRow)
     )
     row = (await session.execute(statement)).scalar_one_or_none()
@@ -384,11 +384,11 @@ async def release_all(session: Session) -> None:
     The operations that were running died with the previous process.
     """
     await session.execute(
-        update(OperationRow).where(OperationRow.state == State.RUNNING).values(**_given_back())
+        update(OperationRow).where(OperationRow.state == State.RUNNING).values(**_released_values())
     )
 
 
-def _given_back() -> dict[str, Any]:
+def _released_values() -> dict[str, Any]:
     return {"state": State.PENDING, "owner": None, "lease_until": None}
 
 

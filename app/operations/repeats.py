@@ -34,9 +34,13 @@ async def answered(
     """
     if once is None:
         return None
-    statement = select(RequestIdRow).where(_asked(engine.engine, once))
+    statement = select(RequestIdRow).where(_is_request(engine.engine, once))
     known = (await session.execute(statement)).scalar_one_or_none()
-    return None if known is None else await _answer(session, engine, _checked(known, once), now)
+    return (
+        None
+        if known is None
+        else await _operation_of(session, engine, _check_same_request(known, once), now)
+    )
 
 
 async def replay(
@@ -57,7 +61,7 @@ async def replay(
     known = await _remember(session, engine_id, once, (new.engine_id, new.operation_id), new.now)
     if known is None:
         return None
-    return await _answer(session, EngineName.parse(new.engine_name), known, new.now)
+    return await _operation_of(session, EngineName.parse(new.engine_name), known, new.now)
 
 
 async def is_repeated(session: Session, engine_id: int, once: Once | None, now: datetime) -> bool:
@@ -97,7 +101,7 @@ async def find_answer(
         NotFound: the answer is no longer kept; the request is not done again.
     """
     known = await _find(session, engine_id, once, now)
-    return None if known is None else _kept(known)
+    return None if known is None else _stored_answer(known)
 
 
 async def bind(session: Session, engine_id: int, once: Once | None, now: datetime) -> None:
@@ -122,9 +126,11 @@ async def recalled(
     """
     if once is None:
         return False, None
-    statement = select(RequestIdRow).where(_asked(engine_id, once), RequestIdRow.remove_time > now)
+    statement = select(RequestIdRow).where(
+        _is_request(engine_id, once), RequestIdRow.remove_time > now
+    )
     known = (await session.execute(statement)).scalar_one_or_none()
-    return (False, None) if known is None else (True, _checked(known, once).answer)
+    return (False, None) if known is None else (True, _check_same_request(known, once).answer)
 
 
 async def answered_with(
@@ -143,7 +149,7 @@ async def answered_with(
     known = await _remember(session, engine_id, once, (engine_id, None), now)
     if known is None:
         return None
-    answer = _kept(known)
+    answer = _stored_answer(known)
     note(session, replayed=once.request_id)
     return answer
 
@@ -153,7 +159,7 @@ async def keep_answer(
 ) -> None:
     """Store the answer of a request that `answered_with` has recorded in this transaction."""
     if once is not None:
-        kept = update(RequestIdRow).where(_asked(engine_id, once)).values(answer=dict(answer))
+        kept = update(RequestIdRow).where(_is_request(engine_id, once)).values(answer=dict(answer))
         await session.execute(kept.execution_options(synchronize_session=False))
 
 
@@ -162,12 +168,14 @@ async def _find(
 ) -> RequestIdRow | None:
     if once is None:
         return None
-    statement = select(RequestIdRow).where(_asked(engine_id, once), RequestIdRow.remove_time > now)
+    statement = select(RequestIdRow).where(
+        _is_request(engine_id, once), RequestIdRow.remove_time > now
+    )
     known = (await session.execute(statement)).scalar_one_or_none()
-    return None if known is None else _checked(known, once)
+    return None if known is None else _check_same_request(known, once)
 
 
-def _kept(known: RequestIdRow) -> dict[str, Any]:
+def _stored_answer(known: RequestIdRow) -> dict[str, Any]:
     if known.answer is None:
         # Lost by a downgrade to a schema without answers and an upgrade again.
         raise NotFound(
@@ -184,7 +192,7 @@ async def _remember(
 
     A second request with the same id waits here until the first transaction ends.
     """
-    mine = _asked(engine_id, once)
+    mine = _is_request(engine_id, once)
     is_over = RequestIdRow.remove_time <= database_time(session)
     await session.execute(delete(RequestIdRow).where(mine, is_over))
     inserted = await session.execute(
@@ -204,10 +212,10 @@ async def _remember(
     if inserted.first() is not None:
         return None
     known = (await session.execute(select(RequestIdRow).where(mine))).scalar_one()
-    return _checked(known, once)
+    return _check_same_request(known, once)
 
 
-def _asked(engine_id: int, once: Once) -> ColumnElement[bool]:
+def _is_request(engine_id: int, once: Once) -> ColumnElement[bool]:
     return and_(
         RequestIdRow.engine_id == engine_id,
         RequestIdRow.caller == once.caller,
@@ -215,7 +223,7 @@ def _asked(engine_id: int, once: Once) -> ColumnElement[bool]:
     )
 
 
-def _checked(known: RequestIdRow, once: Once) -> RequestIdRow:
+def _check_same_request(known: RequestIdRow, once: Once) -> RequestIdRow:
     if known.request_hash != once.request_hash:
         raise AlreadyExists(
             "requestId: this id was used with another request; use a new one.",
@@ -224,7 +232,7 @@ def _checked(known: RequestIdRow, once: Once) -> RequestIdRow:
     return known
 
 
-async def _answer(
+async def _operation_of(
     session: Session, near: EngineName, known: RequestIdRow, now: datetime
 ) -> OperationRow:
     """Return the operation, which belongs to the engine `near` or to a sibling.

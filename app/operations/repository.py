@@ -232,7 +232,7 @@ async def cancel(session: Session, row: OperationRow, now: datetime, keep: timed
         await session.execute(update(OperationRow).where(is_it).values(cancel_requested=True))
     elif row.state == State.PENDING:
         error = cancelled()
-        values = {**_ended(State.CANCELLED, now, keep), "error": error.as_operation_error()}
+        values = {**_end_values(State.CANCELLED, now, keep), "error": error.as_operation_error()}
         await _end(session, is_it, values, error)
 
 
@@ -273,9 +273,9 @@ async def finish(
     `details` are merged into the metadata, where None removes a key.
     """
     values = {
-        **_ended(State.SUCCEEDED, *ended),
+        **_end_values(State.SUCCEEDED, *ended),
         "response": response,
-        "details": _with_more(details),
+        "details": _merged_details(details),
     }
     return await _end(session, owned.is_mine() & ~OperationRow.cancel_requested, values, None)
 
@@ -285,7 +285,7 @@ async def fail(
 ) -> bool:
     """End an operation without effects; return False if its lease was lost."""
     state = State.CANCELLED if isinstance(error, Cancelled) else State.FAILED
-    values = {**_ended(state, *ended), "error": error.as_operation_error()}
+    values = {**_end_values(state, *ended), "error": error.as_operation_error()}
     return await _end(session, owned.is_mine(), values, error)
 
 
@@ -302,7 +302,7 @@ async def fail_waiting(
         OperationRow.kind == kind,
         OperationRow.state == State.PENDING,
     )
-    values = {**_ended(State.FAILED, *ended), "error": error.as_operation_error()}
+    values = {**_end_values(State.FAILED, *ended), "error": error.as_operation_error()}
     await _end(session, waits, values, error)
 
 
@@ -325,7 +325,7 @@ async def update_done(
     is_it = and_(
         OperationRow.engine_id == row.engine_id, OperationRow.operation_id == row.operation_id
     )
-    values = {"response": response, "details": _with_more(details)}
+    values = {"response": response, "details": _merged_details(details)}
     await session.execute(
         update(OperationRow)
         .where(is_it)
@@ -338,15 +338,15 @@ async def update_done(
 async def note(session: Session, owned: Owned, details: dict[str, Any]) -> None:
     """Add to the metadata of a running operation; None removes a key."""
     await session.execute(
-        update(OperationRow).where(owned.is_mine()).values(details=_with_more(details))
+        update(OperationRow).where(owned.is_mine()).values(details=_merged_details(details))
     )
 
 
-def _with_more(details: dict[str, Any]) -> ColumnElement[Any]:
+def _merged_details(details: dict[str, Any]) -> ColumnElement[Any]:
     return func.jsonb_strip_nulls(OperationRow.details.op("||")(cast(details, JSONB)))
 
 
-def _ended(state: State, now: datetime, keep: timedelta) -> dict[str, Any]:
+def _end_values(state: State, now: datetime, keep: timedelta) -> dict[str, Any]:
     """Return the columns set by every ending; the request's text goes, as it may need erasure."""
     return {
         "state": state,

@@ -114,7 +114,7 @@ class EventService:
             place = (stands.last_seq, stands.place.exchange)
             await entered.insert_event(session, _row(name, event, place, now))
             if event.step is Step.ANSWERS:
-                await self._tell(session, engine, name, stands, now)
+                await self._notify_listeners(session, engine, name, stands, now)
 
     async def append_all(
         self, name: SessionName, request: BatchAppendEventsRequest, once: Once | None
@@ -161,12 +161,12 @@ class EventService:
                 return _response(stored, known["events"])
             room = (engine.engine_id, Counted.EVENTS, len(events))
             await check_room(session, self.settings, *room)
-            rows = await self._enter(session, engine, name, events, (expected, now))
+            rows = await self._append_batch(session, engine, name, events, (expected, now))
             numbered = [[row["event_id"], row["seq"], row["exchange"]] for row in rows]
             await repeats.keep_answer(session, engine.engine_id, once, {"events": numbered})
             return _response(stored, numbered)
 
-    async def _enter(
+    async def _append_batch(
         self,
         session: DatabaseSession,
         engine: EngineRow,
@@ -192,7 +192,7 @@ class EventService:
         await self._check_and_share(session, name, stands, parts, field)
         await entered.insert_events(session, rows)
         if any(event.step is Step.ANSWERS for event in events):
-            await self._tell(session, engine, name, stands, now)
+            await self._notify_listeners(session, engine, name, stands, now)
         return rows
 
     async def _check_and_share(
@@ -216,7 +216,7 @@ class EventService:
         )
         await shared.write(session, change)
 
-    async def _tell(
+    async def _notify_listeners(
         self,
         session: DatabaseSession,
         engine: EngineRow,

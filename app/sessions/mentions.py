@@ -23,12 +23,12 @@ def mention_of(reference: Mapping[str, Any]) -> str:
     types = dict.fromkeys(
         artifact["mediaType"].partition(";")[0] for artifact in artifacts if "mediaType" in artifact
     )
-    room = MAX_CHARS - len(_filled(reference, "", ""))
+    room = MAX_CHARS - len(_render(reference, "", ""))
     name = name if len(name) <= room else ""
-    return _filled(reference, name, _listed([*types], room - len(name)))
+    return _render(reference, name, _render_types([*types], room - len(name)))
 
 
-def _filled(reference: Mapping[str, Any], name: str, types: str) -> str:
+def _render(reference: Mapping[str, Any], name: str, types: str) -> str:
     listed = len(reference.get("artifacts") or ())
     count = reference.get("count", listed or None)
     # One sentence without semicolons, so that extractive selection does not cut it.
@@ -42,7 +42,7 @@ def _filled(reference: Mapping[str, Any], name: str, types: str) -> str:
     return f"[kept off prompt: {', '.join(fields)}]"
 
 
-def _listed(types: Sequence[str], room: int) -> str:
+def _render_types(types: Sequence[str], room: int) -> str:
     """Return as many types as fit, in brackets; an empty text if none fits."""
     whole = ", ".join(types)
     if not whole or len(f" ({whole})") <= room:

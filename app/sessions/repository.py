@@ -104,7 +104,7 @@ async def list_sizes(
         + func.coalesce(of_user.correlate(SessionRow).scalar_subquery(), 0)
         + func.coalesce(of_all.scalar_subquery(), 0)
     )
-    return await _listed(session, select(size), _of_engine(engine_id, clause, by), page)
+    return await _fetch_page(session, select(size), _of_engine(engine_id, clause, by), page)
 
 
 def _length(state: InstrumentedAttribute[dict[str, Any]]) -> ColumnElement[int]:
@@ -119,7 +119,7 @@ async def list_page(
     page: Slice[tuple[datetime, str]],
 ) -> Sequence[SessionRow]:
     """Return sessions of an engine, ordered by the column `by`."""
-    return await _listed(session, select(SessionRow), _of_engine(engine_id, clause, by), page)
+    return await _fetch_page(session, select(SessionRow), _of_engine(engine_id, clause, by), page)
 
 
 async def list_event_sizes(
@@ -130,7 +130,7 @@ async def list_event_sizes(
 ) -> Sequence[int]:
     """Return the sizes, in bytes, of the events that `list_event_page` returns."""
     sizes = select(SessionEventRow.size_bytes)
-    return await _listed(session, sizes, _of_session(name, clause), page)
+    return await _fetch_page(session, sizes, _of_session(name, clause), page)
 
 
 async def list_event_page(
@@ -140,18 +140,18 @@ async def list_event_page(
     page: Slice[tuple[datetime, int]],
 ) -> Sequence[SessionEventRow]:
     """Return events of a session in time order."""
-    return await _listed(session, select(SessionEventRow), _of_session(name, clause), page)
+    return await _fetch_page(session, select(SessionEventRow), _of_session(name, clause), page)
 
 
-_Asked = tuple[ColumnElement[bool], tuple[InstrumentedAttribute[Any], InstrumentedAttribute[Any]]]
+_Query = tuple[ColumnElement[bool], tuple[InstrumentedAttribute[Any], InstrumentedAttribute[Any]]]
 
 
-def _of_engine(engine_id: int, clause: ColumnElement[bool], by: str) -> _Asked:
+def _of_engine(engine_id: int, clause: ColumnElement[bool], by: str) -> _Query:
     order = (getattr(SessionRow, by), SessionRow.session_id)
     return and_(SessionRow.engine_id == engine_id, clause), order
 
 
-def _of_session(name: SessionName, clause: ColumnElement[bool]) -> _Asked:
+def _of_session(name: SessionName, clause: ColumnElement[bool]) -> _Query:
     is_mine = and_(
         SessionEventRow.engine_id == name.engine.engine,
         SessionEventRow.session_id == name.session,
@@ -160,8 +160,8 @@ def _of_session(name: SessionName, clause: ColumnElement[bool]) -> _Asked:
     return is_mine & clause, (SessionEventRow.timestamp, SessionEventRow.seq)
 
 
-async def _listed(
-    session: Session, what: Select[_R], asked: _Asked, page: Slice[Any]
+async def _fetch_page(
+    session: Session, what: Select[_R], asked: _Query, page: Slice[Any]
 ) -> Sequence[_R]:
     where, order = asked
     return (await session.execute(sliced(what.where(where), order, page))).scalars().all()
@@ -204,7 +204,7 @@ async def list_events(
 
 async def has_said(session: Session, name: SessionName, between: tuple[int, int]) -> bool:
     """Return True if any event in the given range of numbers is not erased."""
-    statement = select(SessionEventRow.seq).where(_are_said(name, between)).limit(1)
+    statement = select(SessionEventRow.seq).where(_is_in_range(name, between)).limit(1)
     return (await session.execute(statement)).first() is not None
 
 
@@ -242,7 +242,7 @@ async def list_said(
             row.size_bytes,
             _PARTIAL.label("partial"),
         )
-        .where(_are_said(name, between))
+        .where(_is_in_range(name, between))
         .order_by(row.seq.desc() if newest else row.seq)
         .limit(limit)
         .subquery()
@@ -265,7 +265,7 @@ async def list_said(
     return [_event_of(row) for row in await session.execute(statement)]
 
 
-def _are_said(name: SessionName, between: tuple[int, int]) -> ColumnElement[bool]:
+def _is_in_range(name: SessionName, between: tuple[int, int]) -> ColumnElement[bool]:
     return and_(
         SessionEventRow.engine_id == name.engine.engine,
         SessionEventRow.session_id == name.session,

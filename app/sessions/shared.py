@@ -115,23 +115,23 @@ async def _write_users(
     )
     inserted = (
         insert(UserStateRow)
-        .values(**key, state=_given(change, state))
+        .values(**key, state=_kept_keys(change, state))
         .on_conflict_do_nothing()
         .returning(UserStateRow.state)
     )
-    return await _first(session, replaced, inserted, replaced)
+    return await _first_state(session, replaced, inserted, replaced)
 
 
 async def _write_apps(session: Session, change: Change, state: Mapping[str, Any]) -> dict[str, Any]:
-    new = insert(AppStateRow).values(engine_id=change.engine_id, state=_given(change, state))
+    new = insert(AppStateRow).values(engine_id=change.engine_id, state=_kept_keys(change, state))
     statement = new.on_conflict_do_update(
         index_elements=[AppStateRow.engine_id],
         set_={"state": _merged(AppStateRow.state, change, state)},
     ).returning(AppStateRow.state)
-    return await _first(session, statement)
+    return await _first_state(session, statement)
 
 
-async def _first(session: Session, *statements: Any) -> dict[str, Any]:  # noqa: ANN401 - SQLAlchemy has no common type
+async def _first_state(session: Session, *statements: Any) -> dict[str, Any]:  # noqa: ANN401 - SQLAlchemy has no common type
     """Execute statements until one returns a state."""
     for statement in statements:
         state: dict[str, Any] | None = (await session.execute(statement)).scalar_one_or_none()
@@ -140,7 +140,7 @@ async def _first(session: Session, *statements: Any) -> dict[str, Any]:  # noqa:
     raise AssertionError("An existing state could not be changed.")
 
 
-def _given(change: Change, state: Mapping[str, Any]) -> dict[str, Any]:
+def _kept_keys(change: Change, state: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys that stay or are added."""
     return {
         key: value for key, value in state.items() if not (value is None and change.removes_nulls)
@@ -148,7 +148,7 @@ def _given(change: Change, state: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _merged(column: Any, change: Change, state: Mapping[str, Any]) -> Any:  # noqa: ANN401 - SQLAlchemy's own
-    given = _given(change, state)
+    given = _kept_keys(change, state)
     removed = sorted(state.keys() - given.keys())
     return column.op("-")(literal(removed, ARRAY(Text()))).op("||")(literal(given, JSONB()))
 

@@ -31,19 +31,19 @@ async def recorded(resources: Resources, engine: EngineName, meter: Meter) -> As
     try:
         yield
     except BaseException:
-        await _in_time(asyncio.create_task(recording.now()))
+        await _wait_for_recording(asyncio.create_task(recording.now()))
         raise
     noting = asyncio.create_task(recording.now())
     try:
         # Unlike `await noting`, this does not cancel the task if the request is cancelled.
         await asyncio.wait([noting])
     except BaseException:
-        await _in_time(noting)
+        await _wait_for_recording(noting)
         raise
     noting.result()
 
 
-async def _in_time(noting: asyncio.Task[None]) -> None:
+async def _wait_for_recording(noting: asyncio.Task[None]) -> None:
     """Wait for the task that records the costs, which a second cancellation does not interrupt.
 
     The reported error is the one that stopped the request, whatever becomes of the recording.
