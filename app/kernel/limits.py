@@ -108,6 +108,6 @@ class Limits(Protocol):
 
 
 def exhausted(message: str, quota: str, **numbers: int) -> ResourceExhausted:
-    """Return what says that something has as much as it may; no time is known when it may more."""
+    """Return the error of a reached limit; it has no time at which to retry."""
     metadata = {"quota": quota, **{name: str(number) for name, number in numbers.items()}}
     return ResourceExhausted(message, Reason.QUOTA_EXHAUSTED, metadata=metadata)

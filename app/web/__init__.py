@@ -1,1 +1,1 @@
-"""What every HTTP route shares: authentication, errors, middleware, health."""
+"""HTTP machinery shared by all routes: authentication, errors, middleware, health."""

@@ -1,4 +1,4 @@
-"""Where a request came from."""
+"""The address of a request's sender."""
 
 from functools import lru_cache
 from ipaddress import ip_address
@@ -7,14 +7,14 @@ from starlette.types import Scope
 
 
 def address_of(scope: Scope) -> str | None:
-    """Return the IP address of the caller; of a proxy that is trusted, what it says it is."""
+    """Return the caller's IP address; behind a trusted proxy, the one the proxy reports."""
     client = scope.get("client")
     return _parsed(client[0]) if client else None
 
 
 @lru_cache(maxsize=4_096)
 def _parsed(host: str) -> str | None:
-    """Return an address in its one spelling; a proxy may have passed on anything."""
+    """Return an address in canonical form, or None: a proxy may pass on anything."""
     try:
         return str(ip_address(host))
     except ValueError:

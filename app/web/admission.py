@@ -1,8 +1,8 @@
-"""Lets a request in, or not: permission, reach, rate, places, quota; and tells the audit log.
+"""Admission of requests: permission, reach, rate, concurrency and quota; with the audit log.
 
-Stands around every route of ours, before its parameters and its body are read as what they mean.
-The order is that of the checks in `admitted`: what a caller may not do at all is told before what
-is not there, and nothing is charged to an engine that the caller does not reach.
+Admission surrounds each of our routes, before parameters and body are parsed. `admitted` checks in
+this order: a missing permission is reported before a missing resource, and nothing is charged to an
+engine out of the caller's reach.
 """
 
 from collections.abc import AsyncIterator, Mapping
@@ -28,7 +28,7 @@ from app.web.names import resource_named_by
 
 @dataclass(frozen=True)
 class Gate:
-    """What decides on admission; `app.process.main` puts the implementations in."""
+    """The deciders of admission; `app.process.main` supplies the implementations."""
 
     directory: EngineDirectory
     limits: Limits
@@ -38,12 +38,12 @@ class Gate:
 
 @asynccontextmanager
 async def admitted(request: Request, method: str, demand: Demand) -> AsyncIterator[None]:
-    """Run the block if the caller is let in.
+    """Run the block if the caller is admitted.
 
     Raises:
         PermissionDenied: the caller lacks the permission.
         NotFound: the engine is out of the caller's reach.
-        ResourceExhausted: a rate, the places or a quota are used up.
+        ResourceExhausted: a rate, the concurrency or a quota is used up.
     """
     gate: Gate = request.app.state.gate
     caller: Caller = request.state.caller
@@ -51,7 +51,7 @@ async def admitted(request: Request, method: str, demand: Demand) -> AsyncIterat
     engine: EngineName | None = None
     error: ServiceError | None = None
     try:
-        engine = await _let_in(gate, caller, demand, request.path_params)
+        engine = await _check_access(gate, caller, demand, request.path_params)
         engine_id = None if engine is None else engine.engine
         request.state.demand = demand
         if demand.is_change:
@@ -64,22 +64,23 @@ async def admitted(request: Request, method: str, demand: Demand) -> AsyncIterat
                 for added in demand.adds:
                     await gate.limits.check_quota(engine_id, added)
             yield
-    except Exception as found:
-        error = _as_service_error(found)
+    except Exception as failure:
+        error = _as_service_error(failure)
         raise
     finally:
         if is_audited and (error is not None or not demand.is_change):
             if isinstance(error, PermissionDenied):
-                # It was refused before its engine was looked for, whose log is to have it.
+                # The refusal came before the engine was looked up; the event belongs in the
+                # engine's log.
                 with suppress(ServiceError):
                     engine = await _engine(gate.directory, caller, request.path_params)
             await gate.auditor.record_alone(_audited(request, method, engine), error)
 
 
-async def _let_in(
+async def _check_access(
     gate: Gate, caller: Caller, demand: Demand, path: Mapping[str, Any]
 ) -> EngineName | None:
-    """Return the engine that a path names, if there is one.
+    """Return the engine named in the path, if any.
 
     Raises:
         PermissionDenied: the caller lacks the permission.
@@ -90,23 +91,23 @@ async def _let_in(
             require(caller, demand.permission)
         return await _engine(gate.directory, caller, path)
     except (PermissionDenied, NotFound):
-        # As much as anything costs: the audit log has a row for each.
+        # At the highest cost: the audit log has a row for each refusal.
         await gate.limits.charge(caller, None, MAX_COST)
         raise
 
 
 def require(caller: Caller, permission: Permission) -> None:
-    """Make sure that a caller has a permission, over all that it concerns.
+    """Check that a caller has a permission over everything it concerns.
 
     Raises:
-        PermissionDenied: it is named, with what is missing.
+        PermissionDenied: the message names the permission and what is missing.
     """
     if caller.may(permission):
         return
     missing = f"This key lacks the permission {permission}."
     if permission in caller.permissions:
         whole = "the whole engine" if permission in WHOLE_ENGINE else "the whole service"
-        missing = f"{permission} concerns {whole}, and this key is bound to a part of it."
+        missing = f"{permission} concerns {whole}, but this key is restricted to a part of it."
     raise PermissionDenied(
         missing, Reason.PERMISSION_MISSING, metadata={"permission": permission.value}
     )
@@ -115,10 +116,10 @@ def require(caller: Caller, permission: Permission) -> None:
 async def _engine(
     directory: EngineDirectory, caller: Caller, path: Mapping[str, Any]
 ) -> EngineName | None:
-    """Return the engine that a path names, if there is one that the caller reaches.
+    """Return the engine named in the path, if the caller reaches it.
 
     Raises:
-        NotFound: the path names an engine, a project or a location that the caller does not reach.
+        NotFound: the path names an engine, a project or a location out of the caller's reach.
     """
     project = path.get("project")
     if project not in {None, WILDCARD} and not caller.reach.has_project(project):
@@ -126,28 +127,28 @@ async def _engine(
     if "engine" not in path:
         return None
     engine_id = parse_engine_id(path["engine"])
-    found = await directory.location_of(engine_id, caller.reach)
-    if found is not None and _is_at(found, path):
-        return EngineName(found.project, found.location, engine_id)
+    location = await directory.location_of(engine_id, caller.reach)
+    if location is not None and _is_at(location, path):
+        return EngineName(location.project, location.location, engine_id)
     if not caller.reach.is_all:
         raise NotFound.of(f"reasoningEngines/{engine_id}")
-    # Nothing to charge; the method itself says what is not there.
+    # Nothing to charge; the method itself reports what is missing.
     return None
 
 
-def _is_at(found: LocationName, path: Mapping[str, Any]) -> bool:
-    """Say whether a path that names an engine names it where it lies."""
-    return path["project"] in {WILDCARD, found.project} and path["location"] in {
+def _is_at(location: LocationName, path: Mapping[str, Any]) -> bool:
+    """Return True if a path names the engine at its location."""
+    return path["project"] in {WILDCARD, location.project} and path["location"] in {
         WILDCARD,
-        found.location,
+        location.location,
     }
 
 
 def _audited(request: Request, method: str, engine: EngineName | None) -> Audited:
     caller: Caller = request.state.caller
     named = request.path_params
-    # However the path spells the engine, it has one name. A project may be any text: one that is
-    # not known to be there is not repeated.
+    # However the path spells the engine, it has one name. A project may be any text, so one that is
+    # not known to exist is not repeated.
     place = LocationName("", "") if engine is None else engine.parent
     if "project" in named:
         named = {**named, "project": place.project, "location": place.location}

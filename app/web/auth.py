@@ -1,8 +1,8 @@
-"""Who is calling. Stands before every route, so that none can forget it.
+"""Authentication, before every route, so that no route can omit it.
 
 A key or a token is accepted as `x-goog-api-key`, as `Authorization: Bearer`, and as the password of
-`Authorization: Basic`, with which a browser can open the documentation. Where both headers are
-sent, `x-goog-api-key` decides: clients of Google send a token of their own in the other.
+`Authorization: Basic`, which lets a browser open the documentation. If both headers are sent,
+`x-goog-api-key` wins: Google's clients send a token of their own in the other.
 """
 
 import base64
@@ -20,7 +20,7 @@ from app.web.headers import headers
 from app.web.room import is_reserved, no_room
 
 PUBLIC_PATHS = frozenset({"/", "/healthz", "/readyz"})
-"""The only paths that need no key."""
+"""The only paths that require no key."""
 METRICS_PATH = "/metrics"
 
 _FAILURES = Counter(
@@ -29,17 +29,17 @@ _FAILURES = Counter(
     ["reason"],
 )
 _MAX_BYTES = 16 * 1024
-"""Of a credential; a longer one is not worth hashing."""
+"""Limit for a credential; a longer one is not worth hashing."""
 
 
 class Authentication:
-    """ASGI middleware: answers 401 unless the caller is known."""
+    """ASGI middleware that answers 401 to unknown callers."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on with its caller."""
+        """Authenticate the request and pass it on with its caller."""
         if scope["type"] != "http" or scope["path"] in PUBLIC_PATHS:
             await self._app(scope, receive, send)
             return
@@ -61,29 +61,29 @@ class Authentication:
 
 
 def _check_reserve(scope: Scope, caller: Caller) -> None:
-    """Keep the reserve of connections for who watches over the service.
+    """Keep the reserve of connections for operators of the service.
 
     Raises:
-        Unavailable: the caller has to wait until there is room for all.
+        Unavailable: the caller has to wait for a connection outside the reserve.
     """
     if scope["path"] != METRICS_PATH and not caller.may(Permission.KEYS_MANAGE):
         raise no_room()
 
 
 def _secret(scope: Scope) -> str:
-    """Return the secret of the header that decides.
+    """Return the secret of the header that takes precedence.
 
     Raises:
-        Unauthenticated: there is none; or it is too long, or there are several in that header.
+        Unauthenticated: it is missing, too long, or given several times in that header.
     """
     keys = [key for key in headers(scope, b"x-goog-api-key") if key]
-    found = keys or headers(scope, b"authorization")
-    if len(found) > 1:
-        # What stands before this service may have looked at another of them.
-        raise Unauthenticated("Send one API key or token only.", Reason.CREDENTIAL_INVALID)
-    if found and len(found[0]) > _MAX_BYTES:
+    secrets = keys or headers(scope, b"authorization")
+    if len(secrets) > 1:
+        # A proxy in front of this service may have checked another of them.
+        raise Unauthenticated("Send exactly one API key or token.", Reason.CREDENTIAL_INVALID)
+    if secrets and len(secrets[0]) > _MAX_BYTES:
         raise Unauthenticated("The API key is not valid.", Reason.CREDENTIAL_INVALID)
-    secret = found[0].decode("latin-1") if found else ""
+    secret = secrets[0].decode("latin-1") if secrets else ""
     return secret if keys else _of_authorization(secret)
 
 

@@ -1,17 +1,17 @@
-"""Connections of the HTTP server: bounded in number, in time, and in what they make it keep.
+"""Connections of the HTTP server, bounded in number, time and buffered bytes.
 
-uvicorn limits how long a connection may idle between two requests, and nothing else. Here a client
-is cut off, too, that
+uvicorn only limits how long a connection may idle between two requests. Here a client is also cut
+off if it
 
     sends no request, or its headers too slowly        408 where there is anything to answer
     sends headers, or trailers, without an end         431
-    does not go on with the body of a request that has been answered already
+    does not finish the body of a request that has been answered already
     does not take its answer
 
-The body of a request that waits for it is bounded by `app.web.body`, which can answer. A request
-that is under way is never cut off, however long it is before it answers, or between two pieces of
-its answer. Where too many are connected, `app.web.room` has another make room: those who do ask
-are served while others hold connections open.
+An awaited request body is bounded by `app.web.body`, which can answer. A running request is never
+cut off, however long it takes to answer or pauses within its answer. If too many clients are
+connected, `app.web.room` closes another connection: active clients are served while others hold
+connections open.
 
 Source: RFC 9112, sections 3, 6, 7.1.2 and 9.
 """
@@ -40,24 +40,21 @@ from app.web.unsent import Unsent
 
 CLOSED = Counter(
     "memory_bank_connections_closed_total",
-    "Connections closed because of what the client did, or did not do.",
+    "Connections closed because of the client's behaviour.",
     ["reason"],
 )
 _LINGER_SECONDS = 1.0
-"""How long what still comes is taken, and thrown away, after an answer that ends a connection.
-
-Closing at once would reset the connection, and the client might lose the answer.
-"""
+"""Time to read and discard input after a final answer: a reset could lose the answer."""
 _RESERVED_HEADER_SECONDS = 2.0
 _MAX_PIPELINED = 32
-"""Requests that may wait on a connection; each keeps a hundred times the bytes that it takes."""
+"""Requests that may be queued on a connection; each takes a hundred times its bytes in memory."""
 _VERSIONS = frozenset({"1.0", "1.1"})
-"""The parser would also take a request line without any, as HTTP/0.9 has it."""
+"""Accepted versions: the parser would also take a request line without one, as in HTTP/0.9."""
 
 
 @dataclass(frozen=True)
 class Bounds:
-    """What a client may take; times in seconds."""
+    """The limits for clients; times in seconds."""
 
     idle_seconds: float
     header_seconds: float
@@ -66,11 +63,11 @@ class Bounds:
     max_header_bytes: int
     max_connections: int
     reserved_connections: int
-    """Of these."""
+    """The connections of `max_connections` that are kept in reserve."""
 
 
 class _Phase(Enum):
-    """What the next bytes of a connection belong to."""
+    """The message part that the next bytes of a connection belong to."""
 
     NOTHING = auto()
     HEAD = auto()
@@ -78,11 +75,11 @@ class _Phase(Enum):
 
 
 _Awaited = tuple[_Phase, int]
-"""A part of a message, and the number of the message."""
+"""A message part, and the number of the message."""
 
 
 class Connection(HttpToolsProtocol):
-    """One client. Its methods are called by the event loop, and by the parser while it is fed."""
+    """One client connection, called by the event loop and by the parser while it is fed."""
 
     bounds: ClassVar[Bounds]
     rooms: ClassVar[Rooms["Connection"]]
@@ -95,7 +92,7 @@ class Connection(HttpToolsProtocol):
         _loop: asyncio.AbstractEventLoop | None = None,
     ) -> None:
         super().__init__(config, server_state, app_state, _loop)
-        # The option of uvicorn takes whole seconds, though nothing that reads it does.
+        # uvicorn's option is typed as whole seconds, though nothing that reads it requires that.
         self.timeout_keep_alive = self.bounds.idle_seconds  # type: ignore[assignment]  # as above
         self._room: Room[Connection] = self.rooms.general
         self._is_reserved = False
@@ -103,9 +100,9 @@ class Connection(HttpToolsProtocol):
         self._phase = _Phase.NOTHING
         self._messages = 0
         self._unread = 0
-        """Bytes since the last that meant anything: of a head, a trailer or a chunk's header."""
+        """Bytes since the last head, body piece or message; `max_header_bytes` bounds them."""
         self._is_over = False
-        """Nothing that comes is read any more."""
+        """True once input is ignored."""
         self._running: RequestResponseCycle | None = None
         self._awaited: _Awaited | None = None
         self._read_timer: asyncio.TimerHandle | None = None
@@ -115,7 +112,7 @@ class Connection(HttpToolsProtocol):
         before_the_first = self.cycle is None
         return not before_the_first and not self.cycle.response_complete
 
-    # The beginning and the end of a connection
+    # Start and end of a connection
 
     @override
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn's is
@@ -130,7 +127,7 @@ class Connection(HttpToolsProtocol):
         self._is_reserved = room is self.rooms.reserve
         if self._is_reserved:
             self._header_seconds = min(self._header_seconds, _RESERVED_HEADER_SECONDS)
-        # What it has sent already is read first: many may come within one turn of the loop.
+        # Pending input is read first: many connections may arrive in one turn of the loop.
         self.loop.call_soon(self._wait)
         self._await((_Phase.HEAD, 0))
 
@@ -139,7 +136,7 @@ class Connection(HttpToolsProtocol):
             self._room.wait(self, self.loop.time())
 
     def make_room(self) -> None:
-        """Be gone, for another."""
+        """Close this connection in favour of another."""
         CLOSED.labels("made_room").inc()
         self.transport.abort()
 
@@ -157,7 +154,7 @@ class Connection(HttpToolsProtocol):
         self._unsent.end()
         self._unset_keepalive_if_required()
         super().connection_lost(exc)
-        # The one that uvicorn tells is the last that came, and may be waiting for its turn.
+        # uvicorn notifies the latest request, which may still be queued.
         self.pipeline.clear()
         if self._running is not None and not self._running.response_complete:
             self._running.disconnected = True
@@ -168,7 +165,7 @@ class Connection(HttpToolsProtocol):
         self.transport.close()
         self._unsent.watch()
 
-    # What comes in
+    # Input
 
     @override
     def data_received(self, data: bytes) -> None:
@@ -189,7 +186,7 @@ class Connection(HttpToolsProtocol):
 
     @property
     def _has_begun(self) -> bool:
-        # Line breaks may come before a request: they are no message, and no idling either.
+        # Line breaks may precede a request: they are neither a message nor idling.
         return self._phase is _Phase.HEAD or self._unread > 0
 
     @override
@@ -209,7 +206,7 @@ class Connection(HttpToolsProtocol):
             raise _RefusedError
         is_other = self.parser.should_upgrade()
         if is_other and has_body(self.headers):
-            # The parser takes what follows for another protocol, which nobody here speaks.
+            # The parser takes the rest for another protocol, which this service does not speak.
             raise _RefusedError
         if self._is_reserved:
             self.scope["state"][RESERVED] = True
@@ -220,7 +217,7 @@ class Connection(HttpToolsProtocol):
         self._phase = _Phase.BODY
         self._unread = 0
         self._room.ask(self)
-        # Trailers go nowhere: they are not what proxies and the application have checked.
+        # Trailers are dropped: neither proxies nor the application have checked them.
         self.headers = []
         if is_other:
             self.cycle.keep_alive = False
@@ -244,17 +241,17 @@ class Connection(HttpToolsProtocol):
 
     @override
     def _unsupported_upgrade_warning(self) -> None:
-        """Say nothing: anyone could fill the log."""
+        """Suppress the warning: anyone could fill the log."""
 
     @override
     def _start_asgi_task(self, cycle: RequestResponseCycle, app: ASGI3Application) -> None:
         self._running = cycle
         super()._start_asgi_task(cycle, app)
 
-    # What does not come in
+    # Missing input
 
     def _await(self, part: _Awaited | None) -> None:
-        """Give the client its time for a part of a message, unless it has that already."""
+        """Start the timer of a message part unless it is running already."""
         if part == self._awaited:
             return
         if self._read_timer is not None:
@@ -271,7 +268,7 @@ class Connection(HttpToolsProtocol):
 
     def _on_late(self, phase: _Phase) -> None:
         if self._is_answering:
-            # It may be this side that does not read; a body that is waited for has its own limit.
+            # The delay may be ours; an awaited body has its own limit.
             self._start_reading_timer(phase)
         elif phase is _Phase.HEAD and self._has_begun:
             message = f"The headers took longer than {self._header_seconds:g} seconds."
@@ -281,12 +278,12 @@ class Connection(HttpToolsProtocol):
             CLOSED.labels("silent" if phase is _Phase.HEAD else "slow_body").inc()
             self._close()
 
-    # What is refused before it is a request
+    # Refusals before a request is complete
 
     @override
     def send_400_response(self, msg: str) -> None:
-        """Refuse what the parser does not take, or a method above that it calls."""
-        message = "What was sent cannot be read as an HTTP/1.1 request, or is not served as one."
+        """Refuse input that the parser or a method called by it rejects."""
+        message = "Malformed or unsupported HTTP/1.1 request."
         self._refuse("not_http", InvalidArgument(message, Reason.REQUEST_NOT_HTTP))
 
     def _refuse_head(self) -> None:
@@ -295,7 +292,7 @@ class Connection(HttpToolsProtocol):
         self._refuse("large_headers", error)
 
     def _refuse(self, reason: str, error: ServiceError) -> None:
-        """Answer in place of the application, and close; what was asked before is answered, too."""
+        """Answer in place of the application and close; earlier requests are still answered."""
         if self._is_over:
             return
         self._is_over = True
@@ -303,7 +300,8 @@ class Connection(HttpToolsProtocol):
         if self._phase is _Phase.BODY:
             if not (self.cycle.response_started or self.pipeline):
                 self._write(error)
-            # The application may wait for the rest of it; to it, the client has gone.
+            # The application may wait for the rest of the body; for it, the client has
+            # disconnected.
             self.cycle.disconnected = True
             self.cycle.message_event.set()
         elif self._is_answering:
@@ -313,7 +311,7 @@ class Connection(HttpToolsProtocol):
         self._linger()
 
     def _linger(self) -> None:
-        """Close, but not before the client could read its answer."""
+        """Close after the client has had time to read its answer."""
         self._unset_keepalive_if_required()
         self.rooms.linger(self)
         self.transport.write_eof()
@@ -328,7 +326,7 @@ class Connection(HttpToolsProtocol):
         content = [STATUS_LINE[answer.status_code], *lines, b"\r\n", bytes(answer.body)]
         self.transport.write(b"".join(content))
 
-    # What goes out
+    # Output
 
     @override
     def pause_writing(self) -> None:
@@ -352,14 +350,14 @@ class Connection(HttpToolsProtocol):
             self._linger()
             return
         if self.pipeline:
-            # As long as requests wait, no more of them are read.
+            # No more requests are read while some are queued.
             self.flow.pause_reading()
         self._wait()
 
     def end(self) -> None:
-        """Close after an answer that is the last, as its request asks it to."""
+        """Close after a final answer, as its request demands."""
         if self._phase is _Phase.BODY and self.cycle.response_complete:
-            # More of the body may come: `on_response_complete`, which is next, lingers.
+            # More of the body may come: `on_response_complete`, called next, lingers.
             self._is_over = True
         else:
             self.transport.close()
@@ -374,7 +372,7 @@ class Connection(HttpToolsProtocol):
 
 
 class _Ending:
-    """The transport of a connection, as its requests use it."""
+    """The transport of a connection as seen by its requests."""
 
     def __init__(self, connection: Connection) -> None:
         self.write = connection.transport.write
@@ -383,11 +381,11 @@ class _Ending:
 
 
 class _RefusedError(ValueError):
-    """Raised where the parser calls, which then stops: `send_400_response` is called."""
+    """Raised inside the parser to stop it, which then calls `send_400_response`."""
 
 
 def connections(within: Bounds, give_up_body: GivingUp) -> type[Connection]:
-    """Return the class of a server's connections; for `give_up_body` see `Rooms`."""
+    """Return the connection class of a server; for `give_up_body` see `Rooms`."""
 
     class BoundedConnection(Connection):
         bounds = within

@@ -1,4 +1,4 @@
-"""Headers of contents: parts of them, and their digests. Source: RFC 9110, 14; RFC 9530."""
+"""Content headers: ranges and digests. Source: RFC 9110, 14; RFC 9530."""
 
 import base64
 import binascii
@@ -13,17 +13,17 @@ _UNSATISFIABLE = 416
 
 
 def read_range(header: str | None, size: int) -> tuple[int, int] | None:
-    """Return where the part begins that is asked for, and where it ends: behind its last byte.
+    """Return the start and the exclusive end of a requested range of bytes.
 
-    None is the whole: for several parts, for other units, and for what is no range, too.
+    Returns None for the whole: also for several ranges, other units and malformed ranges.
 
     Raises:
-        InvalidArgument: there is nothing of the part; with status 416.
+        InvalidArgument: the range is empty; with status 416.
     """
-    found = _RANGE.fullmatch((header or "").strip())
-    if found is None:
+    match = _RANGE.fullmatch((header or "").strip())
+    if match is None:
         return None
-    first, last, suffix = found.groups()
+    first, last, suffix = match.groups()
     if suffix is not None:
         start, end = max(0, size - int(suffix)), size
     else:
@@ -41,33 +41,33 @@ def read_range(header: str | None, size: int) -> tuple[int, int] | None:
 
 
 def check_whole(headers: Mapping[str, str]) -> None:
-    """Refuse a body that is a part of what it would be kept as.
+    """Refuse a body that is only a part of its content.
 
     Raises:
-        InvalidArgument: it is.
+        InvalidArgument: it is a part.
     """
     if "content-range" in headers:
-        # As RFC 9110, 14.5, wants it: the part would be taken for the whole.
-        raise InvalidArgument.of_field("Content-Range", "must not be sent; send the whole.")
+        # Required by RFC 9110, 14.5: the part would be taken for the whole.
+        raise InvalidArgument.of_field("Content-Range", "must be absent; send the whole content.")
 
 
 def read_digest(header: str | None) -> bytes | None:
-    """Return the SHA-256 that a `Content-Digest` has.
+    """Return the SHA-256 of a `Content-Digest` header.
 
     Raises:
-        InvalidArgument: it has none, or one that cannot be read: who sends one wants it compared.
+        InvalidArgument: it has none, or an unreadable one: its sender wants it verified.
     """
     if not header:
         return None
-    found = _SHA256.search(header)
+    match = _SHA256.search(header)
     try:
-        return base64.b64decode(found[1], validate=True) if found else _refuse()
+        return base64.b64decode(match[1], validate=True) if match else _refuse()
     except binascii.Error:
         return _refuse()
 
 
 def write_digest(sha256: bytes) -> str:
-    """Return a digest as `Content-Digest` and `Repr-Digest` have it."""
+    """Return a digest in the form of `Content-Digest` and `Repr-Digest`."""
     return f"sha-256=:{base64.b64encode(sha256).decode()}:"
 
 

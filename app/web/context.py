@@ -1,4 +1,4 @@
-"""What a route is given: the caller, the resources as they may see them, and a request's id."""
+"""Request contexts for routes: the caller, the resources within its reach, the request id."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -22,19 +22,19 @@ MAX_REQUEST_ID_CHARS = 128
 
 @dataclass(frozen=True)
 class RequestContext:
-    """The caller of this request, and the process's resources.
+    """The caller of this request and the process's resources.
 
-    Their database shows what the caller may see, and tells the audit log of what is changed.
+    Their database shows only what the caller may see, and audits changes.
     """
 
     resources: Resources
     caller: Caller
 
     def require(self, permission: Permission) -> None:
-        """Make sure of a permission that only some requests of a method need.
+        """Check a permission that only some requests of a method need.
 
         Raises:
-            PermissionDenied: the caller does not have it.
+            PermissionDenied: the caller lacks the permission.
         """
         require(self.caller, permission)
 
@@ -60,7 +60,7 @@ async def _context(request: Request) -> RequestContext:
 
 
 async def _ended(request: Request, auditor: Auditor, session: Session) -> None:
-    """Tell the audit log of a change, and the answer whether it was made by an earlier request."""
+    """Audit a change, and mark the answer if an earlier request made it."""
     request.state.is_replayed = "replayed" in noted(session)
     await auditor.record(session, audited=request.state.audited)
 
@@ -70,16 +70,16 @@ Context = Annotated[RequestContext, Depends(_context)]
 
 @dataclass(frozen=True)
 class MutationContext(RequestContext):
-    """The context of a request that changes something."""
+    """The context of a request that makes changes."""
 
     request_id: str | None
     method: str
     path: str
 
     def once(self, body: Mapping[str, Any] | Callable[[], Mapping[str, Any]]) -> Once | None:
-        """Bind the caller's request id, if any, to what is asked: method, path and `body`.
+        """Bind the caller's request id, if any, to the request: method, path and `body`.
 
-        What takes long to make of a long body is only made where there is such an id.
+        Pass a long body as a function: it is only called if there is a request id.
         """
         if self.request_id is None:
             return None
@@ -99,20 +99,20 @@ async def _mutation(
         str | None,
         Query(
             alias="requestId",
-            description="The same id and request within 24 hours is done once: the first answer"
-            " is given again. With another request: 409.",
+            description="A repetition of id and request within 24 hours is not done again, but gets"
+            " the first answer. The id with another request: 409.",
             json_schema_extra={"maxLength": MAX_REQUEST_ID_CHARS},
         ),
     ] = None,
     idempotency_key: Annotated[
-        str | None, Header(description="The same as `requestId`, as a header.")
+        str | None, Header(description="Header form of `requestId`.")
     ] = None,
 ) -> MutationContext:
     if request_id and idempotency_key and request_id != idempotency_key:
         raise InvalidArgument.of_field(
             "requestId", "differs from the Idempotency-Key header; send one of them."
         )
-    # An empty id is what generated clients send for none.
+    # Generated clients send an empty id for none.
     chosen = request_id or idempotency_key or None
     if chosen is not None and not (chosen.isprintable() and len(chosen) <= MAX_REQUEST_ID_CHARS):
         raise InvalidArgument.of_field(

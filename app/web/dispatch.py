@@ -1,8 +1,8 @@
-"""Finds the route of a request at once, where the framework would try one router after another.
+"""Direct dispatch of a request to its route, where the framework would try each router in turn.
 
-Routes are looked up by their method and the number of their segments; the few that are left are
-tried in the order in which they were declared, as the framework does. What matches none of them
-(the documentation's files, unknown paths, methods that a path does not have) is left to it.
+Routes are looked up by method and number of segments; the few candidates are tried in order of
+declaration, as in the framework. Anything else (the documentation's files, unknown paths,
+unsupported methods) is left to the framework.
 """
 
 from collections import defaultdict
@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Receive, Scope, Send
 
 
 class Dispatch:
-    """ASGI application: the routes, before a router that has them and others."""
+    """ASGI application that tries the routes before falling back to a full router."""
 
     def __init__(self, routes: Iterable[APIRoute], rest: ASGIApp) -> None:
         self._rest = rest
@@ -23,15 +23,15 @@ class Dispatch:
                 self._routes[method, route.path.count("/")].append(route)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Hand a request to its route."""
+        """Pass a request to its route."""
         if scope["type"] == "http":
             path = scope["path"]
             for route in self._routes.get((scope["method"], path.count("/")), ()):
-                found = route.path_regex.fullmatch(path)
-                if found is not None:
+                match = route.path_regex.fullmatch(path)
+                if match is not None:
                     scope["route"] = route
                     scope["endpoint"] = route.endpoint
-                    scope["path_params"] = found.groupdict()
+                    scope["path_params"] = match.groupdict()
                     await route.handle(scope, receive, send)
                     return
         await self._rest(scope, receive, send)

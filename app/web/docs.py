@@ -1,4 +1,4 @@
-"""The documentation in a browser, with its scripts served from here: it needs no other host."""
+"""The documentation for browsers, with local scripts: no other host is needed."""
 
 from importlib.util import find_spec
 from pathlib import Path
@@ -13,7 +13,7 @@ from app.web.routing import Router
 
 ASSETS_PATH = "/docs/assets"
 ASSETS_FORM = f"{ASSETS_PATH}/{{file}}"
-"""The path of each, as that of a route."""
+"""The path template of an asset."""
 
 router = Router(
     include_in_schema=False,
@@ -25,8 +25,8 @@ router = Router(
 
 
 def assets() -> StaticFiles:
-    """Return the scripts and styles of the documentation, out of the installed package."""
-    # Found without importing it, which would build an application of its own.
+    """Return the scripts and styles of the documentation, from the installed package."""
+    # Located without an import, which would build an application of its own.
     spec = find_spec("fastapi_offline")
     assert spec is not None
     assert spec.origin is not None
@@ -35,7 +35,7 @@ def assets() -> StaticFiles:
 
 @router.get("/openapi.json", operation_id="getOpenApi")
 async def get_openapi(request: Request) -> JSONResponse:
-    """Return the document of the API."""
+    """Return the OpenAPI document."""
     return JSONResponse(request.app.openapi())
 
 
@@ -49,6 +49,6 @@ async def get_docs() -> HTMLResponse:
         swagger_css_url=f"{ASSETS_PATH}/swagger-ui.css",
         swagger_favicon_url=f"{ASSETS_PATH}/favicon.png",
     )
-    # The browser may know a key: no other page shall get its user to click here.
+    # The browser may have a key: no other page may trick its user into clicking here.
     page.headers["Content-Security-Policy"] = "frame-ancestors 'none'"
     return page

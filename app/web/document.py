@@ -1,4 +1,4 @@
-"""What the framework writes into the document of the API and does not hold there."""
+"""Corrections of the framework's OpenAPI document."""
 
 from typing import Any
 
@@ -11,10 +11,10 @@ _NULL = {"type": "null"}
 
 
 def tidied(document: Schema) -> Schema:
-    """Return the document without what is never answered, never taken, or says nothing.
+    """Return the document without inaccurate or empty parts.
 
-    That is the framework's own answer to a bad request, the null that an optional body is said to
-    be, the key that public paths do not ask for, and titles made from the names of fields.
+    These are the framework's own validation errors, the null alternative of optional bodies, the
+    key of public paths, and titles generated from field names.
     """
     schemas = document["components"]["schemas"]
     for name in _FRAMEWORK_ERRORS:

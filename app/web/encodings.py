@@ -1,4 +1,4 @@
-"""Compressed bodies: refused before they are read, and never unpacked."""
+"""Compressed bodies: refused before they are read, and never decompressed."""
 
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -11,23 +11,23 @@ _PLAIN = frozenset({b"", b"identity"})
 
 
 class PlainBody:
-    """ASGI middleware: answers 415 where a body is declared as compressed."""
+    """ASGI middleware that answers 415 to bodies declared as compressed."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on if its body is what it stands for."""
+        """Pass the request on if its body is uncompressed."""
         if scope["type"] != "http" or _is_plain(scope):
             await self._app(scope, receive, send)
             return
         error = InvalidArgument(
-            "Content-Encoding: must be identity, or left out; send the body uncompressed.",
+            "Content-Encoding: must be identity or absent; send the body uncompressed.",
             Reason.CONTENT_ENCODING_NOT_SERVED,
             http=415,
         )
         answer = render(await charged(scope, error))
-        # What would be taken. Source: RFC 9110, section 15.5.16.
+        # The accepted encoding. Source: RFC 9110, section 15.5.16.
         answer.headers["Accept-Encoding"] = "identity"
         await answer(scope, receive, send)
 

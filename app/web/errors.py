@@ -1,4 +1,4 @@
-"""Turns failures into answers: the only place that sets an error status."""
+"""Conversion of failures into answers: the only place that sets an error status."""
 
 from collections.abc import Sequence
 from math import ceil
@@ -17,7 +17,7 @@ from app.web.unknown import Paths
 
 
 class ErrorStatus(BaseModel):
-    """A google.rpc.Status as HTTP answers carry it."""
+    """A google.rpc.Status in HTTP answers."""
 
     model_config = ConfigDict(title="Status")
 
@@ -28,15 +28,15 @@ class ErrorStatus(BaseModel):
 
 
 class ErrorBody(BaseModel):
-    """The body of every answer that is not 200."""
+    """The body of every error answer."""
 
     error: ErrorStatus
 
 
 _STATUSES = {
-    400: "The request is wrong, or the state does not allow it.",
+    400: "The request is invalid, or the state does not allow it.",
     401: "No valid API key.",
-    403: "The key may not do this.",
+    403: "The key lacks a permission.",
     404: "No such resource.",
     405: "The path does not take this method.",
     408: "The body did not arrive in time.",
@@ -46,8 +46,8 @@ _STATUSES = {
     429: "A rate, a quota or a budget is used up.",
     500: "A fault of the service.",
     501: "A known method that this version does not serve.",
-    502: "What a model answered is of no use.",
-    503: "A dependency is away; retry after `Retry-After` seconds.",
+    502: "A model's answer is unusable.",
+    503: "A dependency is unavailable; retry after `Retry-After` seconds.",
     504: "A dependency was too slow.",
 }
 _REALM = "Open Memory Bank"
@@ -71,13 +71,13 @@ def render(error: ServiceError) -> JSONResponse:
 
 
 def _challenges(reason: Reason) -> tuple[str, str]:
-    """Say how to authenticate. Sources: RFC 6750, section 3, and RFC 7617, section 2.1."""
+    """Return the challenges of a 401. Sources: RFC 6750, section 3, and RFC 7617, section 2.1."""
     fault = "" if reason is Reason.CREDENTIAL_MISSING else ', error="invalid_token"'
     return f'Bearer realm="{_REALM}"{fault}', f'Basic realm="{_REALM}", charset="UTF-8"'
 
 
 def install(app: FastAPI) -> None:
-    """Register the handlers."""
+    """Register the exception handlers."""
     app.add_exception_handler(ServiceError, _service_error)
     app.add_exception_handler(RequestValidationError, _validation_error)
     app.add_exception_handler(HTTPException, _http_exception)
@@ -90,12 +90,12 @@ async def _service_error(_: Request, error: Exception) -> JSONResponse:
 
 async def _validation_error(_: Request, error: Exception) -> JSONResponse:
     assert isinstance(error, RequestValidationError)
-    # Behind the name of the part of the request.
+    # Skips the first element of the location, which names the part of the request.
     return render(invalid_fields(error.errors(), skipped=1))
 
 
 async def _http_exception(request: Request, error: Exception) -> JSONResponse:
-    """Render what the framework itself refuses: unknown paths and methods."""
+    """Render the framework's own refusals: unknown paths and methods."""
     assert isinstance(error, HTTPException)
     if error.status_code == 405:
         return _method_not_allowed(request)
@@ -106,20 +106,20 @@ async def _http_exception(request: Request, error: Exception) -> JSONResponse:
 
 def _path_not_found(request: Request) -> JSONResponse:
     paths: Paths = request.app.state.paths
-    said = paths.explain(request.scope["path"])
-    return render(NotFound(said, Reason.PATH_NOT_FOUND))
+    explanation = paths.explain(request.scope["path"])
+    return render(NotFound(explanation, Reason.PATH_NOT_FOUND))
 
 
 def _method_not_allowed(request: Request) -> JSONResponse:
-    """Name every method of the path; the framework knows those of its first route only."""
+    """Name every method of the path; the framework knows only its first route's."""
     routes: Sequence[APIRoute] = request.app.state.routes
     path = request.scope["path"]
     fitting = [route for route in routes if route.path_regex.fullmatch(path)]
     if ":" in path and not any(":" in route.path for route in fitting):
-        # What was meant as a verb was taken for a part of an id.
+        # An intended verb was taken for a part of an id.
         return _path_not_found(request)
     methods = (route.methods or () for route in fitting)
-    # Files, and the document of the API, are not among our routes.
+    # Files and the OpenAPI document are not among our routes.
     allowed = ", ".join(sorted(set().union(*methods))) or "GET, HEAD"
     message = f"{request.method} is not served on this path; use {allowed}."
     answer = render(InvalidArgument(message, Reason.METHOD_NOT_ALLOWED, http=405))

@@ -1,4 +1,4 @@
-"""The `If-Match` header: which version the caller has read."""
+"""The `If-Match` header with the version that the caller has read."""
 
 from typing import Annotated
 
@@ -16,7 +16,7 @@ async def _if_match(
         return None
     etag = if_match.strip().removeprefix("W/").strip('"')
     if not etag or "," in etag:
-        raise InvalidArgument.of_field("If-Match", "must be one etag, as the resource has it.")
+        raise InvalidArgument.of_field("If-Match", "must be a single etag of the resource.")
     return etag
 
 
@@ -24,10 +24,10 @@ IfMatch = Annotated[str | None, Depends(_if_match)]
 
 
 def etag_of(if_match: str | None, in_body: str | None) -> str | None:
-    """Return the etag of an update, which may be in the header or in the body.
+    """Return the etag of an update, from the header or from the body.
 
     Raises:
-        InvalidArgument: it is in both, and differs.
+        InvalidArgument: both are given and differ.
     """
     if if_match and in_body and if_match != in_body:
         raise InvalidArgument.of_field("etag", "differs from If-Match; send one of them.")

@@ -1,4 +1,4 @@
-"""Liveness and readiness, for probes. The only routes without a key."""
+"""Liveness and readiness probes, the only routes without a key."""
 
 from fastapi import APIRouter
 from pydantic import BaseModel, Field
@@ -16,7 +16,7 @@ _READY = "ok"
 
 
 class Health(BaseModel):
-    """What a probe is told."""
+    """The answer to a probe."""
 
     status: str = Field(examples=[_READY])
     checks: dict[str, str] = Field(default_factory=dict, examples=[{"database": _READY}])
@@ -25,7 +25,7 @@ class Health(BaseModel):
 @router.head(PATHS[0], include_in_schema=False)
 @router.get(PATHS[0], summary="Liveness", operation_id="getHealth")
 async def get_health() -> Health:
-    """Answer as long as the process can."""
+    """Return 200 while the process can answer."""
     return Health(status=_READY)
 
 
@@ -37,7 +37,7 @@ async def get_health() -> Health:
     responses={503: ERROR_RESPONSES[503]},
 )
 async def get_readiness(resources: ProcessResources) -> Health:
-    """Answer 200 when the database with its schema, writes and the embedder work, else 503."""
+    """Return 200 if the database (schema and writes) and the embedder work, else 503."""
     checks = {
         **await _readiness(resources).checks(),
         "embedder": _READY if resources.embedder.ready else "loading",
@@ -46,18 +46,18 @@ async def get_readiness(resources: ProcessResources) -> Health:
         raise Unavailable("Not ready.", Reason.NOT_READY, metadata=checks, retry_after_seconds=1)
     model = resources.embedder.model_id
     note = " (lexical only)" if resources.embedder.lexical_only else ""
-    # `model` is the embedder's, too: there was no other when it got its name.
-    told = {
+    # `model` is the embedder's as well: it was the only model when the field got its name.
+    models = {
         "embedder": model + note,
         "languages": resources.embedder.languages,
         "model": model + note,
         "writer": resources.models.writer,
     }
-    return Health(status=_READY, checks={**checks, **_clock_check(resources), **told})
+    return Health(status=_READY, checks={**checks, **_clock_check(resources), **models})
 
 
 def _clock_check(resources: Resources) -> dict[str, str]:
-    """Return how right the process's clock is: what is served goes by the database's anyway."""
+    """Return the accuracy of the process's clock; requests use the database's clock anyway."""
     skew = resources.skew
     if skew.found is None:
         return {}
@@ -65,7 +65,7 @@ def _clock_check(resources: Resources) -> dict[str, str]:
 
 
 def _readiness(resources: Resources) -> Readiness:
-    found: Readiness | None = resources.kept.get(Readiness)
-    if found is None:
-        found = resources.kept[Readiness] = Readiness(resources.db, resources.clock)
-    return found
+    readiness: Readiness | None = resources.kept.get(Readiness)
+    if readiness is None:
+        readiness = resources.kept[Readiness] = Readiness(resources.db, resources.clock)
+    return readiness

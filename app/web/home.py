@@ -1,4 +1,4 @@
-"""The front page: what this service is, for whoever opens its address."""
+"""The front page, for anyone who opens the service's address."""
 
 from typing import Annotated
 
@@ -35,7 +35,7 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'
 @router.head("/")
 @router.get("/", operation_id="getHome")
 async def get_home(accept: Annotated[str, Header()] = "") -> Response:
-    """Show a page to browsers, and the same as JSON to all others."""
+    """Return a page to browsers, and the same as JSON to other clients."""
     if _HTML in accept:
         headers = {"Content-Security-Policy": _POLICY, "Vary": "Accept"}
         return HTMLResponse(_PAGE, headers=headers)

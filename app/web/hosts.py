@@ -1,6 +1,6 @@
-"""Requests for other hosts: refused where the settings list those that are served.
+"""Host check: requests for hosts that the settings do not list are refused.
 
-A page whose name is made to lead to this machine sends its own name as `Host`.
+An attacker's page whose name resolves to this machine sends its own name as `Host`.
 
 Source: RFC 9110, sections 7.2 and 15.5.20.
 """
@@ -15,12 +15,12 @@ from app.web.errors import render
 from app.web.headers import authority, header
 
 _PROBES = frozenset({"/healthz", "/readyz"})
-"""Asked for by the address of a machine, and the same for every host."""
+"""Paths requested by a machine's address; their answers are the same for every host."""
 _ANY_PORT = 80
 
 
 class Hosts:
-    """ASGI middleware: answers 421 where the host is not served here."""
+    """ASGI middleware that answers 421 to hosts not served here."""
 
     def __init__(self, app: ASGIApp, allowed: Sequence[str]) -> None:
         self._app = app
@@ -40,5 +40,5 @@ class Hosts:
         await render(error)(scope, receive, send)
 
     def _is_served(self, scope: Scope) -> bool:
-        found = authority(header(scope, b"host") or b"", _ANY_PORT)
-        return scope["path"] in _PROBES or (found is not None and found[0] in self._allowed)
+        host = authority(header(scope, b"host") or b"", _ANY_PORT)
+        return scope["path"] in _PROBES or (host is not None and host[0] in self._allowed)

@@ -1,7 +1,7 @@
-"""Bodies that come in: counted while they do, and bounded in how slowly they may.
+"""Incoming bodies, counted while they arrive and bounded in slowness.
 
-Only the time counts in which the service waits for the client. What a body counts for, and when
-that is too much, is decided by `app.kernel.limits`; here, it is told and obeyed.
+Only the time counts in which the service waits for the client. `app.kernel.limits` decides what a
+body counts for and when that is too much; this module reports to it and obeys.
 """
 
 import asyncio
@@ -18,24 +18,24 @@ from app.web.headers import header
 from app.web.room import no_room
 
 PIECE_BYTES = 64 * 1024
-"""What is kept of a body that is taken piece by piece; of others, more is counted."""
+"""Bytes accounted for a streamed body; other bodies count for more."""
 _LOOK_SECONDS = 1.0
 _LOOKS = 5
-"""For which the pace must suffice."""
+"""Number of checks over which the pace must suffice."""
 _SLACK_LOOKS = 1
-"""Over which it is measured besides: what comes in bursts may fall on either side of a look."""
+"""Additional checks in the measurement: a burst may fall on either side of a check."""
 _LATE_SECONDS = 0.5
-"""A look that is later than this tells of this process, not of the client."""
+"""Delay of a check beyond which this process, not the client, is to blame."""
 _SHORTEST_SECONDS = 0.001
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How slowly a body may come.
+    """The slowest acceptable pace of a body.
 
     Attributes:
-        seconds: for the whole of it; piece by piece, for each of them.
-        min_bytes_per_second: once it has been slow for some seconds; 0: no bound.
+        seconds: the limit for the whole body; for a streamed one, for each piece.
+        min_bytes_per_second: the rate after some seconds of slowness; 0: no bound.
     """
 
     seconds: float
@@ -43,13 +43,13 @@ class Pace:
 
 
 class Incoming:
-    """A body that is received; within a `with` block, after which it counts no more.
+    """A body being received; it counts until the end of its `with` block.
 
     Args:
-        scope: of its request.
-        receive: the server's.
-        pace: that the client must keep.
-        is_streamed: whether it is taken piece by piece.
+        scope: the request's scope.
+        receive: the server's receive function.
+        pace: the slowest acceptable pace.
+        is_streamed: True if the body is consumed piece by piece.
     """
 
     def __init__(self, scope: Scope, receive: Receive, pace: Pace, *, is_streamed: bool) -> None:
@@ -64,16 +64,16 @@ class Incoming:
         self._held: HeldBody | None = None
         self._is_given_up = False
         self._clock: asyncio.Timeout | None = None
-        """Runs while a message is waited for."""
+        """The timer of the current wait for a message."""
         self._has_ended = False
         self._received = 0
         self._kept = PIECE_BYTES
-        """Bytes from which on more must be asked for."""
+        """Accounted bytes, beyond which more must be requested."""
         self._waited = 0.0
         self._deadline = pace.seconds
         self._next_look = _LOOK_SECONDS
         self._looks = [0]
-        """What had been received at the last looks, a second apart."""
+        """Bytes received at the last checks, a second apart."""
 
     def __enter__(self) -> Self:
         return self
@@ -82,17 +82,17 @@ class Incoming:
         self._stop()
 
     def release(self) -> None:
-        """Count it no more: what came of it is not kept any longer."""
+        """Stop accounting for the body: its content is no longer held."""
         if self._held is not None:
             self._held.release()
             self._held = None
 
     async def receive(self) -> Message:
-        """Return the next message, as the server has it.
+        """Return the next message from the server.
 
         Raises:
-            DeadlineExceeded: it comes too slowly.
-            ResourceExhausted: too many bodies are open, or they are too long together.
+            DeadlineExceeded: the body arrives too slowly.
+            ResourceExhausted: too many bodies are open, or their total length is too large.
             Unavailable: the connection is needed for others.
         """
         if self._has_ended:
@@ -107,10 +107,10 @@ class Incoming:
         return message
 
     def _stop(self) -> None:
-        """Receive nothing more; refer to nothing that refers to this, either."""
+        """Stop receiving, and break reference cycles."""
         self.release()
         self._has_ended = True
-        self._receive = _gone
+        self._receive = _disconnected
 
     def _hold(self) -> HeldBody:
         self._held = held = self._limits.hold_body(self._caller, self._address, self._give_up)
@@ -140,7 +140,7 @@ class Incoming:
             seconds = max(min(self._next_look, self._deadline) - self._waited, _SHORTEST_SECONDS)
             began = loop.time()
             try:
-                # Nothing but the client is waited for here: no statement can be broken off.
+                # Only the client is awaited here: no statement can be cancelled.
                 async with asyncio.timeout(seconds) as self._clock:
                     return await self._receive()
             except TimeoutError:
@@ -152,10 +152,10 @@ class Incoming:
             if self._waited >= self._deadline:
                 raise _too_slow(f"The body took longer than {self._pace.seconds:g} seconds.")
             if self._waited >= self._next_look and not self._is_given_up:
-                self._look(held, is_late=elapsed - seconds > _LATE_SECONDS)
+                self._check_pace(held, is_late=elapsed - seconds > _LATE_SECONDS)
         raise no_room()
 
-    def _look(self, held: HeldBody, *, is_late: bool) -> None:
+    def _check_pace(self, held: HeldBody, *, is_late: bool) -> None:
         self._next_look = self._waited + _LOOK_SECONDS
         held.count()
         if is_late:
@@ -172,7 +172,7 @@ class Incoming:
             self._clock.reschedule(asyncio.get_running_loop().time())
 
 
-async def _gone() -> Message:
+async def _disconnected() -> Message:
     return {"type": "http.disconnect"}
 
 

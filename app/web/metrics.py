@@ -29,27 +29,27 @@ REQUEST_SECONDS = Histogram(
 )
 _READ_TIME = Gauge(
     "memory_bank_gauges_read_timestamp_seconds",
-    "When the gauges of a source were last read from the database, in seconds since 1970.",
+    "Time of the last reading of a source's gauges from the database, in seconds since 1970.",
     ["source"],
 )
 _UP = Gauge(
     "memory_bank_database_up",
-    "Whether the database has just answered (1), or not (0); its gauges then keep their values.",
+    "1 if the database has just answered, else 0; its gauges then keep their values.",
 )
 DATABASE = "database"
-"""The source that only asks whether the database answers."""
+"""The source that only checks whether the database answers."""
 _INTERVAL = timedelta(seconds=5)
 _WAIT_SECONDS = 3.0
-"""How long an answer waits for the database; scrapers commonly give up after ten."""
+"""Longest wait for the database; scrapers commonly give up after ten seconds."""
 
 Refresher = Callable[[], Awaitable[None]]
-"""Sets the gauges of one source from the database."""
+"""A function that sets the gauges of one source from the database."""
 
 
 class GaugeRefresh:
-    """Brings the gauges that tell of the database up to date before they are answered.
+    """The refresh of database gauges before they are returned.
 
-    What fails or takes long leaves its gauges as they were: `_READ_TIME` says how old they are.
+    A failed or slow refresh leaves its gauges unchanged: `_READ_TIME` tells their age.
     """
 
     def __init__(
@@ -66,21 +66,21 @@ class GaugeRefresh:
         self._has_answered = False
 
     async def refresh(self) -> None:
-        """Read what was not read a moment ago; return when it is there, or after a short while."""
+        """Start readings that are due; return once they are complete, or after a short wait."""
         now = self._clock.now()
         if self._last is None or abs(now - self._last) >= _INTERVAL:
             self._last = now
             for source in self._refreshers.keys() - self._running.keys():
                 self._running[source] = asyncio.create_task(self._read(source))
         if self._running:
-            # Not broken off when it takes long, for that would cost the connection, too.
+            # Not cancelled if it takes long, as that would also cost the connection.
             await asyncio.wait(self._running.values(), timeout=self._wait_seconds)
         _UP.set(self._has_answered and DATABASE not in self._running)
 
     async def _read(self, source: str) -> None:
         try:
             await self._refreshers[source]()
-        except Exception as error:  # noqa: BLE001 - the other metrics are wanted all the more now
+        except Exception as error:  # noqa: BLE001 - the other metrics matter even more now
             self._note(source, is_read=False)
             log.warning("metrics.refresh_failed", source=source, error=describe(error))
         else:

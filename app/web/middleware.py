@@ -1,4 +1,4 @@
-"""Request ids, access log, request metrics, and the answer to what nothing else has caught."""
+"""Request ids, access log, request metrics, and the answer to uncaught faults."""
 
 import asyncio
 import re
@@ -27,13 +27,13 @@ _RETRY_SECONDS = 1
 
 
 class RequestLog:
-    """ASGI middleware: the outermost of ours."""
+    """The outermost of our ASGI middlewares, which logs and measures requests."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request, log its outcome without content, and count it."""
+        """Serve a request; log its outcome without content, and measure it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -50,12 +50,12 @@ class RequestLog:
                 protect(headers, scope["path"])
             await send(message)
 
-        # The caller is not known yet; bound here, it is forgotten at the end, too.
+        # The caller is unknown yet; bound here, it is also reset at the end.
         bound = bind_contextvars(request_id=request_id, caller=None)
         try:
             await self._app(scope, receive, send_with_id)
         except asyncio.CancelledError:
-            # So the server breaks off what its period of grace was too short for.
+            # The server cancels requests that outlast its grace period.
             if has_begun:
                 raise
             await render(_stopping())(scope, receive, send_with_id)
@@ -65,13 +65,13 @@ class RequestLog:
 
 
 class Faults:
-    """ASGI middleware: answers what nothing further inside has answered."""
+    """ASGI middleware that answers faults nothing further inside has answered."""
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Serve a request; a fault is told in the log, and to the client that there was one."""
+        """Serve a request; a fault is logged in detail and reported to the client in brief."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -85,7 +85,7 @@ class Faults:
             log.error("request.unexpected_error", error=describe(error))  # noqa: TRY400 - as above
             request_id = get_contextvars()["request_id"]
             fault = Internal(
-                "The service failed; the request id finds the fault in its logs.",
+                "The service failed; its logs have the fault under this request id.",
                 Reason.INTERNAL,
                 metadata={"requestId": request_id},
             )
@@ -93,7 +93,7 @@ class Faults:
 
 
 def _stopping() -> Unavailable:
-    message = "The server stops; send the request again."
+    message = "The server is stopping; retry the request."
     return Unavailable(message, Reason.SERVER_STOPPING, retry_after_seconds=_RETRY_SECONDS)
 
 
@@ -103,7 +103,7 @@ def _request_id(scope: Scope) -> str:
 
 
 def _refuse_nul(scope: Scope) -> None:
-    """Refuse the one character that Postgres cannot hold in text, wherever it would go."""
+    """Refuse the one character that Postgres cannot store in text."""
     if "\x00" in scope["path"]:
         raise NotFound("No such path.", Reason.PATH_NOT_FOUND)
     if b"%00" in scope["query_string"]:
@@ -116,12 +116,12 @@ def _series(method: str, route: str, status: int) -> Histogram:
 
 
 def _record(scope: Scope, status: int, seconds: float) -> None:
-    """Log and count a request by its route, never by its path or its query.
+    """Log and measure a request by its route, never by its path or its query.
 
-    Paths hold ids, and a query may hold a key.
+    Paths contain ids, and a query may contain a key.
     """
     route = getattr(scope.get("route"), "path", "none")
-    # Callers may make methods up; each would be a series of its own.
+    # Callers may invent methods; each would be a series of its own.
     method = scope["method"] if scope["method"] in _METHODS else "other"
     _series(method, route, status).observe(seconds)
     log.info(

@@ -1,4 +1,4 @@
-"""Answers of any length: a JSON object a line, as they are read."""
+"""Streamed answers of any length: one JSON object a line."""
 
 import json
 from collections.abc import AsyncIterator, Sequence
@@ -12,7 +12,7 @@ MEDIA_TYPE = "application/x-ndjson"
 
 
 def documented(model: type[WireModel]) -> dict[int | str, dict[str, Any]]:
-    """Return what the API's document says of such an answer."""
+    """Return the OpenAPI responses of such an answer."""
     return {
         200: {
             "description": f"One {model.__name__} a line.",
@@ -22,9 +22,9 @@ def documented(model: type[WireModel]) -> dict[int | str, dict[str, Any]]:
 
 
 async def ndjson(pages: AsyncIterator[Sequence[WireModel]]) -> StreamingResponse:
-    """Answer the messages of pages, each of which is read when the one before it is on its way.
+    """Stream the messages of pages, reading each page while the one before is sent.
 
-    The first is read here: what is wrong with the request is still an error of its own.
+    The first page is read here, so that a faulty request still gets an error answer.
     """
     first = await anext(pages, ())
 

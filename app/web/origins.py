@@ -1,21 +1,20 @@
-"""Pages of other origins: refused, unless the settings list their origin.
+"""Cross-origin check: pages of other origins are refused unless their origin is listed.
 
-This is more than leaving out the headers that let a page read an answer. A browser that has been
-used for the documentation sends the key in `Authorization: Basic` by itself, whichever page makes
-it ask: a request would have its effect whether or not the page can read the answer. So
+It does more than omit the headers that let a page read an answer. A browser that has opened the
+documentation sends the key in `Authorization: Basic` on its own, whichever page sends the request.
+Such a request would take effect even if the page cannot read the answer. So a request
 
-    Sec-Fetch-Site: same-origin      is served: the browser knows, whatever proxies stand between
-    Sec-Fetch-Site: cross-site, same-site
-                                     is served where `Origin` is listed, and where it is a link that
-                                     was followed, which no page can read
-    without it, Origin               is served where it names the host and the port that the request
-                                     was sent to, or is listed
-    without both                     is served: it is no browser, or the user's own doing
+    with Sec-Fetch-Site: same-origin     is served: the browser knows, whatever proxies are between
+    with Sec-Fetch-Site: cross-site, same-site
+                                         is served if `Origin` is listed, or if it follows a link,
+                                         whose answer no page can read
+    without it, with Origin              is served if `Origin` names the request's host and port,
+                                         or is listed
+    with neither                         is served: it comes from no browser, or from the user
 
-Origins are compared without their scheme where the browser does not say which site it is: behind
-a proxy that ends TLS this service does not know it. `null`, the origin of files and of sandboxed
-frames, is the origin of nobody. A listed origin is served without `Authorization: Basic`: its pages
-send a key of their own.
+Without Sec-Fetch-Site, origins are compared without their scheme: behind a proxy that ends TLS,
+this service does not know it. `null`, the origin of files and of sandboxed frames, belongs to
+nobody. A listed origin is served without `Authorization: Basic`: its pages send a key of their own.
 
 Source: Fetch Standard, sections 3.2 and 3.3; Fetch Metadata Request Headers; RFC 6454.
 """
@@ -37,7 +36,7 @@ _PORTS = {b"http": 80, b"https": 443}
 
 
 class Origins:
-    """ASGI middleware: answers 403, before anything else is asked, to pages of other origins."""
+    """ASGI middleware that answers 403 to pages of other origins, before any other check."""
 
     def __init__(self, app: ASGIApp, allowed: Sequence[str]) -> None:
         self._app = app
@@ -47,14 +46,14 @@ class Origins:
             allow_origins=allowed,
             allow_methods=_METHODS,
             allow_headers=("*",),
-            # A page of the internet that is listed may call a service of the local network.
+            # A listed page of the internet may call a service of the local network.
             allow_private_network=True,
             expose_headers=_EXPOSED,
             max_age=_PREFLIGHT_SECONDS,
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on if its page may ask."""
+        """Pass the request on if its page may send it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
@@ -66,7 +65,7 @@ class Origins:
             await self._crossing(scope, receive, send)
         else:
             error = PermissionDenied(
-                "Pages of this origin may not call; an operator can list it in"
+                "This origin may not send requests; an operator can list it in"
                 " MEMORY_BANK_CORS_ORIGINS.",
                 Reason.ORIGIN_NOT_ALLOWED,
             )
@@ -86,7 +85,7 @@ def _is_foreign(scope: Scope, origin: bytes | None) -> bool:
 
 
 def _is_followed_link(scope: Scope) -> bool:
-    """Say whether the answer becomes a window of its own, not a part of another page."""
+    """Return True if the answer opens as a window of its own, not inside another page."""
     return (
         scope["method"] == "GET"
         and _token(scope, b"sec-fetch-mode") == b"navigate"
@@ -95,7 +94,7 @@ def _is_followed_link(scope: Scope) -> bool:
 
 
 def _token(scope: Scope, name: bytes) -> bytes:
-    """Return a header in lower case: what passes it on may have written it otherwise."""
+    """Return a header's value in lower case, since a proxy may have changed its case."""
     return (header(scope, name) or b"").strip().lower()
 
 
@@ -108,7 +107,7 @@ def _is_own(origin: bytes, host: bytes) -> bool:
 
 
 def _drop_basic(scope: Scope) -> None:
-    """Take away what a browser may have sent by itself."""
+    """Remove credentials that a browser may have sent on its own."""
     scope["headers"] = [
         (name, value)
         for name, value in scope["headers"]

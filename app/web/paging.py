@@ -1,4 +1,4 @@
-"""The query parameters of every list."""
+"""Query parameters of all lists."""
 
 from typing import Annotated
 
@@ -14,12 +14,12 @@ async def _page(
         int | None,
         Query(
             alias="pageSize",
-            description="Rows of a page; 0 means the default, larger is coerced.",
+            description="Rows of a page; 0 means the default, and too large a value the maximum.",
             json_schema_extra={"minimum": 0},
         ),
     ] = None,
     page_token: Annotated[
-        str | None, Query(alias="pageToken", description="`nextPageToken` of the page before.")
+        str | None, Query(alias="pageToken", description="`nextPageToken` of the previous page.")
     ] = None,
 ) -> PageRequest:
     size = clamp_page_size(page_size, maximum=resources.settings.max_page_size)
@@ -43,7 +43,7 @@ UpdateMask = Annotated[
     str | None,
     Query(
         alias="updateMask",
-        description="Fields to change, separated by commas; `*` is all.",
+        description="Fields to change, separated by commas; `*` means all.",
         examples=["fact,display_name"],
     ),
 ]

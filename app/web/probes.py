@@ -1,4 +1,4 @@
-"""Health and metrics without a key, on a port of their own that only the machine itself reaches."""
+"""Health and metrics without a key, on a separate port reachable only from the machine itself."""
 
 from fastapi import FastAPI
 from starlette.middleware import Middleware
@@ -12,13 +12,13 @@ from app.web.unknown import Paths
 
 
 def create_probes(resources: Resources, gauges: GaugeRefresh) -> FastAPI:
-    """Build the application that serves them, and nothing else."""
+    """Build the application that serves only probes and metrics."""
     app = FastAPI(
         docs_url=None,
         openapi_url=None,
         redoc_url=None,
         redirect_slashes=False,
-        # As for the application itself: nothing of a request is recorded elsewhere.
+        # As in the main application: no request data is recorded elsewhere.
         telemetry={"tracing": False, "metrics": False, "logs": False, "auto_configure": False},
         middleware=[Middleware(RequestLog), Middleware(Faults)],
     )

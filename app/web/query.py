@@ -1,4 +1,4 @@
-"""Query parameters: either spelling is read, and one that the route does not know is refused."""
+"""Query parameters: both spellings are accepted, unknown ones are refused."""
 
 import re
 from urllib.parse import parse_qsl, urlencode
@@ -13,24 +13,24 @@ from app.kernel.errors import FieldViolation, InvalidArgument, Reason
 from app.kernel.wire.violations import MAX_VIOLATIONS
 
 _STANDARD = frozenset({"alt", "$alt", "key", "prettyPrint", "$prettyPrint", "$.xgafv", "quotaUser"})
-"""What generated clients of the API may add to any request; without effect here."""
+"""Parameters that generated clients may add to any request; no effect here."""
 _SNAKE_NAME = re.compile(rb"(?:^|&)[a-z]+_")
 
 
 class QueryNames:
-    """ASGI middleware: writes snake_case names of parameters in camelCase, as the routes do.
+    """ASGI middleware that rewrites snake_case parameter names to camelCase, as in the routes.
 
-    What is not ASCII is read as UTF-8, percent-encoded or not; the framework would take bytes that
-    are not for Latin-1.
+    Non-ASCII text is decoded as UTF-8, percent-encoded or not; the framework would decode raw bytes
+    as Latin-1.
     """
 
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Pass the request on with the names that the routes know."""
+        """Pass the request on with the routes' parameter names."""
         if scope["type"] == "http" and not _is_canonical(scope["query_string"]):
-            # In place, since the middleware around this one reads the route from the same scope.
+            # In place, since the middleware outside this one reads the route from the same scope.
             scope["query_string"] = _canonical(scope["query_string"])
         await self._app(scope, receive, send)
 
@@ -46,10 +46,10 @@ def _canonical(query: bytes) -> bytes:
 
 
 async def refuse_unknown(request: Request) -> None:
-    """Refuse parameters that the route does not have: a misspelt one would be without effect.
+    """Refuse parameters unknown to the route: a misspelt one would have no effect.
 
     Raises:
-        InvalidArgument: naming them, and what is accepted.
+        InvalidArgument: the message names them and the accepted ones.
     """
     names = set(request.query_params) - _STANDARD
     if not names:
@@ -60,15 +60,15 @@ async def refuse_unknown(request: Request) -> None:
         listed = ", ".join(sorted(accepted)) or "none"
         description = f"is not a parameter of this method, which accepts: {listed}."
         raise InvalidArgument(
-            f"{_shown(unknown[0])} {description}",
+            f"{_printable(unknown[0])} {description}",
             Reason.FIELD_INVALID,
             violations=[
-                FieldViolation(_shown(name), description) for name in unknown[:MAX_VIOLATIONS]
+                FieldViolation(_printable(name), description) for name in unknown[:MAX_VIOLATIONS]
             ],
         )
 
 
-def _shown(name: str) -> str:
+def _printable(name: str) -> str:
     return name[:80].encode("ascii", "backslashreplace").decode()
 
 

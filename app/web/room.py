@@ -1,4 +1,4 @@
-"""Room for connections: so many at once; who has waited the longest makes room for another."""
+"""Connection slots: a bounded number, where the longest waiting makes room for another."""
 
 from typing import Generic, Protocol, TypeVar
 
@@ -7,16 +7,16 @@ from starlette.types import Scope
 from app.kernel.errors import Reason, Unavailable
 
 RESERVED = "reserved"
-"""In the state of a request: it came on a connection of the reserve."""
+"""The key in a request's state that marks a connection of the reserve."""
 _LINGERING = 32
-"""Connections that may do so where the rooms are full; else as many more as there is room for."""
+"""Lingering connections allowed when all slots are taken; free slots allow more."""
 _RECENT_SECONDS = 1.0
-"""Who has waited for less has just come, or just had an answer, and is about to ask."""
+"""Shortest wait before displacement: below it, a connection is new or about to ask again."""
 
 
 class _Occupant(Protocol):
     def make_room(self) -> None:
-        """Be gone."""
+        """Close this connection."""
         ...
 
 
@@ -24,54 +24,54 @@ _C = TypeVar("_C", bound=_Occupant)
 
 
 class GivingUp(Protocol):
-    """Ends the request of a caller who has many bodies under way."""
+    """A function that ends the request of a caller with many open bodies."""
 
     def __call__(self, *, slow: bool) -> bool:
-        """End one, of the slow ones or of all; say whether there was one."""
+        """End one request, slow or any; return False if there is none."""
         ...
 
 
 class Room(Generic[_C]):
-    """A part of the connections that may be open.
+    """A pool of connection slots.
 
     Args:
-        size: how many.
+        size: the number of slots.
     """
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._inside: set[_C] = set()
         self._waiting: dict[_C, float] = {}
-        """Since when; the longest first."""
+        """Waiting connections with the start of their wait; the longest first."""
 
     @property
     def free(self) -> int:
-        """How many may enter before another must leave."""
+        """The number of free slots."""
         return max(0, self._size - len(self._inside))
 
     def enter(self, connection: _C) -> None:
-        """Count a connection."""
+        """Give a connection a slot."""
         self._inside.add(connection)
 
     def leave(self, connection: _C) -> None:
-        """Count a connection no more, if it was."""
+        """Free the slot of a connection, if it has one."""
         self._inside.discard(connection)
         self._waiting.pop(connection, None)
 
     def wait(self, connection: _C, now: float) -> None:
-        """Note that a connection asks for nothing, from now on."""
+        """Note that a connection is waiting for a request from now on."""
         if connection in self._inside:
             self._waiting[connection] = now
 
     def ask(self, connection: _C) -> None:
-        """Note that a connection asks for something."""
+        """Note that a connection has a request."""
         self._waiting.pop(connection, None)
 
     def displace(self, since: float) -> bool:
-        """Have the one leave that waits the longest, if since a moment or longer.
+        """Displace the longest waiting connection if it has waited since the given time.
 
         Returns:
-            Whether there was one.
+            True if a connection was displaced.
         """
         longest = next(iter(self._waiting), None)
         if longest is None or self._waiting[longest] > since:
@@ -82,12 +82,12 @@ class Room(Generic[_C]):
 
 
 class Rooms(Generic[_C]):
-    """Where the connections of a process are.
+    """The connection slots of a process.
 
     Args:
-        general: how many there may be of any kind.
-        reserve: how many more, for one request each of who watches over the service.
-        give_up_body: ends the request of a caller who has many bodies under way.
+        general: the number of slots for any connection.
+        reserve: the number of further slots, for one request each, of operators.
+        give_up_body: ends the request of a caller with many open bodies.
     """
 
     def __init__(self, general: int, reserve: int, give_up_body: GivingUp) -> None:
@@ -95,10 +95,10 @@ class Rooms(Generic[_C]):
         self.reserve = Room[_C](reserve)
         self._give_up_body = give_up_body
         self._lingering: dict[_C, None] = {}
-        """Those that have their last answer, and count no more; the longest first."""
+        """Connections after their last answer, which no longer count; the oldest first."""
 
     def enter(self, connection: _C, now: float) -> Room[_C] | None:
-        """Return the room that a connection is in from now on; None: there is none."""
+        """Return the room that admits a connection; None if all are full."""
         for room, made in ((self.general, self._make_room), (self.reserve, self.reserve.displace)):
             if room.free or made(now):
                 room.enter(connection)
@@ -107,7 +107,7 @@ class Rooms(Generic[_C]):
         return None
 
     def _make_room(self, now: float) -> bool:
-        """Have one of the general room leave, which may take a moment, if there is any that may."""
+        """Displace a connection of the general room, if one may go; it may take a moment."""
         return (
             self._give_up_body(slow=True)
             or self.general.displace(now - _RECENT_SECONDS)
@@ -116,7 +116,7 @@ class Rooms(Generic[_C]):
         )
 
     def linger(self, connection: _C) -> None:
-        """Count a connection no more that is about to be closed."""
+        """Free the slot of a connection that is about to close."""
         self.leave(connection)
         self._lingering[connection] = None
         self._end_lingering()
@@ -128,21 +128,21 @@ class Rooms(Generic[_C]):
             longest.make_room()
 
     def leave(self, connection: _C) -> None:
-        """Count a connection no more, wherever it is."""
+        """Free the slot of a connection, in any room."""
         self.general.leave(connection)
         self.reserve.leave(connection)
         self._lingering.pop(connection, None)
 
 
 def is_reserved(scope: Scope) -> bool:
-    """Say whether a request came on a connection of the reserve."""
+    """Return True if a request came on a connection of the reserve."""
     return RESERVED in scope.get("state", {})
 
 
 def no_room() -> Unavailable:
-    """Return what says that too many are connected."""
+    """Return the error for too many connections."""
     error = Unavailable(
-        "As many connections are open as this process takes.",
+        "The process has reached its limit of open connections.",
         Reason.TOO_MANY_CONNECTIONS,
         retry_after_seconds=1,
     )

@@ -1,4 +1,4 @@
-"""The router of every feature: callers are admitted, absent fields left out, errors documented."""
+"""The router of all features: it admits callers, omits absent fields and documents errors."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Mapping
@@ -25,7 +25,7 @@ from app.web.query import refuse_unknown
 log = structlog.get_logger()
 
 REPLAYED = "Idempotent-Replayed"
-"""The header of answers to requests whose id was used before, for the same."""
+"""The header of answers to repeated requests with the same request id."""
 _Handler = Callable[[Request], Coroutine[Any, Any, Response]]
 
 
@@ -55,7 +55,7 @@ class AdmittedRoute(APIRoute):
             async with AsyncExitStack() as stack:
                 await stack.enter_async_context(admitted(request, method, demand))
                 await refuse_unknown(request)
-                await _hand_over(request, body)
+                await _pass_body(request, body)
                 answer = await handle(request)
                 if getattr(request.state, "is_replayed", False):
                     answer.headers[REPLAYED] = "true"
@@ -66,27 +66,27 @@ class AdmittedRoute(APIRoute):
         return handle_admitted
 
 
-async def _hand_over(request: Request, body: ModelField | None) -> None:
-    """Let the framework have the body that was read already; a long one also as what it means.
+async def _pass_body(request: Request, body: ModelField | None) -> None:
+    """Pass the body already read to the framework; validate a long one in a thread.
 
     Raises:
-        RequestValidationError: a long one does not mean anything here.
+        RequestValidationError: a long body is invalid.
     """
     read = getattr(request.state, "json", None)
     if read is None:
         return
     if body is not None and len(await request.body()) > LONG_BYTES:
-        # Beside the event loop, which it would hold up for as long as it takes.
+        # In a thread, so that it does not block the event loop.
         read, errors = await asyncio.to_thread(body.validate, read, loc=("body",))
         if errors:
             raise RequestValidationError(errors)
         let_go(request)
-    # Where the framework keeps what it has read.
+    # The framework's cache of the parsed body.
     request._json = read  # noqa: SLF001 - as above
 
 
 class _Streamed(Response):
-    """An answer that is still being made while it is sent: until its end, the caller is let in."""
+    """An answer generated while it is sent; its admission lasts until its end."""
 
     def __init__(self, answer: StreamingResponse, admission: AsyncExitStack) -> None:
         super().__init__()
@@ -98,14 +98,14 @@ class _Streamed(Response):
         try:
             async with self._admission:
                 await self._answer(scope, receive, send)
-        except Exception as error:  # noqa: BLE001 - there is no answer left to tell it by
-            # An answer that is not ended tells that it is not whole: the server breaks it off.
+        except Exception as error:  # noqa: BLE001 - the answer has begun, so no error can be sent
+            # An unfinished answer shows the client that it is incomplete: the server cuts it off.
             # Not `exception`: see `describe`.
             log.error("request.broken_off", error=describe(error))  # noqa: TRY400 - as above
 
 
 class Router(APIRouter):
-    """An `APIRouter` with what all routes of the API have in common.
+    """An `APIRouter` with the properties common to all routes of the API.
 
     Args:
         tags: of the routes, in the API's document.

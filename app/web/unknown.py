@@ -1,7 +1,7 @@
-"""Paths that are not served: which part of one is unknown, and what is served in its place.
+"""Unknown paths: explanations of the unknown part and of the alternatives.
 
-It speaks of the paths of the API alone, which are the same for every key: whether what a path names
-is there is not looked at.
+The explanation covers only the API's paths, which are the same for every key: whether the named
+resources exist is not checked.
 """
 
 import json
@@ -13,23 +13,23 @@ _IN_EVERY_VERSION = ("auditEvents", "keys", "memoryBanks", "projects", "reasonin
 REWRITTEN = tuple(
     f"{version}/{name}" for version in ("/v1", "/v1beta1") for name in _IN_EVERY_VERSION
 )
-"""Beginnings of paths that are rewritten before they are routed."""
+"""Prefixes of paths that are rewritten before routing."""
 
 
 @dataclass
 class _Place:
-    """Where a path may lead.
+    """A node in the tree of paths.
 
     Attributes:
-        below: the places that follow, by their names; any id leads to one in braces.
-        verbs: what may stand behind a colon.
+        below: the child nodes by name; a name in braces stands for any id.
+        verbs: the verbs allowed after a colon.
     """
 
     below: "dict[str, _Place]" = field(default_factory=dict)
     verbs: set[str] = field(default_factory=set)
 
     def next(self, name: str) -> "tuple[str, _Place] | None":
-        """Return where a part of a path leads, with its name in the API."""
+        """Return the child node of a path segment, with its name in the API."""
         if name in self.below:
             return name, self.below[name]
         any_id = next((known for known in self.below if known.startswith("{")), None)
@@ -37,10 +37,10 @@ class _Place:
 
 
 class Paths:
-    """All paths that are served.
+    """All served paths.
 
     Args:
-        templates: as the routes have them, with ids in braces.
+        templates: the routes' paths, with ids in braces.
     """
 
     def __init__(self, templates: Iterable[str]) -> None:
@@ -57,27 +57,27 @@ class Paths:
                 place.verbs.add(f":{verb}")
 
     def explain(self, path: str) -> str:
-        """Return what is wrong with a path that is not served, as a sentence."""
+        """Return a sentence that explains why a path is not served."""
         place, passed = self._root, list[str]()
         *parts, last = path.removeprefix("/").split("/")
         name, colon, verb = last.partition(":")
         for part in (*parts, name):
-            found = place.next(part)
-            if found is None:
-                return _sentence(f"{_shown(part)} is unknown", passed, place.below)
-            passed.append(found[0])
-            place = found[1]
+            step = place.next(part)
+            if step is None:
+                return _sentence(f"{_quoted(part)} is unknown", passed, place.below)
+            passed.append(step[0])
+            place = step[1]
         if colon:
-            return _sentence(f"{_shown(colon + verb)} is unknown", passed, place.verbs)
+            return _sentence(f"{_quoted(colon + verb)} is unknown", passed, place.verbs)
         return _sentence("something is missing", passed, {*place.below, *place.verbs})
 
 
-def _shown(part: str) -> str:
+def _quoted(part: str) -> str:
     return json.dumps(part[:_SHOWN_CHARS])
 
 
 def _sentence(fault: str, passed: list[str], known: Iterable[str]) -> str:
-    # The last two tell the place: the collection, and the id in it.
+    # The last two segments show the position: the collection and the id in it.
     where = f"after {'/'.join(passed[-2:])}" if passed else "at the beginning"
     listed = ", ".join(sorted(known)) or "nothing"
     return f"No such path: {fault} {where}, where the API has {listed}."

@@ -1,19 +1,19 @@
-"""Watches whether a client takes its answer."""
+"""Detection of clients that do not read their answer."""
 
 import asyncio
 import socket
 from collections.abc import Callable
 
 _KEPT_BYTES = 128 * 1024
-"""Of an answer in the system's buffer, which may otherwise take megabytes that nobody reads."""
+"""Limit for unsent bytes in the system's buffer, which may otherwise take megabytes."""
 
 
 class Unsent:
-    """What is left of an answer; while it is watched, nothing may be added to it.
+    """The unsent rest of an answer; nothing may be added while it is watched.
 
     Args:
-        seconds: how long a client may take nothing of it.
-        give_up: called where the client has not.
+        seconds: the time that a client may spend without taking any of it.
+        give_up: called once that time has passed.
     """
 
     def __init__(
@@ -24,28 +24,28 @@ class Unsent:
         self._give_up = give_up
         self._left = 0
         self._timer: asyncio.TimerHandle | None = None
-        _keep_little(transport)
+        _limit_buffer(transport)
 
     def watch(self) -> None:
-        """Watch what is left from now on, until all is taken."""
+        """Watch the unsent rest from now on, until all is taken."""
         self.stop()
         self._left = self._transport.get_write_buffer_size()
         if self._left:
             loop = asyncio.get_running_loop()
-            self._timer = loop.call_later(self._seconds, self._look)
+            self._timer = loop.call_later(self._seconds, self._check_progress)
 
     def stop(self) -> None:
-        """Watch no longer."""
+        """Stop watching."""
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     def end(self) -> None:
-        """Watch never again, and refer to nobody: the connection is closed."""
+        """Stop watching for good and drop references: the connection is closed."""
         self.stop()
         self._give_up = _nothing
 
-    def _look(self) -> None:
+    def _check_progress(self) -> None:
         if self._transport.get_write_buffer_size() < self._left:
             self.watch()
         else:
@@ -56,8 +56,8 @@ def _nothing() -> None:
     pass
 
 
-def _keep_little(transport: asyncio.Transport) -> None:
-    """Make the system's buffer small, so that it can be seen how much a client takes."""
+def _limit_buffer(transport: asyncio.Transport) -> None:
+    """Limit the system's buffer, so that the client's progress is visible."""
     connection = transport.get_extra_info("socket")
     is_tcp = connection.family in {socket.AF_INET, socket.AF_INET6}
     if is_tcp and hasattr(socket, "TCP_NOTSENT_LOWAT"):

@@ -1,4 +1,4 @@
-"""Methods of the API that this version does not serve: known, so 501 and not 404."""
+"""Methods of the API that this version does not serve: they answer 501, not 404."""
 
 from typing import NoReturn
 
@@ -19,7 +19,7 @@ _METHODS = (("POST", "/sessions/{session}:compact", "compactSession"),)
 
 
 async def _refuse() -> NoReturn:
-    raise Unimplemented("This version does not serve the method.", Reason.METHOD_NOT_SERVED)
+    raise Unimplemented("This version does not serve this method.", Reason.METHOD_NOT_SERVED)
 
 
 for method, path, name in _METHODS:

@@ -81,7 +81,7 @@ def test_a_server_starts_with_several_hosts(own_url: str, tmp_path: Path) -> Non
         (
             "serve",
             {"database_url": f"postgresql://u:{_SECRET}@a:{_SECRET},b:2/d"},
-            "MEMORY_BANK_DATABASE_URL is no address of Postgres: its port is no number",
+            "MEMORY_BANK_DATABASE_URL is not a Postgres address: its port is no number",
         ),
         (
             "migrate",
@@ -91,7 +91,7 @@ def test_a_server_starts_with_several_hosts(own_url: str, tmp_path: Path) -> Non
         (
             "worker",
             {"listen_url": f"mysql://u:{_SECRET}@h/d"},
-            "MEMORY_BANK_LISTEN_URL is no address of Postgres: it begins with another scheme",
+            "MEMORY_BANK_LISTEN_URL is not a Postgres address: it begins with another scheme",
         ),
     ],
 )
@@ -106,8 +106,8 @@ def test_what_is_wrong_with_an_address_is_one_sentence(
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"username": "stranger"}, "does not let the user in .*; check the user and the password"),
-        ({"database": "elsewhere"}, "is not there .*; create it, or name another"),
+        ({"username": "stranger"}, "refuses the user .*; check the user and the password"),
+        ({"database": "elsewhere"}, "does not exist .*; create it, or name another"),
     ],
 )
 def test_who_or_what_is_not_there_is_told_apart(

@@ -37,7 +37,7 @@ def _counted(state: str) -> float:
 @pytest.fixture(autouse=True)
 def fresh(shared_database: Database, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nothing was told in the last minute."""
-    monkeypatch.setattr(shared_database._errors, "_said", {})
+    monkeypatch.setattr(shared_database._errors, "_last_lines", {})
 
 
 def _only(lines: list[Line], event: str) -> Line:
@@ -49,7 +49,7 @@ def _only(lines: list[Line], event: str) -> Line:
     ("state", "message"),
     [
         ("53100", "The database has no room for writes at the moment."),
-        ("53300", "The database takes no more connections at the moment."),
+        ("53300", "The database accepts no more connections at the moment."),
         ("25006", "The database is read-only at the moment."),
         ("58030", "The database cannot be reached at the moment."),
     ],
@@ -142,8 +142,8 @@ async def _opened(url: str, settings: Settings, **changed: str) -> AsyncIterator
     ("altered", "changed", "told"),
     [
         ("connection limit 0", {"username": "guest"}, ("53300", "no more connections")),
-        ("nologin", {"username": "guest"}, ("28000", "does not let the user")),
-        ("login", {"username": "stranger"}, ("28000", "does not let the user")),
+        ("nologin", {"username": "guest"}, ("28000", "refuses the user")),
+        ("login", {"username": "stranger"}, ("28000", "refuses the user")),
         ("login", {"database": "elsewhere"}, ("3D000", "does not exist")),
     ],
 )

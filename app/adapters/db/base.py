@@ -1,4 +1,4 @@
-"""The declarative base: naming of constraints and the column types that every table shares."""
+"""The declarative base: constraint naming and the column types shared by all tables."""
 
 from datetime import datetime
 from typing import Any
@@ -20,13 +20,13 @@ _NAMING = {
 
 
 class Base(DeclarativeBase):
-    """The base of every table."""
+    """The base class of all tables."""
 
     metadata = MetaData(naming_convention=_NAMING)
     type_annotation_map = {  # noqa: RUF012 - SQLAlchemy reads it as a plain attribute
         int: BigInteger,
         datetime: DateTime(timezone=True),
-        # None is SQL null; the JSON null would need a second way to ask for nothing.
+        # None maps to SQL null; a JSON null would be a second form of absence in queries.
         JsonObject: JSONB(none_as_null=True),
         JsonList: JSONB(none_as_null=True),
     }

@@ -1,4 +1,4 @@
-"""How the rows of tables belong to scopes: what each table says of itself as `conditioned_by`."""
+"""Bindings of tables to scopes, declared by each table as `conditioned_by`."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -14,24 +14,24 @@ from app.kernel.auth import Conditions
 
 
 class Binding(Protocol):
-    """How a table's rows belong to scopes."""
+    """The relation of a table's rows to scopes."""
 
     def clause(self, columns: Any, conditions: Conditions) -> ColumnElement[bool]:  # noqa: ANN401
-        """Select the rows that meet conditions; `columns` is the mapped class, or its table's `c`.
+        """Select the rows that meet conditions; `columns` is the mapped class or its table's `c`.
 
-        Must not be called without conditions.
+        Do not call it without conditions.
         """
         ...
 
 
 @dataclass(frozen=True)
 class ByScope:
-    """Rows have their scope in a column: an object of texts."""
+    """A binding of rows that hold their scope in a column, as an object of texts."""
 
     column: str = "scope"
 
     def clause(self, columns: Any, conditions: Conditions) -> ColumnElement[bool]:  # noqa: ANN401
-        """Select the rows whose scope meets conditions."""
+        """Select the rows whose scope meets the conditions."""
         scope = getattr(columns, self.column)
         return and_(
             *(
@@ -41,7 +41,7 @@ class ByScope:
         )
 
     def text(self, alias: str, conditions: Conditions) -> tuple[str, dict[str, Any]]:
-        """Return the same for a statement that is text: what it adds, and the values of that."""
+        """Return the condition as SQL text for a statement in text form, with its values."""
         parts, values = ["true"], {}
         for number, (key, some) in enumerate(sorted(conditions.items())):
             parts.append(f"{alias}.{self.column} @> any(%(reach_{number})s::jsonb[])")
@@ -51,14 +51,14 @@ class ByScope:
 
 @dataclass(frozen=True)
 class ByKeys:
-    """Rows have some keys of their scope in columns of their own, and no others."""
+    """A binding of rows with some scope keys in columns of their own, and no other keys."""
 
     columns: Mapping[str, str]
 
     def clause(self, columns: Any, conditions: Conditions) -> ColumnElement[bool]:  # noqa: ANN401
-        """Select the rows whose scope meets conditions."""
+        """Select the rows whose scope meets the conditions."""
         if not conditions.keys() <= self.columns.keys() or not all(conditions.values()):
-            # Nothing here has the key, or any of no values.
+            # No row has this key, or the list of values is empty.
             return false()
         return and_(
             *(
@@ -70,19 +70,19 @@ class ByKeys:
 
 @dataclass(frozen=True)
 class ByScopes:
-    """Rows concern several scopes: an object of arrays, the values of each key.
+    """A binding of rows that concern several scopes, as an object with the values of each key.
 
-    Null concerns all.
+    Null means all scopes.
     """
 
     column: str = "scopes"
 
     def clause(self, columns: Any, conditions: Conditions) -> ColumnElement[bool]:  # noqa: ANN401
-        """Select the rows all of whose scopes meet conditions."""
+        """Select the rows all of whose scopes meet the conditions."""
         scopes = getattr(columns, self.column)
         return and_(
             *(
-                # The first finds them by the index; the second is what is asked for.
+                # The first clause uses the index; the second is the actual condition.
                 _holds_any(scopes, [{key: [value]} for value in sorted(values)])
                 & _is_within(scopes, key, sorted(values))
                 for key, values in sorted(conditions.items())
@@ -92,13 +92,13 @@ class ByScopes:
 
 @dataclass(frozen=True)
 class ByParent:
-    """Rows belong to a row of another table, which has the same values in the columns `on`."""
+    """A binding of rows to a parent row of another table, with equal values in the columns `on`."""
 
     table: str
     on: tuple[str, ...]
 
     def clause(self, columns: Any, conditions: Conditions) -> ColumnElement[bool]:  # noqa: ANN401
-        """Select the rows whose parent meets conditions."""
+        """Select the rows whose parent meets the conditions."""
         parent, table = _parent(self.table)
         same = (table.c[name] == getattr(columns, name) for name in self.on)
         is_met = parent.conditioned_by.clause(table.c, conditions)  # type: ignore[attr-defined]  # conditioned_rows has looked
@@ -106,20 +106,20 @@ class ByParent:
 
 
 def _holds_any(column: Any, parts: Sequence[Mapping[str, Any]]) -> ColumnElement[bool]:  # noqa: ANN401
-    """Select by a GIN index; unlike those of `->>`, its matches are estimated from statistics."""
-    found: ColumnElement[bool] = column.bool_op("@>")(any_(literal(parts, ARRAY(JSONB()))))
-    return found
+    """Select by a GIN index; unlike `->>` conditions, its matches are estimated from statistics."""
+    clause: ColumnElement[bool] = column.bool_op("@>")(any_(literal(parts, ARRAY(JSONB()))))
+    return clause
 
 
 def _is_within(column: Any, key: str, values: Sequence[str]) -> ColumnElement[bool]:  # noqa: ANN401
-    # The key is a text like any other: SQLAlchemy's own type for it cannot be compared.
+    # The key is bound as text: SQLAlchemy's own type for it cannot be compared.
     entry = column.op("->", return_type=JSONB())(literal(key, Text()))
-    found: ColumnElement[bool] = entry.contained_by(literal(values, JSONB()))
-    return found
+    clause: ColumnElement[bool] = entry.contained_by(literal(values, JSONB()))
+    return clause
 
 
 def parts_index(name: str, column: str) -> Index:
-    """Return the index by which conditions on a column of scopes find their rows."""
+    """Return the index that serves conditions on a column of scopes."""
     return Index(
         name,
         column,
@@ -130,7 +130,7 @@ def parts_index(name: str, column: str) -> Index:
 
 
 def conditioned_rows() -> Iterator[type[Base]]:
-    """Return every mapped class whose rows belong to scopes."""
+    """Yield every mapped class whose rows belong to scopes."""
     for mapper in Base.registry.mappers:
         if hasattr(mapper.class_, "conditioned_by"):
             yield mapper.class_
@@ -140,7 +140,7 @@ def conditioned_rows() -> Iterator[type[Base]]:
 def _parent(table: str) -> tuple[type[Base], Any]:
     """Return the class of a table's rows, and an alias of the table.
 
-    An alias, so that the parent's own place in the statement around is not taken for it.
+    The alias keeps the parent apart from its own occurrence in the surrounding statement.
     """
     parent = next(row for row in conditioned_rows() if table_of(row).name == table)
     return parent, table_of(parent).alias()

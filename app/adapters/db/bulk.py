@@ -1,7 +1,7 @@
-"""Many rows in one statement.
+"""Bulk writes: many rows in one statement.
 
-The driver sends a list of rows one by one, and what a trigger does for each statement it then does
-for each row. In one statement, they also cost the process a quarter.
+The driver sends a list of rows one by one, so statement-level triggers run for each row. One
+statement also costs the process a quarter of the CPU time.
 """
 
 import json
@@ -38,11 +38,11 @@ from app.adapters.db.session import Session
 
 @dataclass(frozen=True)
 class Conflict:
-    """What becomes of a row whose key is taken: it is left out, or `updates` columns of the other.
+    """The handling of a row whose key is taken: skip it, or update columns of the existing row.
 
     Attributes:
-        key: the columns of the key; none: any.
-        updates: what the row that is there gets from the one that is not inserted.
+        key: the columns of the key; empty: any key.
+        updates: the columns that the existing row takes over from the rejected one.
     """
 
     key: tuple[str, ...] = ()
@@ -55,55 +55,55 @@ async def insert_rows(
     values: Sequence[Mapping[str, Any]],
     conflict: Conflict | None = None,
 ) -> int:
-    """Insert rows that all have values for the same attributes; columns of JSON alone keep objects.
+    """Insert rows with values for the same attributes; only JSON columns keep objects.
 
-    Not for JSON that is kept as it was sent. Returns how many were inserted or updated.
+    Not for JSON that must be stored as sent. Returns the number of rows inserted or updated.
     """
     if not values:
         return 0
-    # The session itself would take the list for the values of several statements.
+    # The session would take the list as the values of several statements.
     connection = await session.connection()
     statement = _insertion(row, conflict, *values[0])
-    return (await connection.execute(statement, await _given(row, values))).rowcount
+    return (await connection.execute(statement, await _parameters(row, values))).rowcount
 
 
 async def insert_free(
     row: type[Base], session: Session, values: Sequence[Mapping[str, Any]], told: str
 ) -> set[Any]:
-    """As `insert_rows`, but for rows whose key is taken; return a column of those inserted."""
+    """Insert the rows whose key is free; return one column of the rows inserted."""
     connection = await session.connection()
     statement = _insertion(row, Conflict(), *values[0]).returning(row.__table__.c[told])
-    return set((await connection.execute(statement, await _given(row, values))).scalars())
+    return set((await connection.execute(statement, await _parameters(row, values))).scalars())
 
 
-async def _given(row: type[Base], values: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return the parameters of an insertion: rows as JSON has them, and vectors as numbers."""
-    found = [dict(one) for one in values]
+async def _parameters(row: type[Base], values: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the parameters of an insertion: rows as JSON, and vectors as numbers."""
+    rows = [dict(row_values) for row_values in values]
     columns = _columns(row, *values[0])
     for name, column_ in columns.items():
         if (write := _WRITERS.get(type(column_.type))) is not None:
-            for one in found:
-                if (value := one[name]) is not None:
-                    one[name] = write(value)
-    vector_name = _vector(columns)
+            for row_values in rows:
+                if (value := row_values[name]) is not None:
+                    row_values[name] = write(value)
+    vector_name = _vector_name(columns)
     if vector_name is None:
-        return {"given": await _encoded(found)}
+        return {"given": await _to_jsonb(rows)}
     last = 0
-    vectors = [one.pop(vector_name) for one in found]
-    for one, vector in zip(found, vectors, strict=True):
-        one["first"], last = last + 1, last + len(vector)
-        one["last"] = last
-    return {"given": await _encoded(found), "numbers": Numbers(vectors)}
+    vectors = [row_values.pop(vector_name) for row_values in rows]
+    for row_values, vector in zip(rows, vectors, strict=True):
+        row_values["first"], last = last + 1, last + len(vector)
+        row_values["last"] = last
+    return {"given": await _to_jsonb(rows), "numbers": Numbers(vectors)}
 
 
-async def _encoded(rows: Sequence[Mapping[str, Any]]) -> Jsonb:
-    """Return rows with their text: the driver would make it at once, however long it takes."""
+async def _to_jsonb(rows: Sequence[Mapping[str, Any]]) -> Jsonb:
+    """Return rows with their JSON text, built in steps: the driver would build it in one go."""
     text = f"[{','.join(await each(rows, json.dumps))}]"
     return Jsonb(rows, dumps=lambda _: text)
 
 
-class _Encoded(UserDefinedType[Jsonb]):
-    """JSON as the driver takes it."""
+class _JsonParameter(UserDefinedType[Jsonb]):
+    """JSON as the driver accepts it."""
 
     cache_ok = True
 
@@ -120,17 +120,17 @@ _WRITERS: Mapping[type[Any], Callable[[Any], str]] = {
     DateTime: datetime.isoformat,
     LargeBinary: _hex,
 }
-"""By the types of columns, what writes their values as JSON has none."""
+"""Writers for column types without a JSON form, by type."""
 
 
 @cache
 def _columns(row: type[Base], *names: str) -> dict[str, Column[Any]]:
     attributes = inspect(row).column_attrs
-    found = {name: attributes[name].columns[0] for name in names}
-    return {name: one for name, one in found.items() if isinstance(one, Column)}
+    columns = {name: attributes[name].columns[0] for name in names}
+    return {name: column_ for name, column_ in columns.items() if isinstance(column_, Column)}
 
 
-def _vector(columns: Mapping[str, Column[Any]]) -> str | None:
+def _vector_name(columns: Mapping[str, Column[Any]]) -> str | None:
     return next((name for name in columns if columns[name].type is EMBEDDING), None)
 
 
@@ -138,11 +138,11 @@ def _vector(columns: Mapping[str, Column[Any]]) -> str | None:
 def _insertion(row: type[Base], conflict: Conflict | None, *names: str) -> Insert:
     """Return the statement that inserts a list of JSON objects with these names."""
     columns = _columns(row, *names)
-    vector = _vector(columns)
-    given = [column(name, one.type) for name, one in columns.items() if name != vector]
+    vector = _vector_name(columns)
+    given = [column(name, column_.type) for name, column_ in columns.items() if name != vector]
     places = [column("first", Integer), column("last", Integer)] if vector else []
     rows = (
-        func.jsonb_to_recordset(bindparam("given", type_=_Encoded()))
+        func.jsonb_to_recordset(bindparam("given", type_=_JsonParameter()))
         .table_valued(*given, *places)
         .render_derived(name="given", with_types=True)
     )
@@ -151,12 +151,12 @@ def _insertion(row: type[Base], conflict: Conflict | None, *names: str) -> Inser
         for name in columns
     }
     assert isinstance(row.__table__, Table)
-    found = insert(row.__table__)
-    targets = [one.name for one in columns.values()]
-    statement = found.from_select(targets, select(*values.values()))
+    insertion = insert(row.__table__)
+    targets = [column_.name for column_ in columns.values()]
+    statement = insertion.from_select(targets, select(*values.values()))
     if conflict is None:
         return statement
     if not conflict.updates:
         return statement.on_conflict_do_nothing(index_elements=conflict.key or None)
-    updated = {name: found.excluded[name] for name in conflict.updates}
+    updated = {name: insertion.excluded[name] for name in conflict.updates}
     return statement.on_conflict_do_update(index_elements=conflict.key, set_=updated)

@@ -1,7 +1,7 @@
 """Time by the clock of the database, which all processes share.
 
-Whatever deletes for good, ends a window or sweeps asks `database_time` or `database_now` in its
-own transaction. All else follows the database by `DatabaseClock`, the process's clock set right.
+Permanent deletions, ends of windows and sweeps read `database_time` or `database_now` in their own
+transaction. All else uses `DatabaseClock`, the process's clock corrected by the database's.
 """
 
 import asyncio
@@ -22,28 +22,28 @@ log = structlog.get_logger()
 
 _SKEW = Gauge(
     "memory_bank_clock_skew_seconds",
-    "How far the clock of the process is ahead of the database's; less than 0: behind.",
+    "Lead of the process's clock over the database's; negative: it is behind.",
 )
 _PAUSE_SECONDS = 30.0
 _LONGEST_TRIP = timedelta(seconds=2)
-"""A round trip that takes longer tells too little of what time it is."""
+"""Limit for a round trip; a longer one measures the time too imprecisely."""
 _WARNING_SECONDS = 60.0
 
 DatabaseTime = ColumnElement[datetime]
-"""A moment in a statement that the database fills in: no process has a say in it."""
+"""A moment in a statement that the database fills in, independent of any process."""
 
 
 def database_time(session: Session) -> DatabaseTime:
-    """Return the present moment of the database, for a statement of the session.
+    """Return the database's present time, for a statement of the session.
 
-    It is that of the statement's start, which can be looked up in an index.
+    It is the time of the statement's start, which an index lookup can use.
     """
     clock, kind = clock_of(session), DateTime(timezone=True)
     return func.statement_timestamp(type_=kind) if clock is None else literal(clock.now(), kind)
 
 
 async def database_now(session: Session) -> datetime:
-    """Return the present moment of the database."""
+    """Return the database's present time."""
     return (await session.execute(select(database_time(session)))).scalar_one()
 
 
@@ -52,8 +52,8 @@ class Skew:
     """The difference between the clocks of the process and of the database.
 
     Attributes:
-        most: how far it may be.
-        found: how far it was ahead when it was last measured; None: it has not been.
+        most: the largest tolerated difference.
+        found: the lead of the process's clock at the last measurement; None: not measured.
     """
 
     most: timedelta = timedelta.max
@@ -61,7 +61,7 @@ class Skew:
 
     @property
     def is_too_large(self) -> bool:
-        """Whether it is larger than it may be."""
+        """True if the difference exceeds the tolerated one."""
         return self.found is not None and abs(self.found) > self.most
 
     @override
@@ -71,7 +71,7 @@ class Skew:
 
 
 class DatabaseClock(Clock):
-    """A process's clock, set right by that of the database."""
+    """A process's clock, corrected by that of the database."""
 
     def __init__(self, process: Clock, skew: Skew) -> None:
         self._process = process
@@ -84,21 +84,21 @@ class DatabaseClock(Clock):
         return self._process.now() + self._offset
 
     async def follow(self, db: Database) -> None:
-        """Measure again and again, until cancelled."""
+        """Measure repeatedly until cancelled."""
         while True:
             await asyncio.sleep(_PAUSE_SECONDS)
             await self.measure(db)
 
     async def measure(self, db: Database) -> None:
-        """Ask the database for its time; without an answer in time, all stays as it was."""
+        """Measure the offset to the database's clock; on failure, change nothing."""
         try:
             async with db.snapshot() as session:
                 # The first statement of a transaction also begins it.
                 await database_now(session)
                 began = monotonic()
-                told = await database_now(session)
+                database = await database_now(session)
                 trip = timedelta(seconds=monotonic() - began)
-                offset = told + trip / 2 - self._process.now()
+                offset = database + trip / 2 - self._process.now()
         except Exception as error:  # noqa: BLE001 - the next measurement may succeed
             log.info("clock.not_measured", error=describe(error))
             return
@@ -106,7 +106,7 @@ class DatabaseClock(Clock):
             self._take(offset, trip)
 
     def _take(self, offset: timedelta, trip: timedelta) -> None:
-        # What the measurement does not contradict stays, so that times do not move to and fro.
+        # An offset within the measurement's error is kept, so that time does not jitter.
         if abs(offset - self._offset) > trip / 2:
             self._offset = offset
         self._skew.found = -offset

@@ -1,6 +1,6 @@
 """The vector column type and its distance.
 
-Vectors are stored as `halfvec`: half the space of floats, and a recall that does not differ.
+Vectors are stored as `halfvec`: half the space of floats, with the same recall.
 """
 
 from pgvector.sqlalchemy import HALFVEC

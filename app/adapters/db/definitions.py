@@ -1,4 +1,4 @@
-"""Statements that define things and that no transaction can hold, on a connection of their own."""
+"""Schema statements that no transaction can contain, on a connection of their own."""
 
 from typing import Any
 
@@ -10,26 +10,26 @@ from app.kernel.failures import describe
 from app.settings.settings import Settings
 
 _LOCK_WAIT = "10min"
-"""How long a definition waits for transactions that were open before it; it holds up none."""
+"""Longest wait of a definition for transactions opened before it; it blocks none."""
 _MEMORY = "256MB"
 
 
 Definition = sql.Composed
-"""A statement, with its names and values in it."""
+"""A complete statement with its names and values."""
 
 
 class DefinitionError(RuntimeError):
-    """The database cannot be reached, or refuses; what was done before is done."""
+    """The database is unreachable or refuses; earlier statements took effect."""
 
 
 async def define(url: str, settings: Settings, *statements: Definition) -> None:
-    """Run statements beside the pool, each a transaction of its own.
+    """Run statements outside the pool, each in its own transaction.
 
-    They may run for as long as they take, on one core. Behind a pooler nothing can be said of
-    that, and its own limits hold.
+    They may take any time, on one core. Behind a pooler these settings cannot be made, and the
+    pooler's own limits apply.
 
     Raises:
-        DefinitionError: one failed; those after it were not run.
+        DefinitionError: one failed; the later ones were not run.
     """
     direct, options = _direct(url, settings)
     try:
@@ -47,7 +47,7 @@ async def define(url: str, settings: Settings, *statements: Definition) -> None:
 
 
 def _direct(url: str, settings: Settings) -> tuple[str, dict[str, Any]]:
-    """Return the address of the database, past a pooler if there is a way, and what is set."""
+    """Return the database's address, bypassing a pooler if possible, and the settings to apply."""
     if settings.listen_url is not None:
         url = settings.listen_url.get_secret_value()
     elif settings.database_behind_pooler:
@@ -56,7 +56,7 @@ def _direct(url: str, settings: Settings) -> tuple[str, dict[str, Any]]:
         "statement_timeout": "0",
         "lock_timeout": _LOCK_WAIT,
         "maintenance_work_mem": _MEMORY,
-        # Others would share their memory in a way for which containers often leave too little.
+        # Parallel workers share memory in a form of which containers often have too little.
         "max_parallel_maintenance_workers": "0",
     }
     return plain_url(url), {"options": " ".join(f"-c {name}={limits[name]}" for name in limits)}

@@ -1,7 +1,7 @@
-"""Statements straight on the driver, each a transaction of its own: the hot ones.
+"""Direct statements on the driver, each its own transaction: the hot statements.
 
-A session costs 0.4 ms of CPU for a statement that the driver sends for 0.05. So the few statements
-of the hottest requests go past it, over connections that the pool has opened and given away.
+A session takes 0.4 ms of CPU for a statement that the driver sends in 0.05. So the few statements
+of the most frequent requests bypass it, on connections opened and given up by the pool.
 """
 
 import asyncio
@@ -18,33 +18,33 @@ from sqlalchemy.pool import QueuePool
 
 _MAX_CONNECTIONS = 10
 _FRESH_SECONDS = 1.0
-"""A connection that was idle for longer may have been lost, by a restart of the database."""
+"""Idle time after which a connection is checked: a database restart may have broken it."""
 
 Row = tuple[Any, ...]
 
 
 class DirectConnections:
-    """Up to ten connections of one process, beside those of the pool; none before its first use."""
+    """Up to ten connections of one process, in addition to the pool; opened on first use."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self._engine = engine
         self._idle: list[tuple[psycopg.AsyncConnection[Row], float]] = []
-        """With when each was used last."""
+        """Idle connections with the time of their last use."""
         self._is_closed = False
         self._places = asyncio.Semaphore(_MAX_CONNECTIONS)
 
     async def run(
         self, statement: bytes, values: Mapping[str, Any] | Sequence[Any]
     ) -> Sequence[Row]:
-        """Send a statement that returns rows, and commit it; return them.
+        """Send a statement that returns rows, commit it, and return the rows.
 
-        Its values have names, as `%(name)s`, or numbers, as `$1`; with numbers, the rows come in
-        binary, which both sides are quicker with.
+        Values are named, as `%(name)s`, or numbered, as `$1`. With numbers the rows come in binary
+        form, which is faster on both sides.
 
         Raises:
-            psycopg.Error: as the driver has it.
+            psycopg.Error: raised by the driver.
             sqlalchemy.exc.DBAPIError: no connection can be opened.
-            sqlalchemy.exc.TimeoutError: none is given back in time.
+            sqlalchemy.exc.TimeoutError: no connection becomes free in time.
         """
         await self._enter()
         try:
@@ -60,19 +60,19 @@ class DirectConnections:
             self._places.release()
 
     async def _enter(self) -> None:
-        """Take a place; wait for one as long as for a connection of the pool.
+        """Take a slot, waiting as long as for a connection of the pool.
 
         Raises:
-            sqlalchemy.exc.TimeoutError: there is none in time.
+            sqlalchemy.exc.TimeoutError: no slot becomes free in time.
         """
         if not self._places.locked():
-            # At once, and the clock below costs as much as all else here.
+            # No timer here: it costs as much as everything else in this function.
             await self._places.acquire()
             return
         pool = self._engine.pool
         seconds = pool.timeout() if isinstance(pool, QueuePool) else None
         try:
-            # Nothing but the place is waited for here: no statement can be broken off.
+            # Only the slot is awaited here: no statement can be cancelled.
             async with asyncio.timeout(seconds):
                 await self._places.acquire()
         except TimeoutError as error:
@@ -92,29 +92,29 @@ class DirectConnections:
         try:
             await connection.set_autocommit(True)
             if connection.prepare_threshold is not None:
-                # What is hot enters by a key or by one scope, whatever the values, and to plan a
-                # search anew takes as long as to run it.
+                # Hot statements select by a key or by one scope, whatever the values, and planning
+                # a search anew takes as long as running it.
                 await connection.execute(b"set plan_cache_mode = force_generic_plan")
-                # Such a plan takes a scope for one of average size: where few scopes are large, it
-                # would read the whole table for any small one.
+                # A generic plan assumes a scope of average size: if a few scopes are large, it
+                # would scan the whole table for any small one.
                 await connection.execute(b"set enable_seqscan = off")
         except BaseException:
             await connection.close()
             raise
-        found: psycopg.AsyncConnection[Row] = connection
-        return found
+        direct: psycopg.AsyncConnection[Row] = connection
+        return direct
 
     async def _keep(self, connection: psycopg.AsyncConnection[Row]) -> None:
         is_idle = connection.info.transaction_status is TransactionStatus.IDLE
         if is_idle and not self._is_closed:
             self._idle.append((connection, monotonic()))
             return
-        # Broken off or lost; if it is lost, so are the others, as a rule.
+        # Cancelled or lost; if one is lost, the others usually are too.
         await connection.close()
         await self._close_idle()
 
     async def close(self) -> None:
-        """Close what is not in use, now, and the rest when it is given back."""
+        """Close idle connections now, and the others when they are returned."""
         self._is_closed = True
         await self._close_idle()
 
@@ -125,7 +125,7 @@ class DirectConnections:
 
 
 async def _answers(connection: psycopg.AsyncConnection[Row]) -> bool:
-    """Say whether a connection is still there; else it is closed."""
+    """Return True if a connection is alive; close it otherwise."""
     try:
         await connection.execute(b"select")
     except psycopg.Error:

@@ -1,4 +1,4 @@
-"""Makes connection pools."""
+"""Creation of connection pools."""
 
 from functools import partial
 from typing import Any
@@ -12,11 +12,11 @@ from app.adapters.db.urls import plain_url
 from app.settings.settings import Settings
 
 _DIALECT = "postgresql+psycopg://"
-"""Connections are made by the driver itself, which knows addresses of several hosts."""
+"""The dialect only: the driver itself connects, as it supports addresses of several hosts."""
 
 
 def connect_arguments(settings: Settings) -> dict[str, Any]:
-    """Return what a connection of the service is opened with, beside its address."""
+    """Return the driver's arguments for a connection of the service, except its address."""
     arguments: dict[str, Any] = {
         "connect_timeout": settings.database_connect_timeout_seconds,
         "application_name": "open-memory-bank",
@@ -25,17 +25,17 @@ def connect_arguments(settings: Settings) -> dict[str, Any]:
         arguments["prepare_threshold"] = None
     else:
         milliseconds = int(settings.database_statement_timeout_seconds * 1000)
-        # Statements are short: to compile one takes longer than to run it.
+        # Statements are short: compiling one takes longer than running it.
         options = f"-c statement_timeout={milliseconds} -c timezone=UTC -c jit=off"
         arguments["options"] = options
     return arguments
 
 
 def open_engine(url: str, settings: Settings) -> AsyncEngine:
-    """Open a pool. No connection is made before the first use.
+    """Open a pool without connecting yet.
 
     Raises:
-        AddressError: the address cannot be read.
+        AddressError: the address is malformed.
     """
     connect = partial(
         psycopg.AsyncConnection.connect, plain_url(url), **connect_arguments(settings)
@@ -49,17 +49,17 @@ def open_engine(url: str, settings: Settings) -> AsyncEngine:
         # A restarted server leaves dead connections in the pool; the first request after it
         # must not pay for them.
         pool_pre_ping=True,
-        # Parameters are the text of memories; they are in no message, whoever may log it.
+        # Parameters contain the text of memories; no message quotes them, whoever logs it.
         hide_parameters=True,
     )
 
 
 def open_blocking_engine(url: str, **arguments: Any) -> Engine:  # noqa: ANN401 - the driver's
-    """Open what makes a connection each time, for commands that may block.
+    """Open an engine that connects anew each time, for commands that may block.
 
     Raises:
-        AddressError: the address cannot be read.
+        AddressError: the address is malformed.
     """
-    # What is prepared would stay on a pooler's connection, for others to stumble over.
+    # Prepared statements would stay on a pooler's connection and break other clients.
     connect = partial(psycopg.connect, plain_url(url), prepare_threshold=None, **arguments)
     return create_engine(_DIALECT, creator=connect, poolclass=NullPool, hide_parameters=True)

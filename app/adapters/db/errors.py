@@ -1,4 +1,4 @@
-"""Errors of the database: what they are called, what callers are told, and what the log has."""
+"""Database errors: their classification, the answers to callers, and the log entries."""
 
 import re
 import sys
@@ -27,7 +27,7 @@ log = structlog.get_logger()
 
 _ERRORS = Counter(
     "memory_bank_database_errors_total",
-    "Errors of the database by SQLSTATE; `pool`: no connection was free in time.",
+    "Database errors by SQLSTATE; `pool`: no connection was free in time.",
     ["sqlstate"],
 )
 _POOL = "pool"
@@ -43,16 +43,16 @@ _PROTOCOL = "08P01"
 _TOO_SLOW = "57014"
 _BAD_REGEX = "2201B"
 _NOT_SUPPORTED = "0A000"
-# A unique violation that no statement foresaw is two processes that made the same id at once.
+# An unforeseen unique violation means that two processes made the same id at once.
 _CONFLICTS = frozenset({"40001", "40P01", "55P03", "23505"})
-# Connection trouble, shutdown, no room, failing disks, idle time-outs, and a failover's read-only
-# hours: all pass. So does what only an operator can mend, once that is done.
+# Connection trouble, shutdown, lack of space, failing disks, idle time-outs and a failover's
+# read-only phase are transient. So are faults that an operator has to fix, once they are fixed.
 _AWAY_PREFIXES = ("08", "28", "3D", "57P", "53", "58", "25P03", _READ_ONLY)
-_TELLING = ("08", "0A", "25", "28", "3D", "53", "57", "58", "F0", "XX")
-"""Classes of errors whose messages are about the server, and quote no values."""
+_QUOTABLE = ("08", "0A", "25", "28", "3D", "53", "57", "58", "F0", "XX")
+"""Classes of errors whose messages concern the server and quote no values."""
 
-# A connection that is refused has no state: the driver has the server's words alone. Those of a
-# server that speaks another language than English say that it cannot be reached.
+# A refused connection has no state: the driver only has the server's message. A message in
+# another language than English is reported as an unreachable server.
 _REFUSALS = (
     (
         re.compile(r"too many (clients|connections)|connection slots are reserved"),
@@ -65,11 +65,11 @@ _REFUSALS = (
     (re.compile(r"the database system is"), _STARTING),
     (re.compile(r"unsupported startup parameter"), _PROTOCOL),
 )
-_WORDS = {
+_MESSAGES = {
     _NO_ROOM: "The database has no room for writes at the moment.",
-    _TOO_MANY_CONNECTIONS: "The database takes no more connections at the moment.",
-    _UNKNOWN_USER: "The database does not let the user of this service in.",
-    _WRONG_PASSWORD: "The database does not take the password of this service.",
+    _TOO_MANY_CONNECTIONS: "The database accepts no more connections at the moment.",
+    _UNKNOWN_USER: "The database refuses the user of this service.",
+    _WRONG_PASSWORD: "The database refuses the password of this service.",
     _UNKNOWN_DATABASE: "The database of this service does not exist on its server.",
     _READ_ONLY: "The database is read-only at the moment.",
     _NOT_SUPPORTED: "The database is read-only at the moment.",
@@ -78,40 +78,40 @@ _WORDS = {
 }
 _AWAY = "The database cannot be reached at the moment."
 _RETRY_SECONDS = 1.0
-_SAID_SECONDS = 60.0
-"""Between two lines of the log about the same state."""
+_LOG_PAUSE_SECONDS = 60.0
+"""Pause between two log lines about the same state."""
 
 
 def state_of(error: BaseException | None) -> str | None:
-    """Return the SQLSTATE of a driver's error, also of a connection that could not be opened."""
+    """Return the SQLSTATE of a driver's error, also for a connection that could not be opened."""
     state: str | None = getattr(error, "sqlstate", None)
     if state is not None or not isinstance(
         error, psycopg.OperationalError | psycopg.InterfaceError
     ):
         return state
-    said = str(error)
-    return next((state for words, state in _REFUSALS if words.search(said)), _LOST)
+    message = str(error)
+    return next((state for words, state in _REFUSALS if words.search(message)), _LOST)
 
 
 def first_line(error: BaseException | None) -> str:
-    """Return what a server or the driver says first; it names a host, a user or a file."""
+    """Return the first line of an error; it may name a host, a user or a file."""
     return next(iter(str(error).splitlines()), "").strip()
 
 
 @dataclass
-class _Said:
-    """The last line of the log about a state of a statement, and how often it has come since."""
+class _LastLine:
+    """The last log line about a state of a statement, and the occurrences since."""
 
     at: float
     left_out: int = 0
 
 
 class DatabaseErrors:
-    """The errors of one database, as one process meets them.
+    """The errors of one database, as seen by one process.
 
     Args:
-        is_standby: asks whether the server takes no writes since it follows another.
-        monotonic: a clock that nobody sets back.
+        is_standby: returns True if the server takes no writes because it follows another.
+        monotonic: a monotonic clock.
     """
 
     def __init__(
@@ -121,12 +121,12 @@ class DatabaseErrors:
     ) -> None:
         self._is_standby = is_standby
         self._monotonic = monotonic
-        self._said: dict[tuple[str, str | None], _Said] = {}
+        self._last_lines: dict[tuple[str, str | None], _LastLine] = {}
 
     async def told(self, error: Exception) -> Exception:
-        """Return what to raise in place of an error, which is counted, and logged if it is ours.
+        """Count an error, log it if it is the service's fault, and return the error to raise.
 
-        What is not of the database, and what callers are answered already, comes back as it is.
+        Errors from elsewhere, and errors that are answers already, are returned unchanged.
         """
         if isinstance(error, PoolTimeoutError):
             state: str | None = _POOL
@@ -139,36 +139,36 @@ class DatabaseErrors:
         else:
             return error
         _ERRORS.labels(state or "none").inc()
-        found = await self._answer(state)
-        if found is None or found.http_status >= 500:
-            is_refused = found is None or isinstance(found, Internal)
-            self._say(state or "none", cause, error, is_refused=is_refused)
-        return error if found is None else found
+        answer = await self._answer(state)
+        if answer is None or answer.http_status >= 500:
+            is_refused = answer is None or isinstance(answer, Internal)
+            self._log(state or "none", cause, error, is_refused=is_refused)
+        return error if answer is None else answer
 
     async def _answer(self, state: str | None) -> ServiceError | None:
-        """Return what callers are told; None: no more than that the service fails."""
+        """Return the answer to callers; None: only that the service fails."""
         answer = _ANSWERS.get(state or "")
         if answer is not None:
             return answer()
         if state == _NOT_SUPPORTED and not await self._is_standby():
-            message = "The service failed; its log says which statement the database refuses."
+            message = "The service failed; its log names the statement that the database refuses."
             return Internal(message, Reason.INTERNAL)
         if state in {_POOL, _NOT_SUPPORTED} or (state or "").startswith(_AWAY_PREFIXES):
             return _unavailable(state or _LOST)
         return None
 
-    def _say(
+    def _log(
         self, state: str, cause: BaseException | None, error: Exception, *, is_refused: bool
     ) -> None:
-        """Log an error, of each state and statement one a minute, with how many were left out."""
-        now, statement = self._monotonic(), _sender(error.__traceback__)
-        said = self._said.get((state, statement))
-        if said is not None and now - said.at < _SAID_SECONDS:
-            said.left_out += 1
+        """Log an error once a minute per state and statement, with the number left out."""
+        now, statement = self._monotonic(), _failed_function(error.__traceback__)
+        last = self._last_lines.get((state, statement))
+        if last is not None and now - last.at < _LOG_PAUSE_SECONDS:
+            last.left_out += 1
             return
-        self._said[state, statement] = _Said(now)
+        self._last_lines[state, statement] = _LastLine(now)
         diagnosis = cause.diag if isinstance(cause, psycopg.Error) else None
-        has_words = state == _POOL or state.startswith(_TELLING)
+        is_quotable = state == _POOL or state.startswith(_QUOTABLE)
         write, event = (
             (log.error, "database.statement_refused")
             if is_refused
@@ -178,15 +178,15 @@ class DatabaseErrors:
             event,
             sqlstate=state,
             error=type(cause).__name__,
-            # Of other errors, the words may quote the text of a memory.
-            message=first_line(cause) if has_words else None,
+            # Messages of other errors may quote the text of a memory.
+            message=first_line(cause) if is_quotable else None,
             routine=None if diagnosis is None else diagnosis.source_function,
             statement=statement,
-            left_out=0 if said is None else said.left_out,
+            left_out=0 if last is None else last.left_out,
         )
 
 
-def _lost_to_another() -> ServiceError:
+def _conflict() -> ServiceError:
     return Aborted("A concurrent change won; retry.", Reason.CONCURRENT_CHANGE)
 
 
@@ -200,7 +200,7 @@ def _too_slow() -> ServiceError:
 
 
 _ANSWERS: dict[str, Callable[[], ServiceError]] = {
-    **dict.fromkeys(_CONFLICTS, _lost_to_another),
+    **dict.fromkeys(_CONFLICTS, _conflict),
     _BAD_REGEX: _bad_regex,
     _TOO_SLOW: _too_slow,
 }
@@ -208,17 +208,17 @@ _ANSWERS: dict[str, Callable[[], ServiceError]] = {
 
 def _unavailable(state: str) -> Unavailable:
     return Unavailable(
-        _WORDS.get(state, _AWAY),
+        _MESSAGES.get(state, _AWAY),
         Reason.DATABASE_UNAVAILABLE,
         metadata={"sqlstate": state},
         retry_after_seconds=_RETRY_SECONDS,
     )
 
 
-def _sender(traceback: TracebackType | None) -> str | None:
-    """Return the name of the function whose statement has failed.
+def _failed_function(traceback: TracebackType | None) -> str | None:
+    """Return the name of the function whose statement failed.
 
-    It is the innermost one that the error has come through; a hot statement is awaited by it.
+    It is the innermost function of ours that the error passed; a hot statement is awaited by it.
     """
     passed = [name for frame in _frames(traceback) if (name := _name(frame))]
     if passed:

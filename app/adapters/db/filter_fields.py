@@ -1,4 +1,4 @@
-r"""The kinds of fields that filters compare: what each accepts, and its condition in SQL.
+r"""The field types of filters: the operators and values of each, and its SQL condition.
 
 | Kind | Operators |
 | --- | --- |
@@ -12,8 +12,8 @@ r"""The kinds of fields that filters compare: what each accepts, and its conditi
 | metadata entry (`metadata.k`) | see `metadata_filters` |
 | member (`topics.x`) | `=` `:` a list holds an object with this value; `!=` |
 
-`!=` and `!~` match where the value is missing. Comparisons of text heed case; a star in a value is
-a star.
+`!=` and `!~` match where the value is missing. Text comparison is case-sensitive; a star in a value
+stands for itself.
 
 Source: AIP-160; the product's documentation of memory filters.
 """
@@ -72,13 +72,13 @@ class Field(ABC):
 
     operators: ClassVar[frozenset[Operator]]
     takes_presence: ClassVar[bool] = False
-    """Whether `field:*` asks for presence."""
+    """True if `field:*` tests for presence."""
 
     @abstractmethod
     def condition(self, comparison: Comparison) -> Condition:
-        """Return the condition of a comparison whose operator is one of `operators`.
+        """Return the condition of a comparison whose operator is in `operators`.
 
-        The value of a regular expression is in the syntax of Postgres already.
+        A regular expression is already translated to the syntax of Postgres.
 
         Raises:
             InvalidArgument: the value does not fit the field.
@@ -86,11 +86,11 @@ class Field(ABC):
 
 
 class KeyedField(Field):
-    """A field of which the entries are fields, too."""
+    """A field whose entries are fields as well."""
 
     @abstractmethod
     def at(self, key: str) -> Field:
-        """Return the entry under a key."""
+        """Return the entry under a key as a field."""
 
 
 class TextField(Field):
@@ -113,7 +113,7 @@ class TextField(Field):
 
 
 class TimestampField(Field):
-    """A column of moments."""
+    """A timestamp column."""
 
     operators = frozenset(Operator) - REGEX_OPERATORS - {Operator.HAS}
 
@@ -130,7 +130,7 @@ class TimestampField(Field):
 
 
 class EnumField(Field):
-    """A text column that holds one of some names."""
+    """A text column with a fixed set of names."""
 
     operators = _EQUALITY_OR_HAS
 
@@ -145,7 +145,7 @@ class EnumField(Field):
 
 
 class IntegerField(Field):
-    """A column of whole numbers that name something; they have no order."""
+    """An integer column of identifiers, which have no order."""
 
     operators = _EQUALITY_OR_HAS
 
@@ -164,9 +164,9 @@ class IntegerField(Field):
 
 
 class MemberField(Field):
-    """A jsonb list of objects, one of which has to hold the value under a key.
+    """A jsonb list of objects, one of which must hold the value under a key.
 
-    Args of the constructor: the column; the key as stored; the known values, where they are few.
+    Constructor arguments: the column; the key as stored; the known values, if they are few.
     """
 
     operators = _EQUALITY_OR_HAS
@@ -188,8 +188,8 @@ class MemberField(Field):
 class MapField(KeyedField):
     """A jsonb object of texts.
 
-    `indexed` makes the condition "has this value under this key" from something faster than the
-    column, such as rows of an indexed table; it must match exactly the same rows.
+    `indexed` returns the condition "has this value under this key" in a faster form than the
+    column, such as rows of an indexed table. It must match exactly the same rows.
     """
 
     operators = frozenset({Operator.HAS})
@@ -212,7 +212,7 @@ class MapField(KeyedField):
 class ScopeField(MapField):
     """The scope: a map that can also be compared as a whole.
 
-    `indexed` makes a condition that every row with this scope meets, such as one on its hash.
+    `indexed` returns a condition that every row with this scope meets, such as one on its hash.
     """
 
     operators = _EQUALITY_OR_HAS
@@ -260,7 +260,7 @@ class _EntryField(Field):
 
 
 def is_not_true(condition: Condition) -> Condition:
-    """Negate a condition so that the result is never unknown: a missing value matches."""
+    """Negate a condition so that a missing value matches: the result is never unknown."""
     return condition.is_not(true())
 
 
@@ -283,10 +283,10 @@ def _check_name(comparison: Comparison, names: Collection[str]) -> None:
 
 
 def read_moment(text: str) -> datetime:
-    """Read a moment of ISO 8601; without an offset it is of UTC.
+    """Parse an ISO 8601 time; without an offset it is UTC.
 
     Raises:
-        ValueError: it is none.
+        ValueError: the text is no ISO 8601 time.
     """
     if _NO_OFFSET.fullmatch(text):
         return datetime.fromisoformat(text).replace(tzinfo=UTC)
@@ -320,5 +320,5 @@ def _scope(comparison: Comparison) -> dict[str, str]:
 
 
 def invalid_value(comparison: Comparison, description: str) -> InvalidArgument:
-    """Make the error for the value of a comparison. The value must not be repeated in it."""
+    """Return the error for a comparison's value, which the message must not repeat."""
     return invalid_filter(comparison.value_column, f"the value {description}")

@@ -1,7 +1,7 @@
-"""A filter's tree to a WHERE clause, over the fields that a resource allows.
+"""Translation of a filter's tree to a WHERE clause, over the fields that a resource allows.
 
-Everything a caller wrote is bound as a parameter; nothing of it becomes SQL. All that can be wrong
-with a filter is found here, before the database is asked.
+Everything a caller wrote is bound as a parameter; nothing of it becomes SQL. All faults of a filter
+are detected here, before the database is queried.
 """
 
 from collections.abc import Mapping
@@ -18,25 +18,25 @@ from app.kernel.filtering.syntax import And, Comparison, Node, Not, Or, invalid_
 from app.settings.settings import Settings
 
 Fields = Mapping[str, Field]
-"""What a filter may name: snake_case paths, such as `create_time` or `topics.x`, to their kinds."""
+"""Filterable fields by snake_case path, such as `create_time` or `topics.x`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Clause:
-    """What a filter becomes."""
+    """A translated filter."""
 
     condition: Condition
     uses_regex: bool
-    """Whether the statement needs a limit on its time."""
+    """True if the statement needs a time limit."""
     seconds: float | None = None
-    """That limit, from the settings; for `snapshot` and `limited`."""
+    """The time limit from the settings; for `snapshot` and `limited`."""
 
 
 def to_clause(tree: Node | None, fields: Fields, *, regex_max_chars: int) -> Clause:
-    """Return the clause of a filter; without one, everything matches.
+    """Return the clause of a filter; no filter matches everything.
 
     Raises:
-        InvalidArgument: a field, operator or value is not accepted; the column is given.
+        InvalidArgument: a field, operator or value is not accepted; the error has the column.
     """
     if tree is None:
         return Clause(true(), uses_regex=False)
@@ -44,7 +44,7 @@ def to_clause(tree: Node | None, fields: Fields, *, regex_max_chars: int) -> Cla
 
 
 class _Compiler:
-    """Walks one tree."""
+    """The translator of one tree."""
 
     def __init__(self, fields: Fields, regex_max_chars: int) -> None:
         self._names = list(fields)
@@ -86,21 +86,21 @@ class _Compiler:
 
     def _field(self, comparison: Comparison) -> Field:
         *parents, last = comparison.path
-        found = self._fields.get(".".join(comparison.path))
+        field = self._fields.get(".".join(comparison.path))
         parent = self._fields.get(".".join(parents))
-        if found is None and isinstance(parent, KeyedField):
+        if field is None and isinstance(parent, KeyedField):
             return parent.at(last)
-        if found is None:
-            accepted = ", ".join(map(self._described, self._names))
+        if field is None:
+            accepted = ", ".join(map(self._describe, self._names))
             raise invalid_filter(comparison.column, f"accepts these fields: {accepted}.")
-        return found
+        return field
 
     def _name(self, comparison: Comparison) -> str:
-        """Return the name of a field that there is, without the caller's key."""
+        """Return the name of an existing field, without the caller's key."""
         path = ".".join(comparison.path)
         return path if path in self._fields else f'{".".join(comparison.path[:-1])}."key"'
 
-    def _described(self, name: str) -> str:
+    def _describe(self, name: str) -> str:
         field = self._fields[name]
         if not isinstance(field, KeyedField):
             return name
@@ -116,10 +116,10 @@ class _Compiler:
 
 
 def read_filter(text: str | None, fields: Fields, settings: Settings) -> Clause:
-    """Return the clause of a filter's text, with the limit on its statement.
+    """Return the clause of a filter's text, with its statement's time limit.
 
     Raises:
-        InvalidArgument: the text is not a filter over these fields; the column is given.
+        InvalidArgument: the text is no filter over these fields; the error has the column.
     """
     clause = to_clause(parse_filter(text), fields, regex_max_chars=settings.filter_regex_max_chars)
     return replace(clause, seconds=settings.filter_timeout_seconds) if clause.uses_regex else clause

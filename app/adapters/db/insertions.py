@@ -1,6 +1,6 @@
-"""Insertions of single rows as parts of one text: what a hot write is put together from.
+"""Single-row insertions as parts of one SQL text, the building blocks of hot writes.
 
-Their columns and types are those of the tables, so that a text cannot differ from them.
+Columns and types come from the tables, so the text cannot deviate from them.
 """
 
 from collections.abc import Callable, Mapping
@@ -26,11 +26,11 @@ class Insertion:
     """The insertion of a row for each row of `source`, which has one or none.
 
     Attributes:
-        name: of the common table expression; begins the names of its values.
-        row: whose table it is.
-        attributes: of the row, which get values, with blanks between; the others have defaults.
-        source: the expression, or the table, that says whether there is a row.
-        ends: what becomes of a conflict, and what is returned.
+        name: the name of the common table expression, and the prefix of its values.
+        row: the mapped class of the table.
+        attributes: the attributes with values, separated by blanks; the others have defaults.
+        source: the expression or table that decides whether a row is inserted.
+        ends: the conflict clause and the returning clause.
     """
 
     name: str
@@ -40,7 +40,7 @@ class Insertion:
     ends: str = ""
 
     def after(self, source: str) -> "Insertion":
-        """Return it for another source."""
+        """Return a copy with another source."""
         return replace(self, source=source)
 
     @cached_property
@@ -55,7 +55,7 @@ class Insertion:
         return f"{self.name} as ({insertion} from {self.source} {self.ends})"
 
     def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the values of a row for the text."""
+        """Return the text's values for a row."""
         return {name: send(given[attribute]) for attribute, name, send in self._senders}
 
     @cached_property

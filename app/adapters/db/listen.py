@@ -1,4 +1,4 @@
-"""Listens for notifications, so that workers wake without waiting for their next poll."""
+"""Database notifications, so that workers wake without waiting for their next poll."""
 
 import asyncio
 from collections.abc import Callable
@@ -14,10 +14,10 @@ log = structlog.get_logger()
 
 
 async def listen(url: str, channel: str, on_notice: Callable[[], None]) -> None:
-    """Call `on_notice` for each notification until cancelled; reconnect when the server goes away.
+    """Call `on_notice` for each notification until cancelled; reconnect if the server goes away.
 
-    Holds one connection of its own, which must be direct: a transaction pooler drops LISTEN.
-    Losing notifications costs only the polling interval.
+    It holds a connection of its own, which must be direct: a transaction pooler drops LISTEN. A
+    lost notification costs only the polling interval.
     """
     while True:
         try:

@@ -1,11 +1,10 @@
-"""Metadata filter groups to a WHERE clause over a jsonb column.
+"""Translation of metadata filter groups to a WHERE clause over a jsonb column.
 
-The column holds, for each key, an object with one typed value, as the API writes it:
-`{"source": {"stringValue": "mail"}, "seen": {"timestampValue": "2030-01-02T03:04:05Z"}}`. Moments
-are stored in UTC in this very form, so their first 19 characters are their whole seconds, in order.
-
-A value of another type than the filter's never matches; the negation of a filter matches whenever
-the filter does not, so also where the key is missing.
+The column holds, for each key, an object with one typed value in the API's form:
+`{"source": {"stringValue": "mail"}, "seen": {"timestampValue": "2030-01-02T03:04:05Z"}}`.
+Times are stored in UTC in exactly this form, so their first 19 characters are their whole seconds,
+in order. A value of another type than the filter's never matches. The negation of a filter matches
+whenever the filter does not, also where the key is missing.
 
 As text, in a `filter`, a condition is `metadata.key` or `metadata."any key"`, an operator and a
 value:
@@ -68,7 +67,7 @@ _TRUTHS = {"true": True, "false": False}
 
 
 class MetadataField(KeyedField):
-    """A column of metadata; it is compared key by key."""
+    """A metadata column, compared key by key."""
 
     operators = frozenset()
 
@@ -81,11 +80,11 @@ class MetadataField(KeyedField):
 
     @override
     def condition(self, comparison: Comparison) -> Condition:
-        raise AssertionError("Metadata have no operators.")
+        raise AssertionError("Metadata has no operators of its own.")
 
 
 class _MetadataEntry(Field):
-    """One key of the metadata."""
+    """One metadata key."""
 
     operators = frozenset(_WRITTEN)
 
@@ -106,10 +105,10 @@ class _MetadataEntry(Field):
 
 
 def _values(comparison: Comparison) -> Sequence[MetadataValue]:
-    """Return the values that the text of one may stand for.
+    """Return the possible values of a comparison's text.
 
     Raises:
-        InvalidArgument: the operator orders, and the value is neither a number nor a moment.
+        InvalidArgument: the operator is an ordering and the value neither a number nor a time.
     """
     text, is_bare = comparison.value, not comparison.is_quoted
     if is_bare and _NUMBER.fullmatch(text) and math.isfinite(float(text)):
@@ -131,9 +130,9 @@ def _values(comparison: Comparison) -> Sequence[MetadataValue]:
 
 
 def metadata_clause(column: Column, groups: Sequence[Sequence[MetadataFilter]]) -> Condition:
-    """Return the clause of filter groups: filters are joined by AND, groups by OR.
+    """Return the clause of filter groups: AND within a group, OR between groups.
 
-    Without a group everything matches.
+    No groups match everything.
 
     Raises:
         InvalidArgument: a group is empty, or an operator does not fit its value.
@@ -147,7 +146,7 @@ def _group(column: Column, group: Sequence[MetadataFilter], index: int) -> Condi
     path = f"{FIELD}[{index}].filters"
     if not group:
         raise InvalidArgument.of_field(path, "must hold at least one filter.")
-    return and_(*(_filter(column, one, f"{path}[{at}]") for at, one in enumerate(group)))
+    return and_(*(_filter(column, entry, f"{path}[{at}]") for at, entry in enumerate(group)))
 
 
 def _filter(column: Column, asked: MetadataFilter, path: str) -> Condition:
@@ -179,8 +178,8 @@ def _number_condition(
     column: Column, key: str, asked: MetadataOperator, number: float
 ) -> Condition:
     stored = _entry(column, key).op("->", return_type=JSONB())(literal("doubleValue", Text()))
-    # Among numbers, jsonb compares by value: 1 equals 1.0. Between types it has an order, too,
-    # which nobody asked for.
+    # Among numbers, jsonb compares by value: 1 equals 1.0. It also orders values of different
+    # types, which must not match here.
     is_number = func.jsonb_typeof(stored) == literal("number", Text())
     compare: _Compare = _ORDERINGS.get(asked, operator.eq)
     return and_(is_number, compare(stored, literal(number, JSONB())))

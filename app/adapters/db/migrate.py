@@ -1,4 +1,4 @@
-"""Brings the schema to the state that this release needs, and says when it is not there."""
+"""Schema migrations, and checks that the database matches this release."""
 
 import functools
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,10 +20,10 @@ from app.adapters.db.engine import open_blocking_engine
 from app.adapters.db.errors import first_line, state_of
 from app.adapters.db.urls import AddressError, plain_url
 
-# Any constant does; it only has to be the same in every release.
+# Any constant will do if it is the same in every release.
 _LOCK = 7_260_110_421
 _LOCK_WAIT = "15min"
-"""How long a run waits for another's. Rather long: the other may have to rewrite large tables."""
+"""Wait for another run's lock; long, since that run may have to rewrite large tables."""
 _CONNECT_SECONDS = 5
 _HEAD = "head"
 _NO_PRIVILEGE = "42501"
@@ -49,20 +49,20 @@ def upgrade(
     revision: str = _HEAD,
     recreates_vectors: bool = False,
 ) -> list[str]:
-    """Migrate the database. Blocks; safe to run from several processes at once.
+    """Migrate the database. Blocking; several processes may run it at once.
 
     Args:
-        url: of the database.
-        connect_seconds: how long opening a connection may take.
-        revision: the one to migrate to.
-        recreates_vectors: whether tables of vectors that are not there, or not whole, are made
-            anew, and what they had is queued for the worker to embed.
+        url: the database's address.
+        connect_seconds: the time limit for opening a connection.
+        revision: the target revision.
+        recreates_vectors: True to recreate missing or incomplete vector tables, and to queue their
+            former content for embedding by the worker.
 
     Returns:
-        The tables that were made anew.
+        The tables recreated.
 
     Raises:
-        SchemaError: it cannot be done; nothing has changed.
+        SchemaError: the migration is impossible; nothing has changed.
     """
     with _migrating(url, connect_seconds) as (connection, config):
         _known_heads(connection)
@@ -76,21 +76,21 @@ def upgrade(
 
 
 def _recreate(connection: Connection) -> list[str]:
-    """Make tables of vectors anew that lack something; return their names."""
-    # Its tables import this package.
+    """Recreate incomplete vector tables; return their names."""
+    # Imported late: the module imports this package.
     from migrations.recreated import recreate  # noqa: PLC0415 - as above
 
-    lacking = {one.table for one in schema.missing(connection.execute(schema.look()))}
+    lacking = {item.table for item in schema.missing(connection.execute(schema.look()))}
     made = [table for table in _vector_tables() if table in lacking]
     recreate(connection, made)
     return made
 
 
 def downgrade(url: str, revision: str) -> None:
-    """Take migrations back to `revision`. Blocks.
+    """Revert migrations back to `revision`. Blocking.
 
     Raises:
-        SchemaError: it cannot be done; nothing has changed.
+        SchemaError: the downgrade is impossible; nothing has changed.
     """
     with _migrating(url, _CONNECT_SECONDS) as (_, config):
         command.downgrade(config, revision)
@@ -98,11 +98,11 @@ def downgrade(url: str, revision: str) -> None:
 
 @contextmanager
 def _migrating(url: str, connect_seconds: int) -> Iterator[tuple[Connection, Config]]:
-    """Open the one transaction of a run, and wait until no other run is under way."""
+    """Open the single transaction of a run, once no other run is active."""
     config = _config()
     with (
         _connected(url, connect_timeout=connect_seconds) as connection,
-        _told(),
+        _readable_errors(),
         connection.begin(),
     ):
         _take_lock(connection)
@@ -118,21 +118,21 @@ def _take_lock(connection: Connection) -> None:
 
 
 @contextmanager
-def _told() -> Iterator[None]:
-    """Turn what an operator can mend into a sentence."""
+def _readable_errors() -> Iterator[None]:
+    """Raise a sentence for errors that an operator can fix."""
     try:
         yield
     except CommandError as error:
         raise SchemaError(f"The database cannot be migrated: {error}") from error
     except DBAPIError as error:
-        told = _SENTENCES.get(state_of(error.orig) or "")
-        if told is None and not isinstance(error, OperationalError):
+        sentence = _SENTENCES.get(state_of(error.orig) or "")
+        if sentence is None and not isinstance(error, OperationalError):
             raise
-        said = _said(error)
-        raise SchemaError((told or _FAILED).format(said)) from error
+        detail = _driver_message(error)
+        raise SchemaError((sentence or _FAILED).format(detail)) from error
 
 
-def _said(error: DBAPIError) -> str:
+def _driver_message(error: DBAPIError) -> str:
     return first_line(error.orig).removeprefix("connection failed: ")
 
 
@@ -152,15 +152,15 @@ _SENTENCES = {
     "42704": _LACKS_WHAT_IS_OLD,
     "42P01": _LACKS_WHAT_IS_OLD,
     "42P05": _POOLER,
-    "53100": "The database has no room ({}); make some, and run the command again.",
+    "53100": "The database has no space left ({}); free some, then run the command again.",
     "55P03": "The database is in use, maybe by another migration; run `memory-bank migrate` again.",
     "57014": "The migration took too long; run `memory-bank migrate` again.",
 }
-"""By SQLSTATE."""
+"""Messages by SQLSTATE."""
 
 
 def make_revision(url: str, message: str) -> None:
-    """Write a new migration from the difference between the tables and the database."""
+    """Write a migration from the difference between the tables and the database."""
     config = _config()
     with _connected(url, connect_timeout=_CONNECT_SECONDS) as connection:
         config.attributes["connection"] = connection
@@ -168,13 +168,13 @@ def make_revision(url: str, message: str) -> None:
 
 
 def check(url: str, connect_seconds: int = _CONNECT_SECONDS) -> None:
-    """Make sure that the database is ready for this release. Blocks.
+    """Check that the database is ready for this release. Blocking.
 
     Raises:
-        SchemaError: the extension is missing, the schema is not at this release's revision, or
-            something of it is not there.
+        SchemaError: the extension is missing, the schema has another revision, or a part of it
+            is missing.
     """
-    with _connected(url, connect_timeout=connect_seconds) as connection, _told():
+    with _connected(url, connect_timeout=connect_seconds) as connection, _readable_errors():
         if not _has_extension(connection):
             raise SchemaError(
                 "The database lacks the `vector` extension (pgvector); install it and run"
@@ -189,53 +189,57 @@ def check(url: str, connect_seconds: int = _CONNECT_SECONDS) -> None:
 
 
 def check_direct(url: str, arguments: Mapping[str, Any]) -> None:
-    """Make sure that connections opened with such arguments keep what is set on them. Blocks.
+    """Check that connections opened with these arguments keep their settings. Blocking.
 
-    Behind a pooler that gives a connection to each transaction they do not: two that are open at
-    once may have the same server process.
+    They do not behind a pooler that assigns connections per transaction: two open connections may
+    then share a server process.
 
     Raises:
-        SchemaError: there is such a pooler; or the database cannot be reached.
+        SchemaError: such a pooler is in use, or the database is unreachable.
     """
-    with _connected(url, **arguments) as one, _connected(url, **arguments) as other, _told():
-        if _process(one) == _process(other):
+    with (
+        _connected(url, **arguments) as first,
+        _connected(url, **arguments) as second,
+        _readable_errors(),
+    ):
+        if _process(first) == _process(second):
             raise SchemaError(_POOLER)
 
 
 def _process(connection: Connection) -> tuple[Any, ...]:
-    asked = text("select pg_backend_pid(), inet_server_addr(), inet_server_port()")
+    query = text("select pg_backend_pid(), inet_server_addr(), inet_server_port()")
     with connection.begin():
-        return tuple(connection.execute(asked).one())
+        return tuple(connection.execute(query).one())
 
 
 def check_address(url: str, setting: str) -> str:
-    """Return the address that a setting names, as libpq reads it.
+    """Return the address of a setting in libpq's form.
 
     Raises:
-        SchemaError: it cannot be read.
+        SchemaError: the address is malformed.
     """
     try:
         return plain_url(url)
     except AddressError as error:
-        raise SchemaError(f"{setting} is no address of Postgres: {error}.") from None
+        raise SchemaError(f"{setting} is not a Postgres address: {error}.") from None
 
 
 @functools.cache
 def wanted_revision() -> str:
-    """Return the revision of the schema that this release needs. Reads files."""
+    """Return the schema revision of this release. Reads files."""
     head = ScriptDirectory.from_config(_config()).get_current_head()
     assert head is not None
     return head
 
 
 def _known_heads(connection: Connection) -> set[str]:
-    """Return the revisions that the database is at.
+    """Return the revisions of the database.
 
     Raises:
-        SchemaError: this release does not know one.
+        SchemaError: one is unknown to this release.
     """
     heads = set(MigrationContext.configure(connection).get_current_heads())
-    known = {one.revision for one in ScriptDirectory.from_config(_config()).walk_revisions()}
+    known = {script.revision for script in ScriptDirectory.from_config(_config()).walk_revisions()}
     if heads - known:
         raise SchemaError(
             f"The database has the schema {', '.join(sorted(heads))}, likely of a later release;"
@@ -250,40 +254,40 @@ def _connected(url: str, **arguments: Any) -> Connection:  # noqa: ANN401 - the 
     try:
         return open_blocking_engine(plain, **arguments).connect()
     except OperationalError as error:
-        told = _UNREACHED.get(state_of(error.orig) or "", _AWAY)
-        raise SchemaError(told.format(_said(error))) from error
+        sentence = _UNREACHED.get(state_of(error.orig) or "", _AWAY)
+        raise SchemaError(sentence.format(_driver_message(error))) from error
 
 
 _AWAY = (
     "The database cannot be reached ({}); check MEMORY_BANK_DATABASE_URL and that the server runs."
 )
 _NOT_LET_IN = (
-    "The database does not let the user in ({}); check the user and the password in"
+    "The database refuses the user ({}); check the user and the password in"
     " MEMORY_BANK_DATABASE_URL."
 )
 _UNREACHED = {
     "08P01": _POOLER,
     "28000": _NOT_LET_IN,
     "28P01": _NOT_LET_IN,
-    "3D000": "The database is not there ({}); create it, or name another in"
+    "3D000": "The database does not exist ({}); create it, or name another in"
     " MEMORY_BANK_DATABASE_URL.",
-    "53300": "The database takes no more connections ({}); raise its max_connections, or lower"
+    "53300": "The database accepts no more connections ({}); raise its max_connections, or lower"
     " MEMORY_BANK_DATABASE_POOL_SIZE.",
     "57P03": "The database is starting or stopping ({}); try again in a moment.",
 }
-"""By SQLSTATE, why no connection can be opened."""
+"""Messages for failed connections, by SQLSTATE."""
 
 
 def _check_whole(connection: Connection) -> None:
-    """Make sure that all is there that the schema should have.
+    """Check that the schema is complete.
 
     Raises:
-        SchemaError: something is not.
+        SchemaError: a part is missing.
     """
     lacking = schema.missing(connection.execute(schema.look()))
     if not lacking:
         return
-    of_vectors = {one.table for one in lacking} <= {"", *_vector_tables()}
+    of_vectors = {item.table for item in lacking} <= {"", *_vector_tables()}
     raise SchemaError(
         f"The database is incomplete: it lacks {schema.listed(lacking)}. "
         + (_RECREATE if of_vectors else _RESTORE)
@@ -299,15 +303,15 @@ _RESTORE = "Restore its backup again, into an empty database that has the extens
 
 
 def _vector_tables() -> Sequence[str]:
-    # Their tables import this package.
+    # Imported late: the module imports this package.
     from migrations.needed import VECTOR_TABLES  # noqa: PLC0415 - as above
 
     return VECTOR_TABLES
 
 
 def _has_extension(connection: Connection) -> bool:
-    found = connection.execute(text("select 1 from pg_extension where extname = 'vector'"))
-    return found.first() is not None
+    rows = connection.execute(text("select 1 from pg_extension where extname = 'vector'"))
+    return rows.first() is not None
 
 
 def _create_extension(connection: Connection) -> None:

@@ -1,6 +1,6 @@
-"""Many vectors in one parameter: their numbers, one after another.
+"""Many vectors in one parameter, as a single sequence of numbers.
 
-As text they would cost Postgres more than all else about a new memory.
+As text they would take Postgres more time than the rest of a new memory.
 """
 
 import struct
@@ -34,7 +34,10 @@ class Numbers:
 
 
 class _Dumper(Dumper):
-    """Source: array_recv in Postgres: dimensions, nulls, type; length and first index; elements."""
+    """The binary form of an array: dimensions, nulls, type; length and first index; elements.
+
+    Source: array_recv in Postgres.
+    """
 
     format = Format.BINARY
     oid = _REALS_OID
@@ -54,20 +57,20 @@ _Slice: Callable[..., ColumnElement[Any]] = Slice  # its authors give it no type
 
 
 class _Reals(UserDefinedType[Numbers]):
-    """Handed to the driver as it is; a cast would stand between it and its parts."""
+    """Passed to the driver without a cast, which would hide its elements."""
 
     cache_ok = True
 
     @override
     def get_col_spec(self, **_: Any) -> str:
-        """Return the name of the type."""
+        """Return the SQL type's name."""
         return "real[]"
 
 
 def part(parameter: str, first: ColumnElement[int], last: ColumnElement[int]) -> Cast[Any]:
-    """Return the vector from one number of a parameter (`Numbers`) to another; from 1."""
+    """Return the vector between two 1-based positions of a `Numbers` parameter."""
     numbers: BindParameter[Numbers] = bindparam(parameter, type_=_Reals())
-    found: BinaryExpression[Any] = BinaryExpression(
+    slice_: BinaryExpression[Any] = BinaryExpression(
         numbers, _Slice(first, last, None), operators.getitem, type_=_Reals()
     )
-    return cast(found, EMBEDDING)
+    return cast(slice_, EMBEDDING)

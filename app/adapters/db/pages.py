@@ -1,4 +1,4 @@
-"""Pages of a list: rows in one order, from after a key."""
+"""Pages of a list: rows in one order, after a key."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ _S = TypeVar("_S", bound=Select[Any])
 
 @dataclass(frozen=True)
 class Slice(Generic[_K]):
-    """At most `limit` rows, from after the row with the key `after`."""
+    """At most `limit` rows after the row with the key `after`."""
 
     limit: int
     after: _K | None
@@ -23,7 +23,7 @@ class Slice(Generic[_K]):
 def sliced(
     statement: _S, key: Sequence[InstrumentedAttribute[Any]], page: Slice[tuple[Any, ...]]
 ) -> _S:
-    """Return the statement for the page's rows in the order of `key`, whose columns are unique."""
+    """Return the statement for a page's rows, ordered by `key`, whose columns are unique."""
     if page.after is not None:
         columns = tuple_(*key)
         is_next = columns < page.after if page.is_descending else columns > page.after

@@ -1,4 +1,4 @@
-"""Whether the database can be used, as probes are told; what costs more is kept for a moment."""
+"""Readiness of the database for probes; costly checks are cached for a moment."""
 
 import asyncio
 from datetime import datetime, timedelta
@@ -14,12 +14,12 @@ from app.kernel.errors import ServiceError
 OK = "ok"
 _AWAY = "unavailable"
 _LOOK_INTERVAL = timedelta(seconds=30)
-"""How long a schema that was whole is taken to be so; one that is not is looked at each time."""
+"""Time for which a complete schema counts as complete; an incomplete one is always rechecked."""
 _LOOK_SECONDS = 5.0
-"""How long a database may take to answer; one that hangs is away, too."""
+"""Time limit for the database's answer; a database that hangs is unavailable."""
 _WRITE_INTERVAL = timedelta(seconds=10)
 _WRITE_SECONDS = 3.0
-"""How long a write may take; it waits for nobody, unless the database does."""
+"""Time limit for a write; it waits for nothing unless the database does."""
 _WRITE = text(
     "insert into ticks (name, last_slot) values ('readiness', statement_timestamp())"
     " on conflict (name) do update set last_slot = excluded.last_slot"
@@ -27,17 +27,17 @@ _WRITE = text(
 
 
 async def ping(db: Database) -> None:
-    """Ask the database for nothing.
+    """Send a trivial query.
 
     Raises:
-        ServiceError: it does not answer.
+        ServiceError: the database does not answer.
     """
     async with db.snapshot() as session:
         await session.execute(text("select 1"))
 
 
 class Readiness:
-    """The checks that one process makes of its database."""
+    """The readiness checks of one process."""
 
     def __init__(self, db: Database, clock: Clock) -> None:
         self._db = db
@@ -47,26 +47,26 @@ class Readiness:
         self._writes = OK
 
     async def checks(self) -> dict[str, str]:
-        """Return the state of the database, its schema and its writes; each `OK`, or in words."""
+        """Return the state of the database, its schema and its writes: `OK` or a description."""
         try:
             async with asyncio.timeout(_LOOK_SECONDS):
-                state = await self._schema()
+                state = await self._check_schema()
         except (ServiceError, TimeoutError):
             return {"database": _AWAY}
-        found = {"database": OK, "schema": state}
-        # Without its schema, there is nothing to write to.
-        return {**found, "writes": await self._written()} if state == OK else found
+        states = {"database": OK, "schema": state}
+        # Writes are checked only with the schema in place.
+        return {**states, "writes": await self._check_writes()} if state == OK else states
 
-    async def _schema(self) -> str:
+    async def _check_schema(self) -> str:
         """Return the state of the schema.
 
         Raises:
-            ServiceError: the database cannot be asked.
+            ServiceError: the database cannot be queried.
         """
         wanted = await asyncio.to_thread(wanted_revision)
         async with self._db.snapshot() as session:
-            found = await session.execute(text("select version_num from alembic_version"))
-            if set(found.scalars()) != {wanted}:
+            revisions = await session.execute(text("select version_num from alembic_version"))
+            if set(revisions.scalars()) != {wanted}:
                 return "not migrated"
             if self._is_due(self._looked, _LOOK_INTERVAL):
                 lacking = schema.missing(await session.execute(schema.look()))
@@ -75,8 +75,8 @@ class Readiness:
                 self._looked = self._clock.now()
         return OK
 
-    async def _written(self) -> str:
-        """Return whether the database takes writes, which is tried now and then."""
+    async def _check_writes(self) -> str:
+        """Return the state of writes, which are tried from time to time."""
         if not self._is_due(self._wrote, _WRITE_INTERVAL):
             return self._writes
         self._wrote = self._clock.now()

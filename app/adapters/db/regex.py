@@ -1,10 +1,10 @@
-r"""RE2 patterns to Postgres patterns that match the same texts, whole.
+r"""Translation of RE2 patterns to Postgres patterns that match the same texts, whole.
 
 Both engines match without backtracking, but they read many constructs differently (`.` and
-newlines, `\d` and other scripts, `\b`, escapes). So nothing is passed through: the pattern is
-checked by RE2 itself, parsed here, and written anew from constructs whose meaning in Postgres is
-known. What has no such construct is refused by name. Laziness and captures do not change whether a
-text matches, and are dropped.
+newlines, `\d` and other scripts, `\b`, escapes). So nothing is passed through: RE2 itself checks
+the pattern, and this module parses it and writes it anew from constructs with a known meaning in
+Postgres. Constructs without an equivalent are refused by name. Laziness and captures do not change
+whether a text matches, and are dropped.
 
 Source: RE2's syntax page; PostgreSQL documentation, "Regular Expression Details".
 """
@@ -14,14 +14,14 @@ from dataclasses import dataclass
 
 import re2  # type: ignore[import-untyped]  # google-re2 ships no types
 
-# Postgres refuses a larger count.
+# Postgres refuses larger counts.
 _MAX_COUNT = 255
-# States after unrolling counted repetitions. The worst pattern of this size took Postgres 18 half a
-# second to compile; the time grows with the square.
+# States after unrolling counted repetitions. The worst pattern of this size takes Postgres 18 half
+# a second to compile; the time grows with the square.
 _MAX_SIZE = 512
-# What a word boundary counts: 60 of them are more than Postgres compiles.
+# The size of a word boundary: Postgres cannot compile 60 of them.
 _BOUNDARY_SIZE = 20
-# Bytes that RE2 may use while it checks a pattern; reached by nested repetitions only.
+# Bytes that RE2 may use to check a pattern; only nested repetitions reach it.
 _RE2_MEMORY_BYTES = 1 << 20
 
 _FLAGS = re.compile(r"\(\?([is]+)\)")
@@ -59,14 +59,14 @@ _ANCHORS = {
 
 
 class PatternRefusedError(Exception):
-    """The pattern is not served; the text says why and repeats nothing of it but a construct."""
+    """The pattern is not supported; the text says why and quotes only a construct of it."""
 
 
 def to_postgres(pattern: str, max_chars: int) -> str:
-    """Return the Postgres pattern that matches exactly the texts which `pattern` matches whole.
+    """Return the Postgres pattern for exactly the texts that `pattern` matches whole.
 
     Raises:
-        PatternRefusedError: it is no RE2 pattern, is too large, or has a construct without equal.
+        PatternRefusedError: it is no RE2 pattern, is too large, or has an unsupported construct.
     """
     if len(pattern) > max_chars:
         raise PatternRefusedError(f"a regular expression must have at most {max_chars} characters")
@@ -81,7 +81,7 @@ def _check_by_re2(pattern: str) -> None:
     try:
         re2.compile(pattern, options)
     except re2.error:
-        # RE2's own message repeats parts of the pattern.
+        # RE2's own message quotes parts of the pattern.
         raise PatternRefusedError("a regular expression must have RE2 syntax") from None
 
 
@@ -91,13 +91,13 @@ class _Piece:
 
     text: str
     size: int
-    """States after unrolling, about."""
+    """The approximate number of states after unrolling."""
     is_anchored: bool = False
-    """Whether it holds an anchor at any depth."""
+    """True if it contains an anchor at any depth."""
 
 
 class _Translator:
-    """A recursive descent over one pattern that RE2 accepts."""
+    """A recursive-descent translator of one pattern that RE2 accepts."""
 
     def __init__(self, pattern: str) -> None:
         self._text = pattern
@@ -108,12 +108,12 @@ class _Translator:
         while (flags := _FLAGS.match(self._text, self._at)) is not None:
             self._flags += flags.group(1)
             self._at = flags.end()
-        # Postgres reads embedded options at the very start only.
+        # Postgres accepts embedded options at the very start only.
         options = "(?i)" if "i" in self._flags else ""
         return f"{options}^(?:{self._alternatives().text})$"
 
     def _alternatives(self) -> _Piece:
-        """Return what stands before the end or the closing parenthesis."""
+        """Return the pattern up to the end or the closing parenthesis."""
         pieces: list[_Piece] = []
         while self._peek() not in {"", ")"}:
             pieces.append(_Piece("|", 0) if self._take("|") else self._repeated())
@@ -126,25 +126,25 @@ class _Translator:
     def _repeated(self) -> _Piece:
         piece = self._anchor() or self._atom()
         quantifier, times = self._quantifier()
-        # Postgres needs exponential time to compile loops through anchors.
+        # Postgres needs exponential time to compile repeated anchors.
         if quantifier and piece.is_anchored:
             raise PatternRefusedError("a regular expression must not repeat ^, $, \\b or the like")
         return _Piece(piece.text + quantifier, piece.size * times, piece.is_anchored)
 
     def _anchor(self) -> _Piece | None:
-        found = self._peek()
-        if found in {"^", "$"}:
+        character = self._peek()
+        if character in {"^", "$"}:
             self._at += 1
-            return _Piece(found, 1, is_anchored=True)
+            return _Piece(character, 1, is_anchored=True)
         escaped = self._text[self._at + 1 : self._at + 2]
-        if found != "\\" or escaped not in _ANCHORS:
+        if character != "\\" or escaped not in _ANCHORS:
             return None
         self._at += 2
         size = _BOUNDARY_SIZE if escaped in "bB" else 1
         return _Piece(_ANCHORS[escaped], size, is_anchored=True)
 
     def _quantifier(self) -> tuple[str, int]:
-        """Return the quantifier, without its laziness, and how often it copies what it repeats."""
+        """Return the quantifier, without its laziness, and the number of copies it makes."""
         written, times = "", 1
         count = _COUNT.match(self._text, self._at)
         if self._peek() in {"*", "+", "?"}:
@@ -159,8 +159,8 @@ class _Translator:
         return written, max(times, 1)
 
     def _atom(self) -> _Piece:
-        found = self._next()
-        match found:
+        character = self._next()
+        match character:
             case "(":
                 return self._group()
             case "[":
@@ -170,7 +170,7 @@ class _Translator:
             case "\\":
                 return _Piece(self._escape(), 1)
             case _:
-                return _Piece(_literal(found), 1)
+                return _Piece(_literal(character), 1)
 
     def _group(self) -> _Piece:
         if self._take("?") and not self._take(":"):
@@ -183,11 +183,11 @@ class _Translator:
         return _Piece(f"(?:{body.text})", max(body.size, 1), body.is_anchored)
 
     def _escape(self) -> str:
-        found = self._peek()
-        if found.lower() in _CLASSES:
+        character = self._peek()
+        if character.lower() in _CLASSES:
             self._at += 1
-            negation = "^" if found.isupper() else ""
-            return f"[{negation}{_CLASSES[found.lower()]}]"
+            negation = "^" if character.isupper() else ""
+            return f"[{negation}{_CLASSES[character.lower()]}]"
         return _literal(self._escaped_character())
 
     def _escaped_character(self) -> str:
@@ -195,10 +195,10 @@ class _Translator:
         if hexadecimal is not None:
             self._at = hexadecimal.end()
             return chr(int(hexadecimal.group(1) or hexadecimal.group(2), 16))
-        found = self._next()
-        if found.isalnum() and found not in _CONTROLS:
-            raise PatternRefusedError(rf"a regular expression must not have \{found} here")
-        return _CONTROLS.get(found, found)
+        character = self._next()
+        if character.isalnum() and character not in _CONTROLS:
+            raise PatternRefusedError(rf"a regular expression must not have \{character} here")
+        return _CONTROLS.get(character, character)
 
     def _bracket(self) -> str:
         negation = "^" if self._take("^") else ""
@@ -229,13 +229,13 @@ class _Translator:
         return f"{_literal(first)}-{_literal(self._bracket_character())}"
 
     def _bracket_character(self) -> str:
-        found = self._next()
-        return self._escaped_character() if found == "\\" else found
+        character = self._next()
+        return self._escaped_character() if character == "\\" else character
 
     def _next(self) -> str:
-        found = self._text[self._at]
+        character = self._text[self._at]
         self._at += 1
-        return found
+        return character
 
     def _take(self, expected: str) -> bool:
         is_there = self._peek() == expected
@@ -247,7 +247,7 @@ class _Translator:
 
 
 def _literal(character: str) -> str:
-    """Write one character so that it stands for itself, inside brackets and outside."""
+    """Return one character as a literal, for use inside and outside brackets."""
     if character == "\x00" or "\ud800" <= character <= "\udfff":
         raise PatternRefusedError("a regular expression must not have U+0000 or surrogates")
     if character.isascii() and not character.isalnum():

@@ -1,4 +1,4 @@
-"""A look at the catalogue for what this release needs of its database and does not find there."""
+"""A check of the catalogue for what this release needs of its database."""
 
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
@@ -48,8 +48,8 @@ order by needed.number
 
 
 def look() -> Executable:
-    """Return the statement that finds what is missing; `missing` reads its rows."""
-    # Its tables import this package.
+    """Return the statement that finds missing things; `missing` reads its rows."""
+    # Imported late: the module imports this package.
     from migrations.needed import needed  # noqa: PLC0415 - as above
 
     kinds, tables, names = zip(*needed(), strict=True)
@@ -57,16 +57,16 @@ def look() -> Executable:
 
 
 def missing(rows: Iterable[Row[Any]]) -> Sequence["Needed"]:
-    """Return what is missing; of a table that is, not what it would have."""
+    """Return the missing things; of a missing table, only the table itself."""
     from migrations.needed import Needed  # noqa: PLC0415 - as in `look`
 
-    found = [Needed._make(row) for row in rows]
-    gone = {one.table for one in found if one.kind == "table"}
-    return [one for one in found if one.kind == "table" or one.table not in gone]
+    things = [Needed._make(row) for row in rows]
+    gone = {thing.table for thing in things if thing.kind == "table"}
+    return [thing for thing in things if thing.kind == "table" or thing.table not in gone]
 
 
 def listed(things: Sequence["Needed"]) -> str:
-    """Name things, not too many."""
+    """Return the names of a few things, and the number of the others."""
     shown = ", ".join(map(str, things[:_SHOWN]))
     more = len(things) - _SHOWN
     return f"{shown} and {more} more" if more > 0 else shown

@@ -27,9 +27,9 @@ from app.kernel.guard import transaction_open
 
 Session = AsyncSession
 BeforeCommit = Callable[[Session], Awaitable[None]]
-"""Takes part in a transaction as the last thing that does."""
+"""A step that runs last in a transaction, before the commit."""
 Audit = Callable[[Mapping[str, str]], dict[str, Any]]
-"""Returns the row of the audit log for a change, of which the names are told that it made."""
+"""A function from the noted names of a change to its row of the audit log."""
 
 _CALLER = "caller"
 _CLOCK = "clock"
@@ -41,13 +41,13 @@ _TOO_SLOW = "57014"
 
 @dataclass(frozen=True)
 class View:
-    """Through whose eyes a database is seen.
+    """A caller's view of the database.
 
     Attributes:
-        conditions: what the scopes must meet whose rows can be seen and written.
+        conditions: the conditions on the scopes of visible and writable rows.
         caller: the id of the key; None: the service itself.
-        before_commit: ends every transaction that may write.
-        audit: what a statement that is a transaction of its own has to insert beside its change.
+        before_commit: the last step of every transaction that may write.
+        audit: the row that a single-statement transaction inserts beside its change.
     """
 
     conditions: Conditions = field(default_factory=dict)
@@ -57,7 +57,7 @@ class View:
 
 
 class Database:
-    """Opens transactions on one Postgres database. Shows everything, unless made `for_caller`."""
+    """Transactions on one Postgres database, with full visibility unless made `for_caller`."""
 
     def __init__(self, engine: AsyncEngine) -> None:
         self.engine = engine
@@ -75,34 +75,34 @@ class Database:
         before_commit: BeforeCommit | None = None,
         audit: Audit | None = None,
     ) -> "Database":
-        """Return the database as a caller sees it, over the same connections.
+        """Return the database with a caller's view, over the same connections.
 
-        `before_commit` ends every transaction that may write; `audit` is what it would do, for a
-        hot statement.
+        `before_commit` runs last in every transaction that may write; `audit` is its counterpart
+        for a hot statement.
         """
-        found = copy(self)
-        found._view = View(caller.reach.conditions, caller.key_id, before_commit, audit)  # noqa: SLF001 - its own class
-        return found
+        database = copy(self)
+        database._view = View(caller.reach.conditions, caller.key_id, before_commit, audit)  # noqa: SLF001 - its own class
+        return database
 
     def in_parts(self) -> "Database":
-        """Return the database as the same caller sees it, for the parts of a change.
+        """Return the database with the same caller's view, for the parts of a change.
 
-        The log is told of the change by the transaction that ends it, of the service's own view.
+        The audit log records the change in its last transaction, which has the service's own view.
         """
-        found = copy(self)
-        found._view = View(self._view.conditions, self._view.caller)  # noqa: SLF001 - its own class
-        return found
+        database = copy(self)
+        database._view = View(self._view.conditions, self._view.caller)  # noqa: SLF001 - its own class
+        return database
 
     def at(self, clock: FixedClock) -> "Database":
-        """Return the database with a clock that stands for its own; for tests."""
-        found = copy(self)
-        found._clock = clock  # noqa: SLF001 - its own class
-        return found
+        """Return the database with a clock in place of its own; for tests."""
+        database = copy(self)
+        database._clock = clock  # noqa: SLF001 - its own class
+        return database
 
     def reaches(self, scope: Mapping[str, str]) -> bool:
-        """Say whether there can be anything of a scope to be seen.
+        """Return True if the view may include rows of a scope.
 
-        For searches in one scope: those that can find nothing would look for longest.
+        For searches in one scope: a search that can match nothing would take longest.
         """
         scopes = {key: [value] for key, value in scope.items()}
         return all_meet(scopes, self._view.conditions)
@@ -116,94 +116,94 @@ class Database:
             Unavailable: the database cannot be reached.
             DeadlineExceeded: a statement ran too long.
         """
-        async with self._begun(self.engine) as session:
+        async with self._begin(self.engine) as session:
             yield session
             if self._view.before_commit is not None:
                 await self._view.before_commit(session)
 
     @asynccontextmanager
     async def snapshot(self, *, statement_seconds: float | None = None) -> AsyncIterator[Session]:
-        """Open a read-only view of one moment; Postgres refuses a write in it.
+        """Open a read-only view of one moment; Postgres refuses writes in it.
 
-        `statement_seconds` is as in `limited`, for all of the block; the errors are as those of
+        `statement_seconds` limits each statement as in `limited`; the errors are those of
         `transaction`.
         """
-        async with self._begun(self._reading) as session, limited(session, statement_seconds):
+        async with self._begin(self._reading) as session, limited(session, statement_seconds):
             yield session
 
     @asynccontextmanager
-    async def _begun(self, engine: AsyncEngine) -> AsyncIterator[Session]:
+    async def _begin(self, engine: AsyncEngine) -> AsyncIterator[Session]:
         conditions = self._view.conditions
         options = session_options(conditions)
         options["info"] |= {_CALLER: self._view.caller, _CLOCK: self._clock}
         with transaction_open(conditions, self._view.caller):
             async with (
-                self._errors_told(),
+                self._translated_errors(),
                 AsyncSession(engine, expire_on_commit=False, autoflush=False, **options) as session,
                 session.begin(),
             ):
                 yield session
 
     @asynccontextmanager
-    async def _errors_told(self) -> AsyncIterator[None]:
-        """Raise what callers are meant to see in place of the database's own errors."""
+    async def _translated_errors(self) -> AsyncIterator[None]:
+        """Raise the errors meant for callers in place of the database's own."""
         try:
             yield
         except (SQLAlchemyError, psycopg.Error) as error:
-            found = await self._errors.told(error)
-            if found is error:
+            answer = await self._errors.told(error)
+            if answer is error:
                 raise
-            raise found from error
+            raise answer from error
 
     async def _is_standby(self) -> bool:
-        """Ask whether the server follows another; one that cannot be asked may do so."""
+        """Return True if the server follows another, or cannot be asked."""
         try:
             async with self.engine.connect() as connection:
-                found = await connection.execute(text("select pg_is_in_recovery()"))
-                return bool(found.scalar_one())
+                result = await connection.execute(text("select pg_is_in_recovery()"))
+                return bool(result.scalar_one())
         except SQLAlchemyError:
             return True
 
     @property
     def sees_all(self) -> bool:
-        """Whether the caller sees all scopes."""
+        """True if the caller sees all scopes."""
         return not self._view.conditions
 
     @property
     def audit(self) -> Audit | None:
-        """What returns the row of the audit log for a hot write of the caller.
+        """The function that returns the audit row for a hot write of the caller.
 
-        None where hot writes are not for this view: the caller sees a part only, and what is
-        inserted has to be checked; or nobody has asked for the change.
+        None if hot writes are not possible with this view: the caller sees only a part, so inserted
+        rows must be checked; or the change has no caller.
         """
         return None if self._view.conditions else self._view.audit
 
     def reach(self, row: type[Base], alias: str) -> tuple[str, dict[str, Any]]:
-        """Return the condition of the caller on a table in a text, and the values of that."""
-        found: tuple[str, dict[str, Any]] = row.conditioned_by.text(alias, self._view.conditions)  # type: ignore[attr-defined]  # only for such rows
-        return found
+        """Return the caller's condition on a table as SQL text, with its values."""
+        where: tuple[str, dict[str, Any]] = row.conditioned_by.text(alias, self._view.conditions)  # type: ignore[attr-defined]  # only for such rows
+        return where
 
     async def run(
         self, statement: bytes, values: Mapping[str, Any] | Sequence[Any]
     ) -> Sequence[Row]:
-        """Send one hot statement past the session, as a transaction of its own; return its rows.
+        """Send a hot statement directly, as its own transaction; return its rows.
 
-        The statement itself holds the conditions of the caller (`reach`). Errors are as those of
+        The statement itself contains the caller's conditions (`reach`). The errors are those of
         `transaction`.
         """
         with transaction_open(self._view.conditions, self._view.caller):
-            async with self._errors_told():
+            async with self._translated_errors():
                 return await self._direct.run(statement, values)
 
     async def close(self) -> None:
-        """Close every connection; of one that is in use, wait a while for its transaction to end.
+        """Close every connection, waiting a while for the transactions of those in use.
 
-        Some write beside the requests, such as the uses of keys.
+        Some write in the background, such as the last uses of keys.
         """
         await self._direct.close()
         with suppress(TimeoutError):
             async with asyncio.timeout(_CLOSE_SECONDS):
-                # Of a connection that comes back, a pool tells nobody.
+                # A pool does not report returned connections.
                 while self._is_in_use:  # noqa: ASYNC110 - as above
                     await asyncio.sleep(_CLOSE_PAUSE_SECONDS)
         await self.engine.dispose()
@@ -215,41 +215,41 @@ class Database:
 
 
 def caller_of(session: Session) -> str | None:
-    """Return the id of the key for whose request a session was opened; None: for none."""
-    found: str | None = session.info[_CALLER]
-    return found
+    """Return the id of the key that a session was opened for; None: no key."""
+    key_id: str | None = session.info[_CALLER]
+    return key_id
 
 
 def clock_of(session: Session) -> FixedClock | None:
-    """Return the clock that stands for the database's; None: its own, as ever outside tests."""
-    found: FixedClock | None = session.info[_CLOCK]
-    return found
+    """Return the clock that replaces the database's; None outside tests."""
+    clock: FixedClock | None = session.info[_CLOCK]
+    return clock
 
 
 def note(session: Session, **facts: str) -> None:
-    """Leave word, for what ends the transaction, of what is only known inside it.
+    """Note facts that are known only inside the transaction, for its last step.
 
-    `resource` is the name of what was created, `operation` that of the operation, `engine` the id
-    of an engine that was created, `replayed` the request id under which all was done before.
+    `resource` is the name of the created resource, `operation` that of the operation, `engine` the
+    id of a created engine, `replayed` the request id of a repeated request.
     """
     session.info[_NOTED] = {**noted(session), **facts}
 
 
 def noted(session: Session) -> Mapping[str, str]:
-    """Return what was left word of."""
-    found: Mapping[str, str] = session.info.get(_NOTED, {})
-    return found
+    """Return the facts noted so far."""
+    facts: Mapping[str, str] = session.info.get(_NOTED, {})
+    return facts
 
 
 @asynccontextmanager
 async def limited(session: Session, seconds: float | None) -> AsyncIterator[None]:
-    """Bound the run of each statement in the block, if a limit is given.
+    """Limit the time of each statement in the block, if a limit is given.
 
-    For filters with a regular expression, whose cost the caller's text decides. Such a statement
-    must wait for no lock: that others hold one is not the caller's error.
+    For filters with a regular expression, whose cost depends on the caller's text. Such a statement
+    must not wait for locks: a lock held by others is not the caller's error.
 
     Raises:
-        InvalidArgument: a statement ran longer.
+        InvalidArgument: a statement took longer.
     """
     if seconds is None:
         yield

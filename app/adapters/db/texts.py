@@ -1,7 +1,7 @@
-"""Statements of SQLAlchemy as texts for the driver, made once.
+"""SQLAlchemy statements as texts for the driver, compiled once.
 
-A hot statement that is long, or has another form for other requests, is written with SQLAlchemy
-like all others, with a `bindparam` for each value, and sent as text (`app/adapters/db/direct.py`).
+A hot statement that is long, or varies between requests, is written with SQLAlchemy as usual, with
+a `bindparam` for each value, and sent as text (`app/adapters/db/direct.py`).
 """
 
 import re
@@ -22,12 +22,12 @@ _DIALECT = dialect()  # type: ignore[no-untyped-call]  # its authors give it no 
 def prepared(
     statement: Select[*tuple[Any, ...]], values: Mapping[str, Any]
 ) -> tuple[bytes, list[Any]]:
-    """Return the text of a statement that is kept, and its values as the driver takes them.
+    """Return the cached text of a statement, and its values in the driver's order.
 
-    By their numbers: where values have names, the driver reads a long text anew at every use.
+    Values are numbered: with names, the driver would parse a long text at every use.
     """
     text, names, literals = _compiled(statement)
-    return text, [_sent(values.get(name, literals[name])) for name in names]
+    return text, [_to_parameter(values.get(name, literals[name])) for name in names]
 
 
 @cache
@@ -35,9 +35,9 @@ def _compiled(statement: Select[*tuple[Any, ...]]) -> tuple[bytes, list[str], di
     compiled = statement.compile(dialect=_DIALECT)
     names = list(dict.fromkeys(_NAME.findall(str(compiled))))
     numbers = {name: number for number, name in enumerate(names, 1)}
-    text = _NAME.sub(lambda found: f"${numbers[found[1]]}", str(compiled))
+    text = _NAME.sub(lambda match: f"${numbers[match[1]]}", str(compiled))
     return text.replace("%%", "%").encode(), names, dict(compiled.params)
 
 
-def _sent(value: object) -> object:
+def _to_parameter(value: object) -> object:
     return HalfVector(value) if isinstance(value, np.ndarray) else value

@@ -1,4 +1,4 @@
-"""Addresses of databases as operators write them: a URL or `host=... dbname=...`, of any hosts."""
+"""Database addresses as written by operators: a URL or `host=... dbname=...`, also multi-host."""
 
 import re
 from urllib.parse import quote, unquote
@@ -19,27 +19,27 @@ _MAX_PORT = 65_535
 
 
 class AddressError(ValueError):
-    """An address that cannot be read; the message repeats nothing that may be a secret."""
+    """A malformed address; the message repeats nothing that may be a secret."""
 
 
 def plain_url(url: str) -> str:
-    """Return an address as libpq reads it, whatever driver it names.
+    """Return an address in libpq's form, whatever driver it names.
 
-    Special characters of a password that stand there bare are encoded.
+    Unescaped special characters of a password are encoded.
 
     Raises:
-        AddressError: it is none of Postgres.
+        AddressError: it is not a Postgres address.
     """
-    found = _URL.fullmatch(url.strip())
-    if found is None:
+    match = _URL.fullmatch(url.strip())
+    if match is None:
         return _read(url.strip())
-    if found["scheme"].partition("+")[0].lower() not in _SCHEMES:
+    if match["scheme"].partition("+")[0].lower() not in _SCHEMES:
         raise AddressError(f"it begins with another scheme than postgresql://; {_FORMS}")
-    plain = f"postgresql://{found['rest']}"
+    plain = f"postgresql://{match['rest']}"
     try:
         return _read(plain)
     except AddressError:
-        named = _NAMED.fullmatch(found["rest"])
+        named = _NAMED.fullmatch(match["rest"])
         if named is None:
             raise
         user, password = (quote(unquote(named[part]), safe="") for part in ("user", "password"))
@@ -47,25 +47,25 @@ def plain_url(url: str) -> str:
 
 
 def _read(address: str) -> str:
-    """Return an address that libpq can read.
+    """Return an address that libpq accepts.
 
     Raises:
-        AddressError: it cannot, or what it reads cannot be meant.
+        AddressError: libpq refuses it, or reads it in a way that cannot be meant.
     """
     try:
-        found = conninfo_to_dict(address)
+        parameters = conninfo_to_dict(address)
     except psycopg.ProgrammingError as error:
-        # What libpq quotes may be a part of the password.
+        # libpq's quotation may be a part of the password.
         why = _QUOTED.sub('"..."', str(error).strip())
         raise AddressError(f"{why}; {_FORMS}") from None
     if not address:
         raise AddressError(f"it is empty; {_FORMS}")
-    ports = [port for port in str(found.get("port", "")).split(",") if port]
+    ports = [port for port in str(parameters.get("port", "")).split(",") if port]
     if not all(port.isdecimal() and 0 < int(port) <= _MAX_PORT for port in ports):
         raise AddressError(f"its port is no number from 1 to {_MAX_PORT}; {_FORMS}")
-    if "@" in str(found.get("host", "")) or (
-        # It may be a part of the password, which libpq ends at the first slash.
-        "@" in str(found.get("dbname", "")) and "://" in address and "%40" not in address
+    if "@" in str(parameters.get("host", "")) or (
+        # Possibly a part of the password, which libpq ends at the first slash.
+        "@" in str(parameters.get("dbname", "")) and "://" in address and "%40" not in address
     ):
         raise AddressError(f"it holds an @ that belongs to no user or password; {_FORMS}")
     return address

@@ -1,4 +1,4 @@
-"""Vectors as the driver sends them in binary: to write their numbers takes longer than all else."""
+"""Vectors in the driver's binary form: as text, writing their numbers would dominate."""
 
 import struct
 
@@ -21,7 +21,7 @@ class HalfVector:
 
 
 class _HalfVectorDumper(Dumper):
-    # Of no type of its own: the cast around the parameter says what it is.
+    # No type of its own: the cast around the parameter determines it.
     format = Format.BINARY
 
     @override

@@ -1,1 +1,1 @@
-"""The embedded Postgres: starts, supervises and stops a server out of the bundled binaries."""
+"""The embedded Postgres: starts, supervises and stops a server from the bundled binaries."""

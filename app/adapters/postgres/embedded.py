@@ -1,8 +1,8 @@
-"""The embedded Postgres: starts in the data folder, is started again if it dies, stops with us.
+"""The embedded Postgres: started in the data folder, restarted if it dies, stopped with us.
 
 Acknowledged rows survive every end of the service and of the server. After kill -9 of the service,
-Linux stops the server at once. macOS and Windows have no such signal: there the server runs on
-until the next start, which stops it first.
+Linux stops the server at once. macOS and Windows have no such signal: there the server keeps
+running until the next start, which stops it first.
 """
 
 import asyncio
@@ -27,11 +27,11 @@ _COPIES = Path("/var/lib/open-memory-bank")
 class EmbeddedPostgres:
     """One server on one data folder. Blocking, from any thread; started at most once.
 
-    See `embedded_postgres` for use in an event loop.
+    For use in an event loop see `embedded_postgres`.
 
     Args:
-        settings: names the data folder, the user and how long a start may take.
-        copies: where root puts binaries that the server's user could not execute in place.
+        settings: the data folder, the user and the time limit of a start.
+        copies: the folder for copies of binaries that the server's user could not execute in place.
     """
 
     def __init__(self, settings: Settings, *, copies: Path = _COPIES) -> None:
@@ -47,7 +47,7 @@ class EmbeddedPostgres:
         """The address of the database, for psycopg; the same for every server on the folder.
 
         Raises:
-            RuntimeError: it was not started.
+            RuntimeError: the server was not started.
         """
         if self._home is None:
             raise RuntimeError("The embedded Postgres was not started.")
@@ -55,14 +55,14 @@ class EmbeddedPostgres:
 
     @property
     def process_id(self) -> int | None:
-        """The number of the server's first process, once there was one."""
+        """The id of the server's first process, once it exists."""
         return self._supervisor.process_id if self._supervisor else None
 
     def start(self) -> None:
-        """Return when the server accepts connections and the database exists.
+        """Start the server; return once it accepts connections and the database exists.
 
         Raises:
-            PostgresStartError: it cannot run; everything that was started has ended.
+            PostgresStartError: the server cannot run; every process it started has ended.
         """
         supervisor = self._open()
         try:
@@ -72,7 +72,7 @@ class EmbeddedPostgres:
             raise
 
     def stop(self) -> None:
-        """Stop the server and let go of the folder. May be repeated, and while `start` runs."""
+        """Stop the server and release the folder. May be repeated, or called while `start` runs."""
         with self._guard:
             self._stopped = True
         if self._supervisor:
@@ -91,7 +91,7 @@ class EmbeddedPostgres:
             return self._supervisor
 
     def __enter__(self) -> Self:
-        """Start."""
+        """Start the server."""
         self.start()
         return self
 
@@ -101,21 +101,21 @@ class EmbeddedPostgres:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Stop."""
+        """Stop the server."""
         self.stop()
 
 
 @asynccontextmanager
 async def embedded_postgres(settings: Settings) -> AsyncIterator[EmbeddedPostgres]:
-    """Serve while the block runs. The event loop is never blocked.
+    """Run the server for the duration of the block, without blocking the event loop.
 
     Raises:
-        PostgresStartError: it cannot run; everything that was started has ended.
+        PostgresStartError: the server cannot run; every process it started has ended.
     """
     server = EmbeddedPostgres(settings)
     try:
         await asyncio.to_thread(server.start)
         yield server
     finally:
-        # A cancelled start goes on in its thread; stopping ends it.
+        # A cancelled start continues in its thread; stopping ends it.
         await asyncio.shield(asyncio.to_thread(server.stop))

@@ -1,4 +1,4 @@
-"""The files around the embedded Postgres: locks, the server's log, and the installed binaries."""
+"""Files of the embedded Postgres: locks, the server's log, and the installed binaries."""
 
 import importlib.metadata
 import importlib.util
@@ -23,18 +23,18 @@ _INSTALLATION = "pginstall18"
 _NOT_COPIED = shutil.ignore_patterns("pginstall", "include", "*.a", "*.py", "__pycache__")
 _LOG_MAX_BYTES = 4 * 1024 * 1024
 _LOG_TAIL_BYTES = 16 * 1024
-# Not what our own attempts to connect are answered meanwhile.
+# Excludes the server's answers to our own connection attempts during a start.
 _LOG_FAILURE = re.compile(r"(?:FATAL|PANIC|error):\s+(?!the database system is)(.*)")
 
 
 def is_root() -> bool:
-    """Tell whether this process runs as root, which Postgres refuses to."""
+    """Return True if this process runs as root, which Postgres refuses."""
     return sys.platform != "win32" and os.geteuid() == 0
 
 
 def open_private(path: Path) -> int:
-    """Open a file for appending that only the owner of its folder may read; make it if absent."""
-    # Root may write in a folder of another user, who must not lead it elsewhere by a link.
+    """Open a file for appending, readable only by its folder's owner; create it if absent."""
+    # As root in another user's folder, no link of that user may redirect the write.
     flags = os.O_RDWR | os.O_CREAT | os.O_APPEND | getattr(os, "O_NOFOLLOW", 0)
     descriptor = os.open(path, flags, 0o600)
     if is_root():
@@ -44,10 +44,10 @@ def open_private(path: Path) -> int:
 
 
 def try_lock(descriptor: int) -> bool:
-    """Lock an open file; False when another holds it.
+    """Lock an open file; return False if another process holds the lock.
 
-    The lock belongs to the open file, so processes that inherit the descriptor hold it too, and it
-    ends with the last of them however they die.
+    The lock belongs to the open file. Processes that inherit the descriptor hold it too, and it
+    ends with the last of them, however they die.
     """
     try:
         if sys.platform == "win32":
@@ -60,35 +60,35 @@ def try_lock(descriptor: int) -> bool:
 
 
 def open_log(path: Path) -> int:
-    """Open the server's log; one that has grown large becomes `<name>.1` first."""
+    """Open the server's log; a large one is first renamed to `<name>.1`."""
     if path.exists() and path.stat().st_size > _LOG_MAX_BYTES:
         path.replace(path.with_name(path.name + ".1"))
     return open_private(path)
 
 
 def failure_in_log(path: Path, offset: int) -> str:
-    """Return the last failure logged after `offset` bytes, else the last line, if there is one."""
+    """Return the last failure logged after `offset` bytes, else the last line, if any."""
     with path.open("rb") as log:
         size = log.seek(0, os.SEEK_END)
         log.seek(max(offset, size - _LOG_TAIL_BYTES))
-        said = log.read().decode("utf-8", "replace").strip()
-    found: list[str] = _LOG_FAILURE.findall(said) or said.splitlines()
-    return found[-1].strip() if found else ""
+        text = log.read().decode("utf-8", "replace").strip()
+    failures: list[str] = _LOG_FAILURE.findall(text) or text.splitlines()
+    return failures[-1].strip() if failures else ""
 
 
 def find_binaries() -> Path:
     """Return the installed Postgres: a folder with `bin`, `lib` and `share`.
 
-    The package itself is not imported: its wrapper is not used.
+    The package is not imported: its wrapper is not used.
 
     Raises:
-        PostgresStartError: the package is not installed or holds no such version.
+        PostgresStartError: the package is not installed or lacks this version.
     """
     spec = importlib.util.find_spec(_PACKAGE)
     for place in (spec.submodule_search_locations or []) if spec else []:
-        found = Path(place) / _INSTALLATION
-        if found.is_dir():
-            return found
+        folder = Path(place) / _INSTALLATION
+        if folder.is_dir():
+            return folder
     raise PostgresStartError(
         f"The package {_DISTRIBUTION} with Postgres 18 is not installed:"
         " install it, or set MEMORY_BANK_DATABASE_URL to a Postgres of your own."
@@ -96,17 +96,17 @@ def find_binaries() -> Path:
 
 
 def postgres_program(binaries: Path, name: str) -> Path:
-    """Return the path of one program, such as `initdb`."""
+    """Return the path of a program, such as `initdb`."""
     return binaries / "bin" / (f"{name}.exe" if sys.platform == "win32" else name)
 
 
 def binaries_for(account: Account | None, copies: Path) -> Path:
-    """Return binaries that the user can execute, copied to below `copies` where they must be.
+    """Return binaries that the user can execute, copied below `copies` if necessary.
 
-    Root often installs below its own home, which nobody else can enter.
+    Root often installs below its own home, which no other user can enter.
 
     Raises:
-        PostgresStartError: neither the installed ones nor a copy can be executed.
+        PostgresStartError: the user can execute neither the installed ones nor a copy.
     """
     installed = find_binaries()
     if account is None or _is_usable(installed, account):
@@ -125,17 +125,17 @@ def binaries_for(account: Account | None, copies: Path) -> Path:
 
 
 def _is_usable(binaries: Path, account: Account) -> bool:
-    # Of the two programs this is the one that also needs the libraries beside the package.
+    # Of the two programs, this one also needs the libraries beside the package.
     return can_run(postgres_program(binaries, "initdb"), account, folder="/")
 
 
 def _copy_package(package: Path, target: Path) -> None:
-    """Copy so that an interruption leaves nothing under the name `target`."""
+    """Copy the package so that an interruption leaves nothing under the name `target`."""
     target.parent.mkdir(parents=True, exist_ok=True)
     target.parent.chmod(0o755)
     with tempfile.TemporaryDirectory(dir=target.parent, ignore_cleanup_errors=True) as scratch:
         made = Path(scratch) / target.name
-        # The programs look for their libraries from where they lie: both keep their places.
+        # The programs find their libraries by relative path, so the layout stays the same.
         for source in (package, package.with_name(f"{_PACKAGE}.libs")):
             if source.is_dir():
                 shutil.copytree(source, made / source.name, ignore=_NOT_COPIED)

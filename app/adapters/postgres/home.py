@@ -1,17 +1,17 @@
-"""The folder of the embedded Postgres, held by one process at a time, and who runs the server.
+"""The folder of the embedded Postgres, held by one process at a time, and the server's user.
 
     <data_dir>/postgres/
-      cluster/       the database; belongs to the user that runs the server
-      run/           the socket, which only that user and root can reach
-      postgres.log   what the server says; never a statement or a value
+      cluster/       the database; owned by the user that runs the server
+      run/           the socket, accessible only to that user and root
+      postgres.log   the server's log; never a statement or a value
       service.lock   held by the service
       server.lock    held by the server and each of its processes
-      pg_hba.conf    who may connect: whoever reaches the socket, over nothing but the socket
+      pg_hba.conf    the access rules: everyone who reaches the socket, over nothing else
 
-Postgres refuses to run as root. Started by root it runs as an unprivileged user, and what root
-writes lies outside the folders of that user. Where that user cannot enter the folders above (a
-checkout below /root, say), the server receives the open folder and reaches everything through
-/proc/self/fd. The data stays in the data folder all the same, and no permission is widened.
+Postgres refuses to run as root. Started by root, it runs as an unprivileged user, and root's own
+files lie outside the folders of that user. If that user cannot enter the folders above (a checkout
+below /root, say), the server inherits the open folder and accesses everything through
+/proc/self/fd. The data still stays in the data folder, and no permission is widened.
 """
 
 import os
@@ -35,7 +35,7 @@ if sys.platform != "win32":
     import pwd
 
 FOLDER = "postgres"
-"""Of all this, in the data folder."""
+"""The name of this folder within the data folder."""
 CLUSTER = "cluster"
 SOCKETS = "run"
 SOCKET_NAME = ".s.PGSQL.5432"
@@ -45,23 +45,23 @@ _ACCESS = "local all all trust\n"
 
 @dataclass(frozen=True)
 class PostgresHome:
-    """A folder that this process holds until `close`."""
+    """The folder of the embedded Postgres, held by this process until `close`."""
 
     folder: Path
-    """As this process names it."""
+    """The path of the folder for this process."""
     seen: str
-    """As the server's user names it."""
+    """The path of the folder for the server's user."""
     binaries: Path
     sockets: Path
     account: Account | None
-    """Who runs the server; None: the user of this process."""
+    """The user that runs the server; None: the user of this process."""
     keep: tuple[int, ...]
     """Descriptors that every program must inherit."""
     undo: ExitStack
 
     @property
     def cluster(self) -> Path:
-        """The database itself."""
+        """The folder of the database itself."""
         return self.folder / CLUSTER
 
     @property
@@ -70,44 +70,44 @@ class PostgresHome:
         return self.folder / "postgres.log"
 
     def seen_path(self, path: Path) -> str:
-        """Name a path as the server's user names it."""
+        """Return a path as the server's user sees it."""
         if path.is_relative_to(self.folder):
             return str(Path(self.seen, path.relative_to(self.folder)))
         return str(path)
 
     def give(self, path: Path) -> None:
-        """Make a folder that was made with mode 0700 the server's own."""
+        """Give the server's user a folder that was created with mode 0700."""
         if self.account:
             os.chown(path, self.account.uid, self.account.gid, follow_symlinks=False)
 
     def clear_sockets(self) -> None:
-        """Empty the socket folder; the lock file of a killed server would stop the next."""
+        """Empty the socket folder; the lock file of a killed server would block the next one."""
         self.sockets.mkdir(mode=0o700, exist_ok=True)
         self.give(self.sockets)
         for name in (SOCKET_NAME, f"{SOCKET_NAME}.lock"):
             (self.sockets / name).unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Let another process use the folder."""
+        """Release the folder for other processes."""
         self.undo.close()
 
 
 def open_home(data_dir: Path, *, user: str, copies: Path) -> PostgresHome:
-    """Take the folder below `data_dir`, and find out as whom and by what name it can be used.
+    """Hold the folder below `data_dir`, and determine the server's user and its path.
 
     Args:
-        data_dir: made when absent.
-        user: who runs the server when root starts it and the folder belongs to nobody else yet.
-        copies: where binaries are copied to which that user could not execute in place.
+        data_dir: the data folder; created if absent.
+        user: the server's user if root starts it and the folder has no other owner yet.
+        copies: the folder for copies of binaries that the user could not execute in place.
 
     Raises:
-        PostgresStartError: the folder cannot be used, or another process uses it.
+        PostgresStartError: the folder is unusable, or another process uses it.
     """
     folder = data_dir.resolve() / FOLDER
     with ExitStack() as undo:
         try:
-            _make(folder)
-            _hold(folder, undo)
+            _make_folder(folder)
+            _lock_folder(folder, undo)
             return _home(folder, user, copies, undo)
         except OSError as error:
             raise PostgresStartError(
@@ -115,14 +115,14 @@ def open_home(data_dir: Path, *, user: str, copies: Path) -> PostgresHome:
             ) from error
 
 
-def _make(folder: Path) -> None:
+def _make_folder(folder: Path) -> None:
     folder.parent.mkdir(parents=True, exist_ok=True)
     folder.mkdir(mode=0o700, exist_ok=True)
     if is_root() and folder.stat().st_uid == 0:
         folder.chmod(0o711)  # the server's user passes through to its own folders
 
 
-def _hold(folder: Path, undo: ExitStack) -> None:
+def _lock_folder(folder: Path, undo: ExitStack) -> None:
     lock = open_private(folder / "service.lock")
     undo.callback(os.close, lock)
     if not try_lock(lock):
@@ -132,7 +132,7 @@ def _hold(folder: Path, undo: ExitStack) -> None:
 def _home(folder: Path, user: str, copies: Path, undo: ExitStack) -> PostgresHome:
     account = _account(folder, user) if is_root() else None
     binaries = binaries_for(account, copies)
-    seen, keep = _seen(folder, binaries, account, undo)
+    seen, keep = _path_for_user(folder, binaries, account, undo)
     sockets = _sockets(folder, undo)
     _write_access(folder / "pg_hba.conf")
     return PostgresHome(folder, seen, binaries, sockets, account, keep, undo.pop_all())
@@ -147,7 +147,7 @@ def _write_access(path: Path) -> None:
 
 
 def _account(folder: Path, user: str) -> Account:
-    """Choose the user: a database keeps its owner; a new one is given to `user`."""
+    """Return the server's user: the owner of an existing database, else `user`."""
     for path in (folder / CLUSTER, folder):
         if path.exists() and (owner := path.stat()).st_uid != 0:
             return Account(str(owner.st_uid), owner.st_uid, owner.st_gid)
@@ -165,10 +165,10 @@ def _account(folder: Path, user: str) -> Account:
     return Account(entry.pw_name, entry.pw_uid, entry.pw_gid)
 
 
-def _seen(
+def _path_for_user(
     folder: Path, binaries: Path, account: Account | None, undo: ExitStack
 ) -> tuple[str, tuple[int, ...]]:
-    """Return a name of the folder by which that user reaches it, and what must be inherited."""
+    """Return the folder's path for the server's user, and the descriptors to inherit."""
     program = postgres_program(binaries, "postgres")
     if account is None or can_run(program, account, folder=str(folder)):
         return str(folder), ()
@@ -184,7 +184,7 @@ def _seen(
 
 
 def _sockets(folder: Path, undo: ExitStack) -> Path:
-    """Return the folder of the socket: beside the database, or short where that is too long."""
+    """Return the socket's folder: beside the database, or a short path if that is too long."""
     beside = folder / SOCKETS
     if len(os.fsencode(beside / SOCKET_NAME)) <= _SOCKET_PATH_MAX_BYTES:
         return beside

@@ -1,10 +1,10 @@
-"""Becomes another program, with fewer rights and tied to the life of its parent. Run as a script.
+"""Replacement of this process by a program with fewer rights, tied to its parent. A script.
 
     python -I -S launcher.py PARENT UID GID DEATH_SIGNAL FOLDER PROGRAM [ARGUMENT ...]
 
-A script of its own, because the code between fork and exec must not run inside a process with
-threads. It is started with the rights of the parent, so it may lie where the later user cannot
-read. Only the standard library is imported, and before the rights are dropped.
+It is a separate script because the code between fork and exec must not run inside a process with
+threads. It starts with the rights of the parent, so it may lie where the later user cannot read. It
+imports only the standard library, before the rights are dropped.
 """
 
 import ctypes
@@ -23,7 +23,7 @@ def _drop_rights(uid: int, gid: int) -> None:
 
 
 def _die_with(parent: int, death_signal: int) -> None:
-    """Ask Linux for a signal when the thread that started this process ends."""
+    """Request a signal from Linux for the end of the thread that started this process."""
     libc = ctypes.CDLL(None, use_errno=True)
     if libc.prctl(_PR_SET_PDEATHSIG, death_signal, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl")
@@ -32,7 +32,7 @@ def _die_with(parent: int, death_signal: int) -> None:
 
 
 def main(arguments: list[str]) -> None:
-    """Prepare the process and replace it by the program."""
+    """Prepare the process, then replace it by the program."""
     parent, uid, gid, death_signal = (int(number) for number in arguments[:4])
     folder, *command = arguments[4:]
     # A shell starts background jobs with SIGINT ignored, and a signal mask is inherited.

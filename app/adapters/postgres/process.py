@@ -1,8 +1,8 @@
-"""Starts the programs of the embedded Postgres: as which user, and tied to this process.
+"""Start of the embedded Postgres's programs: as a given user, tied to this process.
 
 On Linux such a program receives SIGINT when the *thread* that started it ends, also by kill -9 of
-the whole process: start a server only from a thread that lives as long as the server. Elsewhere
-there is no such signal; the next start stops a server that was left over.
+the whole process: start a server only from a thread that lives as long as the server. Other systems
+have no such signal; there the next start stops a leftover server.
 """
 
 import os
@@ -18,7 +18,7 @@ _PROBE_SECONDS = 10
 
 
 class PostgresStartError(RuntimeError):
-    """The embedded Postgres cannot run; one sentence for the operator says why."""
+    """The embedded Postgres cannot run; the message tells the operator why in one sentence."""
 
 
 @dataclass(frozen=True)
@@ -38,14 +38,14 @@ def launch(
     output: int,
     keep: Sequence[int] = (),
 ) -> "subprocess.Popen[bytes]":
-    """Start a program in a session of its own, so that Ctrl-C in the terminal does not reach it.
+    """Start a program in its own session, so that Ctrl-C in the terminal does not reach it.
 
     Args:
         command: the program's absolute path and its arguments.
-        folder: the working folder, as the program's user names it.
+        folder: the working folder, as the program's user sees it.
         account: the user to become; None keeps the present one.
-        output: the descriptor that takes both standard streams.
-        keep: further descriptors that the program inherits, under the same numbers.
+        output: the descriptor for both standard streams.
+        keep: further descriptors to inherit, under the same numbers.
     """
     if sys.platform == "win32":
         return subprocess.Popen(  # noqa: S603 - a program of the installed package
@@ -61,13 +61,13 @@ def launch(
         stderr=output,
         pass_fds=keep,
         start_new_session=True,
-        # Nothing of the caller's environment (PGDATA, PGOPTIONS, LC_*) may change the server.
+        # The caller's environment (PGDATA, PGOPTIONS, LC_*) must not influence the server.
         env={"LC_ALL": "C", "PATH": os.defpath},
     )
 
 
 def can_run(program: Path, account: Account, *, folder: str, keep: Sequence[int] = ()) -> bool:
-    """Tell whether that user can execute `program` while standing in `folder`, by trying."""
+    """Return True if that user can execute `program` from within `folder`, by trying."""
     tried = launch(
         [str(program), "--version"],
         folder=folder,
@@ -86,6 +86,6 @@ def can_run(program: Path, account: Account, *, folder: str, keep: Sequence[int]
 def ask_to_stop(process: "subprocess.Popen[bytes]", *, at_once: bool = False) -> None:
     """Ask a server to close its connections and stop; `at_once` leaves the rest to recovery."""
     if sys.platform == "win32":
-        process.terminate()  # Windows has no such signals; what was committed is in the log
+        process.terminate()  # no such signals on Windows; committed rows are in the WAL
     else:
         process.send_signal(signal.SIGQUIT if at_once else signal.SIGINT)

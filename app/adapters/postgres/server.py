@@ -1,7 +1,7 @@
-"""What is said to the embedded Postgres: how it is made and started, whether it answers, who it is.
+"""Commands and checks of the embedded Postgres: create, start, probe, identify.
 
-Whether a server is alive is told by connecting, and whether all of an earlier one is gone by the
-lock that each of its processes inherits; the number in `postmaster.pid` may belong to a stranger.
+A connection shows whether a server is alive. The lock that each server process inherits shows
+whether an earlier server has fully ended: the number in `postmaster.pid` may belong to a stranger.
 """
 
 import os
@@ -24,16 +24,16 @@ _MAINTENANCE_DATABASE = "postgres"
 _PORT = "5432"  # names the socket; nothing listens on a network
 _CONNECT_SECONDS = 5
 
-# Bounds for an operator to change in the cluster's postgresql.conf.
+# Limits that an operator may change in the cluster's postgresql.conf.
 _TUNABLE = {
     "max_connections": "100",
     "max_wal_size": "512MB",
     "shared_buffers": "128MB",
-    # The pages of a scope lie in the system's cache: to have a worker read them takes longer.
+    # The pages of a scope are in the system's cache: an I/O worker would take longer.
     "io_method": "sync",
 }
-# Given at every start, so that neither an old file nor ALTER SYSTEM weakens them. An acknowledged
-# row is on the disk. A failed statement, and every message or detail that may quote a value, stays
+# Given at every start, so that neither an old file nor ALTER SYSTEM weakens them. Acknowledged
+# rows are on the disk. Failed statements, and every message or detail that may quote a value, stay
 # out of the log: there, `log` ranks above `error`.
 _FIXED = {
     "fsync": "on",
@@ -58,12 +58,12 @@ _FIXED = {
 
 
 def url_of(sockets: Path, database: str = DATABASE) -> str:
-    """Return the address of a database behind a socket, for psycopg."""
+    """Return the address of a database at a socket, for psycopg."""
     return f"postgresql://{_ROLE}@/{database}?host={quote(str(sockets), safe='/')}&port={_PORT}"
 
 
 def new_cluster_folder(home: PostgresHome) -> Path:
-    """Make an empty folder to initialise, and remove those of attempts that failed."""
+    """Create an empty folder to initialise, and remove those of failed attempts."""
     for failed in home.folder.glob("cluster.new-*"):
         shutil.rmtree(failed, ignore_errors=True)
     made = Path(tempfile.mkdtemp(prefix="cluster.new-", dir=home.folder))
@@ -101,10 +101,10 @@ def server_command(home: PostgresHome) -> list[str]:
 
 
 def adopt_cluster(home: PostgresHome, made: Path) -> None:
-    """Give an initialised folder its final name, for good."""
+    """Rename an initialised folder to its final name, durably."""
     made.rename(home.cluster)
     if sys.platform == "win32":
-        return  # it cannot open a folder to write it out
+        return  # Windows cannot open a folder to sync it
     descriptor = os.open(home.folder, os.O_RDONLY)
     try:
         os.fsync(descriptor)
@@ -113,9 +113,9 @@ def adopt_cluster(home: PostgresHome, made: Path) -> None:
 
 
 def try_claim(home: PostgresHome) -> int | None:
-    """Take the lock that a server passes on to its processes; None while any of them lives.
+    """Acquire the lock that a server passes to its processes; None while any of them lives.
 
-    With the lock, what an earlier server left behind to say that it runs is removed.
+    With the lock held, the running marks of an earlier server are removed.
     """
     lock = open_private(home.folder / "server.lock")
     if not try_lock(lock):
@@ -135,9 +135,9 @@ def stop_left_over(home: PostgresHome) -> None:
 
 
 def find_running(data_dir: Path) -> str | None:
-    """Return the address of the database of a data folder, if a server accepts connections there.
+    """Return the database address of a data folder whose server accepts connections, or None.
 
-    Holds nothing: the server belongs to another process, which may stop it.
+    It holds no lock: the server belongs to another process, which may stop it.
     """
     folder = data_dir.resolve() / FOLDER
     left = _left_behind(folder)
@@ -148,7 +148,7 @@ def find_running(data_dir: Path) -> str | None:
 
 
 def has_cluster(data_dir: Path) -> bool:
-    """Say whether there is a database in a data folder, running or not, as far as one may look."""
+    """Return True if a data folder has a database, running or not, as far as permissions show."""
     try:
         return (data_dir / FOLDER / CLUSTER).exists()
     except PermissionError:
@@ -156,7 +156,7 @@ def has_cluster(data_dir: Path) -> bool:
 
 
 def _left_behind(folder: Path) -> tuple[int, Path] | None:
-    """Return what a server wrote when it started: its number, and the folder of its socket."""
+    """Return a running server's own record: its process id, and the folder of its socket."""
     try:
         lines = (folder / CLUSTER / "postmaster.pid").read_text().splitlines()
         return int(lines[0]), Path(lines[4])
@@ -165,7 +165,7 @@ def _left_behind(folder: Path) -> tuple[int, Path] | None:
 
 
 def answers(sockets: Path) -> bool:
-    """Tell whether a server accepts connections there."""
+    """Return True if a server accepts connections there."""
     try:
         psycopg.connect(
             url_of(sockets, _MAINTENANCE_DATABASE), connect_timeout=_CONNECT_SECONDS
@@ -176,7 +176,7 @@ def answers(sockets: Path) -> bool:
 
 
 def ensure_database(home: PostgresHome) -> None:
-    """Create the database of the service where it is absent."""
+    """Create the service's database if it is absent."""
     url = url_of(home.sockets, _MAINTENANCE_DATABASE)
     opened = psycopg.connect(url, autocommit=True, connect_timeout=_CONNECT_SECONDS)
     with closing(opened) as connection:

@@ -1,4 +1,4 @@
-"""Keeps the server of one home running, from one thread, until it is told to stop.
+"""Supervision of one home's server, from one thread, until it is stopped.
 
 The thread starts every process of the server and lives as long as it, because on Linux the server
 receives SIGINT when that thread ends: with the process, however that ends.
@@ -20,19 +20,19 @@ from app.adapters.postgres.home import PostgresHome
 from app.adapters.postgres.process import PostgresStartError, ask_to_stop, launch
 
 _POLL_SECONDS = 0.02
-# A server whose service was killed is on its way down when we look; after this it is asked, too.
+# A server whose service was killed is usually shutting down; after this time it is asked to.
 _LEFT_OVER_PATIENCE_SECONDS = 2.0
 _FAST_STOP_SECONDS = 15.0
 _IMMEDIATE_STOP_SECONDS = 5.0
 _RESTART_FIRST_SECONDS = 0.1
 _RESTART_LONGEST_SECONDS = 10.0
-_HEALTHY_SECONDS = 30.0  # a server that lived as long did not die of its start
+_HEALTHY_SECONDS = 30.0  # a server that lived this long did not fail at its start
 
 _log = logging.getLogger(__name__)
 
 
 class Supervisor:
-    """One server on one home. Started at most once."""
+    """The server of one home. Started at most once."""
 
     def __init__(self, home: PostgresHome, start_seconds: float) -> None:
         self._home = home
@@ -45,17 +45,17 @@ class Supervisor:
 
     @property
     def process_id(self) -> int | None:
-        """The number of the process that was started last."""
+        """The id of the process started last."""
         return self._process.pid if self._process else None
 
     def start(self) -> None:
-        """Return when the server serves; raises PostgresStartError when it cannot."""
+        """Return once the server accepts connections; raise PostgresStartError if it cannot."""
         self._thread.start()
         self._ready.result()
 
     def stop(self) -> None:
         """Stop the server: orderly, else at once, else by force. May be repeated."""
-        with self._guard:  # what is started after this is nothing
+        with self._guard:  # nothing is started after this
             self._stopping.set()
         if self._thread.ident is None:
             return
@@ -88,7 +88,7 @@ class Supervisor:
             delay = min(2 * delay, _RESTART_LONGEST_SECONDS)
 
     def _serve_once(self) -> bool:
-        """Run one server to its end; False when that was the first and did not start."""
+        """Run one server to its end; return False if it was the first and did not start."""
         try:
             process = self._bring_up()
         except PostgresStartError as error:
@@ -125,7 +125,7 @@ class Supervisor:
         return process
 
     def _claim(self, deadline: float) -> int:
-        """Wait until no process of an earlier server lives, and keep others from starting one."""
+        """Wait until no process of an earlier server lives, and lock out other servers."""
         began = time.monotonic()
         asked = False
         while (lock := server.try_claim(self._home)) is None:
@@ -136,7 +136,7 @@ class Supervisor:
         return lock
 
     def _initialise(self, lock: int, deadline: float) -> None:
-        """Make the cluster under another name, so that an interruption leaves nothing behind."""
+        """Create the cluster under another name, so that an interruption leaves nothing behind."""
         made = server.new_cluster_folder(self._home)
         process, logged = self._spawn(server.initdb_command(self._home, made), lock)
         try:
@@ -150,7 +150,7 @@ class Supervisor:
         server.adopt_cluster(self._home, made)
 
     def _spawn(self, command: Sequence[str], lock: int) -> "tuple[subprocess.Popen[bytes], int]":
-        """Start a program; also return how long the log was before."""
+        """Start a program; also return the previous length of the log."""
         log = open_log(self._home.log)
         try:
             logged = os.fstat(log).st_size
@@ -184,8 +184,8 @@ class Supervisor:
             raise self._failed(late)
 
     def _reason(self, process: "subprocess.Popen[bytes]", logged: int) -> str:
-        said = failure_in_log(self._home.log, logged)
-        return said or f"it ended with {process.returncode}"
+        failure = failure_in_log(self._home.log, logged)
+        return failure or f"it ended with {process.returncode}"
 
     def _failed(self, reason: str) -> PostgresStartError:
         return PostgresStartError(

@@ -1,1 +1,1 @@
-"""API keys: who may call the service."""
+"""Access: API keys and tokens, and the callers they stand for."""

@@ -1,7 +1,7 @@
 """Routes of API keys; this service's own.
 
-They take no request id: the answer to a creation and to a rotation holds a secret, which is kept
-nowhere, so it could not be given again.
+They take no request id: the answers to create and rotate hold a secret that is stored nowhere, so a
+repeated request could not get it again.
 """
 
 from app.kernel.permissions import Permission
@@ -31,19 +31,19 @@ _ONE = _COLLECTION + "/{key}"
 
 @router.post(_COLLECTION, summary="Create a key", operation_id="createKey")
 async def create_key(context: Context, body: CreateKeyRequest) -> ApiKey:
-    """Make a key. Its `secret` is in this answer only; what it may do and reach never changes."""
+    """Create a key. Its `secret` is in this answer only; its permissions and reach never change."""
     return await KeyService.of(context.resources).create(body)
 
 
 @router.get(_COLLECTION, summary="List keys", operation_id="listKeys")
 async def list_keys(context: Context, page: Page) -> ListKeysResponse:
-    """List all keys, newest first, with those that are revoked or have expired."""
+    """List all keys, newest first, including revoked and expired ones."""
     return await KeyService.of(context.resources).list_page(page)
 
 
 @router.post(_ONE + ":revoke", summary="Revoke a key", operation_id="revokeKey")
 async def revoke_key(context: Context, key: KeyPath) -> ApiKey:
-    """End a key for good, everywhere within a second; refused for the last that manages keys."""
+    """Revoke a key for good, everywhere within a second; refused for the last that manages keys."""
     return await KeyService.of(context.resources).revoke(key)
 
 
@@ -51,12 +51,12 @@ async def revoke_key(context: Context, key: KeyPath) -> ApiKey:
 async def rotate_key(
     context: Context, key: KeyPath, body: RotateKeyRequest | None = None
 ) -> ApiKey:
-    """Give a key another `secret`, in this answer only; former ones end after `gracePeriod`."""
+    """Give a key a new `secret`, in this answer only; former secrets end after `gracePeriod`."""
     request = body or RotateKeyRequest()
     return await KeyService.of(context.resources).rotate(key, request.grace_period)
 
 
 @router.get(_ONE, summary="Get a key", operation_id="getKey")
 async def get_key(context: Context, key: KeyPath) -> ApiKey:
-    """Return a key, whatever its state; never its secret."""
+    """Return a key in any state, without its secret."""
     return await KeyService.of(context.resources).get(key)

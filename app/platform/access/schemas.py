@@ -22,7 +22,7 @@ from app.platform.access.store.tables import ApiKeyRow
 
 MAX_NAME_CHARS = 256
 MAX_REACHED = 100
-"""Projects, and engines, that one key may name."""
+"""Limit for projects, and for engines, that one key may name."""
 MAX_CONDITION_KEYS = 5
 MAX_CONDITION_VALUES = 100
 MAX_SCOPE_KEY_CHARS = 256
@@ -37,8 +37,8 @@ def _without_repeats(values: list[_T]) -> list[_T]:
     return list(dict.fromkeys(values))
 
 
-def _named(kind: type[_E]) -> BeforeValidator:
-    """Take the names of an enum; unlike elsewhere no numbers, which would change with its order."""
+def _enum_by_name(kind: type[_E]) -> BeforeValidator:
+    """Accept names of an enum; unlike elsewhere no numbers, which depend on the order."""
     known = ", ".join(kind)
 
     def read(value: object) -> _E:
@@ -50,12 +50,12 @@ def _named(kind: type[_E]) -> BeforeValidator:
 
 
 _Roles = Annotated[
-    list[Annotated[Role, _named(Role)]],
+    list[Annotated[Role, _enum_by_name(Role)]],
     Field(min_length=1, max_length=len(Role)),
     AfterValidator(_without_repeats),
 ]
 _Permissions = Annotated[
-    list[Annotated[Permission, _named(Permission)]],
+    list[Annotated[Permission, _enum_by_name(Permission)]],
     Field(min_length=1, max_length=len(Permission)),
     AfterValidator(_without_repeats),
 ]
@@ -93,7 +93,7 @@ _Projects = Annotated[
 
 
 def _read_engine(value: object) -> str:
-    """Read an id of an engine, alone or at the end of a name."""
+    """Return an engine's id from the id itself or from a resource name."""
     text = str(value) if type(value) is int else value
     if isinstance(text, str):
         head, _, identity = text.rpartition("/")
@@ -162,14 +162,14 @@ def _conditions_schema(values: Mapping[str, Any]) -> WithJsonSchema:
             "maxProperties": MAX_CONDITION_KEYS,
             "propertyNames": {"minLength": 1, "maxLength": MAX_SCOPE_KEY_CHARS},
             "additionalProperties": values,
-            "description": "By key of a scope, the values that it must have one of.",
+            "description": "For each scope key, the allowed values.",
             "examples": [{"user_id": ["42"]}],
         }
     )
 
 
 class CreateKeyRequest(WireModel):
-    """A key as its creator describes it. Fields that only answers have are ignored."""
+    """A key as described by its creator. Output-only fields are ignored."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -192,7 +192,7 @@ class CreateKeyRequest(WireModel):
     display_name: DisplayName
     roles: _Roles | None = None
     permissions: _Permissions | None = Field(
-        None, description="Single permissions beside those of the roles."
+        None, description="Permissions in addition to those of the roles."
     )
     projects: _Projects | None = Field(None, description="Projects of the engines; absent: all.")
     engines: _Engines | None = Field(None, description="Ids or names of engines; absent: all.")
@@ -208,7 +208,7 @@ class CreateKeyRequest(WireModel):
     ttl: PositiveDuration | None = Field(None, description="Input only: expiry is now + ttl.")
 
     @model_validator(mode="after")
-    def _may_do_something(self) -> Self:
+    def _has_permissions(self) -> Self:
         if not (self.roles or self.permissions):
             raise ValueError("must have at least one of roles and permissions")
         if self.ttl is not None and self.expire_time is not None:
@@ -216,7 +216,7 @@ class CreateKeyRequest(WireModel):
         return self
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns that the creator decides; not the expiry."""
+        """Return the columns set by the creator, except the expiry."""
         return {
             "display_name": self.display_name,
             "roles": self.roles or [],
@@ -228,10 +228,10 @@ class CreateKeyRequest(WireModel):
 
 
 def check_grace(length: timedelta) -> timedelta:
-    """Refuse a period of grace that is negative or too long.
+    """Refuse a grace period that is negative or too long.
 
     Raises:
-        ValueError: it is.
+        ValueError: the period is out of range.
     """
     if not timedelta() <= length <= MAX_GRACE:
         raise ValueError(f"must be 0s to {MAX_GRACE.total_seconds():.0f}s")
@@ -239,19 +239,18 @@ def check_grace(length: timedelta) -> timedelta:
 
 
 class RotateKeyRequest(WireModel):
-    """How a key is given another secret."""
+    """Options of a key's rotation."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"gracePeriod": "86400s"}]})
 
     grace_period: Annotated[Duration, AfterValidator(check_grace)] = Field(
         timedelta(),
-        description="How long the former secrets go on working, at most 30 days; absent: not at"
-        " all.",
+        description="Time for which the former secrets still work, at most 30 days; absent: none.",
     )
 
 
 class ApiKey(WireModel):
-    """An API key: what its holder may do and reach."""
+    """An API key with its permissions and its reach."""
 
     name: str = Field(examples=["keys/176847840012345678"])
     display_name: str
@@ -274,12 +273,12 @@ class ApiKey(WireModel):
         None, description="May be up to a minute before the last use."
     )
     secret: str | None = Field(
-        None, description="What to send; only when the key is created or rotated."
+        None, description="The credential to send; present only when the key is created or rotated."
     )
 
     @classmethod
     def from_row(cls, row: ApiKeyRow, secret: str | None = None) -> "ApiKey":
-        """Build the answer."""
+        """Build the wire form."""
         return cls(
             name=f"keys/{row.key_id}",
             display_name=row.display_name,

@@ -1,1 +1,1 @@
-"""The audit log: who did what, when, from where, and what it came to."""
+"""The audit log: who did what, when, from where, and with which result."""

@@ -1,4 +1,4 @@
-"""Routes of the audit log of the whole service. That of one engine is a route of engines."""
+"""Routes of the audit log of the whole service. Engines have a route for their own log."""
 
 from fastapi import Response
 
@@ -29,9 +29,9 @@ async def list_all(
     page: Page,
     filter: Filter = None,  # noqa: A002 - the name on the wire
 ) -> ListAuditEventsResponse:
-    """List what was done in all engines, also in deleted ones, and outside of any; newest first.
+    """List the audit events of all engines, also deleted ones, and of none; newest first.
 
-    Filter as in an engine's list, and by `engine`, which is 0 for what concerns none.
+    Filter as in an engine's list, and by `engine`, which is 0 for events without one.
     """
     return await AuditService.of(context.resources).list_page(None, filter, page)
 
@@ -47,5 +47,5 @@ async def export_all(
     context: Context,
     filter: Filter = None,  # noqa: A002 - the name on the wire
 ) -> Response:
-    """Return all that was done until now, oldest first: an event a line."""
+    """Export all audit events until now, oldest first, one event a line."""
     return await ndjson(AuditService.of(context.resources).export(None, filter))

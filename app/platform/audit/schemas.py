@@ -10,7 +10,7 @@ _ENGINES = "/reasoningEngines/"
 
 
 class AuditEvent(WireModel):
-    """Who did what, on which resource, when and from where, and what it came to. No content."""
+    """An audited action: caller, method, resource, time, address and result, without content."""
 
     name: str
     create_time: Timestamp
@@ -25,8 +25,8 @@ class AuditEvent(WireModel):
     )
     resource: str | None = Field(
         None,
-        description="Name of what the method is on, or has created. Parts of a path that cannot be"
-        " an id are `?`.",
+        description="Name of the method's target, or of the resource created. Path parts that"
+        " cannot be an id are `?`.",
     )
     operation: str | None = Field(None, description="Name of the long-running operation.")
     address: str | None = Field(None, description="IP address of the caller.")
@@ -38,7 +38,7 @@ class AuditEvent(WireModel):
 
     @classmethod
     def from_row(cls, row: AuditEventRow) -> "AuditEvent":
-        """Build the answer."""
+        """Build the wire form."""
         return cls(
             name=_name(row),
             create_time=row.create_time,
@@ -54,7 +54,7 @@ class AuditEvent(WireModel):
 
 
 def _name(row: AuditEventRow) -> str:
-    """Return the name of an event: that of its engine, which its resource has, and its id."""
+    """Return the event's name, below its engine if it has one."""
     own = f"auditEvents/{row.event_id}"
     if not row.engine_id:
         return own

@@ -1,4 +1,4 @@
-"""Keeps the audit log, and shows it."""
+"""Use cases of the audit log: record, list, export."""
 
 from collections.abc import AsyncIterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -26,9 +26,9 @@ from app.settings.settings import Settings
 log = structlog.get_logger()
 
 _EXPORT_ROWS = 200
-"""Events that an export reads, and holds, at a time: few enough not to hold up other requests."""
-# Refusals by which a flood is held off: a row for each would let it in by another door. They are
-# in the metrics of requests, and in the log.
+"""Events that an export reads and holds at a time: few enough not to delay other requests."""
+# Refusals that hold off a flood: a row for each would let the flood in by another door. They are
+# in the request metrics and in the log.
 _NOT_WRITTEN = frozenset({Reason.RATE_LIMIT_EXCEEDED, Reason.TOO_MANY_AT_ONCE})
 
 
@@ -54,20 +54,20 @@ class AuditService(Auditor):
         await repository.insert_events(session, [self._event(audited, noted(session))])
 
     def _event(self, audited: Audited, told: Mapping[str, str]) -> NewEvent:
-        found = replace(
+        completed = replace(
             audited,
             resource=told.get("resource", audited.resource),
             engine_id=int(told["engine"]) if "engine" in told else audited.engine_id,
         )
-        return NewEvent(found, self.clock.now(), operation=told.get("operation"))
+        return NewEvent(completed, self.clock.now(), operation=told.get("operation"))
 
     @override
     async def record_alone(self, audited: Audited, error: ServiceError | None) -> None:
-        """As the port has it. What fails here is logged, and changes nothing of the answer."""
+        """Record as the port defines. A failure here is logged and does not change the answer."""
         if error is not None and error.reason in _NOT_WRITTEN:
             return
         if isinstance(error, Unavailable) and error.reason is Reason.DATABASE_UNAVAILABLE:
-            # Not tried: the caller would wait twice for what is away.
+            # Not tried: the caller would wait twice for an unavailable database.
             log.error("audit.not_recorded", method=audited.method, reason=error.reason)
             return
         try:
@@ -81,10 +81,10 @@ class AuditService(Auditor):
     async def list_page(
         self, engine_id: int | None, filter_text: str | None, page: PageRequest
     ) -> ListAuditEventsResponse:
-        """Return a page of the events of an engine, newest first; None: of all there are.
+        """Return a page of an engine's events, newest first; None: of all engines.
 
         Raises:
-            InvalidArgument: the filter or the token cannot be read, or the filter takes too long.
+            InvalidArgument: the filter or the token is unreadable, or the filter takes too long.
         """
         limit = clamp_page_size(page.size)
         clause = self._clause(engine_id, filter_text)
@@ -103,12 +103,12 @@ class AuditService(Auditor):
     async def export(
         self, engine_id: int | None, filter_text: str | None
     ) -> AsyncIterator[Sequence[AuditEvent]]:
-        """Yield the events that there are now, oldest first, a few at a time.
+        """Yield the present events in small batches, oldest first.
 
-        Each time is a snapshot of its own: an export of any length holds no transaction.
+        Each batch has its own snapshot, so an export of any length holds no transaction open.
 
         Raises:
-            InvalidArgument: the filter cannot be read, or takes too long.
+            InvalidArgument: the filter is unreadable or takes too long.
         """
         clause = self._clause(engine_id, filter_text)
         clause = replace(clause, condition=clause.condition & repository.until(self.clock.now()))
@@ -123,7 +123,7 @@ class AuditService(Auditor):
             after = _key(rows[-1])
 
     async def remove_old(self, session: Session, limit: int) -> int:
-        """Remove events that are past their time; return how many; a sweep."""
+        """Remove events past their retention; return their number; for a sweep."""
         kept = self.settings.audit_retention_seconds
         if kept is None:
             return 0

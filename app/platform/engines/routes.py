@@ -39,7 +39,7 @@ children = Router(
         "exportAuditEvents": Demand(Permission.AUDIT_LIST, WORK, is_costly=True),
     },
 )
-"""What is listed under an engine by features that do not know engines."""
+"""Listings below an engine, of features that do not know engines."""
 
 _COLLECTION = PREFIX + "/reasoningEngines"
 
@@ -85,13 +85,13 @@ async def get_engine(context: Context, name: EnginePath) -> ReasoningEngine:
 async def list_operations(
     context: Context, engine: EnginePath, page: Page
 ) -> ListOperationsResponse:
-    """List the operations of an engine, newest first; also of a deleted one, while they last."""
-    found = await OperationService.of(context.resources).list_page(engine, page)
-    if not found.operations and not page.token:
-        # Nothing says yet that there is, or was, such an engine.
+    """List the operations of an engine, newest first, even after the engine was deleted."""
+    listing = await OperationService.of(context.resources).list_page(engine, page)
+    if not listing.operations and not page.token:
+        # An empty first page does not prove that the engine exists or existed.
         async with context.resources.db.snapshot() as session:
             await repository.get(session, engine)
-    return found
+    return listing
 
 
 @children.get(
@@ -106,7 +106,7 @@ async def list_audit_events(
     page: Page,
     filter: Filter = None,  # noqa: A002 - the name on the wire
 ) -> ListAuditEventsResponse:
-    """List what was done in an engine, newest first.
+    """List the audit events of an engine, newest first.
 
     Filter by `caller`, `method`, `resource`, `operation`, `result`, `reason`, `address`,
     `request_id` and `create_time`.
@@ -129,7 +129,7 @@ async def export_audit_events(
     engine: EnginePath,
     filter: Filter = None,  # noqa: A002 - the name on the wire
 ) -> Response:
-    """Return what was done in an engine until now, oldest first: an event a line."""
+    """Export the audit events of an engine until now, oldest first, one event a line."""
     async with context.resources.db.snapshot() as session:
         await repository.get(session, engine)
     return await ndjson(AuditService.of(context.resources).export(engine.engine, filter))
@@ -143,7 +143,7 @@ async def update_engine(
     if_match: IfMatch = None,
     update_mask: UpdateMask = None,
 ) -> Operation:
-    """Change the masked fields; without a mask, the fields that are sent."""
+    """Change the masked fields; without a mask, the fields sent."""
     request = body or ReasoningEngineRequest()
     etag = etag_of(if_match, request.etag)
     once = context.once({"body": request.sent(), "mask": update_mask, "etag": etag})

@@ -19,19 +19,19 @@ _MAX_DESCRIPTION_CHARS = 4096
 
 
 class ContextSpec(WireModel):
-    """Where the bank's configuration lies within an engine."""
+    """The location of the bank's configuration within an engine."""
 
     memory_bank_config: MemoryBankConfig | None = None
 
 
 class EncryptionSpec(WireModel):
-    """Kept and returned; this service encrypts nothing itself."""
+    """Encryption settings, stored and returned; this service itself encrypts nothing."""
 
     kms_key_name: str = Field(max_length=1024)
 
 
 UNSERVED_FIELDS = frozenset({"spec", "traffic_config"})
-"""Fields of the API for engines that run agents, which those of this service do not."""
+"""Fields of the API for engines that run agents, which this service does not."""
 _IS_UNSERVED = "is a field of the API that this service does not serve, since it runs no agents"
 
 
@@ -41,10 +41,10 @@ def _refuse(value: object) -> None:
 
 
 def check_served(paths: Iterable[str]) -> None:
-    """Refuse the paths of a mask that lead to what this service does not serve.
+    """Refuse mask paths to fields that this service does not serve.
 
     Raises:
-        InvalidArgument: one does; names it.
+        InvalidArgument: a path leads to such a field; the message names it.
     """
     for path in paths:
         if path.partition(".")[0] in UNSERVED_FIELDS:
@@ -52,11 +52,11 @@ def check_served(paths: Iterable[str]) -> None:
 
 
 _Unserved = Annotated[None, BeforeValidator(_refuse)]
-"""A field of the API that can only be left out here."""
+"""A field of the API that must be absent here."""
 
 
 class ReasoningEngineRequest(WireModel):
-    """An engine as callers send it. Fields that only answers have are ignored."""
+    """An engine as sent by clients. Output-only fields are ignored."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -102,7 +102,7 @@ class ReasoningEngine(WireModel):
 
     @classmethod
     def from_row(cls, row: EngineRow) -> "ReasoningEngine":
-        """Build the answer."""
+        """Build the wire form."""
         return cls(
             name=str(name_of(row)),
             display_name=row.display_name,

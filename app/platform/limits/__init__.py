@@ -1,1 +1,1 @@
-"""Rates, places and quotas: how much a key and an engine may use."""
+"""Limits: rates, concurrency and quotas of keys and engines."""

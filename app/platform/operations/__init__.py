@@ -1,1 +1,1 @@
-"""Long-running operations: the resource that clients poll, and the queue that workers run."""
+"""Long-running operations: the resource that clients poll and the queue that workers run."""

@@ -1,6 +1,6 @@
 """Routes of operations. Source: google.longrunning.Operations; wire specification, section 4.
 
-Their list is a route of engines, which knows whether there is such an engine.
+Their list is a route of engines, which can check that the engine exists.
 """
 
 from typing import Annotated
@@ -47,21 +47,21 @@ async def wait_operation(
         Query(alias="timeout", description="Longest wait; a duration such as `10s`."),
     ] = None,
 ) -> Operation:
-    """Return an operation once it is done, or as it is when the timeout has passed."""
+    """Return an operation once it is done, or its state when the timeout has passed."""
     service = OperationService.of(context.resources)
-    # A client that has gone holds one of its key's places until it is seen to be gone.
+    # A disconnected client occupies one of its key's places until the disconnect is noticed.
     return await service.wait(name, at_most, request.is_disconnected)
 
 
 @router.post(_ONE + ":cancel", summary="Cancel an operation", operation_id="cancelOperation")
 async def cancel_operation(context: Mutation, name: OperationPath) -> Empty:
-    """Cancel what waits; ask what runs to stop at its next step."""
+    """Cancel a pending operation; ask a running one to stop at its next step."""
     await OperationService.of(context.resources).cancel(name, context.once({}))
     return Empty()
 
 
 @router.delete(_ONE, summary="Delete an operation", operation_id="deleteOperation")
 async def delete_operation(context: Mutation, name: OperationPath) -> Empty:
-    """Forget an operation that has ended; what it did stays."""
+    """Delete an operation that has ended; its effects stay."""
     await OperationService.of(context.resources).delete(name, context.once({}))
     return Empty()

@@ -25,7 +25,7 @@ class Operation(WireModel):
 
     @classmethod
     def from_row(cls, row: OperationRow, response: Mapping[str, Any] | None = None) -> "Operation":
-        """Build the answer; `response` replaces what is stored, which holds names only."""
+        """Build the wire form; `response` replaces the stored one, which holds names only."""
         times = {
             "createTime": format_timestamp(row.create_time),
             "updateTime": format_timestamp(row.update_time),

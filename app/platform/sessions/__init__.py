@@ -1,1 +1,1 @@
-"""Sessions and their events: what was said, as it was said."""
+"""Sessions and their events: conversations as they were sent."""

@@ -68,7 +68,7 @@ async def create_session(
         str | None,
         Query(
             alias="sessionId",
-            description="Id of the new session; else one is made.",
+            description="Id of the new session; absent: generated.",
             json_schema_extra={"pattern": f"^{SESSION_ID}$"},
         ),
     ] = None,
@@ -104,7 +104,7 @@ async def append_event(context: Mutation, name: SessionPath, body: AppendEventRe
 async def create_exchange(
     context: Mutation, name: SessionPath, body: CreateExchangeRequest
 ) -> Exchange:
-    """Append what a user said and what the agent answered: two events, or none."""
+    """Append a user's text and the agent's answer: two events, or none."""
     once = context.once(body.sent)
     return await EventService.of(context.resources).exchange(name, body, once)
 
@@ -115,7 +115,7 @@ async def create_exchange(
 async def batch_append_events(
     context: Mutation, name: SessionPath, body: BatchAppendEventsRequest
 ) -> BatchAppendEventsResponse:
-    """Append events in their order, all or none; their `stateDelta` are applied one by one."""
+    """Append events in order, all or none; each `stateDelta` is applied in turn."""
     once = context.once(body.sent)
     return await EventService.of(context.resources).append_all(name, body, once)
 
@@ -135,10 +135,10 @@ async def list_events(
 
 @router.delete(_ONE + "/events/{event}", summary="Erase an event", operation_id="deleteEvent")
 async def delete_event(context: Mutation, name: EventPath) -> Empty:
-    """Erase what an event says, for good; no list and no context has it any more.
+    """Erase the content of an event for good, from all lists and contexts.
 
-    Its number stays taken, and what it has changed of the session's state stays as it is.
-    Summaries that cover the event lose their texts, and are made anew without it.
+    Its number stays taken, and its change of the session's state remains. Summaries that cover the
+    event lose their texts and are made anew without it.
     """
     await EventService.of(context.resources).erase(name, context.once({}))
     return Empty()
@@ -146,7 +146,7 @@ async def delete_event(context: Mutation, name: EventPath) -> Empty:
 
 @router.get(_ONE, summary="Get a session", operation_id="getSession")
 async def get_session(context: Context, name: SessionPath) -> Session:
-    """Return a session; 404 when it is deleted or expired."""
+    """Return a session; 404 if it is deleted or expired."""
     now = context.resources.clock.now()
     async with context.resources.db.snapshot() as session:
         engine = await engines.get(session, name.engine)
@@ -166,9 +166,9 @@ async def update_session(
         str | None, Query(alias="sessionId", description="Ignored; clients may repeat it.")
     ] = None,
 ) -> Session:
-    """Change the masked fields; without a mask, the fields that are sent."""
+    """Change the masked fields; without a mask, the fields sent."""
     del session_id
-    # The Python client sends no body where a mask names only fields to clear.
+    # The Python client sends no body if a mask names only fields to clear.
     request = body or UpdateSessionRequest()
     etag = etag_of(if_match, request.etag)
     once = context.once({"body": request.sent(), "mask": update_mask, "etag": etag})
@@ -180,7 +180,7 @@ async def update_session(
 async def delete_session(
     context: Mutation, name: SessionPath, if_match: IfMatch = None
 ) -> Operation:
-    """Erase a session and its events at once; unlike memories, they cannot be recovered."""
+    """Delete a session and its events at once; unlike memories, they cannot be recovered."""
     once = context.once({"etag": if_match})
     row = await SessionService.of(context.resources).delete(name, if_match, once)
     return Operation.from_row(row)

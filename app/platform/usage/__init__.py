@@ -1,1 +1,1 @@
-"""What the models of an engine cost, by day, and the budget that bounds it."""
+"""The model usage of an engine by day, and the budget that bounds it."""

@@ -33,8 +33,8 @@ async def get_usage(
         Day | None, Query(alias="endDay", description="Last day (UTC), included; absent: today.")
     ] = None,
 ) -> EngineUsage:
-    """Return what the models of an engine took, by day and model; at most 366 days.
+    """Return the usage of an engine's models, by day and model; at most 366 days.
 
-    The built-in rules call no model, and so do not appear.
+    The built-in rules call no model and so do not appear.
     """
     return await UsageService.of(context.resources).usage(engine, start_day, end_day)

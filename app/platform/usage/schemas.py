@@ -1,6 +1,6 @@
 """The wire form of an engine's usage; the method is this service's own.
 
-Counts are JSON numbers: whoever shows them need not parse them first.
+Counts are JSON numbers: clients need not parse them first.
 """
 
 import re
@@ -19,7 +19,7 @@ _DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 
 
 def _read_day(value: object) -> date:
-    # The framework's own reading takes seconds since 1970, and moments at midnight, too.
+    # The framework's own parser also accepts seconds since 1970 and times at midnight.
     if isinstance(value, date):
         return value
     if not isinstance(value, str) or _DAY.fullmatch(value) is None:
@@ -27,7 +27,7 @@ def _read_day(value: object) -> date:
     try:
         return date.fromisoformat(value)
     except ValueError:
-        raise ValueError("must be a day that the calendar has") from None
+        raise ValueError("must be a valid calendar day") from None
 
 
 Day = Annotated[
@@ -39,16 +39,16 @@ Day = Annotated[
 
 
 class Money(WireModel):
-    """An amount, rounded to nine digits after the point."""
+    """An amount of money, rounded to nine decimal places."""
 
     amount: float
     currency: str = Field(examples=["USD"])
 
 
 class UsageSums(WireModel):
-    """What calls of models took."""
+    """The consumption of model calls."""
 
-    call_count: int = Field(description="Requests to models, failed ones too.")
+    call_count: int = Field(description="Requests to models, including failed ones.")
     input_token_count: int
     output_token_count: int
     model_milliseconds: int
@@ -58,48 +58,52 @@ class UsageSums(WireModel):
 
 
 class ModelUsage(UsageSums):
-    """What calls of one model took on one day."""
+    """The consumption of one model's calls on one day."""
 
     day: Day
     model: str = Field(examples=["openai:gpt-5-mini"])
 
     @classmethod
     def from_row(cls, row: ModelUsageRow, currency: str) -> "ModelUsage":
-        """Build the answer."""
+        """Build the wire form."""
         return cls(day=row.day, model=row.model_id, **_sums([row], currency))
 
 
 class TokenBudget(WireModel):
-    """The tokens, in and out, that the engine may use today."""
+    """The input and output tokens that the engine may use today."""
 
     daily_token_limit: int
     used_token_count: int
-    reset_time: Timestamp = Field(description="When there are tokens again: midnight of UTC.")
+    reset_time: Timestamp = Field(
+        description="Time of the budget's renewal: the next midnight UTC."
+    )
 
 
 class QuotaUse(WireModel):
-    """How much of something the engine has, and may have."""
+    """An engine's use of one quota."""
 
     used: int
     limit: int | None = Field(None, description="Absent: no bound.")
 
 
 class EngineQuotas(WireModel):
-    """How much the engine holds at present, and may hold."""
+    """The amounts that the engine holds and may hold."""
 
-    memories: QuotaUse = Field(description="Without those that were deleted.")
+    memories: QuotaUse = Field(description="Live memories, without deleted ones.")
     sessions: QuotaUse
-    events: QuotaUse = Field(description="Of sessions, and ingested ones that wait.")
-    bytes: QuotaUse = Field(description="What all of them say, with revisions and states.")
-    artifact_bytes: QuotaUse = Field(description="Of task memory.")
+    events: QuotaUse = Field(
+        description="Events of sessions, and ingested events not yet processed."
+    )
+    bytes: QuotaUse = Field(description="Content of all of them, with revisions and states.")
+    artifact_bytes: QuotaUse = Field(description="Artifacts of task memory.")
 
 
 class EngineUsage(WireModel):
-    """What the models of an engine took in a range of days, and how much it holds."""
+    """The model usage of an engine in a range of days, and the amounts it holds."""
 
     usage: list[ModelUsage] = Field(description="By day and model; days without calls are absent.")
     total: UsageSums
-    budget: TokenBudget | None = Field(None, description="There when the service sets a budget.")
+    budget: TokenBudget | None = Field(None, description="Present if the service sets a budget.")
     quotas: EngineQuotas
 
     @classmethod
@@ -110,7 +114,7 @@ class EngineUsage(WireModel):
         budget: TokenBudget | None,
         quotas: EngineQuotas,
     ) -> "EngineUsage":
-        """Build the answer."""
+        """Build the wire form."""
         return cls(
             usage=[ModelUsage.from_row(row, currency) for row in rows],
             total=UsageSums(**_sums(rows, currency)),
@@ -120,11 +124,11 @@ class EngineUsage(WireModel):
 
 
 def _sums(rows: Sequence[ModelUsageRow], currency: str) -> Mapping[str, Any]:
-    found = Sums.of(rows)
+    total = Sums.of(rows)
     return {
-        "call_count": found.calls,
-        "input_token_count": found.input_tokens,
-        "output_token_count": found.output_tokens,
-        "model_milliseconds": found.milliseconds,
+        "call_count": total.calls,
+        "input_token_count": total.input_tokens,
+        "output_token_count": total.output_tokens,
+        "model_milliseconds": total.milliseconds,
         "cost": money([row.cost for row in rows], currency),
     }

@@ -13,7 +13,7 @@ from tests.support.bank import GONE, Json, history, id_of, listed, ok, refusal, 
 from tests.support.bound import SCOPES, Bound, assert_alike, facts
 from tests.support.operations import create_memory
 
-GONE_SCOPE = "There is no such scope for this key, which is bound to values of: {}."
+GONE_SCOPE = "No such scope for this key, which is restricted to certain values of: {}."
 
 
 async def test_a_list_has_what_the_key_sees(bound: Bound) -> None:

@@ -232,7 +232,7 @@ _BAD_CONFIGS: list[tuple[dict[str, Any], str, str]] = [
     (_rule(idleDuration="90s"), _RULE, "idleDuration must be whole minutes"),
     (_rule(fixed_interval="60.5s"), _RULE, "fixedInterval must be whole minutes"),
     (_rule(eventCount=0), f"{_RULE}.eventCount", "greater than or equal to 1"),
-    (_rule(overlapEventCount=1), _RULE, "overlapEventCount needs another rule"),
+    (_rule(overlapEventCount=1), _RULE, "overlapEventCount must be set together with another rule"),
     (_rule(eventCount=3, overlapEventCount=3), _RULE, "overlapEventCount must be less than"),
     (_rule(eventCount=3, overlap_event_count=0), f"{_RULE}.overlapEventCount", "greater than"),
     (

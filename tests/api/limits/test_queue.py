@@ -50,7 +50,7 @@ def _check_refused(answer: httpx.Response) -> None:
     (info,) = error["details"]
     assert info["reason"] == "QUOTA_EXHAUSTED"
     assert info["metadata"] == {"quota": "queuedOperations", "limit": "3"}
-    assert error["message"] == "reasoningEngines/1 has as many queuedOperations as it may: 3."
+    assert error["message"] == "reasoningEngines/1 has reached its limit of queuedOperations: 3."
 
 
 async def test_as_many_generations_wait_as_may_and_no_more(

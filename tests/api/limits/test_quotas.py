@@ -62,7 +62,7 @@ def _refused(answer: httpx.Response) -> tuple[str, int]:
     assert "Retry-After" not in answer.headers
     quota, limit = info["metadata"]["quota"], info["metadata"]["limit"]
     assert info["metadata"].keys() == {"quota", "limit"}, "how much it has is not told"
-    assert error["message"].endswith(f" has as many {quota} as it may: {limit}.")
+    assert error["message"].endswith(f" has reached its limit of {quota}: {limit}.")
     return quota, int(limit)
 
 

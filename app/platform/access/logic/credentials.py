@@ -1,9 +1,9 @@
-"""The secrets of API keys: made here, told apart by their shape, and known by their SHA-256 only.
+"""The secrets of API keys: created here, recognised by shape, stored only as a SHA-256.
 
     omb_  43 characters: 32 random bytes in base 62  6 characters: the CRC-32 of all before
 
-The check sum is no protection; it lets a secret that was cut or mistyped be refused, and one that
-was published by mistake be found, without asking the database.
+The checksum is no protection. It allows a truncated or mistyped secret to be refused, and a leaked
+one to be detected, without a database query.
 """
 
 import hashlib
@@ -20,29 +20,29 @@ _SHAPE = re.compile(rf"{_PREFIX}[0-9A-Za-z]{{{_RANDOM_CHARS + _SUM_CHARS}}}")
 
 
 def mint() -> str:
-    """Make a secret."""
+    """Generate a secret."""
     number = int.from_bytes(secrets.token_bytes(_RANDOM_BYTES))
     body = _PREFIX + _base62(number, _RANDOM_CHARS)
     return body + check_sum(body)
 
 
 def check_sum(body: str) -> str:
-    """Return what must follow the body of a secret that was made here."""
+    """Return the checksum that follows the body of a secret generated here."""
     return _base62(zlib.crc32(body.encode()), _SUM_CHARS)
 
 
 def has_shape(secret: str) -> bool:
-    """Say whether a secret looks as if it was made here."""
+    """Return True if a secret has the shape of those generated here."""
     return _SHAPE.fullmatch(secret) is not None
 
 
 def is_mistyped(secret: str) -> bool:
-    """Say whether a secret has the shape, and a check sum that is wrong."""
+    """Return True if a secret has the shape but a wrong checksum."""
     return has_shape(secret) and check_sum(secret[:-_SUM_CHARS]) != secret[-_SUM_CHARS:]
 
 
 def hash_of(secret: str) -> bytes:
-    """Return the SHA-256 by which a secret is kept.
+    """Return the SHA-256 under which a secret is stored.
 
     Secrets have too much entropy for a slow hash to matter.
     """

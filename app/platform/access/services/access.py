@@ -1,4 +1,4 @@
-"""Who may call: authenticates API keys and tokens, and makes, lists and ends keys."""
+"""Authentication by API keys and tokens, and the use cases of keys."""
 
 import asyncio
 from dataclasses import dataclass, field
@@ -41,12 +41,12 @@ log = structlog.get_logger()
 _CONFIGURED = "configured"
 _FIRST = "first"
 _READER_SECONDS = 2.0
-"""Limit for looking up the key of a known reader of metrics, since scrapers do not wait."""
+"""Timeout for looking up the key of a known metrics reader, since scrapers do not wait."""
 
 
 @dataclass(frozen=True)
 class AccessService(Authenticator):
-    """Finds out who is calling, by key or by token."""
+    """Authentication of callers by key or token."""
 
     db: Database
     clock: Clock
@@ -55,19 +55,19 @@ class AccessService(Authenticator):
 
     @cached_property
     def lookups(self) -> KeyLookups:
-        """What is known of keys."""
+        """The cached key lookups."""
         return KeyLookups(self.db, self.clock)
 
     @cached_property
     def uses(self) -> LastUses:
-        """When keys were used."""
+        """The last uses of keys."""
         return LastUses(self.db)
 
     @override
     async def authenticate(self, secret: str) -> Caller:
         if self.tokens is not None and self.tokens.is_token(secret):
             return await self.tokens.authenticate(secret)
-        return (await self._key_of(secret)).caller
+        return (await self._find_key(secret)).caller
 
     @override
     async def authenticate_reader(self, secret: str) -> Caller:
@@ -76,46 +76,46 @@ class AccessService(Authenticator):
         known = self.readers.find(secret, self.lookups.version, self.clock.now())
         try:
             async with asyncio.timeout(None if known is None else _READER_SECONDS):
-                found = await self._key_of(secret)
+                key = await self._find_key(secret)
         except Unauthenticated:
             self.readers.forget_secret(secret)
             raise
         except (TimeoutError, ServiceError) as error:
-            if known is None or not _is_of_database(error):
+            if known is None or not _is_database_failure(error):
                 raise
             return known.caller
-        if found.caller.may(Permission.METRICS_GET):
-            self.readers.remember(secret, found, self.lookups.version, self.clock.now())
-        return found.caller
+        if key.caller.may(Permission.METRICS_GET):
+            self.readers.remember(secret, key, self.lookups.version, self.clock.now())
+        return key.caller
 
-    async def _key_of(self, secret: str) -> KnownKey:
-        """Return the key of a secret, whose use is noted.
+    async def _find_key(self, secret: str) -> KnownKey:
+        """Return the key of a secret and note its use.
 
         Raises:
-            Unauthenticated: there is none, or none that still works.
+            Unauthenticated: no such key, or it no longer works.
         """
-        found = await self.lookups.find(secret)
+        key = await self.lookups.find(secret)
         now = self.clock.now()
-        if found is None or not found.works(now):
-            # The same for what never was, what is revoked and what has expired.
+        if key is None or not key.works(now):
+            # The same answer for an unknown, a revoked and an expired key.
             raise Unauthenticated("The API key is not valid.", Reason.CREDENTIAL_INVALID)
-        self.uses.note(found.caller.key_id, now, found.last_use_time)
-        return found
+        self.uses.note(key.caller.key_id, now, key.last_use_time)
+        return key
 
     async def has_keys(self) -> bool:
-        """Say whether there is any key; without one, nobody can have called yet."""
+        """Return True if any key exists; without one, nobody can have called yet."""
         async with self.db.snapshot() as session:
             return await repository.exists(session)
 
     async def ensure_first_key(self, configured: str | None) -> str | None:
-        """Make sure that there is a key. Safe to be called by several processes at once.
+        """Ensure that a key exists. Several processes may call this at once.
 
         Args:
-            configured: the administrator's key of the settings. It is made to work in place of the
-                one that was configured before, unless it has been rotated away or revoked.
+            configured: the administrator's key from the settings. It replaces the key configured
+                before, unless it has been rotated away or revoked.
 
         Returns:
-            The key that was made because there was none at all; it is shown once.
+            The key created because none existed; it is shown once.
         """
         now = self.clock.now()
         made = None
@@ -130,7 +130,7 @@ class AccessService(Authenticator):
         return made
 
 
-def _is_of_database(error: Exception) -> bool:
+def _is_database_failure(error: Exception) -> bool:
     if isinstance(error, ServiceError):
         return error.reason is Reason.DATABASE_UNAVAILABLE
     return isinstance(error, TimeoutError)
@@ -140,7 +140,7 @@ async def _configure(session: Session, secret: str, now: datetime) -> None:
     known = await repository.find_secret(session, hash_of(secret))
     if known is None:
         revoked = await repository.retire_configured(session, now)
-        await audit.insert_events(session, [_event("revokeKey", one, now) for one in revoked])
+        await audit.insert_events(session, [_event("revokeKey", key_id, now) for key_id in revoked])
         await _insert_admin(session, _CONFIGURED, secret, now)
         return
     key = await repository.get(session, known.key_id)
@@ -166,7 +166,7 @@ async def _insert_admin(session: Session, name: str, secret: str, now: datetime)
 
 
 def _event(method: str, key_id: str, now: datetime) -> NewEvent:
-    """Return what the audit log says of what the start of the service does."""
+    """Return the audit event of an action at the start of the service."""
     return NewEvent(Audited(None, method, f"keys/{key_id}", engine_id=None), now)
 
 
@@ -189,7 +189,7 @@ def _is_live(*ends: datetime | None, now: datetime) -> bool:
 
 @dataclass(frozen=True)
 class KeyService:
-    """API keys, as those who manage them see them."""
+    """Use cases of key management."""
 
     db: Database
     clock: Clock
@@ -201,10 +201,10 @@ class KeyService:
         return cls(resources.db, resources.clock, MetricsReaders.of(resources))
 
     async def create(self, request: CreateKeyRequest) -> ApiKey:
-        """Make a key; its secret is in the answer, and nowhere else.
+        """Create a key; its secret is in the answer and nowhere else.
 
         Raises:
-            InvalidArgument: it would have expired already.
+            InvalidArgument: the expiry lies in the past.
         """
         now = self.clock.now()
         secret = mint()
@@ -223,7 +223,7 @@ class KeyService:
         return answer
 
     async def list_page(self, page: PageRequest) -> ListKeysResponse:
-        """Return a page of keys, newest first, whatever their state."""
+        """Return a page of keys in any state, newest first."""
         limit = clamp_page_size(page.size)
         query = {"list": "keys"}
         after = typed_key(decode_token(page.token, query), datetime, str) if page.token else None
@@ -237,24 +237,24 @@ class KeyService:
         )
 
     async def get(self, key_id: str) -> ApiKey:
-        """Return a key, whatever its state.
+        """Return a key in any state.
 
         Raises:
-            NotFound: there is none with this id.
+            NotFound: no key has this id.
         """
         async with self.db.snapshot() as session:
             return ApiKey.from_row(await repository.get(session, key_id))
 
     async def revoke(self, key_id: str, *, force: bool = False) -> ApiKey:
-        """End a key for good; one that is revoked stays as it is.
+        """Revoke a key for good; a revoked key is unchanged.
 
         Args:
-            key_id: of the key.
-            force: whether even the last key may go that can manage keys.
+            key_id: the id of the key.
+            force: True to allow revoking even the last key that can manage keys.
 
         Raises:
             FailedPrecondition: it is the last key that can manage keys.
-            NotFound: there is none with this id.
+            NotFound: no key has this id.
         """
         now = self.clock.now()
         async with self.db.transaction() as session:
@@ -269,15 +269,15 @@ class KeyService:
         return answer
 
     async def rotate(self, key_id: str, grace: timedelta) -> ApiKey:
-        """Give a key another secret; it is in the answer, and nowhere else.
+        """Give a key a new secret; it is in the answer and nowhere else.
 
         Args:
-            key_id: of the key.
-            grace: how long its former secrets go on working.
+            key_id: the id of the key.
+            grace: the time for which its former secrets still work.
 
         Raises:
             FailedPrecondition: the key is revoked or has expired.
-            NotFound: there is none with this id.
+            NotFound: no key has this id.
         """
         now = self.clock.now()
         secret = mint()

@@ -1,8 +1,7 @@
-"""What the claims of a token grant: roles and permissions, and the bounds of its reach.
+"""Grants of a token's claims: roles, permissions and the bounds of its reach.
 
-A claim is named as it stands, or by its path with dots where it lies in another. Absent bounds
-bound nothing, as for keys; those that cannot be read refuse the token, and are never taken for
-"all".
+A claim is named as it stands, or by a dotted path if it is nested. As for keys, absent bounds mean
+no bound. Unreadable bounds refuse the token; they never mean "all".
 """
 
 import re
@@ -18,7 +17,7 @@ _MAX_SUBJECT_CHARS = 128
 _MAX_CONDITIONS = 5
 _MAX_KEY_CHARS = 256
 _MAX_VALUE_CHARS = 1_024
-"""Bounds of the scopes that can be met at all."""
+"""Size limits of scopes that can match at all."""
 _MAX_ID_CHARS, _MAX_ID = 19, 2**63 - 1
 _UNSTORABLE = re.compile("[\x00\ud800-\udfff]")
 _ABSENT = object()
@@ -27,22 +26,22 @@ Claims = Mapping[str, Any]
 
 
 class ClaimRefused(Exception):
-    """A claim is missing or cannot be read; the message names it by its setting or its name."""
+    """A claim is missing or unreadable; the message names its setting or its name."""
 
 
 @dataclass(frozen=True)
 class Grants:
-    """Reads claims as the settings say."""
+    """A reader of claims according to the settings."""
 
     settings: Settings
 
     def caller(self, claims: Claims) -> Caller:
-        """Return whom a token with these claims stands for.
+        """Return the caller that a token with these claims stands for.
 
-        Names of roles and permissions that mean nothing here grant nothing.
+        Unknown names of roles and permissions grant nothing.
 
         Raises:
-            ClaimRefused: a claim is missing or cannot be read.
+            ClaimRefused: a claim is missing or unreadable.
         """
         for name in self.settings.jwt_required_claims:
             if _find(claims, name) is _ABSENT:
@@ -68,31 +67,31 @@ class Grants:
         return {permission for permission in Permission if permission in names}
 
     def _conditions(self, claims: Claims) -> Conditions:
-        """Read the claim with conditions, and those claims that are conditions: all are to hold."""
-        found = dict(_conditions(claims, self.settings.jwt_conditions_claim))
+        """Return the conditions of both kinds of claims: all must hold."""
+        conditions = dict(_conditions(claims, self.settings.jwt_conditions_claim))
         for key, name in self.settings.jwt_condition_claims.items():
             value = _find(claims, name)
             if value is _ABSENT:
                 raise ClaimRefused(f"no {name}")
             values = _values(value, name)
-            found[key] = found.get(key, values) & values
-            if not found[key]:
+            conditions[key] = conditions.get(key, values) & values
+            if not conditions[key]:
                 raise ClaimRefused(f"{name} contradicts the conditions")
-        return found
+        return conditions
 
 
 def _find(claims: Claims, name: str) -> Any:  # noqa: ANN401 - the value of any claim
-    """Return the claim of this very name, else the one at this path, else `_ABSENT`."""
+    """Return the claim of this exact name, else the one at this path, else `_ABSENT`."""
     if name in claims:
         return claims[name]
-    found: Any = claims
+    value: Any = claims
     for part in name.split("."):
-        if not isinstance(found, Mapping):
+        if not isinstance(value, Mapping):
             raise ClaimRefused(f"{name} has no such path")
-        if part not in found:
+        if part not in value:
             return _ABSENT
-        found = found[part]
-    return found
+        value = value[part]
+    return value
 
 
 def _subject(claims: Claims) -> str:
@@ -104,47 +103,47 @@ def _subject(claims: Claims) -> str:
 
 
 def _names(claims: Claims, name: str) -> frozenset[str] | None:
-    """Read an array of names, or a text with spaces between them; None: the claim is absent."""
-    found = _find(claims, name)
-    if found is _ABSENT:
+    """Return the names in an array or a space-separated text; None: the claim is absent."""
+    value = _find(claims, name)
+    if value is _ABSENT:
         return None
-    listed = found.split() if isinstance(found, str) else found
-    if not isinstance(listed, list) or not all(_is_text(one) for one in listed):
+    listed = value.split() if isinstance(value, str) else value
+    if not isinstance(listed, list) or not all(_is_text(item) for item in listed):
         raise ClaimRefused(name)
     return frozenset(listed)
 
 
 def _engines(claims: Claims, name: str) -> frozenset[int] | None:
-    """Read the ids of engines, as texts or as numbers; None: the claim is absent."""
-    found = _find(claims, name)
-    if found is _ABSENT:
+    """Return engine ids given as texts or numbers; None: the claim is absent."""
+    value = _find(claims, name)
+    if value is _ABSENT:
         return None
-    listed = found.split() if isinstance(found, str) else found
+    listed = value.split() if isinstance(value, str) else value
     if not isinstance(listed, list):
         raise ClaimRefused(name)
-    ids = [str(one) if _is_whole(one) else one for one in listed]
-    if not all(_is_text(one, _MAX_ID_CHARS) and re.fullmatch("[0-9]+", one) for one in ids):
+    ids = [str(item) if _is_whole(item) else item for item in listed]
+    if not all(_is_text(item, _MAX_ID_CHARS) and re.fullmatch("[0-9]+", item) for item in ids):
         raise ClaimRefused(name)
     return frozenset(number for number in map(int, ids) if number <= _MAX_ID)
 
 
 def _conditions(claims: Claims, name: str) -> Conditions:
-    """Read an object: by key of a scope, the value or the values that it may have."""
-    found = _find(claims, name)
-    if found is _ABSENT:
+    """Return an object's conditions: for each scope key, the values it may have."""
+    claim = _find(claims, name)
+    if claim is _ABSENT:
         return {}
-    if not isinstance(found, dict) or not 1 <= len(found) <= _MAX_CONDITIONS:
+    if not isinstance(claim, dict) or not 1 <= len(claim) <= _MAX_CONDITIONS:
         raise ClaimRefused(name)
-    if not all(_is_text(key, _MAX_KEY_CHARS) for key in found):
+    if not all(_is_text(key, _MAX_KEY_CHARS) for key in claim):
         raise ClaimRefused(name)
-    return {key: _values(values, name) for key, values in found.items()}
+    return {key: _values(values, name) for key, values in claim.items()}
 
 
-def _values(found: Any, name: str) -> frozenset[str]:  # noqa: ANN401 - the value of any claim
-    """Read the value that a key of a scope may have, or an array of several."""
-    listed: Sequence[Any] = found if isinstance(found, list) else [found]
-    values = [str(one) if _is_whole(one) else one for one in listed]
-    if not values or not all(_is_text(one) and "*" not in one for one in values):
+def _values(value: Any, name: str) -> frozenset[str]:  # noqa: ANN401 - the value of any claim
+    """Return the allowed values of a scope key, given as one value or an array."""
+    listed: Sequence[Any] = value if isinstance(value, list) else [value]
+    values = [str(item) if _is_whole(item) else item for item in listed]
+    if not values or not all(_is_text(item) and "*" not in item for item in values):
         raise ClaimRefused(name)
     return frozenset(values)
 
@@ -154,7 +153,7 @@ def _is_whole(value: object) -> bool:
 
 
 def _is_text(value: object, max_chars: int = _MAX_VALUE_CHARS) -> TypeGuard[str]:
-    """Say whether this is a text that Postgres can hold."""
+    """Return True if the value is a text that Postgres can store."""
     if not isinstance(value, str) or not 1 <= len(value) <= max_chars:
         return False
     return _UNSTORABLE.search(value) is None

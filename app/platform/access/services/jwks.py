@@ -1,8 +1,8 @@
-"""The public keys of the tokens' issuer: read from a file or an address, and kept fresh.
+"""The public keys of the tokens' issuer, read from a file or an address and refreshed.
 
-A file is read again after a second, an address after its age; a key that is not among them makes
-an address be asked again, though not for every request that names one. One reading runs at a time.
-While a reading fails, the keys of before go on serving, for an hour.
+A file is read again after a second, an address after its maximum age. An unknown key also triggers
+a new reading of an address, though not at every request. Only one reading runs at a time. While
+readings fail, the previous keys serve for another hour.
 
 Source: RFC 7517; RFC 8725, section 3.
 """
@@ -31,11 +31,11 @@ log = structlog.get_logger()
 
 _FILE_AGE = timedelta(seconds=1)
 _GRACE = timedelta(hours=1)
-"""How much longer keys serve while they cannot be read again."""
+"""Extra lifetime of the keys while they cannot be read again."""
 _RETRY = timedelta(seconds=2)
-"""Between readings while they fail."""
+"""Pause between readings while they fail."""
 _SEARCH_PAUSE = timedelta(seconds=10)
-"""Between readings for keys that are not known: anyone can make up names of keys."""
+"""Pause between readings for unknown keys: anyone can invent key names."""
 _MAX_BYTES = 256 * 1024
 _MIN_RSA_BITS = 2048
 
@@ -47,12 +47,12 @@ _FITTING: Mapping[tuple[str, str | None], Sequence[str]] = {
     ("EC", "P-521"): ("ES512",),
     ("OKP", "Ed25519"): ("EdDSA",),
 }
-"""By type and curve of a key, the algorithms that it fits. Symmetric keys fit none."""
+"""Allowed algorithms by type and curve of a key. Symmetric keys have none."""
 _PUBLIC_MEMBERS = ("kty", "crv", "n", "e", "x", "y")
 
 
 class KeysUnread(Exception):
-    """The keys cannot be read; the message says why, and nothing of what was read."""
+    """The keys cannot be read; the message gives the reason and quotes nothing that was read."""
 
 
 class _Jwk(BaseModel):
@@ -66,7 +66,7 @@ class _Jwk(BaseModel):
 
 @dataclass(frozen=True)
 class Key:
-    """A public key, for each of the algorithms that it may be used with."""
+    """A public key, for each algorithm that it may be used with."""
 
     key_id: str | None
     by_algorithm: Mapping[str, PyJWK]
@@ -74,26 +74,26 @@ class Key:
 
 @dataclass(frozen=True, eq=False)
 class KeySet:
-    """The keys of one reading. Two are the same only if they are one object."""
+    """The keys of one reading. Two key sets are equal only if they are the same object."""
 
     keys: Sequence[Key]
 
     def knows(self, key_id: str | None) -> bool:
-        """Say whether there is a key of this name; None: any key."""
+        """Return True if a key of this name exists; None: any key."""
         return any(key_id in {None, key.key_id} for key in self.keys)
 
     def find(self, key_id: str | None, algorithm: str) -> PyJWK | None:
-        """Return the one key of this name, or of any where it is None, that fits an algorithm."""
-        found = [
+        """Return the single key of this name (None: any name) that fits an algorithm."""
+        matches = [
             key.by_algorithm[algorithm]
             for key in self.keys
             if key_id in {None, key.key_id} and algorithm in key.by_algorithm
         ]
-        return found[0] if len(found) == 1 else None
+        return matches[0] if len(matches) == 1 else None
 
 
 def read_key_set(body: bytes, algorithms: Sequence[str]) -> KeySet:
-    """Read a JWK set; keys that cannot verify by one of the algorithms are left out.
+    """Parse a JWK set, leaving out keys that fit none of the algorithms.
 
     Raises:
         KeysUnread: it is not a JWK set.
@@ -111,22 +111,26 @@ def read_key_set(body: bytes, algorithms: Sequence[str]) -> KeySet:
 
 def _key(jwk: Mapping[str, Any], algorithms: Sequence[str]) -> Key | None:
     try:
-        said = _Jwk.model_validate(jwk, strict=True)
+        parsed = _Jwk.model_validate(jwk, strict=True)
     except ValidationError:
         return None
-    if said.use != "sig" or "verify" not in said.key_ops:
+    if parsed.use != "sig" or "verify" not in parsed.key_ops:
         return None
-    fitting = _FITTING.get((said.kty, said.crv), ())
-    usable = [one for one in fitting if one in algorithms and said.alg in {None, one}]
-    # No part of a private key, where someone has published one.
+    fitting = _FITTING.get((parsed.kty, parsed.crv), ())
+    usable = [
+        algorithm
+        for algorithm in fitting
+        if algorithm in algorithms and parsed.alg in {None, algorithm}
+    ]
+    # No private members, in case someone has published a private key.
     public = {name: jwk[name] for name in _PUBLIC_MEMBERS if name in jwk}
     try:
-        built = {one: PyJWK(public, one) for one in usable}
+        built = {algorithm: PyJWK(public, algorithm) for algorithm in usable}
     except PyJWTError:
         return None
     if any(_is_weak(key) for key in built.values()):
         return None
-    return Key(said.kid, built)
+    return Key(parsed.kid, built)
 
 
 def _is_weak(key: PyJWK) -> bool:
@@ -134,10 +138,10 @@ def _is_weak(key: PyJWK) -> bool:
 
 
 class Source(Protocol):
-    """Where a JWK set lies."""
+    """The source of a JWK set."""
 
     max_age: timedelta
-    """How long what was read is taken for current."""
+    """The time for which a reading counts as current."""
 
     async def read(self) -> bytes:
         """Return the JWK set.
@@ -149,7 +153,7 @@ class Source(Protocol):
 
 
 class FileSource(Source):
-    """A file."""
+    """A JWK set in a file."""
 
     def __init__(self, path: Path) -> None:
         self.max_age = _FILE_AGE
@@ -168,14 +172,14 @@ class FileSource(Source):
 
 
 class AddressSource(Source):
-    """An address; it may not point to another one."""
+    """A JWK set at an address, which must not redirect to another."""
 
     def __init__(self, url: str, max_age: timedelta, timeout_seconds: float) -> None:
         self.max_age = max_age
         self._url = url
         self._timeout_seconds = timeout_seconds
         self._client = open_client(timeout_seconds, _MAX_BYTES)
-        # So seldom that nothing is kept open, and so nothing is to be closed.
+        # Read so rarely that no connection is kept open, so nothing needs closing.
         self._client.headers["Connection"] = "close"
 
     @override
@@ -188,7 +192,7 @@ class AddressSource(Source):
 
 
 def source_of(settings: Settings) -> Source:
-    """Return where the settings say that the keys lie."""
+    """Return the source of the keys named in the settings."""
     assert settings.jwt_jwks
     if "://" not in settings.jwt_jwks:
         return FileSource(Path(settings.jwt_jwks))
@@ -197,7 +201,7 @@ def source_of(settings: Settings) -> Source:
 
 
 class KeyRing:
-    """The keys that are held at present."""
+    """The keys currently held."""
 
     def __init__(self, source: Source, algorithms: Sequence[str], clock: Clock) -> None:
         self._source = source
@@ -212,12 +216,12 @@ class KeyRing:
         self._reading: asyncio.Task[None] | None = None
 
     async def current(self) -> KeySet:
-        """Return the keys, which are read first where they are due.
+        """Return the keys, reading them first if they are due.
 
-        While readings fail nobody waits for the next one, as long as there are keys that serve.
+        While readings fail but some keys still serve, no caller waits for the next reading.
 
         Raises:
-            Unavailable: there are none.
+            Unavailable: no keys serve.
         """
         if self._is_due():
             reading = self._read_once()
@@ -226,10 +230,10 @@ class KeyRing:
         return self._serving()
 
     async def search(self) -> KeySet:
-        """Return the keys, which are read again since one was not among them, unless just done.
+        """Return the keys after reading them again for an unknown key, unless just done.
 
         Raises:
-            Unavailable: there are none.
+            Unavailable: no keys serve.
         """
         if not self._is_within(self._search_time, _SEARCH_PAUSE):
             self._search_time = self._clock.now()
@@ -260,7 +264,7 @@ class KeyRing:
         return self._held
 
     def _read_once(self) -> asyncio.Task[None]:
-        """Start a reading, unless one is running."""
+        """Start a reading unless one is running."""
         if self._reading is None or self._reading.done():
             self._reading = asyncio.create_task(self._read())
         return self._reading
@@ -279,6 +283,6 @@ class KeyRing:
                 log.warning("issuer_keys.unread", why=why)
             self._is_failing = True
             return
-        # One that publishes no key has withdrawn them all, or has not made any yet.
+        # A source without keys has withdrawn them all or has not published any yet.
         self._is_failing = not self._held.keys
         self._read_time = started

@@ -1,11 +1,11 @@
-"""What the secrets of API keys stand for, as this process knows it.
+"""Lookups of API keys by their secrets, with a cache in this process.
 
 A flood of secrets must not become a flood of statements, many keys must not cost more than one, and
-a revoked key must stop working within a second. So what was found is kept as long as the database
-says that no key has ended since: that is asked for once in `_LIFE`, however many keys there are.
-Whoever asks while a statement is under way is answered by it or, all together, by the next; which
-waits for a moment where the one before has met a secret that nobody has. Secrets that were not made
-here are few, and looked up only where they are among those few.
+a revoked key must stop working within a second. So results are cached as long as the database
+reports that no key has ended since; that is checked once in `_LIFE`, however many keys there are.
+Requests that arrive during a statement share its answer or, all together, the next statement; the
+next one is delayed briefly if the previous one met an unknown secret. Secrets of other shapes than
+ours are few, and looked up only if they are among those few.
 """
 
 import asyncio
@@ -28,15 +28,15 @@ from app.platform.access.store.repository import Found
 from app.platform.access.store.tables import ApiKeyRow
 
 _LIFE = timedelta(seconds=0.75)
-"""With the time that a statement takes, less than the second in which a revocation must act."""
+"""Lifetime of a check; with a statement's time, below the second a revocation may take."""
 _MAX_KNOWN = 4_096
-"""Good secrets that are kept, and bad ones beside them; of each the oldest give way."""
+"""Limit for cached good secrets, and as many bad ones; the oldest are evicted."""
 _MAX_ASKED = 100
-"""Secrets of one statement."""
+"""Secrets per statement."""
 _MAX_ROUNDS = 3
-"""Look-ups that a request waits for. Two do, unless a key of this process changes meanwhile."""
+"""Lookups that a request waits for. Two suffice unless this process changes a key meanwhile."""
 _PAUSE_SECONDS = 0.05
-"""After a statement that has found nothing for a secret: what is asked meanwhile goes together."""
+"""Pause after a statement with an unknown secret: requests meanwhile are looked up together."""
 
 _ROLES = frozenset(Role)
 _PERMISSIONS = frozenset(Permission)
@@ -46,37 +46,37 @@ _V = TypeVar("_V")
 
 @dataclass(frozen=True, slots=True)
 class KnownKey:
-    """What a secret stands for. The key is not revoked; it may have expired."""
+    """The key of a secret. It is not revoked, but may have expired."""
 
     caller: Caller
     expire_time: datetime | None
-    """When the key or the secret expires, whichever is sooner."""
+    """The expiry of the key or of the secret, whichever is sooner."""
     last_use_time: datetime | None
-    """As stored."""
+    """The last use as stored."""
 
     def works(self, now: datetime) -> bool:
-        """Say whether it has not expired."""
+        """Return True if the key has not expired."""
         return self.expire_time is None or self.expire_time > now
 
 
 @dataclass(frozen=True, slots=True)
 class _Moment:
-    """A time by the injected clock, and by one that nobody sets back."""
+    """A time by the injected clock and by the monotonic clock."""
 
     now: datetime
     seconds: float
 
     def can_use(self, asked: "_Moment") -> bool:
-        """Say whether what was asked for at another moment, or later than now, can be used."""
+        """Return True if an answer requested at another moment is fresh enough for this one."""
         return self.now - asked.now < _LIFE and self.seconds - asked.seconds < _LIFE.total_seconds()
 
 
 _Answer = tuple[_Moment, KnownKey | None]
-"""What was found, and when it was asked for."""
+"""The result of a lookup, with the moment it was requested."""
 
 
 class KeyLookups:
-    """The look-ups of one process."""
+    """The key lookups of one process."""
 
     def __init__(
         self, db: Database, clock: Clock, monotonic: Callable[[], float] = time.monotonic
@@ -85,21 +85,21 @@ class KeyLookups:
         self._clock = clock
         self._monotonic = monotonic
         self._confirmed: _Moment | None = None
-        """When it was asked last whether anything has changed."""
+        """The last check whether any key has changed."""
         self._version: int | None = None
-        """Of the keys, then. What follows was found since the keys have it."""
+        """The version of the keys at that check. The entries below belong to it."""
         self._good: dict[bytes, KnownKey] = {}
         self._own_shape: Collection[bytes] | None = None
         self._bad: dict[bytes, _Moment] = {}
-        """When they were asked for: others may make a key at any time."""
+        """The request times of unknown secrets: any process may create such a key at any time."""
         self._asked: dict[bytes, asyncio.Future[_Answer]] = {}
-        """Also those whose statement is under way."""
+        """Secrets being looked up, including those in the running statement."""
         self._answering: asyncio.Task[None] | None = None
         self._confirming = Shared(self._confirm)
         self._reading = Shared(self._read_own_shape)
 
     async def find(self, secret: str) -> KnownKey | None:
-        """Return what a secret stands for; None: nothing, or a key that is revoked.
+        """Return the key of a secret; None: unknown or revoked.
 
         Raises:
             Unavailable: the database cannot be reached, or is too slow.
@@ -108,11 +108,11 @@ class KeyLookups:
         if secret_hash not in self._good and is_mistyped(secret):
             return None
         now = self._now()
-        await self._be_sure(now)
+        await self._ensure_confirmed(now)
         known = self._good.get(secret_hash)
         if known is not None:
             return known
-        if not has_shape(secret) and secret_hash not in await self._own_shapes():
+        if not has_shape(secret) and secret_hash not in await self._load_own_shapes():
             return None
         bad = self._bad.get(secret_hash)
         if bad is not None and now.can_use(bad):
@@ -121,11 +121,11 @@ class KeyLookups:
 
     @property
     def version(self) -> int | None:
-        """The last version of the keys that was seen; None before the first look-up."""
+        """The last seen version of the keys; None before the first lookup."""
         return self._version
 
     def forget(self) -> None:
-        """Know nothing: this process has changed something."""
+        """Clear the cache: this process has changed a key."""
         self._confirmed = None
         self._version = None
         self._good.clear()
@@ -135,11 +135,11 @@ class KeyLookups:
     def _now(self) -> _Moment:
         return _Moment(self._clock.now(), self._monotonic())
 
-    async def _be_sure(self, now: _Moment) -> None:
-        """Ask whether any key has ended, unless that is known.
+    async def _ensure_confirmed(self, now: _Moment) -> None:
+        """Check that no key has ended, unless that is already known.
 
         Raises:
-            Unavailable: the answers are older than this request may rely on.
+            Unavailable: the check is older than this request may rely on.
         """
         for _ in range(_MAX_ROUNDS):
             if self._confirmed is not None and now.can_use(self._confirmed):
@@ -149,7 +149,7 @@ class KeyLookups:
             raise _unavailable("The database is too slow to look the key up at the moment.")
 
     async def _confirm(self) -> None:
-        """Forget what was found if a key has ended since."""
+        """Clear the cache if a key has ended since."""
         now = self._now()
         async with self._db.snapshot() as session:
             version = await repository.find_version(session)
@@ -157,7 +157,7 @@ class KeyLookups:
             self.forget()
         self._confirmed, self._version = now, version
 
-    async def _own_shapes(self) -> Collection[bytes]:
+    async def _load_own_shapes(self) -> Collection[bytes]:
         if self._own_shape is None:
             return await self._reading.result()
         return self._own_shape
@@ -165,15 +165,15 @@ class KeyLookups:
     async def _read_own_shape(self) -> Collection[bytes]:
         version = self._version
         async with self._db.snapshot() as session:
-            found = await repository.list_own_shape(session)
+            hashes = await repository.list_own_shape(session)
         if version == self._version:
-            self._own_shape = found
-        return found
+            self._own_shape = hashes
+        return hashes
 
     async def _look_up(self, secret_hash: bytes, now: _Moment) -> KnownKey | None:
         for _ in range(_MAX_ROUNDS):
             asked = self._asked.get(secret_hash) or self._ask(secret_hash)
-            # Who waits beside it must not lose it when this request is broken off.
+            # Shielded: cancelling this request must not cancel the lookup for others.
             moment, known = await asyncio.shield(asked)
             if now.can_use(moment):
                 return known
@@ -194,28 +194,28 @@ class KeyLookups:
                     await asyncio.sleep(_PAUSE_SECONDS)
         finally:
             self._answering = None
-            # None are left, unless this was broken off: nobody else would answer them.
+            # Empty unless this task was cancelled: nobody else would answer these.
             for asked in self._asked.values():
                 asked.set_exception(_unavailable("The look-up of the key was broken off."))
             self._asked.clear()
 
     async def _answer(self, hashes: list[bytes]) -> bool:
-        """Look secrets up, and answer those who wait for them; say whether all are of keys."""
+        """Look up secrets and answer their waiters; return True if all belong to keys."""
         now, version = self._now(), self._version
         try:
             async with self._db.snapshot() as session:
-                found = await repository.find_by_hashes(session, hashes)
-            known = [_known(secret_hash, found) for secret_hash in hashes]
-        except Exception as error:  # noqa: BLE001 - it is raised where it is waited for
+                rows = await repository.find_by_hashes(session, hashes)
+            known = [_match_key(secret_hash, rows) for secret_hash in hashes]
+        except Exception as error:  # noqa: BLE001 - it is raised in the waiters
             for secret_hash in hashes:
                 self._asked.pop(secret_hash).set_exception(error)
             return False
         for secret_hash, key in zip(hashes, known, strict=True):
             if key is None:
-                _keep(self._bad, secret_hash, now)
+                _put(self._bad, secret_hash, now)
             elif version == self._version:
-                # Else a key has ended meanwhile: this one, maybe.
-                _keep(self._good, secret_hash, key)
+                # Otherwise a key has ended meanwhile, possibly this one.
+                _put(self._good, secret_hash, key)
             self._asked.pop(secret_hash).set_result((now, key))
         return None not in known
 
@@ -224,26 +224,26 @@ def _unavailable(message: str) -> Unavailable:
     return Unavailable(message, Reason.DATABASE_UNAVAILABLE, retry_after_seconds=1)
 
 
-def _keep(kept: dict[bytes, _V], secret_hash: bytes, value: _V) -> None:
+def _put(kept: dict[bytes, _V], secret_hash: bytes, value: _V) -> None:
     kept.pop(secret_hash, None)
     if len(kept) >= _MAX_KNOWN:
         del kept[next(iter(kept))]
     kept[secret_hash] = value
 
 
-def _known(secret_hash: bytes, found: Collection[Found]) -> KnownKey | None:
-    for one in found:
-        if hmac.compare_digest(one.secret_hash, secret_hash):
-            ends = [moment for moment in (one.expire_time, one.key.expire_time) if moment]
-            return KnownKey(_caller(one.key), min(ends, default=None), one.key.last_use_time)
+def _match_key(secret_hash: bytes, rows: Collection[Found]) -> KnownKey | None:
+    for row in rows:
+        if hmac.compare_digest(row.secret_hash, secret_hash):
+            ends = [moment for moment in (row.expire_time, row.key.expire_time) if moment]
+            return KnownKey(_caller(row.key), min(ends, default=None), row.key.last_use_time)
     return None
 
 
 def _caller(row: ApiKeyRow) -> Caller:
     conditions = row.scope_conditions or {}
-    # What a newer release has put there, and this one does not know, allows nothing.
+    # Names from a newer release that this one does not know grant nothing.
     roles = (Role(role) for role in row.roles if role in _ROLES)
-    permissions = (Permission(one) for one in row.permissions if one in _PERMISSIONS)
+    permissions = (Permission(name) for name in row.permissions if name in _PERMISSIONS)
     return Caller(
         key_id=row.key_id,
         permissions=permissions_of(roles, permissions),

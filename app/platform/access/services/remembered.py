@@ -1,6 +1,6 @@
-"""Keys that have read the metrics lately: they may go on while no key can be looked up.
+"""Keys that have read the metrics lately; they keep access while no key can be looked up.
 
-For the metrics tell why that is, and those who watch the service need them most then.
+The metrics explain such an outage, and operators need them most then.
 """
 
 from collections.abc import Iterable
@@ -13,31 +13,31 @@ from app.platform.access.services.lookups import KnownKey
 
 _LIFE = timedelta(minutes=15)
 _MAX_KEYS = 256
-"""The one that was remembered first gives way; few read metrics."""
+"""Limit for remembered keys; the oldest is evicted. Few keys read metrics."""
 
 
 @dataclass(frozen=True)
 class _Remembered:
     key: KnownKey
     version: int | None
-    """The version of the keys at the time of the look-up."""
+    """The version of the keys at the lookup."""
     time: datetime
 
 
 class MetricsReaders:
-    """The readers of metrics that one process knows."""
+    """The metrics readers that one process remembers."""
 
     def __init__(self) -> None:
         self._kept: dict[bytes, _Remembered] = {}
 
     @classmethod
     def of(cls, resources: Resources) -> "MetricsReaders":
-        """Return those of the process."""
-        found: MetricsReaders = resources.kept.setdefault(cls, cls())
-        return found
+        """Return the readers of the process."""
+        readers: MetricsReaders = resources.kept.setdefault(cls, cls())
+        return readers
 
     def remember(self, secret: str, key: KnownKey, version: int | None, now: datetime) -> None:
-        """Remember a key that was looked up just now."""
+        """Remember a key that was just looked up."""
         secret_hash = hash_of(secret)
         self._drop([secret_hash])
         if len(self._kept) >= _MAX_KEYS:
@@ -45,12 +45,12 @@ class MetricsReaders:
         self._kept[secret_hash] = _Remembered(key, version, now)
 
     def find(self, secret: str, version: int | None, now: datetime) -> KnownKey | None:
-        """Return the key of a secret, unless one may have ended since: it could be this one.
+        """Return the remembered key of a secret, unless some key may have ended since.
 
         Args:
-            secret: what was sent.
-            version: of the keys, as the process knows it; None: it does not.
-            now: the present.
+            secret: the secret sent.
+            version: the version of the keys known to the process; None: unknown.
+            now: the current time.
         """
         kept = self._kept.get(hash_of(secret))
         if kept is None or now - kept.time >= _LIFE or not kept.key.works(now):
@@ -58,13 +58,15 @@ class MetricsReaders:
         return kept.key if version in {None, kept.version} else None
 
     def forget(self, key_id: str) -> None:
-        """Forget a key that has ended, or a secret of which has."""
-        self._drop([one for one, kept in self._kept.items() if kept.key.caller.key_id == key_id])
+        """Forget a key that has ended or has lost a secret."""
+        self._drop(
+            [digest for digest, kept in self._kept.items() if kept.key.caller.key_id == key_id]
+        )
 
     def forget_secret(self, secret: str) -> None:
-        """Forget a secret that stands for nothing any more."""
+        """Forget a secret that is no longer valid."""
         self._drop([hash_of(secret)])
 
     def _drop(self, hashes: Iterable[bytes]) -> None:
-        for one in hashes:
-            self._kept.pop(one, None)
+        for digest in hashes:
+            self._kept.pop(digest, None)

@@ -1,8 +1,8 @@
-"""JSON Web Tokens: callers whom an issuer vouches for, beside those with API keys.
+"""JSON Web Tokens: callers vouched for by an issuer, beside those with API keys.
 
-What is wrong with a token is told to the log, never to the caller. Of what a token says of itself
-only the algorithm and the name of the key are read before its signature holds; keys that it brings
-along, or points to, are not looked at.
+The log names the fault of a token; the caller never learns it. Before its signature is verified,
+only the algorithm and the key name of a token are read. Keys that a token embeds or points to are
+ignored.
 
 Source: RFC 7515; RFC 7519; RFC 8725.
 """
@@ -32,11 +32,11 @@ _SHAPE = re.compile(r"([A-Za-z0-9_-]+)\.[A-Za-z0-9_-]*\.[A-Za-z0-9_-]*")
 _MAX_MOMENT = 253_402_300_799
 """Seconds until the end of the year 9999."""
 _REMEMBERED = 4_096
-"""Tokens whose signatures are not checked again; some kilobytes each."""
+"""Limit for tokens with a cached verification; some kilobytes each."""
 
 
 class _TokenRefused(Exception):
-    """The token is not taken; the message says why."""
+    """The token is refused; the message gives the reason."""
 
 
 @dataclass(frozen=True)
@@ -47,7 +47,7 @@ class _Header:
 
 @dataclass(frozen=True)
 class _Verified:
-    """Whom a token stands for, from one moment until before another, as long as keys last."""
+    """The caller of a token and its validity from `starts` until before `ends`, for these keys."""
 
     keys: KeySet
     starts: float
@@ -56,14 +56,14 @@ class _Verified:
 
 
 class TokenService(Authenticator):
-    """Verifies tokens.
+    """Verification of tokens.
 
-    A signature that holds is remembered for as long as the keys are the same; the times of a token
-    are judged anew for every request.
+    A valid signature is cached as long as the keys are the same; the times of a token are checked
+    at every request.
     """
 
     def __init__(self, settings: Settings, clock: Clock) -> None:
-        """Make ready; the settings must name issuer, audience and keys."""
+        """Initialise the service; the settings must name issuer, audience and keys."""
         self._settings = settings
         self._clock = clock
         self._algorithms = settings.jwt_algorithms
@@ -73,23 +73,23 @@ class TokenService(Authenticator):
 
     @classmethod
     def of(cls, settings: Settings, clock: Clock) -> "TokenService | None":
-        """Return the service; None: the settings name no issuer."""
+        """Return the service; None if the settings name no issuer."""
         return cls(settings, clock) if settings.jwt_issuer else None
 
     def is_token(self, secret: str) -> bool:
-        """Say whether a credential has the form of a signed token, be it a valid one or not."""
+        """Return True if a credential has the form of a signed token, valid or not."""
         shape = _SHAPE.fullmatch(secret)
         if shape is None:
             return False
-        # Nothing is read of one that is longer than tokens may be.
+        # A token beyond the length limit is not parsed.
         return self._is_too_long(secret) or _read_header(shape[1]) is not None
 
     @override
     async def authenticate(self, secret: str) -> Caller:
-        """Return whom a token stands for.
+        """Return the caller that a token stands for.
 
         Raises:
-            Unauthenticated: it is not valid, or not now.
+            Unauthenticated: the token is invalid, or not valid now.
             Unavailable: the keys of the issuer cannot be read.
         """
         try:
@@ -97,7 +97,7 @@ class TokenService(Authenticator):
         except (_TokenRefused, ClaimRefused) as refused:
             why = str(refused)
         except PyJWTError as refused:
-            # Its message may quote the token.
+            # The exception's message may quote the token.
             why = type(refused).__name__
         log.info("token.refused", why=why)
         raise Unauthenticated("The token is not valid.", Reason.CREDENTIAL_INVALID)
@@ -109,14 +109,14 @@ class TokenService(Authenticator):
         header = self._header(shape[1])
         keys = await self._keys.current()
         digest = sha256(token.encode()).digest()
-        found = self._verified.get(digest)
-        if found is None or found.keys is not keys:
+        verified = self._verified.get(digest)
+        if verified is None or verified.keys is not keys:
             if not keys.knows(header.key_id):
                 keys = await self._keys.search()
-            found = self._verify(token, header, keys)
-            self._remember(digest, found)
-        self._check_times(found)
-        return found.caller
+            verified = self._verify(token, header, keys)
+            self._remember(digest, verified)
+        self._check_times(verified)
+        return verified.caller
 
     def _is_too_long(self, token: str) -> bool:
         return len(token) > self._settings.jwt_max_token_bytes
@@ -128,7 +128,7 @@ class TokenService(Authenticator):
             raise _TokenRefused("algorithm")
         if not isinstance(key_id, str | None):
             raise _TokenRefused("kid")
-        # What an issuer calls critical must be understood; we know of no extension.
+        # Critical extensions of an issuer must be understood; this service knows none.
         if "crit" in header or "b64" in header:
             raise _TokenRefused("crit")
         return _Header(algorithm, key_id)
@@ -146,7 +146,7 @@ class TokenService(Authenticator):
         return _Verified(keys, starts - leeway, ends + leeway, self._grants.caller(claims))
 
     def _claims(self, token: str, key: PyJWK, algorithm: str) -> Claims:
-        # The library would take the time from the machine.
+        # The library would use the system clock, so the times are checked elsewhere.
         return jwt.decode(
             token,
             key,
@@ -161,36 +161,36 @@ class TokenService(Authenticator):
             },
         )
 
-    def _check_times(self, found: _Verified) -> None:
+    def _check_times(self, verified: _Verified) -> None:
         now = self._clock.now().timestamp()
-        if now < found.starts:
+        if now < verified.starts:
             raise _TokenRefused("not yet")
-        if now >= found.ends:
+        if now >= verified.ends:
             raise _TokenRefused("expired")
 
-    def _remember(self, digest: bytes, found: _Verified) -> None:
+    def _remember(self, digest: bytes, verified: _Verified) -> None:
         if digest not in self._verified and len(self._verified) >= _REMEMBERED:
             del self._verified[next(iter(self._verified))]
-        self._verified[digest] = found
+        self._verified[digest] = verified
 
 
 def _read_header(encoded: str) -> dict[str, Any] | None:
-    """Return the header of a token; None: it is no JSON object."""
+    """Return the header of a token; None if it is no JSON object."""
     try:
-        found = json.loads(urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)))
+        header = json.loads(urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)))
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return header if isinstance(header, dict) else None
 
 
 def _moment(claims: Claims, name: str) -> float | None:
     """Return a time in seconds since 1970; None: the claim is absent."""
     if name not in claims:
         return None
-    found = claims[name]
-    # What is no number, or not a number, is within no bounds.
-    if isinstance(found, bool) or not isinstance(found, int | float):
+    seconds = claims[name]
+    # NaN is within no bounds.
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float):
         raise _TokenRefused(name)
-    if not 0 <= found <= _MAX_MOMENT:
+    if not 0 <= seconds <= _MAX_MOMENT:
         raise _TokenRefused(name)
-    return found
+    return seconds

@@ -1,4 +1,4 @@
-"""When API keys were last used, written beside the requests and never on their way."""
+"""Last use of API keys, written in the background and never on a request's path."""
 
 import asyncio
 from collections.abc import Collection
@@ -13,14 +13,14 @@ from app.platform.access.store import repository
 log = structlog.get_logger()
 
 PRECISION = timedelta(minutes=1)
-"""A use is written down unless one that was less than this before is."""
+"""A use is written only if the last written one is at least this old."""
 _MAX_KNOWN = 4_096
 
 
 class LastUses:
-    """The uses that one process has seen: at most one write for each key in `PRECISION`.
+    """The uses seen by one process: at most one write per key in `PRECISION`.
 
-    One write is under way at a time; what is used meanwhile goes with the next.
+    One write runs at a time; keys used meanwhile are in the next one.
     """
 
     def __init__(self, db: Database) -> None:
@@ -30,9 +30,9 @@ class LastUses:
         self._writing: asyncio.Task[None] | None = None
 
     def note(self, key_id: str, now: datetime, stored: datetime | None) -> None:
-        """Remember that a key is used now; `stored` is what the database has of it."""
+        """Note that a key is used now; `stored` is its last use in the database."""
         noted = self._noted.get(key_id)
-        if _is_near(stored, now) or _is_near(noted, now):
+        if _is_recent(stored, now) or _is_recent(noted, now):
             return
         if noted is None and len(self._noted) >= _MAX_KNOWN:
             del self._noted[next(iter(self._noted))]
@@ -41,7 +41,7 @@ class LastUses:
             self._writing = asyncio.create_task(self._write_all())
 
     async def settle(self) -> None:
-        """Return when everything that was noted is written, or has failed to be."""
+        """Wait until all noted uses are written or have failed."""
         if self._writing is not None:
             await asyncio.shield(self._writing)
 
@@ -58,9 +58,9 @@ class LastUses:
             async with self._db.transaction() as session:
                 await repository.note_uses(session, key_ids, now)
         except Exception as error:  # noqa: BLE001 - the requests have their answers without it
-            # Not `exception`: nothing more is known of its text than of any other.
+            # Not `exception`: see `describe`.
             log.warning("keys.use_not_written", error=describe(error))
 
 
-def _is_near(moment: datetime | None, now: datetime) -> bool:
+def _is_recent(moment: datetime | None, now: datetime) -> bool:
     return moment is not None and abs(now - moment) < PRECISION

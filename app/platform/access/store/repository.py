@@ -14,23 +14,23 @@ from app.kernel.errors import NotFound
 from app.kernel.permissions import OF_ROLE, Permission
 from app.platform.access.store.tables import ApiKeyChangesRow, ApiKeyRow, ApiKeySecretRow
 
-# Any constant does, as long as nothing else of the service takes it.
+# Any constant will do if nothing else in the service uses it.
 _LOCK = 7_260_110_422
 _MANAGERS = [role.value for role, held in OF_ROLE.items() if Permission.KEYS_MANAGE in held]
 
 
 @dataclass(frozen=True)
 class Found:
-    """A key, by one of its secrets that is not revoked."""
+    """A key with one of its secrets."""
 
     key: ApiKeyRow
     secret_hash: bytes
     expire_time: datetime | None
-    """Of the secret."""
+    """The expiry of the secret."""
 
 
 async def find_by_hashes(session: Session, hashes: Sequence[bytes]) -> Sequence[Found]:
-    """Return what secrets with these SHA-256 stand for, expired or not; revoked keys left out."""
+    """Return the keys of secrets with these SHA-256, expired or not, without revoked keys."""
     asked = literal(hashes, ARRAY(LargeBinary))
     statement = (
         select(ApiKeyRow, ApiKeySecretRow.secret_hash, ApiKeySecretRow.expire_time)
@@ -41,35 +41,35 @@ async def find_by_hashes(session: Session, hashes: Sequence[bytes]) -> Sequence[
 
 
 async def find_version(session: Session) -> int | None:
-    """Return what differs once a key has ended, or one of another shape begun; None: none has."""
+    """Return a number that changes when a key ends or one of another shape starts; None: never."""
     return (await session.execute(select(ApiKeyChangesRow.version))).scalar_one_or_none()
 
 
 async def list_own_shape(session: Session) -> Collection[bytes]:
-    """Return the SHA-256 of the secrets that were not made here, by their index."""
+    """Return the SHA-256 of the secrets not generated here, read from their index."""
     statement = select(ApiKeySecretRow.secret_hash).where(~ApiKeySecretRow.is_minted)
     return frozenset((await session.execute(statement)).scalars())
 
 
 async def exists(session: Session) -> bool:
-    """Say whether there is any key, in whatever state."""
+    """Return True if any key exists, in any state."""
     return (await session.execute(select(ApiKeyRow.key_id).limit(1))).first() is not None
 
 
 async def hold(session: Session) -> None:
-    """Wait until no other transaction holds the keys, and hold them until this one ends.
+    """Lock all keys for this transaction, waiting for any other holder.
 
-    For what ends keys: it depends on what other keys there are, and it writes the one row of
-    changes, which two that had locked keys before could each be waiting for.
+    For transactions that end keys: they depend on which other keys exist, and they write the single
+    row of changes. Without this lock, two that had locked keys could deadlock on it.
     """
     await session.execute(text("select pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
 
 
 async def get(session: Session, key_id: str, *, for_update: bool = False) -> ApiKeyRow:
-    """Return a key, in whatever state.
+    """Return a key in any state.
 
     Raises:
-        NotFound: there is none with this id.
+        NotFound: no key has this id.
     """
     statement = select(ApiKeyRow).where(ApiKeyRow.key_id == key_id)
     if for_update:
@@ -81,7 +81,7 @@ async def get(session: Session, key_id: str, *, for_update: bool = False) -> Api
 
 
 async def list_page(session: Session, page: Slice[tuple[datetime, str]]) -> Sequence[ApiKeyRow]:
-    """Return keys, in whatever state, in the order of their creation."""
+    """Return keys in any state, in order of creation."""
     order = (ApiKeyRow.create_time, ApiKeyRow.key_id)
     return (await session.execute(sliced(select(ApiKeyRow), order, page))).scalars().all()
 
@@ -93,18 +93,18 @@ async def insert_key(session: Session, values: Mapping[str, Any]) -> ApiKeyRow:
 
 
 async def insert_secret(session: Session, values: Mapping[str, Any]) -> None:
-    """Let a secret stand for a key."""
+    """Insert a secret of a key."""
     await session.execute(insert(ApiKeySecretRow).values(dict(values)))
 
 
 async def find_secret(session: Session, secret_hash: bytes) -> ApiKeySecretRow | None:
-    """Return a secret that stands for a key, or has done so."""
+    """Return a secret, current or expired."""
     statement = select(ApiKeySecretRow).where(ApiKeySecretRow.secret_hash == secret_hash)
     return (await session.execute(statement)).scalar_one_or_none()
 
 
 async def expire_secrets(session: Session, key_id: str, at: datetime) -> None:
-    """Let the secrets of a key expire at a moment; those that do so before stay as they are."""
+    """Set the expiry of a key's secrets; secrets that expire earlier are unchanged."""
     await session.execute(
         update(ApiKeySecretRow)
         .where(ApiKeySecretRow.key_id == key_id, _is_live(ApiKeySecretRow.expire_time, at))
@@ -126,9 +126,9 @@ async def revoke(session: Session, key_id: str, now: datetime) -> ApiKeyRow:
 
 
 async def retire_configured(session: Session, now: datetime) -> Sequence[str]:
-    """Let every secret expire that the settings have named, and revoke keys that had no other.
+    """Expire every secret that came from the settings; revoke keys left without a secret.
 
-    Returns the ids of those keys.
+    Returns the ids of the revoked keys.
     """
     retired = await session.execute(
         update(ApiKeySecretRow)
@@ -169,9 +169,9 @@ async def list_managers(session: Session, now: datetime, limit: int) -> Sequence
 
 
 async def note_uses(session: Session, key_ids: Collection[str], now: datetime) -> None:
-    """Keep that keys were used; one that is being changed at the moment is left out.
+    """Store the last use of keys, skipping any that is locked.
 
-    No lock is waited for, so that this delays nobody and cannot be part of a deadlock.
+    The statement waits for no lock, so it delays nobody and cannot deadlock.
     """
     free = (
         select(ApiKeyRow.key_id)

@@ -1,4 +1,4 @@
-"""API keys, and the secrets that stand for them."""
+"""The tables of API keys and their secrets."""
 
 from datetime import datetime
 
@@ -12,7 +12,7 @@ _TEXTS = JSONB(none_as_null=True)
 
 
 class ApiKeyRow(Base):
-    """An API key: what its holder may do and reach. Only its times ever change."""
+    """An API key with its permissions and its reach. Only its times ever change."""
 
     __tablename__ = "api_keys"
     __table_args__ = (Index("ix_api_keys_create_time", "create_time", "key_id"),)
@@ -21,16 +21,16 @@ class ApiKeyRow(Base):
     display_name: Mapped[str] = mapped_column(Text)
     roles: Mapped[list[str]] = mapped_column(_TEXTS)
     permissions: Mapped[list[str]] = mapped_column(_TEXTS)
-    """Those that it has beside those of its roles."""
+    """Permissions in addition to those of the roles."""
     projects: Mapped[list[str] | None] = mapped_column(_TEXTS)
     engines: Mapped[list[str] | None] = mapped_column(_TEXTS)
-    """Ids; null, as for `projects`, is all."""
+    """Ids; null means all, as for `projects`."""
     scope_conditions: Mapped[dict[str, list[str]] | None] = mapped_column(_TEXTS)
-    """By key of a scope, the values that it may have."""
+    """For each scope key, the allowed values."""
     creator: Mapped[str | None] = mapped_column(Text)
-    """The key that made it, `jwt:` and the subject of a token, or `command-line`.
+    """The creating key, `jwt:` and the subject of a token, or `command-line`.
 
-    Null for what a start of the service made.
+    Null for keys created by a start of the service.
     """
     create_time: Mapped[datetime]
     expire_time: Mapped[datetime | None]
@@ -39,10 +39,10 @@ class ApiKeyRow(Base):
 
 
 class ApiKeySecretRow(Base):
-    """A secret of a key, by its SHA-256: it is itself stored nowhere.
+    """A secret of a key, stored only as its SHA-256.
 
-    Rotation adds one and lets the others expire. They stay, so that one that was rotated away is
-    known for that, even where the settings still name it.
+    Rotation adds a secret and sets an expiry on the others. Their rows stay, so that a rotated
+    secret is still recognised, even if the settings name it.
     """
 
     __tablename__ = "api_key_secrets"
@@ -59,15 +59,15 @@ class ApiKeySecretRow(Base):
         ForeignKey("api_keys.key_id", ondelete="CASCADE"), index=True
     )
     is_minted: Mapped[bool] = mapped_column(Boolean)
-    """Whether it was made here, with a check sum; those few that were not are known by heart."""
+    """True if generated here, with a checksum; the few others are cached in memory."""
     is_configured: Mapped[bool] = mapped_column(Boolean, server_default=text("false"))
-    """Whether it is, or was, the administrator's key of the settings."""
+    """True if it is or was the administrator's key of the settings."""
     create_time: Mapped[datetime]
     expire_time: Mapped[datetime | None]
 
 
 class ApiKeyChangesRow(Base):
-    """The one row that says whether keys have changed: a trigger writes it.
+    """The single row with the version of the keys, written by a trigger.
 
     See the migration `tenants`.
     """
@@ -76,4 +76,4 @@ class ApiKeyChangesRow(Base):
 
     id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     version: Mapped[int]
-    """The transaction that has ended a key last, or made one of another shape work."""
+    """The last transaction that ended a key or activated one of another shape."""

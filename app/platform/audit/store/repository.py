@@ -19,16 +19,16 @@ from app.kernel.ids import new_id
 from app.platform.audit.store.tables import AuditEventRow
 
 NO_ENGINE = 0
-"""Whose events are those that concern no engine, or none that the caller reaches."""
+"""The engine id of events that concern no engine, or none within the caller's reach."""
 OK = "OK"
-"""The result of what succeeds."""
+"""The result of a success."""
 
 EVENT = Insertion(
     "event",
     AuditEventRow,
     "engine_id create_time event_id caller method resource operation address request_id result",
 )
-"""Inserts an event of what succeeds, of the columns that `NewEvent.columns` returns."""
+"""Insertion of a success event, with the columns of `NewEvent.columns`."""
 _RESULTS = (OK, *sorted(error.status for error in ServiceError.__subclasses__()))
 _OF_ENGINE: Fields = {
     "caller": TextField(AuditEventRow.caller),
@@ -45,30 +45,30 @@ _OF_SERVICE: Fields = {**_OF_ENGINE, "engine": IntegerField(AuditEventRow.engine
 
 _KEY = (AuditEventRow.create_time, AuditEventRow.event_id, AuditEventRow.engine_id)
 _INSERT = insert(AuditEventRow.__table__)  # type: ignore[arg-type]  # a table, whatever its type says
-# Said by the one statement that the table's trigger lets remove rows.
+# Set only by the statement that the table's trigger allows to remove rows.
 _REMOVING = select(func.set_config("memory_bank.audit_retention", "on", true()))
 
 After = tuple[datetime, str, int]
-"""The key of an event in the order of time."""
+"""The key of an event in time order."""
 
 
 def filter_fields(engine_id: int | None) -> Fields:
-    """Return what a filter of an engine's events may name; None: of the events of all."""
+    """Return the filterable fields of an engine's events; None: of the events of all engines."""
     return _OF_SERVICE if engine_id is None else _OF_ENGINE
 
 
 @dataclass(frozen=True, slots=True)
 class NewEvent:
-    """An event about to be inserted. Without an error, what was done has succeeded."""
+    """An event about to be inserted. Without an error, the action succeeded."""
 
     audited: Audited
     now: datetime
     error: ServiceError | None = None
     operation: str | None = None
-    """The name of the operation that was made, or has ended."""
+    """The name of the operation that was created or has ended."""
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns, with an id made now."""
+        """Return the columns, with a new id."""
         audited, error = self.audited, self.error
         return {
             "engine_id": NO_ENGINE if audited.engine_id is None else audited.engine_id,
@@ -86,20 +86,20 @@ class NewEvent:
 
 
 async def insert_events(session: Session, events: Sequence[NewEvent]) -> None:
-    """Insert events, of one engine or of several."""
+    """Insert events of one or several engines."""
     if events:
         await session.execute(_INSERT, [event.columns() for event in events])
 
 
 def until(moment: datetime) -> ColumnElement[bool]:
-    """Select the events of a moment and before."""
+    """Select the events up to and including a moment."""
     return AuditEventRow.create_time <= moment
 
 
 async def list_page(
     session: Session, engine_id: int, clause: ColumnElement[bool], page: Slice[After]
 ) -> Sequence[AuditEventRow]:
-    """Return events of an engine in the order of time."""
+    """Return events of an engine in time order."""
     statement = select(AuditEventRow).where(AuditEventRow.engine_id == engine_id, clause)
     return (await session.execute(sliced(statement, _KEY, page))).scalars().all()
 
@@ -107,13 +107,13 @@ async def list_page(
 async def list_page_of_all(
     session: Session, clause: ColumnElement[bool], page: Slice[After]
 ) -> Sequence[AuditEventRow]:
-    """Return events in the order of time, whichever engine they are of."""
+    """Return events of all engines in time order."""
     statement = select(AuditEventRow).where(clause)
     return (await session.execute(sliced(statement, _KEY, page))).scalars().all()
 
 
 async def remove_old(session: Session, kept: timedelta, limit: int) -> int:
-    """Remove up to `limit` events that have been kept for so long; return how many; a sweep's."""
+    """Remove up to `limit` events older than the retention; return their number; for a sweep."""
     is_old = AuditEventRow.create_time <= database_time(session) - kept
     old = select(*_KEY).where(is_old).order_by(*_KEY).limit(limit)
     await session.execute(_REMOVING)

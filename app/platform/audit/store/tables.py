@@ -9,17 +9,17 @@ from app.adapters.db.base import Base
 
 
 class AuditEventRow(Base):
-    """Who did what, when, from where, and what it came to. Never what was said.
+    """An audited action: caller, method, resource, time, address and result; never content.
 
-    Rows are only added: a trigger refuses everything else, but for the removal of old ones.
+    Rows are only added: a trigger refuses everything else except the removal of old ones.
     """
 
     __tablename__ = "audit_events"
-    # For the list of all engines, and for the removal of old rows; that of one has the key.
+    # For the list over all engines and for removal; the list of one engine uses the key.
     __table_args__ = (Index("ix_audit_events_create_time", "create_time", "event_id", "engine_id"),)
 
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    """0: the service itself, and what concerns an engine that the caller does not reach."""
+    """0: the service itself, and events of an engine out of the caller's reach."""
     create_time: Mapped[datetime] = mapped_column(primary_key=True)
     event_id: Mapped[str] = mapped_column(Text, primary_key=True)
     caller: Mapped[str | None] = mapped_column(Text)

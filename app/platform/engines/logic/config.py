@@ -37,7 +37,7 @@ _MAX_DESCRIPTION_CHARS = 4_096
 _MAX_ENTRIES = 50
 _MAX_EXAMPLE_EVENTS = 100
 STORED: dict[str, Any] = {"stored": True}
-"""The context in which a stored configuration is read: what was accepted once stays readable."""
+"""Validation context for stored configurations: what was accepted once stays readable."""
 
 ScopeKeys = Annotated[
     list[Annotated[str, Field(max_length=MAX_SCOPE_KEY_CHARS)]], Field(max_length=_MAX_ENTRIES)
@@ -117,7 +117,7 @@ class ConversationSource(WireModel):
 
 
 class ExampleMemory(WireModel):
-    """A memory that should come of an example."""
+    """A memory expected from an example."""
 
     fact: str = Field(max_length=MAX_FACT_CHARS)
     topics: MemoryTopicIds | None = None
@@ -131,13 +131,13 @@ class GenerateMemoriesExample(WireModel):
 
 
 class ConsolidationConfig(WireModel):
-    """How candidates are merged with what is there."""
+    """Consolidation of candidates with the memories that exist."""
 
     revisions_per_candidate_count: int | None = Field(None, ge=0, le=_MAX_REVISIONS_PER_CANDIDATE)
 
 
 class CustomizationConfig(WireModel):
-    """What to extract, for the scopes that have all of `scopeKeys`."""
+    """Extraction settings for the scopes that have all of `scopeKeys`."""
 
     scope_keys: ScopeKeys | None = None
     memory_topics: list[MemoryTopic] | None = Field(None, max_length=MAX_TOPICS)
@@ -150,7 +150,7 @@ class CustomizationConfig(WireModel):
 
 
 class GenerationRule(WireModel):
-    """When buffered events become memories."""
+    """Conditions on which buffered events become memories."""
 
     idle_duration: PositiveDuration | None = None
     fixed_interval: PositiveDuration | None = None
@@ -174,19 +174,19 @@ class GenerationRule(WireModel):
         if self.overlap_event_count is None:
             return
         if (self.idle_duration or self.fixed_interval or self.event_count) is None:
-            raise ValueError("overlapEventCount needs another rule beside it")
+            raise ValueError("overlapEventCount must be set together with another rule")
         if self.event_count is not None and self.overlap_event_count >= self.event_count:
             raise ValueError("overlapEventCount must be less than eventCount")
 
 
 class GenerationTriggerConfig(WireModel):
-    """The rule of the bank's streams."""
+    """The trigger of memory generation for the bank's streams."""
 
     generation_rule: GenerationRule | None = None
 
 
 class GenerationConfig(WireModel):
-    """The model that writes memories, and when it does."""
+    """The model that writes memories, and when it runs."""
 
     model: str | None = Field(None, max_length=512)
     generation_trigger_config: GenerationTriggerConfig | None = None
@@ -197,29 +197,29 @@ MaxDistance = Annotated[
     Field(
         gt=0,
         le=2,
-        description="Memories that are farther from the query are left out, and `omittedCount`"
-        " tells how many. Distances of different embedders do not compare.",
+        description="Memories farther from the query are left out; `omittedCount`"
+        " counts them. Distances of different embedders are not comparable.",
     ),
 ]
 
 
 class SimilaritySearchConfig(WireModel):
-    """How searches go. The model is kept; searches use this service's own."""
+    """Search settings. The embedding model is stored, but searches use this service's own."""
 
     embedding_model: str | None = Field(None, max_length=512)
     ranking: Annotated[Ranking, one_of(Ranking)] | None = Field(
-        None, description="`hybrid` or `vector`; absent: as the service is set."
+        None, description="`hybrid` or `vector`; absent: the service's setting."
     )
     language: Annotated[Language, one_of(Language)] | None = Field(
         None,
-        description="Of memories written from now on, and of queries: a two-letter code, or"
-        " `simple` for words as they are; absent: what each text seems to be in.",
+        description="Language of new memories and of queries: a two-letter code, or"
+        " `simple` for words as they are; absent: detected for each text.",
     )
     max_distance: MaxDistance | None = None
 
 
 def _check_ttl(length: timedelta) -> timedelta:
-    # Every write adds it to its time: a sum beyond the calendar would make all of them fail.
+    # Every write adds the TTL to its time: a sum beyond the calendar would make all writes fail.
     if length > MAX_TTL:
         raise ValueError(f'must be at most "{MAX_TTL.days * 86_400}s", a thousand years')
     return length
@@ -229,34 +229,34 @@ Ttl = Annotated[PositiveDuration, AfterValidator(_check_ttl)]
 
 
 class GranularTtlConfig(WireModel):
-    """The life of memories by how they came about."""
+    """Lifetimes of memories by the way they were created."""
 
     create_ttl: Ttl | None = None
     generate_created_ttl: Ttl | None = None
     generate_updated_ttl: Ttl | None = None
 
 
-def _also(camel: str, snake: str, *names: str) -> AliasChoices:
+def _aliases(camel: str, snake: str, *names: str) -> AliasChoices:
     return AliasChoices(camel, snake, *names)
 
 
 class TtlConfig(WireModel):
-    """The life of memories and of revisions.
+    """Lifetimes of memories and of revisions.
 
-    The product's documentation calls two fields otherwise than the API's definition; both names
-    are read.
+    The product's documentation and the API's definition name two fields differently; both names are
+    accepted.
     """
 
     default_ttl: Ttl | None = None
     granular_ttl_config: GranularTtlConfig | None = Field(
         None,
-        validation_alias=_also(
+        validation_alias=_aliases(
             "granularTtlConfig", "granular_ttl_config", "granularTtl", "granular_ttl"
         ),
     )
     memory_revision_default_ttl: Ttl | None = Field(
         None,
-        validation_alias=_also(
+        validation_alias=_aliases(
             "memoryRevisionDefaultTtl", "memory_revision_default_ttl", "revisionTtl", "revision_ttl"
         ),
     )
@@ -269,7 +269,7 @@ class TtlConfig(WireModel):
 
 
 class MemoryType(StrEnum):
-    """What a memory holds."""
+    """The form of a memory."""
 
     MEMORY_TYPE_UNSPECIFIED = "MEMORY_TYPE_UNSPECIFIED"
     NATURAL_LANGUAGE_COLLECTION = "NATURAL_LANGUAGE_COLLECTION"
@@ -280,9 +280,9 @@ MemoryTypeField = Annotated[MemoryType, one_of(MemoryType)]
 
 
 class SchemaConfig(WireModel):
-    """The schema of a profile: an object, whose properties are the profile's fields.
+    """The schema of a profile: an object whose properties are the profile's fields.
 
-    References may lead to parts of the schema itself; nothing is fetched.
+    References may point to parts of the schema itself; nothing is fetched.
     """
 
     id: str = Field(
@@ -312,7 +312,7 @@ class SchemaConfig(WireModel):
         return self
 
     def effective_schema(self) -> dict[str, Any]:
-        """Return the schema that counts; where both are given, that is `jsonSchema`."""
+        """Return the schema in force; `jsonSchema` wins where both are given."""
         return self.json_schema or self.memory_schema or {}
 
 
@@ -326,7 +326,7 @@ class StructuredMemoryConfig(WireModel):
 class MemoryBankConfig(WireModel):
     """The configuration of a bank; every part is optional.
 
-    Neither it nor a part of it has defaults: what was sent is answered, and nothing beside.
+    No part has defaults: the answer contains what was sent and nothing else.
     """
 
     generation_config: GenerationConfig | None = None
@@ -339,7 +339,7 @@ class MemoryBankConfig(WireModel):
     )
 
     memory_policy: MemoryPolicy | None = Field(
-        None, description="The policy of contexts of sessions that have none of their own."
+        None, description="The context policy of sessions without a policy of their own."
     )
 
     @model_validator(mode="after")
@@ -353,18 +353,20 @@ class MemoryBankConfig(WireModel):
 def customization_for(config: MemoryBankConfig, scope: Mapping[str, str]) -> CustomizationConfig:
     """Return the configuration that applies to a scope.
 
-    Of those whose keys the scope all has, the one with the most; else the one without keys; else
-    an empty one.
+    A configuration fits if the scope has all of its keys. The fitting one with the most keys wins,
+    then the one without keys, then an empty one.
     """
     fitting = [
-        one
-        for one in config.customization_configs or []
-        if set(one.scope_keys or []) <= scope.keys()
+        entry
+        for entry in config.customization_configs or []
+        if set(entry.scope_keys or []) <= scope.keys()
     ]
-    return max(fitting, key=lambda one: len(one.scope_keys or []), default=CustomizationConfig())
+    return max(
+        fitting, key=lambda entry: len(entry.scope_keys or []), default=CustomizationConfig()
+    )
 
 
 def search_language(config: MemoryBankConfig) -> str | None:
-    """Return the text-search configuration of an engine's memories; None: each text decides."""
+    """Return the text-search configuration of an engine's memories; None: set by each text."""
     search = config.similarity_search_config
     return search.language.configuration if search and search.language else None

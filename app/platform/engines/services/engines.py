@@ -1,4 +1,4 @@
-"""Use cases of engines: create, list, update. Deletion is in `retention`: it knows children."""
+"""Use cases of engines: create, list, update. `retention` deletes them: it knows children."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -36,16 +36,16 @@ from app.platform.operations.store.tables import OperationRow
 from app.settings.settings import Settings
 
 DEFAULT_LOCATION = LocationName("default", "local")
-"""Where engines go whose path names no project."""
+"""The location of engines whose path names no project."""
 FIRST_ENGINE = EngineName(DEFAULT_LOCATION.project, DEFAULT_LOCATION.location, 1)
-"""The engine that is there from the first start."""
+"""The engine that exists from the first start."""
 
 _BANK_PATH = "context_spec.memory_bank_config"
 _MASKABLE = frozenset(
     {"display_name", "description", "labels", "context_spec", _BANK_PATH, "encryption_spec"}
 )
 _POLICY_FIELD = "contextSpec.memoryBankConfig.memoryPolicy"
-# Request ids of creations are unique over the service: the engine is not there yet.
+# Request ids of creations are unique over the service: there is no engine yet.
 _NO_ENGINE = 0
 
 
@@ -64,10 +64,10 @@ class EngineService:
         return cls(resources.db, resources.clock, resources.settings, resources.models)
 
     async def ensure_first(self) -> None:
-        """Create the first engine unless it is there.
+        """Create the first engine unless it exists.
 
-        Only for a database that nobody has used yet: of a removed engine nothing is left that
-        would tell it from one that never was, and this would make it anew.
+        Call it only for an unused database: a removed engine leaves no trace, and this would create
+        it again.
         """
         async with self.db.transaction() as session:
             values = _new_values(FIRST_ENGINE, ReasoningEngineRequest(), self.clock.now())
@@ -80,12 +80,12 @@ class EngineService:
         once: Once | None,
         reach: Reach,
     ) -> OperationRow:
-        """Create an engine where the caller reaches it; the operation is done.
+        """Create an engine within the caller's reach; the operation is done.
 
         Raises:
-            InvalidArgument: the path names a project but any location, or the other way round; or
-                the configuration names a model or a counter that is not here.
-            NotFound: it names neither, and the caller does not reach the default.
+            InvalidArgument: the path names a project but any location, or vice versa; or the
+                configuration names an unknown model or counter.
+            NotFound: the path names neither, and the caller does not reach the default location.
         """
         now = self.clock.now()
         self._check_policy(request)
@@ -110,11 +110,11 @@ class EngineService:
         etag: str | None,
         once: Once | None,
     ) -> OperationRow:
-        """Change the masked fields, or without a mask those that were sent.
+        """Change the masked fields; without a mask, the fields sent.
 
         Raises:
             Aborted: the etag is stale.
-            InvalidArgument: the configuration names a model or a counter that is not here.
+            InvalidArgument: the configuration names an unknown model or counter.
         """
         now = self.clock.now()
         paths = parse_mask(mask)
@@ -140,7 +140,7 @@ class EngineService:
         filter_text: str | None,
         page: PageRequest,
     ) -> ListReasoningEnginesResponse:
-        """Return a page of the engines that a caller reaches, newest first."""
+        """Return a page of the engines within a caller's reach, newest first."""
         limit = clamp_page_size(page.size)
         clause = read_filter(filter_text, repository.FILTER_FIELDS, self.settings)
         query = {"list": "engines", "parent": str(location), "filter": filter_text}
@@ -196,10 +196,10 @@ def _response(row: EngineRow) -> dict[str, Any]:
 
 
 def _sent_fields(request: ReasoningEngineRequest) -> frozenset[str]:
-    """Return what an update without a mask changes: the fields that were sent.
+    """Return the fields that an update without a mask changes: those sent.
 
-    A client that renames a bank sends an empty configuration along; taken at its word it would
-    wipe the stored one. Source: wire specification, section 3.2.
+    A client that renames a bank sends an empty configuration along, which must not erase the stored
+    one. Source: wire specification, section 3.2.
     """
     sent = frozenset(request.model_fields_set) & _MASKABLE
     config = request.context_spec and request.context_spec.memory_bank_config
@@ -207,7 +207,7 @@ def _sent_fields(request: ReasoningEngineRequest) -> frozenset[str]:
 
 
 def _values(request: ReasoningEngineRequest, changed: frozenset[str]) -> dict[str, Any]:
-    """Return the columns of the fields in `changed`, as the request has them."""
+    """Return the columns of the fields in `changed`, with the request's values."""
     config = request.context_spec and request.context_spec.memory_bank_config
     columns: dict[str, Any] = {
         "display_name": request.display_name,

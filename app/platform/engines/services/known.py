@@ -1,4 +1,4 @@
-"""Engines as this process has read them last, for statements that make sure of it themselves."""
+"""Cache of the engines last read, for statements that verify the version themselves."""
 
 from collections import OrderedDict
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from app.platform.engines.store.tables import EngineRow
 
 _MAX_KNOWN = 10_000
 _MAX_WEIGHT = 32 * 1024 * 1024
-"""Of all together, in characters of their configurations."""
+"""Limit for all engines together, in characters of their configurations."""
 _LARGEST = 256 * 1024
-"""Of one. A configuration has as many bytes as a request at most, 8 MiB unless set otherwise."""
+"""Limit for one engine. Request size bounds a configuration: 8 MiB unless set otherwise."""
 _VALUE = 8
-"""What a value adds that has no characters."""
+"""Weight of a value without characters."""
 
 
 @dataclass(frozen=True)
@@ -25,9 +25,9 @@ class _Known:
 class KnownEngines:
     """The engines that one process has written to lately.
 
-    What it returns may have changed: who uses it asks in the same statement whether the engine
-    still has this version. It holds so many engines, and so much of their configurations; one whose
-    configuration alone is very large is not known, and read each time.
+    An entry may be outdated: the caller's statement must check that the engine still has this
+    version. The cache is bounded by number and by size of configurations; an engine with a very
+    large configuration is not cached, but read each time.
     """
 
     def __init__(self) -> None:
@@ -36,12 +36,12 @@ class KnownEngines:
 
     @classmethod
     def of(cls, resources: Resources) -> "KnownEngines":
-        """Return those of the process."""
-        found: KnownEngines = resources.kept.setdefault(cls, cls())
-        return found
+        """Return the cache of the process."""
+        engines: KnownEngines = resources.kept.setdefault(cls, cls())
+        return engines
 
     def find(self, name: EngineName) -> EngineRow | None:
-        """Return an engine that lies where its name says, if it is known."""
+        """Return a cached engine whose location matches its name."""
         known = self._known.get(name.engine)
         if known is None:
             return None
@@ -50,11 +50,11 @@ class KnownEngines:
         return row if is_there and name.parent.location in {row.location, WILDCARD} else None
 
     def note(self, row: EngineRow) -> None:
-        """Remember an engine as it was just read."""
+        """Cache an engine that was just read."""
         before = self._known.pop(row.engine_id, None)
         if before is not None:
             self._weight -= before.weight
-        # Measured once: it is noted by many a request.
+        # Measured once per version: many requests note the same engine.
         is_same = before is not None and before.row.version == row.version
         weight = before.weight if before is not None and is_same else _weight(row)
         if weight > _LARGEST:
@@ -67,7 +67,7 @@ class KnownEngines:
 
 
 def _weight(row: EngineRow) -> int:
-    """Return about how large what users have set is; above `_LARGEST`, only that it is larger."""
+    """Return the approximate size of what users have set, exact only up to `_LARGEST`."""
     left: list[object] = [row.bank_config, row.labels, row.encryption_spec]
     left += [row.display_name, row.description]
     weight = 0

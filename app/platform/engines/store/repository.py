@@ -21,22 +21,22 @@ from app.platform.operations.store.tables import OperationRow
 
 
 class Lock(Enum):
-    """How a transaction holds an engine that it reads."""
+    """The lock that a transaction takes on an engine it reads."""
 
     NONE = "NONE"
     SHARED = "SHARED"
-    """The engine cannot be deleted before the transaction ends; taken to write children."""
+    """The engine cannot be deleted before the transaction ends; for writing children."""
     UPDATE = "UPDATE"
-    """The engine cannot be changed; who writes its children is not kept waiting."""
+    """The engine cannot be changed; writers of its children do not wait."""
     EXCLUSIVE = "EXCLUSIVE"
-    """Nothing is written below the engine; taken to delete it."""
+    """Nothing can be written below the engine; for deleting it."""
 
 
 async def get(session: Session, name: EngineName, lock: Lock = Lock.NONE) -> EngineRow:
     """Return an engine that is not deleted.
 
     Raises:
-        NotFound: no such engine, or it lies in another project or location.
+        NotFound: no such engine in this project and location.
     """
     statement = select(EngineRow).where(
         EngineRow.engine_id == name.engine, EngineRow.delete_time.is_(None), _lies_in(name.parent)
@@ -54,22 +54,22 @@ async def get(session: Session, name: EngineName, lock: Lock = Lock.NONE) -> Eng
 
 
 async def find_location(session: Session, engine_id: int) -> LocationName | None:
-    """Return where an engine lies, whatever its state.
+    """Return the location of an engine in any state.
 
-    Of one that is gone, its operations still tell it: they can be read on.
+    The operations of a removed engine still hold it: they stay readable.
     """
     parts = (func.split_part(OperationRow.engine_name, "/", place) for place in (2, 4))
-    # One statement: what is not there takes no longer to find out than what is.
+    # One statement: a missing engine must not take longer to look up than an existing one.
     statement = union_all(
         select(EngineRow.project, EngineRow.location).where(EngineRow.engine_id == engine_id),
         select(*parts).where(OperationRow.engine_id == engine_id),
     )
-    found = (await session.execute(statement.limit(1))).first()
-    return None if found is None else LocationName(*found)
+    row = (await session.execute(statement.limit(1))).first()
+    return None if row is None else LocationName(*row)
 
 
 async def is_live(session: Session, engine_id: int) -> bool:
-    """Say whether there is an engine with this id that is not deleted."""
+    """Return True if an engine with this id exists and is not deleted."""
     statement = select(EngineRow.engine_id).where(
         EngineRow.engine_id == engine_id, EngineRow.delete_time.is_(None)
     )
@@ -77,7 +77,7 @@ async def is_live(session: Session, engine_id: int) -> bool:
 
 
 async def list_deleted(session: Session, limit: int) -> Sequence[int]:
-    """Return engines that are hidden but not removed yet, of any project; a sweep's."""
+    """Return engines that are hidden but not removed yet, of any project; for a sweep."""
     statement = select(EngineRow.engine_id).where(EngineRow.delete_time.is_not(None))
     return (await session.execute(statement.limit(limit))).scalars().all()
 
@@ -91,7 +91,7 @@ async def insert_engine(session: Session, values: dict[str, Any]) -> EngineRow:
     """Insert an engine.
 
     Raises:
-        AlreadyExists: its id is taken.
+        AlreadyExists: the id is taken.
     """
     row = await _insert(session, values)
     if row is None:
@@ -100,7 +100,7 @@ async def insert_engine(session: Session, values: dict[str, Any]) -> EngineRow:
 
 
 async def insert_once(session: Session, values: dict[str, Any]) -> None:
-    """Insert an engine unless its id is there, even if hidden."""
+    """Insert an engine unless its id exists, even if hidden."""
     await _insert(session, values)
 
 
@@ -127,30 +127,30 @@ async def mark_deleted(session: Session, engine_id: int, now: datetime) -> None:
 
 
 async def remove(session: Session, engine_id: int) -> None:
-    """Remove an engine whose children are gone."""
+    """Remove an engine that has no children left."""
     await session.execute(delete(EngineRow).where(EngineRow.engine_id == engine_id))
 
 
 async def find_language(session: Session, engine_id: int) -> str | None:
-    """Return the text-search configuration that an engine is set to, if it is."""
+    """Return the text-search configuration of an engine, if one is set."""
     statement = select(EngineRow).where(EngineRow.engine_id == engine_id)
     row = (await session.execute(statement)).scalar_one_or_none()
     return None if row is None else search_language(config_of(row))
 
 
 async def find_model(session: Session, engine_id: int) -> str | None:
-    """Return the model that serves an engine, if it has one."""
+    """Return the embedding model that serves an engine, if any."""
     statement = select(EngineRow.embedding_model).where(EngineRow.engine_id == engine_id)
     return (await session.execute(statement)).scalar_one_or_none()
 
 
 async def adopt_model(session: Session, engine_id: int, model_id: str, dimensions: int) -> str:
-    """Let a model serve an engine that none serves; return the one that serves it then.
+    """Assign a model to an engine without one; return the model that then serves it.
 
-    Another transaction that does the same at this moment is waited for.
+    The call waits for a concurrent transaction that does the same.
 
     Raises:
-        FailedPrecondition: the model's vectors had another length before.
+        FailedPrecondition: the model's earlier vectors have another length.
     """
     await learn_model(session, model_id, dimensions)
     statement = (
@@ -165,7 +165,7 @@ async def adopt_model(session: Session, engine_id: int, model_id: str, dimension
 
 
 async def serve_model(session: Session, engine_id: int, model_id: str) -> None:
-    """Let a model serve an engine from the commit on; the caller has locked it (`Lock.UPDATE`)."""
+    """Assign a model to an engine from the commit on; the caller holds `Lock.UPDATE`."""
     await set_models(
         session,
         engine_id,
@@ -174,7 +174,7 @@ async def serve_model(session: Session, engine_id: int, model_id: str) -> None:
 
 
 async def set_models(session: Session, engine_id: int, values: dict[str, Any]) -> None:
-    """Note of an engine what is of no version: which models' vectors it has."""
+    """Set an engine's embedding state, which no version of the engine covers."""
     await session.execute(
         update(EngineRow)
         .where(EngineRow.engine_id == engine_id)
@@ -186,7 +186,7 @@ async def set_models(session: Session, engine_id: int, values: dict[str, Any]) -
 async def note_stale_vectors(
     session: Session, engine_id: int, was: int, becomes: int | None
 ) -> None:
-    """Go on in the removal of an engine's stale vectors, unless it has to begin anew meanwhile."""
+    """Store the progress of removing stale vectors, unless the removal was restarted meanwhile."""
     await session.execute(
         update(EngineRow)
         .where(EngineRow.engine_id == engine_id, EngineRow.stale_vectors_xid == was)
@@ -196,7 +196,7 @@ async def note_stale_vectors(
 
 
 async def list_with_stale_vectors(session: Session, limit: int) -> Sequence[EngineRow]:
-    """Return engines that may have vectors of models that do not serve them; a sweep's."""
+    """Return engines that may have vectors of models that do not serve them; for a sweep."""
     statement = select(EngineRow).where(
         EngineRow.stale_vectors_xid.is_not(None), EngineRow.delete_time.is_(None)
     )
@@ -204,16 +204,16 @@ async def list_with_stale_vectors(session: Session, limit: int) -> Sequence[Engi
 
 
 async def find_length(session: Session, model_id: str) -> int | None:
-    """Return the length of a model's vectors, if there ever were any."""
+    """Return the length of a model's vectors, if any were ever stored."""
     statement = select(EmbeddingModelRow.dimensions).where(EmbeddingModelRow.model_id == model_id)
     return (await session.execute(statement)).scalar_one_or_none()
 
 
 async def learn_model(session: Session, model_id: str, dimensions: int) -> None:
-    """Note how long the vectors of a model are, at its first use.
+    """Store the length of a model's vectors at its first use.
 
     Raises:
-        FailedPrecondition: they had another length before.
+        FailedPrecondition: earlier vectors have another length.
     """
     new = insert(EmbeddingModelRow).values(model_id=model_id, dimensions=dimensions)
     await session.execute(new.on_conflict_do_nothing())
@@ -221,15 +221,15 @@ async def learn_model(session: Session, model_id: str, dimensions: int) -> None:
 
 
 def check_length(model_id: str, known: int | None, dimensions: int) -> None:
-    """Make sure that a model's vectors are as long as those that are stored.
+    """Check that a model's vectors are as long as the stored ones.
 
     Raises:
-        FailedPrecondition: they are not.
+        FailedPrecondition: they differ.
     """
     if known not in {None, dimensions}:
         raise FailedPrecondition(
-            f"The embedding model {model_id} gives vectors of {dimensions} numbers, and those that"
-            f" are stored have {known}; let its server give the former ones again, or set"
+            f"The embedding model {model_id} returns vectors of {dimensions} numbers, but the"
+            f" stored ones have {known}; restore the former vectors on its server, or set"
             " MEMORY_BANK_EMBEDDING_REVISION and re-embed.",
             Reason.EMBEDDING_LENGTH_CHANGED,
             metadata={"model": model_id, "stored": str(known), "given": str(dimensions)},
@@ -246,7 +246,7 @@ FILTER_FIELDS: Fields = {
 
 
 def is_within(reach: Reach) -> ColumnElement[bool]:
-    """Select the engines that are within a caller's reach."""
+    """Select the engines within a caller's reach."""
     parts = ((EngineRow.engine_id, reach.engines), (EngineRow.project, reach.projects))
     return and_(true(), *(column.in_(sorted(some)) for column, some in parts if some is not None))
 

@@ -11,5 +11,5 @@ def name_of(row: EngineRow) -> EngineName:
 
 
 def config_of(row: EngineRow) -> MemoryBankConfig:
-    """Return the bank's configuration; an engine without one has the defaults."""
+    """Return the bank's configuration; defaults if the engine has none."""
     return MemoryBankConfig.model_validate(row.bank_config or {}, context=STORED)

@@ -1,4 +1,4 @@
-"""The tables of engines, and of the models that their memories were embedded with."""
+"""The tables of engines and of the models that embedded their memories."""
 
 from datetime import datetime
 
@@ -9,7 +9,7 @@ from app.adapters.db.base import Base, JsonObject
 
 
 class EngineRow(Base):
-    """An engine. `delete_time` hides it at once, while an operation removes its children."""
+    """An engine. `delete_time` hides it at once; an operation then removes its children."""
 
     __tablename__ = "engines"
     __table_args__ = (
@@ -35,15 +35,15 @@ class EngineRow(Base):
     delete_time: Mapped[datetime | None]
     # The model whose vectors serve it; null until it has a vector.
     embedding_model: Mapped[str | None] = mapped_column(Text)
-    # The model that the last reembed is to bring, until it serves: its vectors are kept, too.
+    # The target of the last re-embedding until it serves: its vectors are kept as well.
     embedding_target: Mapped[str | None] = mapped_column(Text)
-    # Set while vectors of further models may be there: 0, or a transaction before whose end some
-    # may still be written.
+    # Set while vectors of other models may exist: 0, or a transaction before whose end more may
+    # still be written.
     stale_vectors_xid: Mapped[int | None]
 
 
 class EmbeddingModelRow(Base):
-    """How long the vectors of a model are; written once."""
+    """The vector length of a model; written once."""
 
     __tablename__ = "embedding_models"
 

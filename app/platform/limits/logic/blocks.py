@@ -1,4 +1,4 @@
-"""Blocks: what a process holds of the units that all processes share, and when it asks for more.
+"""Blocks: the units that a process has leased from the shared buckets, and when it asks for more.
 
 Nothing here reads a clock or the database.
 """
@@ -9,20 +9,20 @@ from math import ceil, inf
 
 from app.kernel.limits import MAX_COST
 
-# However long a bucket takes to fill, it is looked at again after this time: another process may
-# have left more in it than was to be expected, or the settings may have changed.
+# A bucket is checked again after this time, however long it takes to fill: another process may
+# have used less than expected, or the settings may have changed.
 _LONGEST_PAUSE_SECONDS = 1.0
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
 class Pace:
-    """How fast a bucket fills, how much it holds, and how much of it is taken at a time.
+    """The fill rate, capacity and block size of a bucket.
 
     Attributes:
-        units_per_second: what comes back.
-        capacity: units; at least what the costliest request takes.
-        block: units that a process takes at a time, if there are so many.
+        units_per_second: units refilled per second.
+        capacity: units; at least the cost of the costliest request.
+        block: units that a process takes at a time, if available.
         pause_seconds: time between two looks at a bucket that has run short.
     """
 
@@ -33,7 +33,7 @@ class Pace:
 
     @classmethod
     def of(cls, units_per_second: int, burst_seconds: float, block_seconds: float) -> "Pace":
-        """Return the pace of a rate whose bucket and whose blocks last for so long."""
+        """Return the pace of a rate, given the durations of a full bucket and of a block."""
         capacity = max(ceil(units_per_second * burst_seconds), MAX_COST)
         block = min(ceil(units_per_second * block_seconds), capacity)
         return cls(units_per_second, capacity, block, block_seconds)
@@ -41,11 +41,11 @@ class Pace:
 
 @dataclass(frozen=True)
 class Wait:
-    """How long a request has to wait. In seconds from now.
+    """The time that a request has to wait, in seconds from now.
 
     Attributes:
-        for_look: until the bucket may be looked at; 0: now.
-        for_units: until the bucket has enough, as far as can be told, and may be looked at.
+        for_look: until the bucket may be checked; 0: now.
+        for_units: until the bucket probably has enough and may be checked.
     """
 
     for_look: float
@@ -57,12 +57,12 @@ _NO_WAIT = Wait(0, 0)
 
 @dataclass(slots=True)
 class Block:
-    """What one process holds of a bucket, and what it knows of the rest.
+    """Units this process has leased from a bucket, and its last view of the remainder.
 
     Attributes:
-        units: taken from the bucket, and not used yet.
-        left: units that were in the bucket at the last look.
-        look_time: when that was.
+        units: units leased and not used yet.
+        left: units in the bucket at the last look.
+        look_time: the time of that look.
     """
 
     units: int = 0
@@ -70,27 +70,27 @@ class Block:
     look_time: datetime = _NEVER
 
     def take(self, cost: int) -> bool:
-        """Use units, if there are so many; say whether there were."""
+        """Use units if enough are left; return True on success."""
         if self.units < cost:
             return False
         self.units -= cost
         return True
 
     def give_back(self, cost: int, pace: Pace) -> None:
-        """Take units back that were not used after all; never more than a block in all."""
+        """Return unused units to the block, up to a block's size in all."""
         self.units = min(self.units + cost, max(pace.block, cost))
 
     def receive(self, granted: int, left: float, now: datetime) -> None:
-        """Note what a look at the bucket has brought."""
+        """Record the result of a look at the bucket."""
         self.units += granted
         self.left = left
         self.look_time = now
 
     def wait(self, cost: int, pace: Pace, now: datetime) -> Wait:
-        """Return how long a request of a cost that is not here has to wait."""
+        """Return the wait of a request whose cost exceeds the block."""
         missing = cost - self.units - self.left
         elapsed = (now - self.look_time).total_seconds()
-        # A clock that was set back tells nothing.
+        # A clock that was set back is no evidence.
         if missing <= 0 or elapsed < 0:
             return _NO_WAIT
         enough = missing / pace.units_per_second

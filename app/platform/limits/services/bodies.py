@@ -1,8 +1,8 @@
-"""Bodies of requests while they are held: how many are open, and how many bytes are kept of them.
+"""Open request bodies: their number, and the bytes held of them.
 
-Long bodies count in bytes from before their first is read; all bodies count in number once they
-are slow, since many clients send head and body in two writes. A key's bound is looked at before
-the process's, so that its holder is told of their own.
+Long bodies count in bytes before their first byte is read. Every body counts in number once it is
+slow, since many clients send head and body in two writes. A key's bound is checked before the
+process's, so that its holder learns of its own bound.
 """
 
 from collections.abc import Callable
@@ -16,14 +16,14 @@ from app.kernel.limits import HeldBody
 from app.platform.limits.services.refusals import count_given_up, too_many_bodies
 
 _FEW = 8
-"""Open bodies that a caller keeps, however many connections others want."""
-_OPEN = Gauge("memory_bank_bodies_open", "Bodies of requests that have been slow to come, so far.")
-_HELD = Gauge("memory_bank_body_bytes_held", "Bytes that long bodies of requests count for.")
+"""Open bodies that a caller may keep even if connections are needed for others."""
+_OPEN = Gauge("memory_bank_bodies_open", "Open request bodies that have been slow to arrive.")
+_HELD = Gauge("memory_bank_body_bytes_held", "Bytes accounted for long request bodies.")
 
 
 @dataclass(frozen=True)
 class BodyBounds:
-    """How many slow bodies there may be, and how many bytes, of one holder or of all."""
+    """Bounds on the number of slow bodies and on bytes, of one holder or of all."""
 
     requests: int
     bytes: int
@@ -31,46 +31,46 @@ class BodyBounds:
 
 @dataclass(slots=True, eq=False)
 class _Share:
-    """What the bodies of one holder count for, or those of all."""
+    """The accounting of the bodies of one holder, or of all."""
 
     whose: str
     bounds: BodyBounds
     requests: int = 0
     bytes: int = 0
     open: "dict[_Body, None]" = field(default_factory=dict)
-    """Those of which more is to come; the longest first."""
+    """Bodies with more to come; the oldest first."""
 
     def check_request(self) -> None:
         if self.requests >= self.bounds.requests:
             raise too_many_bodies(self.whose, "requests", self.bounds.requests)
 
     def check_bytes(self, own: int, more: int) -> None:
-        # One body is taken in any case, however it grows: its length has a bound of its own.
+        # One body is always accepted, however it grows: its length has a bound of its own.
         if self.bytes > own and self.bytes + more > self.bounds.bytes:
             raise too_many_bodies(self.whose, "bytes", self.bounds.bytes)
 
 
 class Bodies:
-    """The bodies of one process.
+    """The request bodies of one process.
 
     Args:
-        per_key: bounds of one key, or of one address where no key is needed.
-        in_all: bounds of all together.
+        per_key: bounds per key, or per address where no key is needed.
+        in_all: bounds for all bodies together.
     """
 
     def __init__(self, per_key: BodyBounds, in_all: BodyBounds) -> None:
         self._per_key = per_key
         self._all = _Share("process", in_all)
         self._shares: dict[tuple[str, str], _Share] = {}
-        """By kind of holder and holder, those that hold any."""
+        """The holders with any body, by kind of holder and holder."""
 
     def hold(self, whose: str, holder: str, give_up: Callable[[], None]) -> HeldBody:
         """Hold a body until it is released.
 
         Args:
-            whose: the kind of holder, as refusals name it: `key` or `address`.
-            holder: which of them.
-            give_up: called where its place is needed.
+            whose: the kind of holder as named in refusals: `key` or `address`.
+            holder: the key or address.
+            give_up: called if the body's place is needed.
         """
         named = (whose, holder)
         share = self._shares.get(named)
@@ -84,10 +84,10 @@ class Bodies:
             del self._shares[named]
 
     def give_up_one(self, *, slow: bool) -> bool:
-        """Give up the body that has been open longest of the holder that has most, if many.
+        """Give up the oldest body of the holder with the most bodies, if it has many.
 
         Args:
-            slow: whether those alone are looked at that are slow.
+                slow: True to consider slow bodies only.
         """
 
         def count(share: _Share) -> int:
@@ -146,7 +146,7 @@ class _Body(HeldBody):
             _OPEN.inc(change)
 
     def give_up(self) -> None:
-        """Have it end; it is not given up once more."""
+        """End the body and give it up; it is not given up again."""
         self.end()
         self._give_up()
 

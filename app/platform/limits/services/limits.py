@@ -1,4 +1,4 @@
-"""Says no to who asks for too much: rates, places, quotas and bodies."""
+"""Limits on requests: rates, concurrency, quotas and bodies."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager

@@ -1,4 +1,4 @@
-"""Places: how many costly requests run at once in one process."""
+"""Concurrency: the number of costly requests that run at once in one process."""
 
 from collections import Counter
 from collections.abc import Iterator
@@ -8,21 +8,21 @@ from app.platform.limits.services.refusals import too_many
 
 
 class Places:
-    """The places of one process: so many for each key, and so many for all of them together."""
+    """The concurrency slots of one process, bounded per key and in all."""
 
     def __init__(self, per_key: int, in_all: int) -> None:
         self._per_key = per_key
         self._in_all = in_all
         self._taken = Counter[str]()
-        """By key, those that have any."""
+        """Slots in use, by key."""
         self._taken_in_all = 0
 
     @contextmanager
     def occupy(self, key_id: str) -> Iterator[None]:
-        """Hold one place of a key while the block runs.
+        """Hold one slot of a key while the block runs.
 
         Raises:
-            ResourceExhausted: all are taken, of the key or of the process.
+            ResourceExhausted: no slot is free, of the key or of the process.
         """
         if self._taken[key_id] >= self._per_key:
             raise too_many("key", self._per_key)

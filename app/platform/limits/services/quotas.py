@@ -1,9 +1,9 @@
-"""Quotas: how much an engine may hold.
+"""Quotas: the amounts that an engine may hold.
 
-Far below its quotas, an engine's totals are read once a second by each process; near one of them,
-they are read for each request. A quota is gone beyond only by what is still to come of requests
-that were let in below it: those under way at the same moment, here and in the processes whose
-reading is not a second old yet, and the generations that wait to be run.
+Far below its quotas, each process reads an engine's totals once a second; near a quota, it reads
+them at each request. A quota can be exceeded only by requests admitted below it that have not
+finished: concurrent ones, here and in processes whose reading is less than a second old, and queued
+generations.
 """
 
 from dataclasses import dataclass, field
@@ -18,15 +18,15 @@ from app.settings.settings import Settings
 
 _GOOD_FOR = timedelta(seconds=1)
 _FAR = 0.9
-"""The part of a quota up to which a reading is good for more than one request."""
+"""The fraction of a quota up to which one reading serves several requests."""
 _MAX_KNOWN = 20_000
 _MAX_EVENTS = 2_000
-"""That one request adds."""
+"""The most events that one request adds."""
 
 
 @dataclass
 class _Reading:
-    """What an engine held at a moment, and how many requests were let in because of it."""
+    """The totals of an engine at a moment, and the requests admitted on their basis."""
 
     totals: Totals
     time: datetime
@@ -35,7 +35,7 @@ class _Reading:
 
 @dataclass(frozen=True)
 class Quotas:
-    """The quotas of engines, as one process knows their totals."""
+    """The quotas of engines, with one process's readings of their totals."""
 
     db: Database
     clock: Clock
@@ -43,12 +43,12 @@ class Quotas:
     _readings: dict[int, _Reading] = field(default_factory=dict)
 
     async def check(self, engine_id: int, added: Counted) -> None:
-        """Make sure that an engine may have more, of `added` and of bytes.
+        """Check that an engine may hold more, of `added` and of bytes.
 
         Raises:
-            ResourceExhausted: it may not; names the quota.
+            ResourceExhausted: it may not; the message names the quota.
         """
-        # What artifacts hold is not what memories, sessions and events say.
+        # Artifact bytes do not count as bytes of memories, sessions and events.
         beside = () if added is Counted.ARTIFACT_BYTES else (Counted.BYTES,)
         limits = bounds(self.settings, added, *beside)
         if not limits:
@@ -58,37 +58,37 @@ class Quotas:
             reading = await self._read(engine_id)
         for quota, limit in limits.items():
             if reading.totals[quota] >= limit:
-                # Not how many it has: the caller may be bound to a part of it.
+                # Not the engine's total: the caller may be restricted to a part of it.
                 raise exhausted(
-                    f"reasoningEngines/{engine_id} has as many {quota} as it may: {limit}.",
+                    f"reasoningEngines/{engine_id} has reached its limit of {quota}: {limit}.",
                     quota,
                     limit=limit,
                 )
         reading.admitted += 1
 
     async def _read(self, engine_id: int) -> _Reading:
-        # The moment before: what others add while this is read is not in it.
+        # The time before the reading: writes during it are not in the totals.
         now = self.clock.now()
         async with self.db.snapshot() as session:
             totals = await repository.read_totals(session, engine_id)
         if len(self._readings) >= _MAX_KNOWN:
             self._readings.clear()
-        found = _Reading(totals, now)
-        self._readings[engine_id] = found
-        return found
+        reading = _Reading(totals, now)
+        self._readings[engine_id] = reading
+        return reading
 
     def _suffices(self, reading: _Reading, limits: dict[Counted, int]) -> bool:
-        """Say whether a request can be let in without another look."""
+        """Return True if a request can be admitted without another reading."""
         if not reading.time <= self.clock.now() < reading.time + _GOOD_FOR:
             return False
         requests = reading.admitted + 1
         return all(
-            reading.totals[quota] + requests * self._most(quota) <= _FAR * limit
+            reading.totals[quota] + requests * self._most_per_request(quota) <= _FAR * limit
             for quota, limit in limits.items()
         )
 
-    def _most(self, quota: Counted) -> int:
-        """Return how much one request adds at most; a generation adds it some time later."""
+    def _most_per_request(self, quota: Counted) -> int:
+        """Return the most that one request adds; a generation adds it some time later."""
         match quota:
             case Counted.MEMORIES:
                 return self.settings.generation_max_candidates
@@ -97,14 +97,14 @@ class Quotas:
             case Counted.EVENTS:
                 return _MAX_EVENTS
             case Counted.BYTES:
-                # In the memory and in its revision.
+                # Once in the memory and once in its revision.
                 return 2 * self.settings.max_body_bytes
             case Counted.ARTIFACT_BYTES:
                 return self.settings.task_max_artifact_bytes
 
 
 def bounds(settings: Settings, *quotas: Counted) -> dict[Counted, int]:
-    """Return those of the quotas that the settings bound, with their limits."""
+    """Return the quotas that the settings bound, with their limits."""
     limits = {
         Counted.MEMORIES: settings.engine_max_memories,
         Counted.SESSIONS: settings.engine_max_sessions,
@@ -118,10 +118,10 @@ def bounds(settings: Settings, *quotas: Counted) -> dict[Counted, int]:
 async def check_room(
     session: Session, settings: Settings, engine_id: int, counted: Counted, count: int
 ) -> None:
-    """Make sure that so many of what is counted still fit into an engine, and any more bytes.
+    """Check that so many more of what is counted fit into an engine, and at least one more byte.
 
     Raises:
-        ResourceExhausted: they do not; names the quota.
+        ResourceExhausted: they do not; the message names the quota.
     """
     limits = bounds(settings, counted, Counted.BYTES)
     if not limits:
@@ -130,45 +130,45 @@ async def check_room(
     for quota, limit in limits.items():
         added = count if quota is counted else 1
         if totals[quota] + added > limit:
-            # Not how many there is room for: the caller may be bound to a part of the engine.
+            # Not the remaining room: the caller may be restricted to a part of the engine.
             message = f"reasoningEngines/{engine_id} has no room for all of these {quota}"
-            raise exhausted(f"{message}: it may have {limit}.", quota, limit=limit)
+            raise exhausted(f"{message}: its limit is {limit}.", quota, limit=limit)
 
 
 async def check_held(
     session: Session, settings: Settings, engine_id: int, quota: Counted, going: int = 0
 ) -> None:
-    """Make sure that what an engine holds by now, with what is not committed yet, is not too much.
+    """Check that an engine's holdings, including uncommitted ones, are within a quota.
 
-    `going` is what it holds no more as soon as what is new has come.
+    `going` is the part of them that is removed once the new content has arrived.
 
     Raises:
-        ResourceExhausted: it is; names the quota.
+        ResourceExhausted: they are not; the message names the quota.
     """
     limits = bounds(settings, quota)
     if not limits:
         return
     totals = await repository.read_totals(session, engine_id)
     if totals[quota] - going > limits[quota]:
-        # Not how much it has: as above.
-        message = f"reasoningEngines/{engine_id} has no room for as many {quota} more"
-        raise exhausted(f"{message}: it may have {limits[quota]}.", quota, limit=limits[quota])
+        # Not the engine's total: see `check_room`.
+        message = f"reasoningEngines/{engine_id} has no room for so many more {quota}"
+        raise exhausted(f"{message}: its limit is {limits[quota]}.", quota, limit=limits[quota])
 
 
 async def check_more(session: Session, settings: Settings, engine_id: int, quota: Counted) -> None:
-    """Make sure that an engine may have any more of something.
+    """Check that an engine may hold any more of something.
 
     Raises:
-        ResourceExhausted: it may not; names the quota.
+        ResourceExhausted: it may not; the message names the quota.
     """
     if await is_full(session, settings, engine_id, quota):
-        message = f"reasoningEngines/{engine_id} has as many {quota} as it may"
+        message = f"reasoningEngines/{engine_id} has reached its limit of {quota}"
         limit = bounds(settings, quota)[quota]
         raise exhausted(f"{message}: {limit}.", quota, limit=limit)
 
 
 async def is_full(session: Session, settings: Settings, engine_id: int, quota: Counted) -> bool:
-    """Say whether an engine has as much of something as it may, or more."""
+    """Return True if an engine has reached its limit of something."""
     limits = bounds(settings, quota)
     if not limits:
         return False

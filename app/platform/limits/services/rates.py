@@ -1,7 +1,7 @@
-"""Rates: how many units a second the requests of a key, and those on an engine, may take.
+"""Rates: units per second for the requests of a key, and for those on an engine.
 
-The units of each are in a bucket that all processes share: a row of the database. A process takes
-a block of them at a time, and requests take theirs from the block, which costs no statement.
+The units of each are in a bucket that all processes share: a row of the database. A process leases
+a block of units at a time, and requests draw from the block, which costs no statement.
 """
 
 import asyncio
@@ -16,14 +16,14 @@ from app.platform.limits.services.refusals import Bound, too_fast
 from app.platform.limits.store import claims
 from app.settings.settings import Settings
 
-# The blocks of those that were used last are kept, at about 200 bytes each. Units in one that is
-# dropped are lost to its key or engine, and nobody gets more than the rate.
+# The blocks used last are kept, at about 200 bytes each. Units in an evicted block are lost to its
+# key or engine, and nobody gets more than the rate.
 _MAX_BLOCKS = 20_000
 _MAX_NAME_CHARS = 100
 
 
 class Rate:
-    """One rate, that of keys or that of engines, as a process has its parts of it."""
+    """One rate, of keys or of engines, with the blocks of one process."""
 
     def __init__(self, db: Database, clock: Clock, bound: Bound, pace: Pace) -> None:
         self.pace = pace
@@ -32,13 +32,13 @@ class Rate:
         self._bound = bound
         self._block_of = lru_cache(_MAX_BLOCKS)(_empty_block)
         self._leases: dict[str | int, asyncio.Task[None]] = {}
-        """Those under way; requests of one subject share one."""
+        """Running leases; concurrent requests of one subject share one."""
 
     async def take(self, name: str | int, cost: int) -> Block:
-        """Take units; return the block that they are from.
+        """Take units and return the block they came from.
 
         Raises:
-            ResourceExhausted: there are not so many.
+            ResourceExhausted: not enough units are left.
         """
         block = self._block_of(name)
         while not block.take(cost):
@@ -56,26 +56,26 @@ class Rate:
             lease = asyncio.create_task(self._lease(name, block, needed, wanted))
             self._leases[name] = lease
             lease.add_done_callback(partial(self._end, name))
-        # A task of its own: a request that is broken off must not take it from the others.
+        # A task of its own: a cancelled request must not cancel the lease for others.
         await asyncio.wait({lease})
         lease.result()
 
     async def _lease(self, name: str | int, block: Block, needed: int, wanted: int) -> None:
-        subject = f"{self._bound}:{_stored(str(name))}"
+        subject = f"{self._bound}:{_subject_name(str(name))}"
         try:
             async with self._db.transaction() as session:
                 granted, left = await claims.take(session, subject, needed, wanted, self.pace)
         except Unavailable:
-            # A standby serves reads while nothing can be written; it must not be the rates that
-            # refuse them. Each process then has the rate to itself.
+            # A standby serves reads while nothing can be written; rates must not refuse them. Each
+            # process then has the whole rate to itself.
             granted, left = wanted, 0.0
-        # Read afterwards: what is said to be there then must be there by then.
+        # Read afterwards: the units reported as available then must exist by then.
         block.receive(granted, left, self._clock.now())
 
     def _end(self, name: str | int, lease: asyncio.Task[None]) -> None:
         del self._leases[name]
         if not lease.cancelled():
-            # Looked at, though all who waited for it may be gone.
+            # Retrieved, though all waiters may be gone.
             lease.exception()
 
 
@@ -94,10 +94,10 @@ class Rates:
     async def charge(self, key_id: str, engine_id: int | None, cost: int) -> None:
         """Take the cost of a request from the rate of its key, then from that of its engine.
 
-        Opens a transaction where a block is used up. Must not be called inside one.
+        Opens a transaction if a block is used up. Do not call it inside one.
 
         Raises:
-            ResourceExhausted: one of them has not that much left; nothing is taken from either.
+            ResourceExhausted: one of them has too few units left; nothing is taken from either.
         """
         block = None if self._keys is None else await self._keys.take(key_id, cost)
         if self._engines is None or engine_id is None:
@@ -114,8 +114,8 @@ def _empty_block(_: str | int) -> Block:
     return Block()
 
 
-def _stored(name: str) -> str:
-    """Return a name as it can be stored: the subject of a token may be any text."""
+def _subject_name(name: str) -> str:
+    """Return a name in storable form: the subject of a token may be any text."""
     if len(name) <= _MAX_NAME_CHARS and name.isprintable():
         return name
     return hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()

@@ -1,7 +1,7 @@
-"""Sizes of what requests write, where the settings bound them more closely than the API does.
+"""Size limits of writes, where the settings are stricter than the API.
 
-The shapes of requests have the API's own bounds; these hold for what is new. What was written
-before they were lowered stays as it is, and can be read.
+Request schemas enforce the API's own limits; these apply to new writes. Content from before a
+limit was lowered is unchanged and readable.
 """
 
 from collections.abc import Mapping
@@ -16,15 +16,15 @@ class MetadataValue(Protocol):
 
     @property
     def string_value(self) -> str | None:
-        """Its text, if it is one."""
+        """The text, if the value is one."""
         ...
 
 
 def check_scope_size(settings: Settings, scope: Mapping[str, str]) -> None:
-    """Make sure that something may be written to a scope.
+    """Check that a scope may be written to.
 
     Raises:
-        InvalidArgument: it has too many pairs, or one of its values is too long.
+        InvalidArgument: it has too many pairs or too long a value.
     """
     if len(scope) > settings.max_scope_pairs:
         raise InvalidArgument.of_field("scope", f"must have 1 to {settings.max_scope_pairs} pairs.")
@@ -35,10 +35,10 @@ def check_scope_size(settings: Settings, scope: Mapping[str, str]) -> None:
 
 
 def check_metadata_size(settings: Settings, metadata: Mapping[str, MetadataValue] | None) -> None:
-    """Make sure that a memory may be given these metadata.
+    """Check the size of a memory's metadata.
 
     Raises:
-        InvalidArgument: they have too many keys, or one of their texts is too long.
+        InvalidArgument: it has too many keys or too long a text.
     """
     if metadata is None:
         return

@@ -1,7 +1,7 @@
-"""Takes units from the buckets that all processes share.
+"""Leases of units from the buckets that all processes share.
 
-As for other leases, time is that of the database: processes on several machines share no other
-clock. All functions take part in the caller's transaction.
+As for other leases, time is that of the database, the only clock shared by processes on several
+machines. All functions take part in the caller's transaction.
 """
 
 from datetime import timedelta
@@ -13,10 +13,10 @@ from app.platform.limits.logic.blocks import Pace
 from app.platform.limits.store.tables import RateBucketRow
 
 FULL_AFTER = timedelta(hours=1)
-"""In which time any bucket fills: the settings allow no longer burst."""
+"""The time in which any bucket fills: the settings allow no longer burst."""
 
-# The row is locked before the moment is read, so that no time is counted twice. What is there is
-# taken only if it suffices: parts that nobody can use yet would lie about in many processes.
+# The row is locked before the time is read, so that no time is counted twice. Units are granted
+# only if they suffice: parts that nobody can use yet would lie idle in many processes.
 _TAKE = text(
     """
     insert into rate_buckets as bucket (subject, tokens, granted, update_time)
@@ -45,10 +45,10 @@ _TAKE = text(
 async def take(
     session: Session, subject: str, needed: int, wanted: int, pace: Pace
 ) -> tuple[int, float]:
-    """Take as many units as are wanted, or as are there, but none if that is less than needed.
+    """Lease the wanted units or as many as there are, but none if fewer than needed.
 
     Returns:
-        How many were taken, and how many are left.
+        The number of units leased, and the number left.
     """
     values = {
         "subject": subject,
@@ -62,15 +62,15 @@ async def take(
 
 
 async def remove_full(session: Session, limit: int) -> int:
-    """Remove up to `limit` buckets that must be full, as one that is not there is.
+    """Remove up to `limit` buckets that must be full: a missing bucket counts as full.
 
-    Returns how many went.
+    Returns the number removed.
     """
     is_full = RateBucketRow.update_time < func.clock_timestamp() - bindparam(None, FULL_AFTER)
     some = select(RateBucketRow.subject).where(is_full).limit(limit)
     statement = (
         delete(RateBucketRow)
-        # Once more: it may have been used since it was found.
+        # Repeated: the bucket may have been used since it was selected.
         .where(is_full, RateBucketRow.subject.in_(some))
         .returning(RateBucketRow.subject)
         .execution_options(synchronize_session=False)

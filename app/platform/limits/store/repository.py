@@ -1,7 +1,7 @@
-"""Every statement on the totals of engines. All functions take part in the caller's transaction.
+"""Statements on the totals of engines. All functions take part in the caller's transaction.
 
-What counts is counted by triggers, each in the transaction of the change and in a row of its
-connection's own: see the migration `totals`.
+Triggers maintain the counts in the transaction of each change, in rows of the connection's own: see
+the migration `totals`.
 """
 
 from collections import Counter
@@ -15,26 +15,26 @@ from app.kernel.limits import Counted
 from app.platform.limits.store.tables import EngineTotalsRow
 
 Totals = Mapping[Counted, int]
-"""How much an engine holds of everything that is counted."""
+"""The amounts that an engine holds of everything counted."""
 
 _KEY = (EngineTotalsRow.engine_id, EngineTotalsRow.backend)
 _SUMMED = 0
-"""The backend of the rows that others are added to; no connection has it."""
+"""The backend of the rows that others are added to; no connection has this number."""
 
 
 async def read_totals(session: Session, engine_id: int) -> Totals:
-    """Return how much an engine holds, up to what was committed before this statement."""
+    """Return an engine's totals, up to what was committed before this statement."""
     sums = (func.coalesce(func.sum(getattr(EngineTotalsRow, kind)), 0) for kind in Counted)
     statement = select(*sums).where(EngineTotalsRow.engine_id == engine_id)
-    found = (await session.execute(statement)).one()
-    return {kind: int(value) for kind, value in zip(Counted, found, strict=True)}
+    row = (await session.execute(statement)).one()
+    return {kind: int(value) for kind, value in zip(Counted, row, strict=True)}
 
 
 async def add_up(session: Session, limit: int) -> int:
-    """Add up to `limit` rows of connections together, of all engines; a sweep.
+    """Merge up to `limit` rows of connections, of all engines; for a sweep.
 
-    Returns how many went. Rows that a transaction under way has written are left alone; one that
-    is about to write again waits for this one, which waits for nobody but another sweep.
+    Returns the number of rows merged. Rows written by a running transaction are skipped. One that
+    is about to write again waits for this transaction, which waits only for another sweep.
     """
     some = (
         select(*_KEY)
@@ -53,15 +53,15 @@ async def add_up(session: Session, limit: int) -> int:
     rows = (await session.execute(statement)).scalars().all()
     sums: dict[int, Counter[str]] = {}
     for row in rows:
-        found = sums.setdefault(row.engine_id, Counter())
-        found.update({kind.value: getattr(row, kind) for kind in Counted})
+        counts = sums.setdefault(row.engine_id, Counter())
+        counts.update({kind.value: getattr(row, kind) for kind in Counted})
     if sums:
         await _add(session, sums)
     return len(rows)
 
 
 async def _add(session: Session, sums: Mapping[int, Mapping[str, int]]) -> None:
-    # In one order everywhere, so that two sweeps cannot lock each other out.
+    # Always in the same order, so that two sweeps cannot deadlock.
     values = [
         {"engine_id": engine_id, "backend": _SUMMED, **added}
         for engine_id, added in sorted(sums.items())

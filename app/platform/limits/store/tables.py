@@ -1,4 +1,4 @@
-"""What is left of the rates, and how much each engine holds."""
+"""The tables of rate buckets and of engine totals."""
 
 from datetime import datetime
 
@@ -9,9 +9,9 @@ from app.adapters.db.base import Base
 
 
 class RateBucketRow(Base):
-    """The units that a key, or an engine, may still use; they come back with time.
+    """The units that a key or an engine may still use; they are refilled with time.
 
-    Nothing of it is worth a write-ahead log: after a crash of the server every bucket is full.
+    The table is unlogged: after a crash of the server every bucket is full.
     """
 
     __tablename__ = "rate_buckets"
@@ -21,16 +21,16 @@ class RateBucketRow(Base):
     tokens: Mapped[float] = mapped_column(Double)
     """Units in the bucket at `update_time`."""
     granted: Mapped[int]
-    """Units that the latest lease took; read by its own statement only."""
+    """Units of the latest lease; read by its own statement only."""
     update_time: Mapped[datetime]
-    """When the latest lease was asked for, by the clock of the database."""
+    """The time of the latest lease, by the clock of the database."""
 
 
 class EngineTotalsRow(Base):
-    """What one connection has added to an engine, less what it has removed.
+    """The net amount that one connection has added to an engine.
 
-    An engine holds the sum of its rows. Written by triggers, and by the sweep that adds rows
-    together under the backend 0: see the migration `totals`.
+    An engine holds the sum of its rows. Triggers write them, and a sweep merges rows under the
+    backend 0: see the migration `totals`.
     """
 
     __tablename__ = "engine_totals"
@@ -38,11 +38,11 @@ class EngineTotalsRow(Base):
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     backend: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     memories: Mapped[int]
-    """Live ones: deleted ones that can be recovered are not among them."""
+    """Live memories; recoverable deleted ones are not counted."""
     sessions: Mapped[int]
     events: Mapped[int]
-    """Of sessions, and of streams as long as they hold what was said."""
+    """Events of sessions, and those of streams that still hold their content."""
     bytes: Mapped[int]
-    """The length of what all of them say, with revisions and the states of sessions."""
+    """The length of the content of all of them, with revisions and session states."""
     artifact_bytes: Mapped[int] = mapped_column(server_default=text("0"))
-    """The length of the artifacts of task memory, with those that are coming."""
+    """The length of the artifacts of task memory, including uploads in progress."""

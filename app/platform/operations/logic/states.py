@@ -9,7 +9,7 @@ EMPTY = {"@type": "type.googleapis.com/google.protobuf.Empty"}
 
 
 class State(StrEnum):
-    """The states of an operation; only the first two change again."""
+    """The states of an operation; only the first two are not final."""
 
     PENDING = "PENDING"
     RUNNING = "RUNNING"
@@ -19,10 +19,10 @@ class State(StrEnum):
 
     @property
     def is_final(self) -> bool:
-        """Say whether the operation has ended."""
+        """True if the operation has ended."""
         return self not in {State.PENDING, State.RUNNING}
 
 
 def type_url(name: str) -> str:
-    """Return the `@type` of a message of the API."""
+    """Return the `@type` URL of a message of the API."""
     return _TYPES + name

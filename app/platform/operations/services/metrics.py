@@ -1,4 +1,4 @@
-"""The queue as metrics: read from the database when they are asked for."""
+"""Metrics of the queue, read from the database on request."""
 
 from prometheus_client import Gauge
 
@@ -13,7 +13,7 @@ _OLDEST = Gauge(
 
 
 async def refresh(resources: Resources) -> None:
-    """Read how long the queue is, over all engines."""
+    """Update the queue metrics, over all engines."""
     now = resources.clock.now()
     async with resources.db.snapshot() as session:
         queue = await claims.queue_at(session, now)

@@ -19,7 +19,7 @@ from app.platform.operations.schemas import ListOperationsResponse, Operation
 from app.platform.operations.store import repeats, repository
 from app.platform.operations.store.tables import OperationRow
 
-# A wait looks soon, and then ever more seldom: most operations are short, and waiters are many.
+# Exponential backoff: most operations are short, and waiters are many.
 _FIRST_LOOK_SECONDS = 0.05
 _LONGEST_PAUSE_SECONDS = 1.0
 
@@ -36,7 +36,7 @@ class OperationService:
     keep: timedelta
     longest_wait: timedelta
     stopping: asyncio.Event
-    """Set once the process is to stop, which a wait would hold up."""
+    """Set when the process is stopping; it ends all waits."""
 
     @classmethod
     def of(cls, resources: Resources) -> "OperationService":
@@ -52,7 +52,7 @@ class OperationService:
         )
 
     async def get(self, name: OperationName) -> Operation:
-        """Return an operation; what its response names is read at this moment."""
+        """Return an operation; its response is filled from the present state."""
         async with self.db.snapshot() as session:
             row = await repository.get(session, name, self.clock.now())
             return await self._render(session, row)
@@ -65,7 +65,7 @@ class OperationService:
             return await self._render(session, row)
 
     async def list_page(self, engine: EngineName, page: PageRequest) -> ListOperationsResponse:
-        """Return a page of an engine's operations, newest first, without their responses' text."""
+        """Return a page of an engine's operations, newest first, without texts in responses."""
         limit = clamp_page_size(page.size)
         query = {"list": "operations", "engine": engine.engine}
         after = typed_key(decode_token(page.token, query), str)[0] if page.token else None
@@ -79,26 +79,26 @@ class OperationService:
     async def wait(
         self, name: OperationName, at_most: timedelta | None, is_given_up: GivenUp
     ) -> Operation:
-        """Return the operation once it is done; after `at_most`, or if the process stops, as it is.
+        """Return the operation once done; as it is after `at_most` or when the process stops.
 
-        `is_given_up` says whether nobody waits any more.
+        `is_given_up` returns True if no waiter is left.
         """
         limit = self.longest_wait if at_most is None else min(at_most, self.longest_wait)
         loop = asyncio.get_running_loop()
-        # Not `asyncio.timeout`: it would break off a statement, and with it the connection.
+        # Not `asyncio.timeout`: it would cancel a statement, and with it the connection.
         deadline = loop.time() + limit.total_seconds()
         pause = _FIRST_LOOK_SECONDS
         while True:
-            found = await self.get(name)
+            operation = await self.get(name)
             left = deadline - loop.time()
-            if found.done or left <= 0 or self.stopping.is_set() or await is_given_up():
-                return found
+            if operation.done or left <= 0 or self.stopping.is_set() or await is_given_up():
+                return operation
             with suppress(TimeoutError):
                 await asyncio.wait_for(self.stopping.wait(), min(pause, left))
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
     async def cancel(self, name: OperationName, once: Once | None) -> None:
-        """Cancel what waits, ask what runs to stop; what has ended stays as it is."""
+        """Cancel a pending operation; ask a running one to stop; leave an ended one alone."""
         now = self.clock.now()
         async with self.db.transaction() as session:
             if await repeats.is_repeated(session, name.engine.engine, once, now):
@@ -107,7 +107,7 @@ class OperationService:
             await repository.cancel(session, row, now, self.keep)
 
     async def delete(self, name: OperationName, once: Once | None) -> None:
-        """Forget an ended operation; its effects stay.
+        """Delete an ended operation; its effects stay.
 
         Raises:
             FailedPrecondition: it has not ended.

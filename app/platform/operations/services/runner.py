@@ -1,6 +1,6 @@
 """The worker loop: claims operations, runs them under a lease, and ends, retries or releases them.
 
-Knows the kinds of work only by name; `app/process/worker.py` fills in what runs them.
+It knows the kinds of work only by name; `app/process/worker.py` supplies their functions.
 """
 
 import asyncio
@@ -34,9 +34,9 @@ from app.settings.settings import Settings
 log = structlog.get_logger()
 
 RETRYABLE = (Unavailable, ResourceExhausted, DeadlineExceeded, Aborted)
-"""Failures that lie in the moment, not in the work."""
-# The model's client has retried these as long as a client should wait; a budget lasts a day; and
-# a generation that has planned as often as it may is not paid for again unasked.
+"""Transient failures."""
+# The model client has already retried the first three as long as a client should wait; a token
+# budget lasts a day; a generation that used up its plans is not paid for again unasked.
 _FINAL = (
     Reason.MODEL_TIMEOUT,
     Reason.MODEL_RATE_LIMITED,
@@ -44,17 +44,17 @@ _FINAL = (
     Reason.TOKEN_BUDGET_EXHAUSTED,
     Reason.SCOPE_KEEPS_CHANGING,
 )
-# A retry waits between half of its delay and the whole, so that failures do not come back in step.
+# A retry waits between half of its delay and the whole, so that failures spread out.
 _JITTER = 0.5
 _random = SystemRandom()
 
 
 class LeaseLost(Exception):
-    """Another worker has this operation; nothing of this attempt may remain."""
+    """Another worker holds the operation; nothing of this attempt may remain."""
 
 
 class Postponed(Exception):
-    """What a job raises that cannot be done before a moment, through no failure of its own."""
+    """A job cannot run before a given time, through no fault of its own."""
 
     def __init__(self, until: datetime) -> None:
         super().__init__(until)
@@ -63,7 +63,7 @@ class Postponed(Exception):
 
 @dataclass(frozen=True)
 class Job:
-    """A claimed operation, as the function that runs it sees it."""
+    """A claimed operation, as seen by the function that runs it."""
 
     claim: Claim
     db: Database
@@ -74,7 +74,7 @@ class Job:
         """Stop here if the client has asked to cancel. Opens a short transaction.
 
         Raises:
-            Cancelled: it has.
+            Cancelled: the client has.
         """
         async with self.db.snapshot() as session:
             is_cancelled = await claims.is_cancelled(session, self.claim.owned)
@@ -86,11 +86,11 @@ class Job:
     ) -> None:
         """End the operation in the transaction of its effects.
 
-        What these raise must roll the transaction back.
+        The exceptions must roll the transaction back.
 
         Raises:
             Cancelled: the client has asked to cancel.
-            LeaseLost: it is no longer this worker's.
+            LeaseLost: this worker no longer owns the operation.
         """
         ended = (self.clock.now(), self.keep)
         if await repository.finish(session, self.claim.owned, ended, response, details):
@@ -100,7 +100,7 @@ class Job:
         raise LeaseLost
 
     async def note(self, session: Session, details: dict[str, Any]) -> None:
-        """Add to the operation's metadata while it goes on; in vain if its lease was lost."""
+        """Add to the metadata of the running operation; no effect if its lease was lost."""
         await repository.note(session, self.claim.owned, details)
 
 
@@ -108,7 +108,7 @@ JobFunction = Callable[[Job], Awaitable[None]]
 
 
 class Runner:
-    """Runs operations until it is stopped."""
+    """The worker that runs operations until it is stopped."""
 
     def __init__(
         self, db: Database, clock: Clock, settings: Settings, jobs: Mapping[str, JobFunction]
@@ -141,7 +141,7 @@ class Runner:
             await self._drain()
 
     async def run_pending(self) -> int:
-        """Run what is due now, one after another, and return how many; for tests."""
+        """Run the due operations one after another and return their number; for tests."""
         count = 0
         while (claim := await self._claim()) is not None:
             await self._work(claim)
@@ -149,7 +149,7 @@ class Runner:
         return count
 
     async def run_one(self, engine_id: int, operation_id: str) -> bool:
-        """Run one operation now, due or not, if no worker has it; return whether it was run."""
+        """Run one operation now, due or not, unless a worker has it; return True if it ran."""
         wanted = Owned(engine_id, operation_id, secrets.token_hex(8))
         async with self._db.transaction() as session:
             claim = await claims.take(session, wanted, self._clock.now(), self._lease)
@@ -191,7 +191,7 @@ class Runner:
         await asyncio.gather(*running, return_exceptions=True)
 
     async def _work(self, claim: Claim) -> None:
-        """Run one operation to its end; only cancellation leaves this function as an error."""
+        """Run one operation to its end; raise nothing but cancellation."""
         name = f"{claim.engine_name}/operations/{claim.owned.operation_id}"
         with structlog.contextvars.bound_contextvars(operation=name, kind=claim.kind):
             job = Job(claim, self._db, self._clock, self._keep)
@@ -208,7 +208,7 @@ class Runner:
             except Postponed as later:
                 await self._record(partial(self._postpone, claim, later.until), self._lease)
             except Exception as error:  # noqa: BLE001 - every failure must be recorded in the row
-                # Bound now: the name of a caught error ends with its clause.
+                # Bound now: the name of a caught error is deleted at the end of its clause.
                 await self._record(partial(self._fail, claim, error), self._lease)
             else:
                 log.info("operation.succeeded", attempts=claim.attempts)
@@ -250,34 +250,34 @@ class Runner:
             await claims.postpone(session, claim.owned, self._ended(), until)
 
     async def _fail(self, claim: Claim, error: Exception) -> None:
-        """Record a failure: another attempt later where that may help, else the end."""
-        found = _as_service_error(error)
-        may_retry = isinstance(found, RETRYABLE) and found.reason not in _FINAL
+        """Record a failure: schedule another attempt if it may help, else end the operation."""
+        failure = _as_service_error(error)
+        may_retry = isinstance(failure, RETRYABLE) and failure.reason not in _FINAL
         is_last = claim.attempts >= self._settings.worker_max_attempts
         async with self._db.transaction() as session:
             if may_retry and not is_last:
-                due = self._clock.now() + self._delay(found, claim.attempts)
-                log.warning("operation.retry", reason=found.reason, attempts=claim.attempts)
+                due = self._clock.now() + self._delay(failure, claim.attempts)
+                log.warning("operation.retry", reason=failure.reason, attempts=claim.attempts)
                 await claims.retry(
-                    session, claim.owned, self._ended(), due, found.as_operation_error()
+                    session, claim.owned, self._ended(), due, failure.as_operation_error()
                 )
                 return
-            log.error("operation.failed", reason=found.reason, attempts=claim.attempts)
-            await repository.fail(session, claim.owned, self._ended(), found)
+            log.error("operation.failed", reason=failure.reason, attempts=claim.attempts)
+            await repository.fail(session, claim.owned, self._ended(), failure)
 
     def _ended(self) -> tuple[datetime, timedelta]:
         return self._clock.now(), self._keep
 
     def _delay(self, error: ServiceError, attempts: int) -> timedelta:
         base = self._settings.worker_retry_base_seconds
-        # Where the database was away it is back by now, since this is written into it: no need to
-        # spare it longer each time, as a model that is overloaded.
+        # Writing this outcome proves that the database is back: unlike an overloaded model, it
+        # needs no growing delay.
         if error.reason is not Reason.DATABASE_UNAVAILABLE:
             base = min(base * 2 ** (attempts - 1), self._settings.worker_retry_max_seconds)
         return timedelta(seconds=base * (_JITTER + _JITTER * _random.random()))
 
     async def _record(self, write: Callable[[], Awaitable[None]], at_most: timedelta) -> None:
-        """Write an outcome, again for `at_most` should that fail; then the lease runs out."""
+        """Write an outcome, retrying for `at_most`; after that the lease expires."""
         loop = asyncio.get_running_loop()
         deadline = loop.time() + at_most.total_seconds()
         while True:

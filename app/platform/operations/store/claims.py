@@ -1,6 +1,6 @@
-"""Taking, keeping and giving back the right to run an operation; when, and how many may wait.
+"""Leases: claim, renew and return operations, schedule them, and bound the queue.
 
-Leases use the clock of the database: workers on several machines share no other.
+Leases use the clock of the database, the only one that workers on several machines share.
 All functions take part in the caller's transaction.
 """
 
@@ -38,14 +38,14 @@ from app.platform.operations.store.repository import Owned
 from app.platform.operations.store.tables import OperationRow
 
 Ended = tuple[datetime, timedelta]
-"""When an operation ends, should it end now, and for how long it is kept then."""
+"""The end time of an operation that ends now, and how long it is kept afterwards."""
 
 INGEST: Final = "ingestion.ingest"
-"""The kind of the operation that waits for events of a stream, of which streams have one each."""
+"""The kind of the operation that waits for events of a stream; each stream has one."""
 SUMMARIZE: Final = "sessions.summarize"
-"""The kind of that which makes summaries of a session, of which each policy has at most one."""
+"""The kind of the operation that summarises a session; each policy has at most one."""
 
-# Written into the statement, not bound: a generic plan must know them to use the partial indexes.
+# Literals, not parameters: a generic plan must see them to use the partial indexes.
 _PENDING: ColumnElement[str] = literal_column(f"'{State.PENDING}'")
 _RUNNING: ColumnElement[str] = literal_column(f"'{State.RUNNING}'")
 _INGEST: ColumnElement[str] = literal_column(f"'{INGEST}'")
@@ -61,17 +61,17 @@ class Claim:
     request: dict[str, Any]
     attempts: int
     details: dict[str, Any]
-    """The metadata so far, with what earlier attempts have noted."""
+    """The metadata so far, including notes of earlier attempts."""
     is_cancelled: bool
-    """Whether the client has asked to cancel it during an earlier attempt."""
+    """True if the client asked to cancel during an earlier attempt."""
     scopes: Scopes | None
-    """The scopes that it concerns; None: it may be any."""
+    """The scopes concerned; None: possibly any."""
     caller: str | None
-    """Who asked for it: the id of the key; None: the service itself."""
+    """The id of the key that asked for it; None: the service itself."""
 
 
-def _claiming() -> ReturningUpdate[OperationRow]:
-    """Return the statement that claims; it takes `new_owner`, `at` and `lease`."""
+def _claim_statement() -> ReturningUpdate[OperationRow]:
+    """Return the claiming statement; its parameters are `new_owner`, `at` and `lease`."""
     at = bindparam("at", type_=DateTime(timezone=True))
     other = aliased(OperationRow)
     key_is_free = ~exists().where(
@@ -86,7 +86,7 @@ def _claiming() -> ReturningUpdate[OperationRow]:
     oldest = (
         select(OperationRow.engine_id, OperationRow.operation_id)
         .where(
-            # What runs was due when it was claimed, so that this bounds the walk over the index.
+            # A running operation was due when it was claimed, so this bounds the index scan.
             OperationRow.due_time <= at,
             or_(OperationRow.state == _PENDING, is_abandoned),
             key_is_free,
@@ -94,7 +94,7 @@ def _claiming() -> ReturningUpdate[OperationRow]:
         .order_by(OperationRow.due_time, OperationRow.operation_id)
         .limit(1)
         .with_for_update(skip_locked=True)
-        # Not a subquery, which a plan may run once per row and so lock more than one.
+        # Not a subquery: a plan may run one per row and so lock several.
         .cte("oldest")
     )
     return (
@@ -114,29 +114,29 @@ def _claiming() -> ReturningUpdate[OperationRow]:
     )
 
 
-# Made once: workers run it all day, and to make it costs more than to run it.
-_CLAIMING = _claiming()
+# Built once: workers run it all day, and building it costs more than running it.
+_CLAIM = _claim_statement()
 
 
 async def claim(session: Session, owner: str, now: datetime, lease: timedelta) -> Claim | None:
-    """Take the operation that has been due for longest and whose key is free.
+    """Claim the operation that has been due longest and whose key is free.
 
-    An operation whose lease has run out is taken over. Two workers that take two operations of
-    one key at the same moment are told apart by the unique index on running keys: the second
-    fails there, and finds nothing this time. Its transaction can then do nothing but end.
+    An operation with an expired lease is taken over. If two workers claim operations of one key at
+    the same moment, the unique index on running keys makes the second fail; it gets None. Its
+    transaction can then only end.
     """
     values = {"new_owner": owner, "at": now, "lease": lease}
     try:
-        row = (await session.execute(_CLAIMING, values)).scalar_one_or_none()
+        row = (await session.execute(_CLAIM, values)).scalar_one_or_none()
     except IntegrityError:
         return None
     return _claim_of(row) if row is not None else None
 
 
 async def take(session: Session, wanted: Owned, now: datetime, lease: timedelta) -> Claim | None:
-    """Take one operation for its `owner`, due or not: for who knows better than a worker.
+    """Claim one given operation for its `owner`, due or not.
 
-    None where another worker has it, or one of its key. The transaction can then do nothing but
+    Returns None if another worker holds it, or holds one of its key. The transaction can then only
     end.
     """
     statement = (
@@ -185,14 +185,14 @@ def _claim_of(row: OperationRow) -> Claim:
 
 @dataclass(frozen=True)
 class Queue:
-    """What waits for a worker: how many operations, and since when the oldest has been due."""
+    """The queue: the number of due operations, and the due time of the oldest."""
 
     due: int
     oldest_due_time: datetime | None
 
 
 async def queue_at(session: Session, now: datetime) -> Queue:
-    """Return what of all engines is due and that no worker has taken."""
+    """Return the due operations of all engines that no worker has claimed."""
     statement = select(func.count(), func.min(OperationRow.due_time)).where(
         OperationRow.state == _PENDING, OperationRow.due_time <= now
     )
@@ -201,15 +201,15 @@ async def queue_at(session: Session, now: datetime) -> Queue:
 
 
 async def check_queue(session: Session, engine_id: int, limit: int | None) -> None:
-    """Make sure that one more operation of an engine may wait for a worker; None: any number may.
+    """Check that one more operation of an engine may be queued; limit None: no bound.
 
-    All of the engine count, whoever asked for them and whatever they concern, but for those that
-    wait for events or for a summariser: streams and sessions have bounds of their own. A deleted
-    engine, the only one whose removal waits, is asked for nothing more. Requests under way at the
-    same moment do not see each other, so that there can be as many more.
+    All of the engine's operations count, whoever asked for them and whatever they concern. Those
+    that wait for events or for a summariser do not: streams and sessions have bounds of their own.
+    A deleted engine, whose removal alone is queued, gets no new operations. Concurrent requests do
+    not see each other, so the bound may be exceeded by their number.
 
     Raises:
-        ResourceExhausted: as many wait as may.
+        ResourceExhausted: the queue is full.
     """
     if limit is None:
         return
@@ -224,20 +224,20 @@ async def check_queue(session: Session, engine_id: int, limit: int | None) -> No
         .limit(limit)
         .subquery()
     )
-    # Past the session, which would count only what its caller may see: a key for each user would
-    # have a queue for each. Nothing is told but whether the engine's is full.
+    # Bypasses the session, which counts only what its caller may see: each user's key would get
+    # its own queue. The caller learns only whether the engine's queue is full.
     connection = await session.connection()
     statement = select(func.count()).select_from(waiting)
     if (await connection.execute(statement)).scalar_one() >= limit:
         raise exhausted(
-            f"reasoningEngines/{engine_id} has as many queuedOperations as it may: {limit}.",
+            f"reasoningEngines/{engine_id} has reached its limit of queuedOperations: {limit}.",
             "queuedOperations",
             limit=limit,
         )
 
 
 async def unfinished(session: Session, engine_id: int, kind: str, key: str) -> OperationRow | None:
-    """Return the operation of a kind and a key that waits or runs, if there is one."""
+    """Return the pending or running operation of a kind and a key, if any."""
     is_waiting = and_(OperationRow.state == _PENDING, OperationRow.kind != _INGEST)
     statement = select(OperationRow).where(
         OperationRow.engine_id == engine_id,
@@ -249,10 +249,10 @@ async def unfinished(session: Session, engine_id: int, kind: str, key: str) -> O
 
 
 async def renew(session: Session, owned: Owned, lease: timedelta) -> bool | None:
-    """Lengthen the lease.
+    """Extend the lease.
 
     Returns:
-        Whether the client has asked to cancel, or None when the lease was lost.
+        True if the client has asked to cancel; None if the lease was lost.
     """
     statement = (
         update(OperationRow)
@@ -264,7 +264,7 @@ async def renew(session: Session, owned: Owned, lease: timedelta) -> bool | None
 
 
 async def is_cancelled(session: Session, owned: Owned) -> bool:
-    """Say whether the client has asked to cancel."""
+    """Return True if the client has asked to cancel."""
     statement = select(OperationRow.cancel_requested).where(owned.is_mine())
     return bool((await session.execute(statement)).scalar_one_or_none())
 
@@ -272,18 +272,18 @@ async def is_cancelled(session: Session, owned: Owned) -> bool:
 async def retry(
     session: Session, owned: Owned, ended: Ended, due: datetime, error: dict[str, Any]
 ) -> None:
-    """Put an operation back, due later, with its last error; its key is free meanwhile."""
+    """Requeue an operation for later, with its last error; its key is free meanwhile."""
     values = {"due_time": due, "details": _with_last_error(error)}
     await _give_back(session, owned, ended, values)
 
 
 async def release(session: Session, owned: Owned, ended: Ended) -> None:
-    """Give an operation back unharmed: another worker may take it at once."""
+    """Release an operation unchanged; another worker may claim it at once."""
     await _give_back(session, owned, ended, {"attempts": OperationRow.attempts - 1})
 
 
 async def postpone(session: Session, owned: Owned, ended: Ended, due: datetime) -> None:
-    """Put an operation back, due later, as if this attempt had not been; its metadata say so."""
+    """Requeue an operation for later without counting this attempt; its metadata reports it."""
     until = func.jsonb_build_object("postponedUntil", format_timestamp(due))
     values = {
         "due_time": due,
@@ -296,9 +296,9 @@ async def postpone(session: Session, owned: Owned, ended: Ended, due: datetime) 
 async def go_on(
     session: Session, owned: Owned, ended: Ended, now: datetime, details: dict[str, Any]
 ) -> bool:
-    """Put an operation back that has done a part of its work, due at once; false: lease lost.
+    """Requeue a partly done operation, due at once; return False if the lease was lost.
 
-    `details` are added to its metadata. The attempts at the next part count anew.
+    `details` are added to its metadata. The count of attempts restarts.
     """
     await repository.note(session, owned, details)
     values = {"due_time": now, "update_time": now, "attempts": 0}
@@ -308,15 +308,15 @@ async def go_on(
 
 
 async def _give_back(session: Session, owned: Owned, ended: Ended, values: dict[str, Any]) -> bool:
-    """Give an operation back; where the client has asked to cancel it, that is its end.
+    """Requeue an operation, or end it if the client has asked to cancel.
 
-    Returns false if the lease was lost.
-    The row is locked from the first statement on, so that no request comes in between.
+    Returns False if the lease was lost. The first statement locks the row, so no request can
+    intervene.
     """
     statement = (
         update(OperationRow)
         .where(owned.is_mine())
-        .values(**_given_back(), **values)
+        .values(**_released_values(), **values)
         .returning(OperationRow)
     )
     row = (await session.execute(statement)).scalar_one_or_none()
@@ -326,7 +326,7 @@ async def _give_back(session: Session, owned: Owned, ended: Ended, values: dict[
 
 
 async def lock(session: Session, engine_id: int, operation_id: str) -> OperationRow | None:
-    """Lock an operation, if it is still kept: no worker claims or ends it before the commit."""
+    """Lock an operation that is still kept: no worker claims or ends it before the commit."""
     statement = (
         select(OperationRow)
         .where(OperationRow.engine_id == engine_id, OperationRow.operation_id == operation_id)
@@ -339,7 +339,7 @@ async def lock(session: Session, engine_id: int, operation_id: str) -> Operation
 async def reschedule(
     session: Session, row: OperationRow, due: datetime, now: datetime, details: dict[str, Any]
 ) -> OperationRow:
-    """Let a locked operation that waits be due at another time, and add to its metadata."""
+    """Change the due time of a locked pending operation, and add to its metadata."""
     statement = (
         update(OperationRow)
         .where(
@@ -363,7 +363,7 @@ async def reschedule(
 async def hurry(
     session: Session, engine_id: int, operation_ids: Collection[str], now: datetime
 ) -> None:
-    """Let those of an engine's operations that wait be due at once."""
+    """Make the given pending operations of an engine due at once."""
     await session.execute(
         update(OperationRow)
         .where(
@@ -378,17 +378,17 @@ async def hurry(
 
 
 async def release_all(session: Session) -> None:
-    """Give back every running operation.
+    """Release every running operation.
 
-    Only for a process that knows itself to be the only worker: the one that holds the lock of an
-    embedded database. What was running died with the process before it.
+    Only for a process that is certainly the only worker: the holder of an embedded database's lock.
+    The operations that were running died with the previous process.
     """
     await session.execute(
-        update(OperationRow).where(OperationRow.state == State.RUNNING).values(**_given_back())
+        update(OperationRow).where(OperationRow.state == State.RUNNING).values(**_released_values())
     )
 
 
-def _given_back() -> dict[str, Any]:
+def _released_values() -> dict[str, Any]:
     return {"state": State.PENDING, "owner": None, "lease_until": None}
 
 

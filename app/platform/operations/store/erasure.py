@@ -1,4 +1,4 @@
-"""Takes the texts out of stored operations, and removes those that are no longer kept.
+"""Erasure of texts in stored operations, and removal of expired operations.
 
 All functions take part in the caller's transaction.
 """
@@ -15,41 +15,40 @@ from app.adapters.db.session import Session
 from app.platform.operations.store.repository import PREVIEW, UNMET_REQUESTS
 from app.platform.operations.store.tables import OperationRow, RequestIdRow
 
-_TOLD = ("plannedChanges", "droppedFacts", "refusedDecisions")
-"""The lists of a preview, all of which hold texts."""
+_PREVIEW_LISTS = ("plannedChanges", "droppedFacts", "refusedDecisions")
+"""The lists of a preview that hold texts."""
 
 
 async def withdraw_texts(
     session: Session, engine_id: int, memory_ids: Sequence[str] | None = None
 ) -> None:
-    """Take texts of users out of an engine's operations, or of those that name one of the memories.
+    """Erase users' texts from an engine's operations, or from those that name given memories.
 
-    They stand in previews and in the requests to forget that were not carried out. To be called
-    after the erasure of memories: it waits for previews that are being stored, since those lock the
-    memories that they name.
+    Such texts are in previews and in unmet requests to forget. Call this after the erasure of
+    memories: it waits for previews that are being stored, since those lock the memories they name.
     """
     withdrawn = func.jsonb_build_object("@type", OperationRow.response["@type"], "withdrawn", True)
     previews = update(OperationRow).where(
         OperationRow.engine_id == engine_id,
-        # As the index has it: a parameter would not match that.
+        # Literal, as in the index: a parameter would not match it.
         OperationRow.kind == literal_column(f"'{PREVIEW}'"),
-        OperationRow.response.has_any(array(_TOLD)),
+        OperationRow.response.has_any(array(_PREVIEW_LISTS)),
         true() if memory_ids is None else _lists_any(memory_ids),
     )
-    told = update(OperationRow).where(
+    notes = update(OperationRow).where(
         OperationRow.engine_id == engine_id,
         OperationRow.details.has_key(literal_column(f"'{UNMET_REQUESTS}'")),
         true() if memory_ids is None else _is_near_any(memory_ids),
     )
     for statement in (
         previews.values(response=withdrawn),
-        told.values(details=OperationRow.details.op("-")(UNMET_REQUESTS)),
+        notes.values(details=OperationRow.details.op("-")(UNMET_REQUESTS)),
     ):
         await session.execute(statement.execution_options(synchronize_session=False))
 
 
 def _lists_any(memory_ids: Sequence[str]) -> ColumnElement[bool]:
-    """Select previews that would change one of the memories, or tell of a change refused to it."""
+    """Select previews with a change of one of the memories, planned or refused."""
     return _names_any(OperationRow.response, "$.*[*].memory.name", memory_ids)
 
 
@@ -61,7 +60,7 @@ def _is_near_any(memory_ids: Sequence[str]) -> ColumnElement[bool]:
 def _names_any(
     column: InstrumentedAttribute[Any], path: str, memory_ids: Sequence[str]
 ) -> ColumnElement[bool]:
-    """Select operations in which one of the names of memories at a JSON path is wanted."""
+    """Select operations that name one of the memories at a JSON path."""
     at: ColumnElement[str] = literal_column(f"'{path}'::jsonpath")
     name = func.jsonb_path_query(column, at, type_=JSONB).column_valued("name")
     memory_id = func.split_part(name.op("#>>")(literal_column("'{}'::text[]")), "/memories/", 2)
@@ -69,7 +68,7 @@ def _names_any(
 
 
 async def remove_old(session: Session, limit: int) -> int:
-    """Remove ended operations and request ids past their time; return how many rows went."""
+    """Remove expired operations and request ids; return the number of rows removed."""
     removed = 0
     for table, key in (
         (OperationRow, (OperationRow.engine_id, OperationRow.operation_id)),

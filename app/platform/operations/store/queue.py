@@ -1,4 +1,4 @@
-"""What of some work is still to be done.
+"""Lookup of unfinished work.
 
 All functions take part in the caller's transaction.
 """
@@ -15,11 +15,11 @@ from app.platform.operations.store.tables import OperationRow
 async def keys_unfinished(
     session: Session, engine_id: int, kind: str, keys: Collection[str]
 ) -> frozenset[str]:
-    """Return those of the keys of which an operation of a kind waits or runs."""
+    """Return the keys that have a pending or running operation of a kind."""
     statement = select(OperationRow.key).where(
         OperationRow.engine_id == engine_id,
         OperationRow.kind == kind,
         OperationRow.key.in_(keys),
         OperationRow.state.in_([State.PENDING, State.RUNNING]),
     )
-    return frozenset(one for one in (await session.execute(statement)).scalars() if one)
+    return frozenset(key for key in (await session.execute(statement)).scalars() if key)

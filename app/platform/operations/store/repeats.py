@@ -1,4 +1,4 @@
-"""Request ids: what a caller repeats is answered as before, and done once.
+"""Request ids: a repeated request gets the first answer and runs once.
 
 All functions take part in the caller's transaction.
 """
@@ -24,9 +24,9 @@ from app.platform.operations.store.tables import OperationRow, RequestIdRow
 async def answered(
     session: Session, engine: EngineName, once: Once | None, now: datetime
 ) -> OperationRow | None:
-    """Return the operation that answered this request before, if any; remembers nothing.
+    """Return the operation that answered this request before, if any; store nothing.
 
-    For the request that takes its own engine away: `replay` comes too late for its repetition.
+    For the request that deletes its own engine: `replay` would come too late for a repetition.
 
     Raises:
         AlreadyExists: the id was used with another request.
@@ -34,15 +34,19 @@ async def answered(
     """
     if once is None:
         return None
-    statement = select(RequestIdRow).where(_asked(engine.engine, once))
+    statement = select(RequestIdRow).where(_is_request(engine.engine, once))
     known = (await session.execute(statement)).scalar_one_or_none()
-    return None if known is None else await _answer(session, engine, _checked(known, once), now)
+    return (
+        None
+        if known is None
+        else await _operation_of(session, engine, _check_same_request(known, once), now)
+    )
 
 
 async def replay(
     session: Session, new: NewOperation, once: Once | None, within: int | None = None
 ) -> OperationRow | None:
-    """Return the operation that answered this request before; else remember that `new` does.
+    """Return the operation that answered this request before; else record that `new` does.
 
     Request ids are unique per caller and engine; `within` names another engine than that of
     `new`.
@@ -57,13 +61,13 @@ async def replay(
     known = await _remember(session, engine_id, once, (new.engine_id, new.operation_id), new.now)
     if known is None:
         return None
-    return await _answer(session, EngineName.parse(new.engine_name), known, new.now)
+    return await _operation_of(session, EngineName.parse(new.engine_name), known, new.now)
 
 
 async def is_repeated(session: Session, engine_id: int, once: Once | None, now: datetime) -> bool:
-    """Say whether a request on an engine was done before; else remember it.
+    """Return True if a request on an engine was done before; else record it.
 
-    For requests that make no operation of their own: their repetition has nothing left to do.
+    For requests without an operation of their own: a repetition has nothing left to do.
 
     Raises:
         AlreadyExists: the id was used with another request.
@@ -77,9 +81,9 @@ async def is_repeated(session: Session, engine_id: int, once: Once | None, now: 
 
 
 async def is_known(session: Session, engine_id: int, once: Once | None, now: datetime) -> bool:
-    """Say whether a request on an engine was done before; remembers nothing.
+    """Return True if a request on an engine was done before; store nothing.
 
-    For requests that take several transactions, of which the last remembers them.
+    For requests that take several transactions, the last of which records them.
 
     Raises:
         AlreadyExists: the id was used with another request.
@@ -90,18 +94,18 @@ async def is_known(session: Session, engine_id: int, once: Once | None, now: dat
 async def find_answer(
     session: Session, engine_id: int, once: Once | None, now: datetime
 ) -> dict[str, Any] | None:
-    """Return what `keep_answer` has kept for this request, if anything; remembers nothing.
+    """Return the answer stored by `keep_answer` for this request, if any; store nothing.
 
     Raises:
         AlreadyExists: the id was used with another request.
         NotFound: the answer is no longer kept; the request is not done again.
     """
     known = await _find(session, engine_id, once, now)
-    return None if known is None else _kept(known)
+    return None if known is None else _stored_answer(known)
 
 
 async def bind(session: Session, engine_id: int, once: Once | None, now: datetime) -> None:
-    """Remember a request that may be done again, so that its id is for no other.
+    """Record a request that may run again, so that no other request can use its id.
 
     Raises:
         AlreadyExists: the id was used with another request.
@@ -113,26 +117,28 @@ async def bind(session: Session, engine_id: int, once: Once | None, now: datetim
 async def recalled(
     session: Session, engine_id: int, once: Once | None, now: datetime
 ) -> tuple[bool, dict[str, Any] | None]:
-    """Return whether a request was done before, and the answer kept of it; remembers nothing.
+    """Return whether a request was done before, and its stored answer; store nothing.
 
-    For what is to be known before the transaction that does it: another may be faster still.
+    For a check before the request's own transaction: a concurrent one may still be faster.
 
     Raises:
         AlreadyExists: the id was used with another request.
     """
     if once is None:
         return False, None
-    statement = select(RequestIdRow).where(_asked(engine_id, once), RequestIdRow.remove_time > now)
+    statement = select(RequestIdRow).where(
+        _is_request(engine_id, once), RequestIdRow.remove_time > now
+    )
     known = (await session.execute(statement)).scalar_one_or_none()
-    return (False, None) if known is None else (True, _checked(known, once).answer)
+    return (False, None) if known is None else (True, _check_same_request(known, once).answer)
 
 
 async def answered_with(
     session: Session, engine_id: int, once: Once | None, now: datetime
 ) -> dict[str, Any] | None:
-    """Return what `keep_answer` has kept for this request; else remember the request.
+    """Return the answer stored by `keep_answer` for this request; else record the request.
 
-    For requests that make no operation of their own, but have an answer.
+    For requests without an operation of their own that have an answer.
 
     Raises:
         AlreadyExists: the id was used with another request.
@@ -143,7 +149,7 @@ async def answered_with(
     known = await _remember(session, engine_id, once, (engine_id, None), now)
     if known is None:
         return None
-    answer = _kept(known)
+    answer = _stored_answer(known)
     note(session, replayed=once.request_id)
     return answer
 
@@ -151,9 +157,9 @@ async def answered_with(
 async def keep_answer(
     session: Session, engine_id: int, once: Once | None, answer: Mapping[str, Any]
 ) -> None:
-    """Keep how a request is answered that `answered_with` has remembered in this transaction."""
+    """Store the answer of a request that `answered_with` has recorded in this transaction."""
     if once is not None:
-        kept = update(RequestIdRow).where(_asked(engine_id, once)).values(answer=dict(answer))
+        kept = update(RequestIdRow).where(_is_request(engine_id, once)).values(answer=dict(answer))
         await session.execute(kept.execution_options(synchronize_session=False))
 
 
@@ -162,14 +168,16 @@ async def _find(
 ) -> RequestIdRow | None:
     if once is None:
         return None
-    statement = select(RequestIdRow).where(_asked(engine_id, once), RequestIdRow.remove_time > now)
+    statement = select(RequestIdRow).where(
+        _is_request(engine_id, once), RequestIdRow.remove_time > now
+    )
     known = (await session.execute(statement)).scalar_one_or_none()
-    return None if known is None else _checked(known, once)
+    return None if known is None else _check_same_request(known, once)
 
 
-def _kept(known: RequestIdRow) -> dict[str, Any]:
+def _stored_answer(known: RequestIdRow) -> dict[str, Any]:
     if known.answer is None:
-        # Lost where the schema was taken back to a release without answers, and up again.
+        # Lost by a downgrade to a schema without answers and an upgrade again.
         raise NotFound(
             "requestId: this request was done before; its answer is no longer kept.",
             Reason.RESOURCE_NOT_FOUND,
@@ -180,11 +188,11 @@ def _kept(known: RequestIdRow) -> dict[str, Any]:
 async def _remember(
     session: Session, engine_id: int, once: Once, operation: tuple[int, str | None], now: datetime
 ) -> RequestIdRow | None:
-    """Remember which operation (engine and id) answers a request; return what was known before.
+    """Record the operation (engine and id) that answers a request; return any earlier record.
 
-    A second request with the same id waits here until the first one's transaction ended.
+    A second request with the same id waits here until the first transaction ends.
     """
-    mine = _asked(engine_id, once)
+    mine = _is_request(engine_id, once)
     is_over = RequestIdRow.remove_time <= database_time(session)
     await session.execute(delete(RequestIdRow).where(mine, is_over))
     inserted = await session.execute(
@@ -204,10 +212,10 @@ async def _remember(
     if inserted.first() is not None:
         return None
     known = (await session.execute(select(RequestIdRow).where(mine))).scalar_one()
-    return _checked(known, once)
+    return _check_same_request(known, once)
 
 
-def _asked(engine_id: int, once: Once) -> ColumnElement[bool]:
+def _is_request(engine_id: int, once: Once) -> ColumnElement[bool]:
     return and_(
         RequestIdRow.engine_id == engine_id,
         RequestIdRow.caller == once.caller,
@@ -215,7 +223,7 @@ def _asked(engine_id: int, once: Once) -> ColumnElement[bool]:
     )
 
 
-def _checked(known: RequestIdRow, once: Once) -> RequestIdRow:
+def _check_same_request(known: RequestIdRow, once: Once) -> RequestIdRow:
     if known.request_hash != once.request_hash:
         raise AlreadyExists(
             "requestId: this id was used with another request; use a new one.",
@@ -224,15 +232,15 @@ def _checked(known: RequestIdRow, once: Once) -> RequestIdRow:
     return known
 
 
-async def _answer(
+async def _operation_of(
     session: Session, near: EngineName, known: RequestIdRow, now: datetime
 ) -> OperationRow:
-    """Return the operation, which is of the engine `near` or of one beside it.
+    """Return the operation, which belongs to the engine `near` or to a sibling.
 
     Raises:
-        NotFound: it is no longer kept; the request was done all the same, and is not done again.
+        NotFound: it is no longer kept; the request was done and is not repeated.
     """
-    # Whether a request makes an operation depends on its method and path, which its hash covers.
+    # The request's hash covers method and path, which decide whether it makes an operation.
     assert known.operation_id is not None
     name = OperationName(replace(near, engine=known.operation_engine_id), known.operation_id)
     try:

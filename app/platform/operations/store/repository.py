@@ -1,4 +1,4 @@
-"""Every statement on operations, save the claims. An operation ends only through this module.
+"""Statements on operations, except leases. Only this module ends an operation.
 
 All functions take part in the caller's transaction.
 """
@@ -27,26 +27,26 @@ from app.platform.operations.logic.states import State
 from app.platform.operations.store.tables import OperationRow, name_of
 
 PREVIEW = "generation.preview"
-"""The kind of operation whose answer holds texts that are nowhere else."""
+"""The kind of operation whose response holds texts stored nowhere else."""
 UNMET_REQUESTS = "unmetForgetRequests"
-"""What the details of a generation tell of requests to forget, in the words of users."""
+"""The key of unmet requests to forget, in users' words, in a generation's metadata."""
 DONE = Insertion(
     "operation",
     OperationRow,
     "engine_id operation_id engine_name kind state response details create_time "
     "update_time due_time remove_time scopes caller",
 )
-"""Inserts an operation that is done, of the columns that `NewOperation.columns` returns."""
+"""Insertion of a done operation, with the columns of `NewOperation.columns`."""
 CHANNEL = "memory_bank_operations"
-"""The channel on which a new operation is announced."""
+"""The channel that announces a new operation."""
 
 
 @dataclass(frozen=True)
 class NewOperation:
     """An operation about to be inserted.
 
-    `key` serialises: of one engine and key, one operation runs at a time. `details` is the
-    client-visible metadata with its `@type`, never text of memories. Without `due`, it is at once.
+    `key` serialises: only one operation of an engine and key runs at a time. `details` is the
+    client-visible metadata with its `@type`, never text of memories. `due` defaults to now.
     """
 
     engine_id: int
@@ -60,31 +60,31 @@ class NewOperation:
     operation_id: str = field(default="")
     due: datetime | None = None
     scopes: Scopes | None = None
-    """The scopes that it concerns; None: it may be any."""
+    """The scopes concerned; None: possibly any."""
     caller: str | None = None
-    """Who asked for it, where that is not the session's caller."""
+    """The id of the key that asked for it, if not the session's caller."""
     memory_id: str | None = None
-    """The memory below which it is named; None: it is named below the engine."""
+    """The memory that is the parent in its name; None: the engine is."""
 
     def __post_init__(self) -> None:
         if not self.operation_id:
             object.__setattr__(self, "operation_id", str(new_id(self.now)))
 
     def queued(self, key: str | None, request: dict[str, Any]) -> "NewOperation":
-        """Return it with what a worker needs: the key that serialises it, and the request."""
+        """Return a copy for a worker, with the serialising key and the request."""
         return replace(self, key=key, request=request)
 
     def concerning(self, scope: Mapping[str, str]) -> "NewOperation":
-        """Return it with the one scope that it concerns."""
+        """Return a copy that concerns a single scope."""
         return replace(self, scopes={key: [value] for key, value in scope.items()})
 
     @property
     def name(self) -> str:
-        """Its full name."""
+        """The full name."""
         return name_of(self.engine_name, self.memory_id, self.operation_id)
 
     def columns(self, state: State, response: dict[str, Any] | None) -> dict[str, Any]:
-        """Return the columns of the operation as it is inserted."""
+        """Return the columns to insert."""
         return {
             "engine_id": self.engine_id,
             "operation_id": self.operation_id,
@@ -105,19 +105,19 @@ class NewOperation:
         }
 
     def noting(self, **details: object) -> "NewOperation":
-        """Return it with more metadata."""
+        """Return a copy with more metadata."""
         return replace(self, details={**self.details, **details})
 
 
 async def insert(session: Session, new: NewOperation) -> OperationRow:
-    """Insert an operation that a worker shall run; wake the workers at commit if it is due."""
+    """Insert an operation for a worker; wake the workers at commit if it is due."""
     row = await _insert(session, new, State.PENDING)
     await wake_if_due(session, row, new.now)
     return row
 
 
 async def wake_if_due(session: Session, row: OperationRow, now: datetime) -> None:
-    """Wake the workers at commit, should they find this operation due then."""
+    """Wake the workers at commit if this operation is due."""
     if row.due_time <= now:
         await wake(session)
 
@@ -130,9 +130,9 @@ async def wake(session: Session) -> None:
 async def insert_done(
     session: Session, new: NewOperation, response: dict[str, Any]
 ) -> OperationRow:
-    """Insert an operation whose effects are in this very transaction.
+    """Insert an operation whose effects are in the same transaction.
 
-    That of a caller's request is in the audit log as the request; a worker's is told here.
+    A caller's operation is audited with the request; a worker's is audited here.
     """
     row = await _insert(session, new, State.SUCCEEDED, response)
     if caller_of(session) is None:
@@ -146,7 +146,7 @@ async def _insert(
     """Insert an operation.
 
     Raises:
-        NotFound: it concerns scopes that the session's caller does not reach.
+        NotFound: it concerns scopes out of the session caller's reach.
     """
     check_scopes(session, new.scopes)
     columns = new.columns(state, response)
@@ -158,17 +158,17 @@ async def _insert(
 
 
 def is_kept(now: datetime) -> ColumnElement[bool]:
-    """Select what is to be kept at `now`; the rest is gone for readers, swept or not."""
+    """Select operations still kept at `now`; expired ones are invisible, swept or not."""
     return or_(OperationRow.remove_time.is_(None), OperationRow.remove_time > now)
 
 
 async def get(
     session: Session, name: OperationName, now: datetime, *, for_update: bool = False
 ) -> OperationRow:
-    """Return an operation that is under this project, location and engine.
+    """Return an operation of this project, location and engine.
 
     Raises:
-        NotFound: no such operation, or its time has passed.
+        NotFound: no such operation, or it has expired.
     """
     statement = select(OperationRow).where(
         _is_under(name.engine), OperationRow.operation_id == name.operation, is_kept(now)
@@ -182,7 +182,7 @@ async def get(
 
 
 def _is_under(engine: EngineName) -> ColumnElement[bool]:
-    """Select what the engine has, and only where its name has the parts that are not `-`."""
+    """Select the engine's operations; name parts other than `-` must match."""
     parts = ((2, engine.project), (4, engine.location))
     return and_(
         OperationRow.engine_id == engine.engine,
@@ -197,11 +197,11 @@ def _is_under(engine: EngineName) -> ColumnElement[bool]:
 async def list_page(
     session: Session, engine: EngineName, limit: int, after: str | None, now: datetime
 ) -> Sequence[OperationRow]:
-    """Return up to `limit` operations, newest first, older than the one with the id `after`."""
+    """Return up to `limit` operations, newest first, older than the id `after`."""
     statement = select(OperationRow).where(_is_under(engine), is_kept(now))
     if after is not None:
         statement = statement.where(OperationRow.operation_id < after)
-    # Ids are 18 digits ordered by time, so their order as text is that of their making.
+    # Ids are 18 digits ordered by time, so text order is creation order.
     statement = statement.order_by(OperationRow.operation_id.desc()).limit(limit)
     return (await session.execute(statement)).scalars().all()
 
@@ -217,12 +217,11 @@ async def remove(session: Session, row: OperationRow) -> None:
 
 
 async def cancel(session: Session, row: OperationRow, now: datetime, keep: timedelta) -> None:
-    """Cancel at once what waits; ask what runs to stop at its next step; leave the rest.
+    """Cancel a pending operation; ask a running one to stop; leave an ended one alone.
 
     The caller has locked the row, so that no worker claims it in between.
-
-    An operation without a request is not cancelled: it only tidies up after an effect that its
-    first answer has made visible, such as a deleted engine.
+    An operation without a request is not cancelled: it only cleans up after an effect that is
+    already visible, such as a deleted engine.
     """
     if row.request is None:
         return
@@ -233,25 +232,25 @@ async def cancel(session: Session, row: OperationRow, now: datetime, keep: timed
         await session.execute(update(OperationRow).where(is_it).values(cancel_requested=True))
     elif row.state == State.PENDING:
         error = cancelled()
-        values = {**_ended(State.CANCELLED, now, keep), "error": error.as_operation_error()}
+        values = {**_end_values(State.CANCELLED, now, keep), "error": error.as_operation_error()}
         await _end(session, is_it, values, error)
 
 
 def cancelled() -> Cancelled:
-    """Return the error of an operation that its client has cancelled."""
+    """Return the error of an operation cancelled by its client."""
     return Cancelled("The operation was cancelled.", Reason.OPERATION_CANCELLED)
 
 
 @dataclass(frozen=True)
 class Owned:
-    """A running operation and the token of the worker that runs it."""
+    """A running operation and the token of its worker."""
 
     engine_id: int
     operation_id: str
     owner: str
 
     def is_mine(self) -> ColumnElement[bool]:
-        """Select the row, as long as this worker still owns it."""
+        """Select the row while this worker still owns it."""
         return and_(
             OperationRow.engine_id == self.engine_id,
             OperationRow.operation_id == self.operation_id,
@@ -269,14 +268,14 @@ async def finish(
 ) -> bool:
     """End an operation in the transaction of its effects.
 
-    False if its lease was lost, or its client has asked to cancel: then there must be no effects.
-    `ended` is when it ended and how long it is kept; `response` has names and counts only;
-    `details` are added to its metadata, from which what is None goes.
+    Returns False if the lease was lost or the client asked to cancel: the caller must then write no
+    effects. `ended` is the end time and the retention; `response` has names and counts only;
+    `details` are merged into the metadata, where None removes a key.
     """
     values = {
-        **_ended(State.SUCCEEDED, *ended),
+        **_end_values(State.SUCCEEDED, *ended),
         "response": response,
-        "details": _with_more(details),
+        "details": _merged_details(details),
     }
     return await _end(session, owned.is_mine() & ~OperationRow.cancel_requested, values, None)
 
@@ -284,9 +283,9 @@ async def finish(
 async def fail(
     session: Session, owned: Owned, ended: tuple[datetime, timedelta], error: ServiceError
 ) -> bool:
-    """End an operation without effects; false if its lease was lost."""
+    """End an operation without effects; return False if its lease was lost."""
     state = State.CANCELLED if isinstance(error, Cancelled) else State.FAILED
-    values = {**_ended(state, *ended), "error": error.as_operation_error()}
+    values = {**_end_values(state, *ended), "error": error.as_operation_error()}
     return await _end(session, owned.is_mine(), values, error)
 
 
@@ -297,13 +296,13 @@ async def fail_waiting(
     ended: tuple[datetime, timedelta],
     error: ServiceError,
 ) -> None:
-    """End what waits of one kind with an engine that is going, whose children it needs."""
+    """Fail the pending operations of a kind, of an engine that is being deleted."""
     waits = and_(
         OperationRow.engine_id == engine_id,
         OperationRow.kind == kind,
         OperationRow.state == State.PENDING,
     )
-    values = {**_ended(State.FAILED, *ended), "error": error.as_operation_error()}
+    values = {**_end_values(State.FAILED, *ended), "error": error.as_operation_error()}
     await _end(session, waits, values, error)
 
 
@@ -314,7 +313,7 @@ async def extend_done(
     response: dict[str, Any],
     details: dict[str, Any],
 ) -> None:
-    """Replace the answer of an operation that goes on to have effects; add to its metadata."""
+    """Replace the response of an ended operation with further effects; add to its metadata."""
     await audit.insert_events(session, [_end_event(row, now, None)])
     await update_done(session, row, response, details)
 
@@ -322,11 +321,11 @@ async def extend_done(
 async def update_done(
     session: Session, row: OperationRow, response: dict[str, Any], details: dict[str, Any]
 ) -> None:
-    """Do the same for an operation whose own request goes on, and is in the audit log itself."""
+    """Do the same for an operation whose own request continues and is audited itself."""
     is_it = and_(
         OperationRow.engine_id == row.engine_id, OperationRow.operation_id == row.operation_id
     )
-    values = {"response": response, "details": _with_more(details)}
+    values = {"response": response, "details": _merged_details(details)}
     await session.execute(
         update(OperationRow)
         .where(is_it)
@@ -337,18 +336,18 @@ async def update_done(
 
 
 async def note(session: Session, owned: Owned, details: dict[str, Any]) -> None:
-    """Add to the metadata of an operation that is still running; what is None goes."""
+    """Add to the metadata of a running operation; None removes a key."""
     await session.execute(
-        update(OperationRow).where(owned.is_mine()).values(details=_with_more(details))
+        update(OperationRow).where(owned.is_mine()).values(details=_merged_details(details))
     )
 
 
-def _with_more(details: dict[str, Any]) -> ColumnElement[Any]:
+def _merged_details(details: dict[str, Any]) -> ColumnElement[Any]:
     return func.jsonb_strip_nulls(OperationRow.details.op("||")(cast(details, JSONB)))
 
 
-def _ended(state: State, now: datetime, keep: timedelta) -> dict[str, Any]:
-    """Return what every ending sets: the request's text goes, since it may be erased one day."""
+def _end_values(state: State, now: datetime, keep: timedelta) -> dict[str, Any]:
+    """Return the columns set by every ending; the request's text goes, as it may need erasure."""
     return {
         "state": state,
         "request": None,
@@ -365,7 +364,7 @@ async def _end(
     values: dict[str, Any],
     error: ServiceError | None,
 ) -> bool:
-    """End operations, and tell the audit log of each; false if there were none."""
+    """End operations and audit each; return False if none matched."""
     statement = (
         update(OperationRow)
         .where(which)
@@ -387,7 +386,7 @@ async def _end(
 
 
 def _end_event(row: Any, now: datetime, error: ServiceError | None) -> NewEvent:  # noqa: ANN401 - columns of an operation
-    """Return what the audit log says of an ended operation: done for whoever asked for it."""
+    """Return the audit event of an ended operation, attributed to whoever asked for it."""
     name = name_of(row.engine_name, row.memory_id, row.operation_id)
     done = Audited(caller=row.caller, method=row.kind, resource=name, engine_id=row.engine_id)
     return NewEvent(done, now, error, operation=name)

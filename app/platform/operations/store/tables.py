@@ -10,18 +10,18 @@ from app.adapters.db.bindings import ByScopes, parts_index
 
 
 def name_of(engine: str, memory_id: str | None, operation_id: str) -> str:
-    """Return the full name of an operation: below its engine, or below a memory of that."""
+    """Return the full name of an operation: below its engine, or below one of its memories."""
     parent = engine if memory_id is None else f"{engine}/memories/{memory_id}"
     return f"{parent}/operations/{operation_id}"
 
 
 class OperationRow(Base):
-    """A long-running operation: what the client polls and what a worker runs are this row."""
+    """A long-running operation: clients poll this row and workers run it."""
 
     __tablename__ = "operations"
     conditioned_by = ByScopes()
     __table_args__ = (
-        # At most one running operation of a key: the claim relies on it.
+        # At most one running operation of a key: claiming relies on it.
         Index(
             "uq_operations_running_key",
             "engine_id",
@@ -29,14 +29,14 @@ class OperationRow(Base):
             unique=True,
             postgresql_where=text("state = 'RUNNING'"),
         ),
-        # In the order of claims: neither a long queue nor what waits for its time makes one slow.
+        # In claiming order: neither a long queue nor future operations slow a claim.
         Index(
             "ix_operations_unfinished",
             "due_time",
             "operation_id",
             postgresql_where=text("state = 'PENDING' or state = 'RUNNING'"),
         ),
-        # Counted at each request that has a worker do something.
+        # Counted by each request that queues an operation.
         Index(
             "ix_operations_queued",
             "engine_id",
@@ -44,7 +44,7 @@ class OperationRow(Base):
         ),
         Index("ix_operations_remove_time", "remove_time"),
         parts_index("ix_operations_scope_parts", "scopes"),
-        # Few, and looked for whenever a memory is erased.
+        # Few rows, searched at each erasure of a memory.
         Index(
             "ix_operations_previews",
             "engine_id",
@@ -59,9 +59,9 @@ class OperationRow(Base):
 
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     operation_id: Mapped[str] = mapped_column(Text, primary_key=True)
-    # The engine's full name is kept here, since an operation outlives a deleted engine.
+    # Stored in full, since an operation outlives its deleted engine.
     engine_name: Mapped[str] = mapped_column(Text)
-    # The memory below which it is named; null: it is named below the engine.
+    # The memory that is the parent in its name; null: the engine is.
     memory_id: Mapped[str | None] = mapped_column(Text)
     kind: Mapped[str] = mapped_column(Text)
     key: Mapped[str | None] = mapped_column(Text)
@@ -78,19 +78,19 @@ class OperationRow(Base):
     cancel_requested: Mapped[bool] = mapped_column(Boolean, server_default=text("false"))
     owner: Mapped[str | None] = mapped_column(Text)
     lease_until: Mapped[datetime | None]
-    # Which scopes it concerns: by key of a scope, the values. Null: it may be any.
+    # Scopes concerned: for each scope key, the values. Null: possibly any.
     scopes: Mapped[JsonObject | None]
-    # Who asked for it: the id of the key; null where the service itself did.
+    # The id of the key that asked for it; null: the service itself.
     caller: Mapped[str | None] = mapped_column(Text)
 
     @property
     def name(self) -> str:
-        """Its full name."""
+        """The full name."""
         return name_of(self.engine_name, self.memory_id, self.operation_id)
 
 
 class RequestIdRow(Base):
-    """A request id that a caller chose, with the operation or the answer that it first had."""
+    """A caller's request id, with the operation or the answer of its first request."""
 
     __tablename__ = "request_ids"
     __table_args__ = (Index("ix_request_ids_remove_time", "remove_time"),)
@@ -102,12 +102,12 @@ class RequestIdRow(Base):
     operation_engine_id: Mapped[int]
     operation_id: Mapped[str | None] = mapped_column(Text)
     answer: Mapped[JsonObject | None]
-    """What a request without an operation was answered with: names and numbers, no texts."""
+    """The answer of a request without an operation: names and numbers, no texts."""
     remove_time: Mapped[datetime]
 
 
 class TickRow(Base):
-    """The last slot of a periodic task that some process has taken."""
+    """The last slot of a periodic task that a process has taken."""
 
     __tablename__ = "ticks"
 

@@ -1,4 +1,4 @@
-"""Slots of periodic work, each of which one process takes."""
+"""Time slots of periodic work, each taken by one process."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -10,10 +10,10 @@ from app.platform.operations.store.tables import TickRow
 
 
 async def take_tick(session: Session, name: str, interval: timedelta) -> bool:
-    """Take the present slot of a periodic task; false where another process has it.
+    """Take the present slot of a periodic task; return False if another process has it.
 
-    Slots are cut by the clock of the database, the only one that all processes share; it is read
-    once per statement, so that what is compared is what is stored.
+    Slots follow the clock of the database, the only one that all processes share. The clock is read
+    once per statement, so the compared value is the stored one.
     """
     seconds = interval.total_seconds()
     await session.execute(

@@ -1,6 +1,6 @@
-"""How prompts show a reference to task memory: one line of its names and figures (pure).
+"""References to task memory in prompts: one line of names and figures (pure).
 
-Nothing else ever stands for what task memory holds: not in contexts, summaries or recall.
+Contexts, summaries and recall contain nothing else of task memory.
 """
 
 from collections.abc import Mapping, Sequence
@@ -11,39 +11,39 @@ _CUT = "\u2026"
 
 
 def mention_of(reference: Mapping[str, Any]) -> str:
-    """Return the line for a stored `artifactRef`: a single one, of at most 400 characters.
+    """Return the single line for a stored `artifactRef`, at most 400 characters long.
 
-    Such as `[kept off prompt: memory=m namespace=n artifact=a, 1 artifact (text/html), 9 bytes,
-    readers: query]`, of which there is only what the reference has. Memory, namespace and figures
-    are always whole, as readers need them. The artifact is named if it is the only one, and there
-    is room; of the media types there are as many as there is room for.
+    Example: `[kept off prompt: memory=m namespace=n artifact=a, 1 artifact (text/html), 9 bytes,
+    readers: query]`; fields that the reference lacks are left out. Memory, namespace and figures
+    are always complete, as readers need them. The artifact is named if it is the only one and its
+    name fits; media types are listed as far as they fit.
     """
     artifacts: Sequence[Mapping[str, Any]] = reference.get("artifacts") or ()
     name = f" artifact={artifacts[0]['name']}" if len(artifacts) == 1 else ""
     types = dict.fromkeys(
-        one["mediaType"].partition(";")[0] for one in artifacts if "mediaType" in one
+        artifact["mediaType"].partition(";")[0] for artifact in artifacts if "mediaType" in artifact
     )
-    room = MAX_CHARS - len(_filled(reference, "", ""))
+    room = MAX_CHARS - len(_render(reference, "", ""))
     name = name if len(name) <= room else ""
-    return _filled(reference, name, _listed([*types], room - len(name)))
+    return _render(reference, name, _render_types([*types], room - len(name)))
 
 
-def _filled(reference: Mapping[str, Any], name: str, types: str) -> str:
+def _render(reference: Mapping[str, Any], name: str, types: str) -> str:
     listed = len(reference.get("artifacts") or ())
     count = reference.get("count", listed or None)
-    # It is one sentence: without semicolons, it is not cut where a few of many are chosen.
-    told = [f"memory={reference['memory']} namespace={reference['namespace']}{name}"]
+    # One sentence without semicolons, so that extractive selection does not cut it.
+    fields = [f"memory={reference['memory']} namespace={reference['namespace']}{name}"]
     if count is not None:
-        told.append(f"{count} {'artifact' if count == 1 else 'artifacts'}{types}")
+        fields.append(f"{count} {'artifact' if count == 1 else 'artifacts'}{types}")
     if "totalBytes" in reference:
-        told.append(f"{reference['totalBytes']} bytes")
+        fields.append(f"{reference['totalBytes']} bytes")
     if "readableWith" in reference:
-        told.append(f"readers: {', '.join(dict.fromkeys(reference['readableWith'])) or 'none'}")
-    return f"[kept off prompt: {', '.join(told)}]"
+        fields.append(f"readers: {', '.join(dict.fromkeys(reference['readableWith'])) or 'none'}")
+    return f"[kept off prompt: {', '.join(fields)}]"
 
 
-def _listed(types: Sequence[str], room: int) -> str:
-    """Return as many of the types as there is room for, in brackets; none: nothing."""
+def _render_types(types: Sequence[str], room: int) -> str:
+    """Return as many types as fit, in brackets; an empty text if none fits."""
     whole = ", ".join(types)
     if not whole or len(f" ({whole})") <= room:
         return whole and f" ({whole})"

@@ -1,8 +1,8 @@
-"""What an event says: whose it is, what of it a prompt shows, and where exchanges begin (pure).
+"""Event contents: the speaker, the text for prompts, and the bounds of exchanges (pure).
 
-An exchange is what a user says, and all that follows until the user speaks again after an answer.
-It is complete once the agent has answered: has said something that is no thought, no call of a
-tool and no part of an answer still under way.
+An exchange is a user's events and all that follow until the user speaks again after an answer. It
+is complete once the agent has answered, with content that is no thought, no tool call and no part
+of an unfinished answer.
 """
 
 import json
@@ -18,11 +18,11 @@ _AGENTS = frozenset({"model", "assistant", "agent", "ai"})
 _SYSTEMS = frozenset({"system", "developer"})
 _TOOLS = frozenset({"tool", "function"})
 _SILENT = frozenset({"text", "thought", "thoughtSignature"})
-"""What alone makes no part of anything said."""
+"""Keys that alone do not make a part visible content."""
 
 
 class Speaker(StrEnum):
-    """Whose an event is."""
+    """The speaker of an event."""
 
     USER = "user"
     AGENT = "agent"
@@ -40,15 +40,15 @@ _SPEAKERS = {
     )
     for name in names
 }
-"""By what roles and authors are called."""
+"""Speakers by the names of roles and authors."""
 
 
 def speaker_of(author: str, content: Mapping[str, Any] | None) -> Speaker:
-    """Say whose an event is: by what its parts are, its content's role, and then its author.
+    """Return the speaker of an event, by its parts, then its content's role, then its author.
 
-    What a tool returns is the tool's, whoever sends it: Gemini has it under the role `user`. The
-    role comes before the author, which is a name that people and agents are given: one called
-    `system` is none. An author of any other name, without a role that is known, is an agent.
+    Tool results are always the tool's: Gemini sends them under the role `user`. The role precedes
+    the author, which is a free name: with a known role, an author named `system` is not a system.
+    An author of any other name, without a known role, is an agent.
     """
     who, role = _plain(author), _plain(str((content or {}).get("role") or ""))
     results = ["functionResponse" in part for part in parts_of(content)]
@@ -62,29 +62,28 @@ def _plain(name: str) -> str:
 
 
 def parts_of(content: Mapping[str, Any] | None) -> Sequence[Mapping[str, Any]]:
-    """Return the parts of a stored content that a prompt shows: no thoughts."""
+    """Return the parts of a stored content that a prompt shows: all but thoughts."""
     return [part for part in (content or {}).get("parts", ()) if not part.get("thought")]
 
 
 def text_of(content: Mapping[str, Any] | None) -> str:
-    """Return what a prompt shows of an event as one text; empty: nothing.
+    """Return the text of an event in a prompt; empty: no visible content.
 
-    Texts stand as they are, calls of tools and what these return as compact JSON, files by their
-    type alone, what task memory holds by names and figures, and parts of kinds that are not known
-    here by their kind.
+    Texts are verbatim, tool calls and results compact JSON, files their type alone, references to
+    task memory names and figures, and parts of unknown kinds the name of their kind.
     """
-    return "\n".join(text for part in parts_of(content) if (text := _shown(part)))
+    return "\n".join(text for part in parts_of(content) if (text := _render_part(part)))
 
 
-def _shown(part: Mapping[str, Any]) -> str:
+def _render_part(part: Mapping[str, Any]) -> str:
     if part.get("text"):
         return str(part["text"])
     for kind, name in (("functionCall", "args"), ("functionResponse", "response")):
         if kind in part:
             called = part[kind]
-            told = json.dumps(called.get(name) or {}, ensure_ascii=False, separators=(",", ":"))
+            payload = json.dumps(called.get(name) or {}, ensure_ascii=False, separators=(",", ":"))
             what = "call" if kind == "functionCall" else "result"
-            return f"[{what} {called.get('name') or 'unknown'} {told}]"
+            return f"[{what} {called.get('name') or 'unknown'} {payload}]"
     for kind in ("inlineData", "fileData"):
         if kind in part:
             return f"[file {part[kind].get('mimeType') or 'of unknown type'}]"
@@ -96,14 +95,13 @@ def _shown(part: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Said:
-    """An event, as prompts show it.
+    """An event in the form that prompts show.
 
     Attributes:
-        text: what is shown of it; empty: nothing.
-        token_count: what its sender says that it takes of a prompt.
-        is_answer: whether it completes its exchange.
-        size_bytes: the length of the whole event, as JSON; or where files of it were not read, of
-            what was.
+        text: the visible text; empty: none.
+        token_count: the tokens of a prompt it takes, as declared by its sender.
+        is_answer: True if it completes its exchange.
+        size_bytes: the length as JSON of the whole event, or of the part loaded without files.
         stored_bytes: the length of the whole event, as JSON.
     """
 
@@ -120,24 +118,24 @@ class Said:
 
 
 class Step(StrEnum):
-    """What an event does for the exchange that it comes in."""
+    """The effect of an event on its exchange."""
 
     ASKS = "asks"
-    """The user speaks: a new exchange begins, unless the one before has no answer yet."""
+    """The user speaks: a new exchange begins unless the previous one has no answer yet."""
     ANSWERS = "answers"
-    """The exchange is complete, if there is one."""
+    """The exchange, if any, is complete."""
     GOES_ON = "goes_on"
 
 
 def step_of(
     author: str, content: Mapping[str, Any] | None, metadata: Mapping[str, Any] | None
 ) -> Step:
-    """Say what an event does, by what is stored of it.
+    """Return the effect of a stored event on its exchange.
 
-    What shows nothing (changes of the state, errors, thoughts alone) is part of its exchange. So
-    is a call of a tool, whatever is said beside it, and what is still under way.
+    An event without visible content (state changes, errors, thoughts alone) continues its exchange.
+    So does a tool call, whatever text is beside it, and a partial answer.
     """
-    parts = [part for part in parts_of(content) if _says(part)]
+    parts = [part for part in parts_of(content) if _has_content(part)]
     if not parts or (metadata or {}).get("partial"):
         return Step.GOES_ON
     match speaker_of(author, content):
@@ -152,11 +150,11 @@ def step_of(
 def is_answer(
     author: str, content: Mapping[str, Any] | None, metadata: Mapping[str, Any] | None
 ) -> bool:
-    """Say whether an event answers its user."""
+    """Return True if an event answers its user."""
     return step_of(author, content, metadata) is Step.ANSWERS
 
 
-def _says(part: Mapping[str, Any]) -> bool:
+def _has_content(part: Mapping[str, Any]) -> bool:
     return bool(part.get("text")) or not part.keys() <= _SILENT
 
 
@@ -166,7 +164,7 @@ def _is_call(part: Mapping[str, Any]) -> bool:
 
 @dataclass(frozen=True)
 class Place:
-    """Where in a session an exchange stands: its number, and whether it is complete."""
+    """The place of an exchange in its session: its number and completeness."""
 
     exchange: int = 0
     is_answered: bool = False
@@ -177,7 +175,7 @@ class Place:
         return self.exchange if self.is_answered else max(0, self.exchange - 1)
 
     def after(self, step: Step) -> "Place":
-        """Return the place once an event has come."""
+        """Return the place after one more event."""
         if step is Step.ASKS and (self.is_answered or self.exchange == 0):
             return Place(self.exchange + 1)
         if step is Step.ANSWERS and self.exchange > 0:

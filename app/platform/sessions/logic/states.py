@@ -1,7 +1,7 @@
-"""Whose the keys of a state are: the session's, its user's, or its engine's.
+"""Owners of state keys: the session, its user, or its engine.
 
-Keys that start with `user:` are shared by all sessions of a user; those with `app:`, by all
-sessions of an engine; those with `temp:` live for one invocation of the agent, and are not stored.
+Keys that start with `user:` are shared by all sessions of a user, keys with `app:` by all sessions
+of an engine. Keys with `temp:` live for one invocation of the agent and are not stored.
 Source: google-adk, `google.adk.sessions.State`.
 """
 
@@ -15,13 +15,13 @@ _TEMPORARY = "temp:"
 
 
 def lasting(state: dict[str, Any]) -> dict[str, Any]:
-    """Return a state, or a change of one, without what is not stored."""
+    """Return a state, or a change of one, without the keys that are not stored."""
     return {key: value for key, value in state.items() if not key.startswith(_TEMPORARY)}
 
 
 @dataclass(frozen=True)
 class Parts:
-    """A state, or a change of one, by whose the keys are; they keep their prefixes."""
+    """A state, or a change of one, divided by owner; keys keep their prefixes."""
 
     own: Mapping[str, Any]
     user: Mapping[str, Any]
@@ -29,7 +29,7 @@ class Parts:
 
     @classmethod
     def of(cls, state: Mapping[str, Any]) -> "Parts":
-        """Divide a state."""
+        """Divide a state by owner."""
         user = {key: value for key, value in state.items() if key.startswith(USER)}
         app = {key: value for key, value in state.items() if key.startswith(APP)}
         own = {key: value for key, value in state.items() if not key.startswith((USER, APP))}
@@ -38,10 +38,10 @@ class Parts:
 
 @dataclass(frozen=True)
 class Shared:
-    """What sessions of an engine share.
+    """The shared states of an engine's sessions.
 
     Attributes:
-        users: the states of the users that were asked for.
+        users: the states of the requested users.
         app: the state of the engine.
     """
 
@@ -49,5 +49,5 @@ class Shared:
     app: Mapping[str, Any]
 
     def merged(self, own: Mapping[str, Any], user_id: str) -> dict[str, Any]:
-        """Return the state that a session of a user shows."""
+        """Return the merged state of a user's session."""
         return {**own, **self.users.get(user_id, {}), **self.app}

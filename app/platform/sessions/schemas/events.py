@@ -22,15 +22,15 @@ _MAX_TOOL_IDS = 1_000
 
 
 class EventActions(WireModel):
-    """What an event does beside what it says."""
+    """Effects of an event besides its content."""
 
     state_delta: Annotated[dict[str, Any], AfterValidator(lasting)] | None = Field(
         None,
         description="Replaces these keys of the session's state, of its user's (`user:`) and of"
-        " the engine's (`app:`); those that start with `temp:` are not stored.",
+        " the engine's (`app:`); keys that start with `temp:` are not stored.",
     )
     artifact_delta: dict[str, int] | None = Field(
-        None, description="Files that were written, with their versions."
+        None, description="Files written, with their versions."
     )
     transfer_agent: str | None = None
     escalate: bool | None = None
@@ -39,7 +39,7 @@ class EventActions(WireModel):
 
 
 class EventMetadata(WireModel):
-    """What is known of an event that a model made."""
+    """Metadata of an event created by a model."""
 
     partial: bool | None = None
     turn_complete: bool | None = None
@@ -53,11 +53,11 @@ class EventMetadata(WireModel):
 
 
 class EventFields(WireModel):
-    """An event, but for its name."""
+    """The fields of an event except its name."""
 
     author: str = Field(min_length=1, max_length=MAX_TEXT_CHARS, examples=["user"])
     invocation_id: str = Field(max_length=MAX_TEXT_CHARS, examples=["e-1"])
-    timestamp: Timestamp = Field(description="When it happened.")
+    timestamp: Timestamp = Field(description="Time of the event.")
     content: Content | None = None
     actions: EventActions | None = None
     error_code: str | None = None
@@ -69,7 +69,7 @@ class EventFields(WireModel):
 
 
 class AppendEventRequest(EventFields):
-    """An event as callers send it. Its name is ignored."""
+    """An event as sent by clients. Its name is ignored."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -88,7 +88,7 @@ class AppendEventRequest(EventFields):
     ignored: ClassVar[frozenset[str]] = frozenset({"name"})
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns that hold the event."""
+        """Return the columns of the event."""
         wire = self.wire()
         return {
             "author": self.author,
@@ -105,11 +105,11 @@ class AppendEventRequest(EventFields):
 
 
 _STATE_DELTAS = frozenset({"stateDelta", "state_delta"})
-"""Names of a state change in an event as ADK serialises it."""
+"""Names of a state change in an event serialised by ADK."""
 
 
 def _without_temporary(raw_event: dict[str, Any] | None) -> dict[str, Any] | None:
-    """Return an event of ADK without the keys of its state change that are not stored."""
+    """Return an ADK event without the keys of its state change that are not stored."""
     actions = None if raw_event is None else raw_event.get("actions")
     if raw_event is None or not isinstance(actions, dict):
         return raw_event
@@ -121,14 +121,14 @@ def _without_temporary(raw_event: dict[str, Any] | None) -> dict[str, Any] | Non
 
 
 TokenCount = Annotated[int, Field(ge=0, le=MAX_TOKENS)]
-"""What a sender says that something takes of a prompt."""
+"""The tokens of a prompt that an item takes, as declared by its sender."""
 ExpectedLastSeq = Annotated[
     int | None,
     Field(
         ge=0,
         le=MAX_INT64,
-        description="The number of the session's last event, as the caller knows it; where it is"
-        " another by now, nothing is appended: 409.",
+        description="The number of the session's last event as known to the caller; if another"
+        " event is last by now, nothing is appended: 409.",
     ),
 ]
 
@@ -137,17 +137,17 @@ class BatchedEvent(AppendEventRequest):
     """An event of a batch. Its name is ignored."""
 
     token_count: TokenCount | None = Field(
-        None, description="What it takes of a prompt, for policies whose counter is `declared`."
+        None, description="Tokens it takes in a prompt, for policies with the counter `declared`."
     )
 
     @override
     def columns(self) -> dict[str, Any]:
-        """Return the columns that hold the event."""
+        """Return the columns of the event."""
         return {**super().columns(), "token_count": self.token_count}
 
 
 class BatchAppendEventsRequest(WireModel):
-    """Events to append at once, in their order: all of them, or none."""
+    """Events to append in order: all or none."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -178,14 +178,14 @@ class BatchAppendEventsRequest(WireModel):
 
 
 def _check_agent(name: str) -> str:
-    # Its role says that it is the agent's, but agents' frameworks go by the author.
+    # The role marks the event as the agent's, but agent frameworks go by the author.
     if speaker_of(name, None) is Speaker.USER:
         raise ValueError("must be the name of an agent, not of a user")
     return name
 
 
 class CreateExchangeRequest(WireModel):
-    """What a user said, and what the agent answered."""
+    """The text of a user and the answer of the agent."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"input": "Is 12A free?", "output": "It is."}]}
@@ -197,20 +197,22 @@ class CreateExchangeRequest(WireModel):
         "agent", min_length=1, max_length=MAX_TEXT_CHARS, description="The author of the answer."
     )
     invocation_id: str | None = Field(
-        None, max_length=MAX_TEXT_CHARS, description="Of both events; else one is made."
+        None, max_length=MAX_TEXT_CHARS, description="Invocation of both events; absent: a new one."
     )
-    timestamp: Timestamp | None = Field(None, description="When it happened; else now.")
+    timestamp: Timestamp | None = Field(None, description="Time of the exchange; absent: now.")
     input_token_count: TokenCount | None = Field(
-        None, description="What the input takes of a prompt, where the counter is `declared`."
+        None, description="Tokens of the input in a prompt, for the counter `declared`."
     )
-    output_token_count: TokenCount | None = Field(None, description="The same of the output.")
+    output_token_count: TokenCount | None = Field(
+        None, description="Tokens of the output, likewise."
+    )
     metadata: BoundedObject | None = Field(
-        None, description="Kept with both events, as their `customMetadata`."
+        None, description="Stored with both events as their `customMetadata`."
     )
     expected_last_seq: ExpectedLastSeq = None
 
     def events(self, now: datetime, invocation_id: str) -> list[BatchedEvent]:
-        """Return the two events; without values of its own, with these."""
+        """Return the two events, with the arguments as defaults."""
         shared: dict[str, Any] = {
             "invocation_id": invocation_id if self.invocation_id is None else self.invocation_id,
             "timestamp": self.timestamp or now,
@@ -233,7 +235,7 @@ class CreateExchangeRequest(WireModel):
 
 
 class AppendedEvent(WireModel):
-    """An event, as it has been numbered."""
+    """An appended event with its number."""
 
     name: str
     seq: int = Field(description="Its number in the session: from 1, without gaps.")
@@ -241,14 +243,14 @@ class AppendedEvent(WireModel):
 
 
 class BatchAppendEventsResponse(WireModel):
-    """The events of a batch, in their order."""
+    """The appended events of a batch, in order."""
 
     events: list[AppendedEvent]
     last_seq: int = Field(description="The number of the last of them.")
 
 
 class Exchange(BatchAppendEventsResponse):
-    """An exchange, as it has been appended."""
+    """An appended exchange."""
 
     exchange: int = Field(description="Its number in the session.")
 
@@ -260,7 +262,7 @@ class SessionEvent(EventFields):
 
     @classmethod
     def from_row(cls, session: SessionName, row: SessionEventRow) -> "SessionEvent":
-        """Build the answer; `session` is the stored full name."""
+        """Build the wire form; `session` is the stored full name."""
         return cls.model_validate(
             {
                 "name": str(EventName(session, row.event_id)),

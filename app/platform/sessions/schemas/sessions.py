@@ -20,18 +20,18 @@ MAX_STATE_BYTES = 1024 * 1024
 MAX_USER_ID_CHARS = 512
 MAX_PAGE_SIZE = 100
 MAX_PAGE_BYTES = 8 * 1024 * 1024
-"""A page ends early where its events or states are longer; one row is always in it."""
+"""Limit for a page's events or states; a page always has at least one row."""
 MAX_TEXT_CHARS = 4_096
-# Lower case where a script has cases; letters of other scripts are accepted.
+# Lower case in scripts with cases; letters of other scripts are accepted.
 _LABEL = re.compile(r"[\w-]*")
 _LABEL_SCHEMA = {"type": "string", "pattern": "^[a-z0-9_-]*$", "maxLength": MAX_LABEL_CHARS}
 
 
 def check_state_size(state: Mapping[str, Any], field: str) -> None:
-    """Refuse a state that is too long as it is stored: there 1e300 is written in full.
+    """Refuse a state that is too long in its stored form, which writes 1e300 in full.
 
     Raises:
-        InvalidArgument: it is; names the field.
+        InvalidArgument: the state is too long; the message names the field.
     """
     if size_of(state) > MAX_STATE_BYTES:
         raise InvalidArgument.of_field(
@@ -73,7 +73,7 @@ SessionLabels = Annotated[
 
 
 class SessionFields(WireModel):
-    """What callers may set of a session, at its creation or later."""
+    """The fields of a session that callers may set, at its creation or later."""
 
     display_name: str | None = Field(None, max_length=MAX_TEXT_CHARS)
     labels: SessionLabels | None = None
@@ -81,7 +81,7 @@ class SessionFields(WireModel):
     expire_time: Timestamp | None = None
     ttl: PositiveDuration | None = Field(None, description="Input only: expiry is now + ttl.")
     memory_policy: MemoryPolicy | None = Field(
-        None, description="What its contexts show and summarise; absent: the engine's policy."
+        None, description="Policy of its contexts and summaries; absent: the engine's policy."
     )
 
     @model_validator(mode="after")
@@ -91,7 +91,7 @@ class SessionFields(WireModel):
         return self
 
     def columns(self) -> dict[str, Any]:
-        """Return the columns that callers set, as this request has them; not the expiry."""
+        """Return the columns set by callers, with the request's values, except the expiry."""
         return {
             "display_name": self.display_name,
             "labels": self.labels or {},
@@ -104,7 +104,7 @@ UserId = Annotated[str, Field(min_length=1, max_length=MAX_USER_ID_CHARS, exampl
 
 
 class CreateSessionRequest(SessionFields):
-    """A session as its creator sends it. Fields that only answers have are ignored."""
+    """A session as sent by its creator. Output-only fields are ignored."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"userId": "42", "sessionState": {"language": "de"}}]}
@@ -116,7 +116,7 @@ class CreateSessionRequest(SessionFields):
 
 
 class UpdateSessionRequest(SessionFields):
-    """The fields to change. The user may be repeated as it is."""
+    """The fields to change. The user may be repeated unchanged."""
 
     model_config = ConfigDict(json_schema_extra={"examples": [{"displayName": "Trip to Lisbon"}]})
 
@@ -134,21 +134,21 @@ class Session(WireModel):
     display_name: str | None = None
     labels: dict[str, str] | None = None
     session_state: dict[str, Any] = Field(
-        description="Its own, with what it shares with others: keys that start with `user:` and"
-        " with `app:`."
+        description="Its own state merged with the shared keys, which start with `user:` and"
+        " `app:`."
     )
     memory_policy: MemoryPolicy | None = None
     create_time: Timestamp
     update_time: Timestamp = Field(
-        description="The `timestamp` of the newest event, unless a change came after it; within"
-        " the session's life so far. Filters and orders go by when the session was changed."
+        description="The `timestamp` of the newest event, or the time of a later change, within"
+        " the session's life so far. Filters and orders use the time of the last change."
     )
     expire_time: Timestamp
     etag: str
 
     @classmethod
     def from_row(cls, engine: EngineName, row: SessionRow, shared: Shared) -> "Session":
-        """Build the answer; `engine` is the stored full name."""
+        """Build the wire form; `engine` is the stored full name."""
         return cls(
             name=str(SessionName(engine, row.session_id)),
             user_id=row.user_id,

@@ -1,8 +1,8 @@
-"""Changes of a session's events, each within its caller's transaction, and who is told of them.
+"""Changes of a session's events, each within its caller's transaction, and their listeners.
 
-`Registry.event_listeners` are called with the transaction's session and an `Appended`, once the
-events are in, where one of them answers its user: their exchange is complete, if it was not so
-before. `Registry.event_erasers` are called with an `Erased`. The session's row is locked then.
+`Registry.event_listeners` are called with the transaction's session and an `Appended` after an
+append that answers the user; the exchange is then complete. `Registry.event_erasers` are called
+with an `Erased`. The session's row is locked at that time.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,12 +19,12 @@ from app.platform.sessions.logic.spoken import Place
 
 @dataclass(frozen=True)
 class Appended:
-    """A session once events have been appended, among them an answer.
+    """A session after an append with an answer.
 
     Attributes:
-        memory_policy: as the session's row has it; None: that of the engine holds.
-        last_seq: of the newest event.
-        place: of the newest event; its `complete` is the last complete exchange.
+        memory_policy: the policy in the session's row; None: the engine's policy applies.
+        last_seq: the number of the newest event.
+        place: the place of the newest event; its `complete` is the last complete exchange.
     """
 
     engine: EngineRow
@@ -40,7 +40,7 @@ class Appended:
 
 @dataclass(frozen=True)
 class Erased:
-    """An event whose content has been erased, by its number in its session."""
+    """An event whose content has been erased, named by its number in the session."""
 
     engine: EngineRow
     name: SessionName
@@ -51,6 +51,6 @@ class Erased:
 async def tell(
     listeners: Iterable[EventListener], session: Session, change: Appended | Erased
 ) -> None:
-    """Call all of them, one after the other; what one raises ends the transaction."""
+    """Call all listeners in order; an exception from one rolls the transaction back."""
     for listener in listeners:
         await listener(session, change)

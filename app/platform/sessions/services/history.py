@@ -1,4 +1,4 @@
-"""Use cases of the events of a session: append one, or several at once, list, erase."""
+"""Use cases of a session's events: append one or several, list, erase."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -59,7 +59,7 @@ class _Event:
     """An event about to be appended.
 
     Attributes:
-        delta: what it changes of the session's state, and of what that shares with others.
+        delta: its change of the session's state, own and shared.
     """
 
     columns: Mapping[str, Any]
@@ -76,7 +76,7 @@ class _Event:
 
 @dataclass(frozen=True)
 class EventService:
-    """The events that sessions hold."""
+    """Use cases of the events in sessions."""
 
     db: Database
     clock: Clock
@@ -93,12 +93,13 @@ class EventService:
     async def append(
         self, name: SessionName, request: AppendEventRequest, once: Once | None
     ) -> None:
-        """Append an event, and apply what it changes of the session's state.
+        """Append an event and apply its change of the session's state.
 
         Raises:
             InvalidArgument: a state would become too large.
             NotFound: no such session.
-            PermissionDenied: what all users share would change, and the caller is bound to some.
+            PermissionDenied: the state shared by all users would change, and the caller is
+                restricted to some users.
         """
         now = self.clock.now()
         event = _Event.of(request)
@@ -113,19 +114,20 @@ class EventService:
             place = (stands.last_seq, stands.place.exchange)
             await entered.insert_event(session, _row(name, event, place, now))
             if event.step is Step.ANSWERS:
-                await self._tell(session, engine, name, stands, now)
+                await self._notify_listeners(session, engine, name, stands, now)
 
     async def append_all(
         self, name: SessionName, request: BatchAppendEventsRequest, once: Once | None
     ) -> BatchAppendEventsResponse:
-        """Append events in their order, all or none; a repeated request is answered as before.
+        """Append events in order, all or none; a repeated request gets the first answer.
 
         Raises:
             Aborted: the last event is not the expected one.
             InvalidArgument: a state would become too large.
             NotFound: no such session.
-            PermissionDenied: what all users share would change, and the caller is bound to some.
-            ResourceExhausted: there is no room for all of them in the engine.
+            PermissionDenied: the state shared by all users would change, and the caller is
+                restricted to some users.
+            ResourceExhausted: the engine has no room for all of them.
         """
         expected = request.expected_last_seq
         return await self._append_all(name, request.events, expected, once, self.clock.now())
@@ -133,14 +135,14 @@ class EventService:
     async def exchange(
         self, name: SessionName, request: CreateExchangeRequest, once: Once | None
     ) -> Exchange:
-        """Append an exchange of two events; a repeated request is answered as before.
+        """Append an exchange of two events; a repeated request gets the first answer.
 
-        The errors are as those of `append_all`.
+        The errors are those of `append_all`.
         """
         now = self.clock.now()
         events = request.events(now, str(new_id(now)))
-        found = await self._append_all(name, events, request.expected_last_seq, once, now)
-        return Exchange(**dict(found), exchange=found.events[-1].exchange)
+        appended = await self._append_all(name, events, request.expected_last_seq, once, now)
+        return Exchange(**dict(appended), exchange=appended.events[-1].exchange)
 
     async def _append_all(
         self,
@@ -159,12 +161,12 @@ class EventService:
                 return _response(stored, known["events"])
             room = (engine.engine_id, Counted.EVENTS, len(events))
             await check_room(session, self.settings, *room)
-            rows = await self._enter(session, engine, name, events, (expected, now))
-            told = [[row["event_id"], row["seq"], row["exchange"]] for row in rows]
-            await repeats.keep_answer(session, engine.engine_id, once, {"events": told})
-            return _response(stored, told)
+            rows = await self._append_batch(session, engine, name, events, (expected, now))
+            numbered = [[row["event_id"], row["seq"], row["exchange"]] for row in rows]
+            await repeats.keep_answer(session, engine.engine_id, once, {"events": numbered})
+            return _response(stored, numbered)
 
-    async def _enter(
+    async def _append_batch(
         self,
         session: DatabaseSession,
         engine: EngineRow,
@@ -172,7 +174,7 @@ class EventService:
         events: Sequence[_Event],
         at: tuple[int | None, datetime],
     ) -> list[dict[str, Any]]:
-        """Append events to a session whose last one is as expected, if anything is expected."""
+        """Append events to a session, checking the number of its last event if one is expected."""
         expected, now = at
         before = await entered.lock(session, name, now)
         _check_last(name, before.last_seq, expected)
@@ -190,7 +192,7 @@ class EventService:
         await self._check_and_share(session, name, stands, parts, field)
         await entered.insert_events(session, rows)
         if any(event.step is Step.ANSWERS for event in events):
-            await self._tell(session, engine, name, stands, now)
+            await self._notify_listeners(session, engine, name, stands, now)
         return rows
 
     async def _check_and_share(
@@ -201,7 +203,7 @@ class EventService:
         parts: Parts,
         field: str,
     ) -> None:
-        """Check the state that a session has now, and change what it shares with others."""
+        """Check the size of a session's new state, and write its changes of shared state."""
         if stands.state is not None:
             check_state_size(stands.state, field)
         change = Change(
@@ -214,7 +216,7 @@ class EventService:
         )
         await shared.write(session, change)
 
-    async def _tell(
+    async def _notify_listeners(
         self,
         session: DatabaseSession,
         engine: EngineRow,
@@ -222,7 +224,7 @@ class EventService:
         stands: Standing,
         now: datetime,
     ) -> None:
-        """Tell of an answer, if it is one to anything."""
+        """Notify the listeners of an answer, unless no user has spoken before."""
         if stands.place.exchange == 0:
             return
         appended = Appended(
@@ -239,9 +241,9 @@ class EventService:
         await tell(self.listeners, session, appended)
 
     async def erase(self, name: EventName, once: Once | None) -> None:
-        """Erase what an event says, for good; its number stays taken.
+        """Erase the content of an event for good; its number stays taken.
 
-        What it has changed of the session's state stays as it is.
+        Its change of the session's state remains.
 
         Raises:
             NotFound: no such session, or no such event in it.
@@ -281,10 +283,10 @@ class EventService:
             engine = name_of(await engines.get(session, name.engine))
             await repository.get(session, name, now)
             asked = Slice(limit + 1, after, order.is_descending)
-            found = (session, name, clause.condition)
-            sizes = await repository.list_event_sizes(*found, asked)
+            selection = (session, name, clause.condition)
+            sizes = await repository.list_event_sizes(*selection, asked)
             fits = rows_within(sizes, limit, MAX_PAGE_BYTES)
-            rows = await repository.list_event_page(*found, replace(asked, limit=fits))
+            rows = await repository.list_event_page(*selection, replace(asked, limit=fits))
         last = rows[-1] if len(sizes) > fits else None
         stored = SessionName(engine, name.session)
         return ListEventsResponse(
@@ -294,22 +296,22 @@ class EventService:
 
 
 def _check_last(name: SessionName, last_seq: int, expected: int | None) -> None:
-    """Refuse to append after other events than the caller knows of.
+    """Refuse to append after events that the caller does not know.
 
     Raises:
-        Aborted: the last event is another.
+        Aborted: the last event is not the expected one.
     """
     if expected not in {None, last_seq}:
         raise Aborted(
             f"expectedLastSeq: the last event of sessions/{name.session} is {last_seq}, not"
-            f" {expected}; read those in between, and send it again.",
+            f" {expected}; read the events in between, then retry.",
             Reason.SEQUENCE_CONFLICT,
             metadata={"lastSeq": str(last_seq)},
         )
 
 
 def _row(name: SessionName, event: _Event, place: tuple[int, int], now: datetime) -> dict[str, Any]:
-    """Return the columns of an event with its number and that of its exchange."""
+    """Return the columns of an event, with its number and its exchange's."""
     seq, exchange = place
     return {
         "engine_id": name.engine.engine,
@@ -323,11 +325,11 @@ def _row(name: SessionName, event: _Event, place: tuple[int, int], now: datetime
 
 
 def _response(
-    session: SessionName, told: Sequence[tuple[str, int, int] | list[Any]]
+    session: SessionName, numbered: Sequence[tuple[str, int, int] | list[Any]]
 ) -> BatchAppendEventsResponse:
-    """Return the answer to an append; `session` is the stored full name."""
+    """Build the answer to an append; `session` is the stored full name."""
     events = [
         AppendedEvent(name=str(EventName(session, event_id)), seq=seq, exchange=exchange)
-        for event_id, seq, exchange in told
+        for event_id, seq, exchange in numbered
     ]
     return BatchAppendEventsResponse(events=events, last_seq=events[-1].seq)

@@ -65,7 +65,7 @@ CREATE = "sessions.create"
 
 @dataclass(frozen=True)
 class SessionService:
-    """Sessions, but for their events."""
+    """Use cases of sessions, except their events."""
 
     db: Database
     clock: Clock
@@ -88,8 +88,9 @@ class SessionService:
 
         Raises:
             AlreadyExists: the chosen id is taken.
-            InvalidArgument: the policy names what there is not, or a state is too large.
-            PermissionDenied: what all users share would change, and the caller is bound to some.
+            InvalidArgument: the policy names something unknown, or a state is too large.
+            PermissionDenied: the state shared by all users would change, and the caller is
+                restricted to some users.
         """
         now = self.clock.now()
         self._check_policy(request)
@@ -133,18 +134,18 @@ class SessionService:
         etag: str | None,
         once: Once | None,
     ) -> Session:
-        """Change the masked fields, or without a mask those that were sent.
+        """Change the masked fields; without a mask, the fields sent.
 
-        Of what the session shares with others, the keys that are sent change, and those that are
-        null go; what is not sent stays. A repeated request changes nothing and is answered with
-        the session as it is then.
+        In the shared state, sent keys change and null keys are removed; all others stay. A repeated
+        request changes nothing and gets the present session.
 
         Raises:
             Aborted: the etag is stale.
-            InvalidArgument: the user is another, the policy names what there is not, or a state
-                is too large.
+            InvalidArgument: the user differs, the policy names something unknown, or a state is
+                too large.
             NotFound: no such session.
-            PermissionDenied: what all users share would change, and the caller is bound to some.
+            PermissionDenied: the state shared by all users would change, and the caller is
+                restricted to some users.
         """
         now = self.clock.now()
         self._check_policy(request)
@@ -157,7 +158,9 @@ class SessionService:
                 return await self._session(session, name_of(engine), row)
             check_etag(row.version, etag)
             if request.user_id not in {None, row.user_id}:
-                raise InvalidArgument.of_field("userId", "cannot change; leave it out or as it is.")
+                raise InvalidArgument.of_field(
+                    "userId", "must not change; omit it or repeat the present value."
+                )
             columns = request.columns()
             values = {column: columns[column] for column in changed & _COLUMNS}
             parts = Parts.of(values.get("session_state", {}))
@@ -171,7 +174,7 @@ class SessionService:
             return await self._session(session, name_of(engine), row)
 
     async def delete(self, name: SessionName, etag: str | None, once: Once | None) -> OperationRow:
-        """Erase a session with its events, beyond recovery; the operation is done.
+        """Delete a session with its events, beyond recovery; the operation is done.
 
         Raises:
             Aborted: the etag is stale.
@@ -208,10 +211,10 @@ class SessionService:
             engine = name_of(await engines.get(session, name))
             where = repository.is_unexpired(now) & clause.condition
             asked = Slice(limit + 1, after, order.is_descending)
-            found = (session, name.engine, where, order.field)
-            sizes = await repository.list_sizes(*found, asked)
+            selection = (session, name.engine, where, order.field)
+            sizes = await repository.list_sizes(*selection, asked)
             fits = rows_within(sizes, limit, MAX_PAGE_BYTES)
-            rows = await repository.list_page(*found, replace(asked, limit=fits))
+            rows = await repository.list_page(*selection, replace(asked, limit=fits))
             users = {row.user_id for row in rows}
             held = await shared.read(session, name.engine, users)
         last = rows[-1] if len(sizes) > fits else None
@@ -224,10 +227,10 @@ class SessionService:
     async def read_response(
         self, session: DatabaseSession, stored: Mapping[str, Any]
     ) -> dict[str, Any]:
-        """Fill the response of an operation: the session as it is at present.
+        """Fill the response of an operation with the present session.
 
-        Where it is no longer there (deleted, expired, made anew, its engine deleted), only its
-        name stays.
+        If the session no longer exists (deleted, expired, created anew, engine deleted), the
+        response keeps only its name.
         """
         name = SessionName.parse(stored["name"])
         row = await repository.find(session, name, self.clock.now())
@@ -239,14 +242,14 @@ class SessionService:
 
     @staticmethod
     async def _session(session: DatabaseSession, engine: EngineName, row: SessionRow) -> Session:
-        """Return a session with what it shares with others."""
+        """Return a session with its shared state."""
         held = await shared.read(session, row.engine_id, [row.user_id])
         return Session.from_row(engine, row, held)
 
     async def _check_and_share(
         self, session: DatabaseSession, row: SessionRow, parts: Parts, permission: Permission
     ) -> None:
-        """Check the state of a session as it is stored, and change what it shares with others."""
+        """Check the size of a session's stored state, and write its changes of shared state."""
         check_state_size(row.session_state, _STATE_FIELD)
         change = Change(
             engine_id=row.engine_id,
@@ -263,7 +266,7 @@ class SessionService:
         check_policy(request.memory_policy, self.models, self.settings, "memoryPolicy")
 
     def _expiry(self, request: SessionFields, now: datetime) -> datetime:
-        """Return when a session expires: as the request says, else after the default life."""
+        """Return the expiry of a session: the requested one, else the default."""
         if request.expire_time is not None:
             if request.expire_time <= now:
                 raise InvalidArgument.of_field("expireTime", "must lie in the future.")

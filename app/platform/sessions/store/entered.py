@@ -1,4 +1,4 @@
-"""Every statement by which events enter a session: all take part in the caller's transaction."""
+"""Statements that append events to a session, all within the caller's transaction."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,10 +17,10 @@ from app.platform.sessions.store.tables import SessionEventRow, SessionRow
 
 @dataclass(frozen=True)
 class Standing:
-    """How a session stands after its newest event.
+    """The state of a session after its newest event.
 
     Attributes:
-        state: the session's own, where it has just been changed.
+        state: the session's own state if it has just been changed, else None.
     """
 
     user_id: str
@@ -34,7 +34,7 @@ class Standing:
 
 @dataclass(frozen=True)
 class At:
-    """When events are appended, and when the newest of them happened, as its sender says."""
+    """The time of an append, and the newest event's time as reported by its sender."""
 
     now: datetime
     newest: datetime
@@ -67,14 +67,14 @@ _MOVES: Mapping[Step, Mapping[str, Any]] = {
     Step.ANSWERS: {**_NEXT, "is_answered": SessionRow.exchanges > 0},
     Step.GOES_ON: _NEXT,
 }
-"""What `Place.after` does, in SQL: what a session's columns become with one more event."""
+"""`Place.after` in SQL: the session's columns after one more event."""
 
 
 async def lock(session: Session, name: SessionName, now: datetime) -> Standing:
-    """Lock a session, and say how it stands.
+    """Lock a session and return its standing.
 
     Raises:
-        NotFound: there is no such session.
+        NotFound: no such session.
     """
     statement = select(*_STANDING, null()).where(is_live(name, now)).with_for_update()
     return _standing(name, (await session.execute(statement)).first())
@@ -83,12 +83,12 @@ async def lock(session: Session, name: SessionName, now: datetime) -> Standing:
 async def count_event(
     session: Session, name: SessionName, at: At, step: Step, delta: Mapping[str, Any]
 ) -> Standing:
-    """Give a new event its number and exchange, and apply its change of the session's own state.
+    """Assign a new event its number and exchange, and apply its change of the session's own state.
 
-    The session stays locked until the transaction ends, so numbers have no gap.
+    The session stays locked until the transaction ends, so the numbers have no gap.
 
     Raises:
-        NotFound: there is no such session.
+        NotFound: no such session.
     """
     return await _count(session, name, at, {**_MOVES[step]}, delta)
 
@@ -96,7 +96,7 @@ async def count_event(
 async def count_events(
     session: Session, name: SessionName, at: At, stands: Standing, delta: Mapping[str, Any]
 ) -> Standing:
-    """As `count_event`, for several in a session that is locked: it stands thus after them."""
+    """Do the same for several events of a locked session; `stands` is its standing after them."""
     values = {
         "last_seq": stands.last_seq,
         "exchanges": stands.place.exchange,
@@ -117,7 +117,7 @@ async def _count(
     values["shown_update_time"] = func.greatest(SessionRow.create_time, shown)
     if delta:
         values["session_state"] = SessionRow.session_state.op("||")(literal(dict(delta), JSONB()))
-    # A large state is not read back by each event that leaves it alone.
+    # The state may be large, so an event that leaves it unchanged does not read it back.
     state = SessionRow.session_state if delta else null()
     statement = (
         update(SessionRow)
@@ -138,10 +138,10 @@ def _standing(name: SessionName, columns: Sequence[Any] | None) -> Standing:
 
 
 async def insert_event(session: Session, values: Mapping[str, Any]) -> None:
-    """Insert an event under the number that `count_event` gave."""
+    """Insert an event under the number assigned by `count_event`."""
     await session.execute(insert(SessionEventRow).values(dict(values)))
 
 
 async def insert_events(session: Session, rows: Sequence[Mapping[str, Any]]) -> None:
-    """Insert events of a session that the transaction has locked."""
+    """Insert events of a session locked by the transaction."""
     await session.execute(insert(SessionEventRow), [dict(row) for row in rows])

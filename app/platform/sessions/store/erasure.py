@@ -1,4 +1,4 @@
-"""Every statement that takes sessions or events away. Each takes part in the transaction."""
+"""Statements that remove sessions or events, all within the caller's transaction."""
 
 from datetime import datetime
 
@@ -19,13 +19,13 @@ from app.platform.sessions.store.tables import (
 async def erase_event(
     session: Session, name: SessionName, event_id: str, now: datetime
 ) -> int | None:
-    """Erase what an event says, for good; return its number, if there is such an event.
+    """Erase the content of an event for good; return its number, or None if it does not exist.
 
-    Its row stays with the number, the exchange and the times, so that the numbers have no gap;
-    nobody is shown it. The caller has locked the session.
+    Its row stays with number, exchange and times, so that the numbers have no gap; no reader sees
+    it. The caller has locked the session.
     """
     row = SessionEventRow
-    said = (row.content, row.actions, row.error_code, row.error_message, row.event_metadata)
+    content = (row.content, row.actions, row.error_code, row.error_message, row.event_metadata)
     statement = (
         update(row)
         .where(
@@ -34,18 +34,18 @@ async def erase_event(
             row.event_id == event_id,
             row.delete_time.is_(None),
         )
-        .values({column: null() for column in (*said, row.raw_event, row.token_count)})
-        # Both are free texts of the caller's, and never null.
+        .values({column: null() for column in (*content, row.raw_event, row.token_count)})
+        # Both columns are free text of the caller and never null.
         .values(author="", invocation_id="", delete_time=now, size_bytes=0)
         .returning(row.seq)
         .execution_options(synchronize_session=False)
     )
-    found: int | None = (await session.execute(statement)).scalar_one_or_none()
-    return found
+    seq: int | None = (await session.execute(statement)).scalar_one_or_none()
+    return seq
 
 
 async def remove(session: Session, row: SessionRow) -> None:
-    """Erase a session with its events."""
+    """Delete a session with its events."""
     await session.execute(
         delete(SessionRow).where(
             SessionRow.engine_id == row.engine_id, SessionRow.session_id == row.session_id
@@ -54,9 +54,9 @@ async def remove(session: Session, row: SessionRow) -> None:
 
 
 async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
-    """Remove up to `limit` events of an engine, without events sessions, and then their states.
+    """Remove up to `limit` events of an engine; without events its sessions, then their states.
 
-    Returns how many rows are gone.
+    Returns the number of rows removed.
     """
     is_mine = SessionEventRow.engine_id == engine_id
     removed = await session.execute(_event_removal(is_mine, limit).where(is_mine))
@@ -98,9 +98,10 @@ async def _remove_app_state(session: Session, engine_id: int) -> int:
 
 
 async def remove_expired(session: Session, limit: int) -> int:
-    """Remove up to `limit` events of expired sessions, then these; return how many rows; a sweep's.
+    """Remove up to `limit` events of expired sessions, then the sessions; return the rows removed.
 
-    Events go first, so that a session with many of them does not make one long statement.
+    For a sweep. Events go first, so that a session with many events does not need one long
+    statement.
     """
     key = (SessionRow.engine_id, SessionRow.session_id)
     is_over = SessionRow.expire_time <= database_time(session)
@@ -122,7 +123,7 @@ async def remove_expired(session: Session, limit: int) -> int:
 
 def _event_removal(which: ColumnElement[bool], limit: int) -> ReturningDelete[int]:
     key = (SessionEventRow.engine_id, SessionEventRow.session_id, SessionEventRow.seq)
-    # Events that another removal holds are left to it: neither waits for the other.
+    # Events locked by another removal are left to it: neither waits for the other.
     held = select(*key).where(which).limit(limit).with_for_update(skip_locked=True).cte("old")
     return (
         delete(SessionEventRow)

@@ -1,4 +1,4 @@
-"""Every statement on sessions and their events.
+"""Statements on sessions and their events.
 
 All functions take part in the caller's transaction.
 """
@@ -47,9 +47,9 @@ from app.platform.sessions.store.tables import (
 _R = TypeVar("_R")
 
 _UNREADABLE = r"\\u(0000|[dD][89a-fA-F])"
-"""In JSON, what no text of the database can hold, or may be a half of."""
+"""JSON escapes that no database text can hold, or that may be half of a surrogate pair."""
 MAX_SAID_BYTES = 4 * 1024 * 1024
-"""How long the events are, as they were sent, after which `list_said` returns no further one."""
+"""Total size of sent events after which `list_said` returns no more."""
 
 FILTER_FIELDS: Fields = {
     "user_id": TextField(SessionRow.user_id),
@@ -59,10 +59,10 @@ FILTER_FIELDS: Fields = {
     "update_time": TimestampField(SessionRow.update_time),
     "expire_time": TimestampField(SessionRow.expire_time),
 }
-"""What the filter of a list of sessions may name."""
+"""Filterable fields of a list of sessions."""
 
 EVENT_FILTER_FIELDS: Fields = {"timestamp": TimestampField(SessionEventRow.timestamp)}
-"""What the filter of a list of events may name."""
+"""Filterable fields of a list of events."""
 
 
 async def get(
@@ -71,7 +71,7 @@ async def get(
     """Return a session that has not expired.
 
     Raises:
-        NotFound: there is none.
+        NotFound: no such session.
     """
     row = await find(session, name, now, for_update=for_update)
     if row is None:
@@ -82,7 +82,7 @@ async def get(
 async def find(
     session: Session, name: SessionName, now: datetime, *, for_update: bool = False
 ) -> SessionRow | None:
-    """Return a session, if there is one that has not expired."""
+    """Return a session that has not expired, or None."""
     statement = select(SessionRow).where(is_live(name, now))
     if for_update:
         statement = statement.with_for_update()
@@ -96,9 +96,9 @@ async def list_sizes(
     by: str,
     page: Slice[tuple[datetime, str]],
 ) -> Sequence[int]:
-    """Return the lengths of the states, in bytes, of the sessions that `list_page` returns.
+    """Return the sizes of the states, in bytes, of the sessions that `list_page` returns.
 
-    What they share is in each of them.
+    Shared state counts in each of them.
     """
     of_user = select(_length(UserStateRow.state)).where(
         UserStateRow.engine_id == engine_id, UserStateRow.user_id == SessionRow.user_id
@@ -109,7 +109,7 @@ async def list_sizes(
         + func.coalesce(of_user.correlate(SessionRow).scalar_subquery(), 0)
         + func.coalesce(of_all.scalar_subquery(), 0)
     )
-    return await _listed(session, select(size), _of_engine(engine_id, clause, by), page)
+    return await _fetch_page(session, select(size), _of_engine(engine_id, clause, by), page)
 
 
 def _length(state: InstrumentedAttribute[dict[str, Any]]) -> ColumnElement[int]:
@@ -123,8 +123,8 @@ async def list_page(
     by: str,
     page: Slice[tuple[datetime, str]],
 ) -> Sequence[SessionRow]:
-    """Return sessions of an engine in the order of the column `by`."""
-    return await _listed(session, select(SessionRow), _of_engine(engine_id, clause, by), page)
+    """Return sessions of an engine, ordered by the column `by`."""
+    return await _fetch_page(session, select(SessionRow), _of_engine(engine_id, clause, by), page)
 
 
 async def list_event_sizes(
@@ -133,9 +133,9 @@ async def list_event_sizes(
     clause: ColumnElement[bool],
     page: Slice[tuple[datetime, int]],
 ) -> Sequence[int]:
-    """Return the lengths, in bytes, of the events that `list_event_page` returns."""
+    """Return the sizes, in bytes, of the events that `list_event_page` returns."""
     sizes = select(SessionEventRow.size_bytes)
-    return await _listed(session, sizes, _of_session(name, clause), page)
+    return await _fetch_page(session, sizes, _of_session(name, clause), page)
 
 
 async def list_event_page(
@@ -144,19 +144,19 @@ async def list_event_page(
     clause: ColumnElement[bool],
     page: Slice[tuple[datetime, int]],
 ) -> Sequence[SessionEventRow]:
-    """Return events of a session in the order of their time."""
-    return await _listed(session, select(SessionEventRow), _of_session(name, clause), page)
+    """Return events of a session in time order."""
+    return await _fetch_page(session, select(SessionEventRow), _of_session(name, clause), page)
 
 
-_Asked = tuple[ColumnElement[bool], tuple[InstrumentedAttribute[Any], InstrumentedAttribute[Any]]]
+_Query = tuple[ColumnElement[bool], tuple[InstrumentedAttribute[Any], InstrumentedAttribute[Any]]]
 
 
-def _of_engine(engine_id: int, clause: ColumnElement[bool], by: str) -> _Asked:
+def _of_engine(engine_id: int, clause: ColumnElement[bool], by: str) -> _Query:
     order = (getattr(SessionRow, by), SessionRow.session_id)
     return and_(SessionRow.engine_id == engine_id, clause), order
 
 
-def _of_session(name: SessionName, clause: ColumnElement[bool]) -> _Asked:
+def _of_session(name: SessionName, clause: ColumnElement[bool]) -> _Query:
     is_mine = and_(
         SessionEventRow.engine_id == name.engine.engine,
         SessionEventRow.session_id == name.session,
@@ -165,8 +165,8 @@ def _of_session(name: SessionName, clause: ColumnElement[bool]) -> _Asked:
     return is_mine & clause, (SessionEventRow.timestamp, SessionEventRow.seq)
 
 
-async def _listed(
-    session: Session, what: Select[_R], asked: _Asked, page: Slice[Any]
+async def _fetch_page(
+    session: Session, what: Select[_R], asked: _Query, page: Slice[Any]
 ) -> Sequence[_R]:
     where, order = asked
     return (await session.execute(sliced(what.where(where), order, page))).scalars().all()
@@ -180,10 +180,9 @@ async def list_events(
     end: datetime | None,
     limit: int,
 ) -> tuple[Sequence[SessionEventRow], int]:
-    """Return the last events with content from `start` and before `end`, and how many are older.
+    """Return the last events with content in `[start, end)`, and the number of older ones.
 
-    They come in the order of their time. For those who read what was said: the raw event is not
-    loaded, and cannot be read.
+    They are in time order. The raw event is neither loaded nor accessible.
     """
     wanted = [
         SessionEventRow.engine_id == engine_id,
@@ -209,12 +208,12 @@ async def list_events(
 
 
 async def has_said(session: Session, name: SessionName, between: tuple[int, int]) -> bool:
-    """Say whether of the events from the one number to the other there is one not erased."""
-    statement = select(SessionEventRow.seq).where(_are_said(name, between)).limit(1)
+    """Return True if any event in the given range of numbers is not erased."""
+    statement = select(SessionEventRow.seq).where(_is_in_range(name, between)).limit(1)
     return (await session.execute(statement)).first() is not None
 
 
-# To look into an object fails where any text in it holds what no column can.
+# Access to a JSON object fails if any text in it cannot be stored in a column.
 _PARTIAL: ColumnElement[str | None] = case(
     (cast(SessionEventRow.event_metadata, Text).regexp_match(_UNREADABLE), None),
     else_=SessionEventRow.event_metadata["partial"].as_string(),
@@ -230,11 +229,11 @@ async def list_said(
     newest: bool,
     with_files: bool = False,
 ) -> list[Said]:
-    """Return up to `limit` events with numbers from the one to the other, in their order.
+    """Return up to `limit` events in the given range of numbers, in their order.
 
-    Where there are more, the newest of them, or the oldest; erased ones are left out. Fewer come
-    where they are long: none once there are `MAX_SAID_BYTES`; none at all: there are none.
-    Without `with_files`, the contents of files stay where they are, and do not count.
+    If the range has more, the newest or the oldest of them are returned; erased events are left
+    out. Long events end the list early, at `MAX_SAID_BYTES`; it is empty only if the range is.
+    Without `with_files`, the contents of files are not loaded and do not count.
     """
     row = SessionEventRow
     page = (
@@ -248,7 +247,7 @@ async def list_said(
             row.size_bytes,
             _PARTIAL.label("partial"),
         )
-        .where(_are_said(name, between))
+        .where(_is_in_range(name, between))
         .order_by(row.seq.desc() if newest else row.seq)
         .limit(limit)
         .subquery()
@@ -268,10 +267,10 @@ async def list_said(
         .where(sized.c.before < MAX_SAID_BYTES)
         .order_by(sized.c.seq)
     )
-    return [_said(found) for found in await session.execute(statement)]
+    return [_event_of(row) for row in await session.execute(statement)]
 
 
-def _are_said(name: SessionName, between: tuple[int, int]) -> ColumnElement[bool]:
+def _is_in_range(name: SessionName, between: tuple[int, int]) -> ColumnElement[bool]:
     return and_(
         SessionEventRow.engine_id == name.engine.engine,
         SessionEventRow.session_id == name.session,
@@ -281,7 +280,7 @@ def _are_said(name: SessionName, between: tuple[int, int]) -> ColumnElement[bool
 
 
 _WITHOUT_FILES: ColumnElement[Any] = literal_column(
-    # All else is left as it was sent, which `jsonb` would change.
+    # All else stays as it was sent, which `jsonb` would not preserve.
     """json_build_object(
         'role', sized.content -> 'role',
         'parts', (select json_agg(case when json_typeof(part -> 'inlineData') = 'object' then (
@@ -296,7 +295,7 @@ _WITHOUT_FILES: ColumnElement[Any] = literal_column(
 )
 
 
-def _said(row: Row[Any]) -> Said:
+def _event_of(row: Row[Any]) -> Said:
     return Said(
         seq=row.seq,
         event_id=row.event_id,
@@ -312,12 +311,12 @@ def _said(row: Row[Any]) -> Said:
 
 
 def is_unexpired(now: datetime) -> ColumnElement[bool]:
-    """Select what has not expired at `now`."""
+    """Select sessions that have not expired at `now`."""
     return SessionRow.expire_time > now
 
 
 async def exists_any(session: Session, engine_id: int, now: datetime) -> bool:
-    """Say whether an engine has sessions that have not expired."""
+    """Return True if an engine has sessions that have not expired."""
     statement = select(SessionRow.session_id).where(
         SessionRow.engine_id == engine_id, is_unexpired(now)
     )
@@ -325,11 +324,11 @@ async def exists_any(session: Session, engine_id: int, now: datetime) -> bool:
 
 
 async def insert_session(session: Session, values: Mapping[str, Any]) -> SessionRow:
-    """Insert a session; an expired one of the same id gives way.
+    """Insert a session, replacing an expired one of the same id.
 
     Raises:
         AlreadyExists: the id is taken.
-        NotFound: the session's caller does not reach the user.
+        NotFound: the user is out of the session caller's reach.
     """
     check_scope(session, {"user_id": values["user_id"]})
     expired = delete(SessionRow).where(
@@ -350,7 +349,7 @@ async def insert_session(session: Session, values: Mapping[str, Any]) -> Session
 async def update_session(
     session: Session, row: SessionRow, values: Mapping[str, Any], now: datetime
 ) -> SessionRow:
-    """Change a session that the caller has locked."""
+    """Update a session that the caller has locked."""
     statement = (
         update(SessionRow)
         .where(SessionRow.engine_id == row.engine_id, SessionRow.session_id == row.session_id)

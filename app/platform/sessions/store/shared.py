@@ -1,6 +1,6 @@
-"""Every statement on the states that sessions share. All take part in the caller's transaction.
+"""Statements on the states that sessions share, all within the caller's transaction.
 
-Who writes locks the session first, then the state of its user, then that of the engine.
+Writers lock the session first, then the state of its user, then that of the engine.
 """
 
 import json
@@ -24,13 +24,13 @@ SETTING = "max_shared_state_bytes"
 
 @dataclass(frozen=True)
 class Change:
-    """A change of what a session shares with others.
+    """A change of a session's shared state.
 
     Attributes:
-        field: of the request, that holds the change.
-        permission: by which the request was let in.
-        most_bytes: how long a state may be, as JSON.
-        removes_nulls: whether a null takes its key away; otherwise it is a value like others.
+        field: the request's field with the change.
+        permission: the permission that admitted the request.
+        most_bytes: the size limit of a state as JSON.
+        removes_nulls: True if a null removes its key; otherwise null is a value like any other.
     """
 
     engine_id: int
@@ -43,7 +43,7 @@ class Change:
 
 
 async def read(session: Session, engine_id: int, users: Collection[str]) -> Shared:
-    """Return what the sessions of these users share."""
+    """Return the shared states of these users' sessions."""
     theirs = select(UserStateRow.user_id, UserStateRow.state).where(
         UserStateRow.engine_id == engine_id, UserStateRow.user_id.in_(sorted(users))
     )
@@ -53,13 +53,14 @@ async def read(session: Session, engine_id: int, users: Collection[str]) -> Shar
 
 
 async def write(session: Session, change: Change) -> None:
-    """Change what is shared, where it is not so already; the session is locked.
+    """Write the changes of shared state that are not in place already; the session is locked.
 
-    A caller who sends back what it has read so writes nothing that is not its own.
+    Thus a caller who sends back what it has read writes nothing outside its reach.
 
     Raises:
-        InvalidArgument: a state would become too large; names the field.
-        PermissionDenied: what all users share would change, and the caller is bound to some.
+        InvalidArgument: a state would become too large; the message names the field.
+        PermissionDenied: the state shared by all users would change, and the caller is restricted
+            to some users.
     """
     if not (change.parts.user or change.parts.app):
         return
@@ -69,8 +70,8 @@ async def write(session: Session, change: Change) -> None:
     if app and conditions_of(session):
         raise PermissionDenied(
             f"{change.field}: keys that start with {APP} are shared by all users of"
-            f" reasoningEngines/{change.engine_id}, and can be read, but not changed, with a key"
-            " that is bound to a part of it.",
+            f" reasoningEngines/{change.engine_id}; a key that is restricted to a part of it can"
+            " read, but not change them.",
             Reason.PERMISSION_MISSING,
             metadata={"permission": change.permission.value},
         )
@@ -85,12 +86,12 @@ async def write(session: Session, change: Change) -> None:
 def _changed(
     change: Change, sent: Mapping[str, Any], stored: Mapping[str, Any]
 ) -> Mapping[str, Any]:
-    """Return what is sent and not there already."""
+    """Return the sent values that differ from the stored ones."""
 
     def is_there(key: str, value: object) -> bool:
         if value is None and change.removes_nulls:
             return key not in stored
-        # As texts: to Python, 1 is true.
+        # Compared as texts: in Python, 1 equals true.
         return key in stored and _text(stored[key]) == _text(value)
 
     return {key: value for key, value in sent.items() if not is_there(key, value)}
@@ -104,7 +105,7 @@ async def _write_users(
     session: Session, change: Change, state: Mapping[str, Any]
 ) -> dict[str, Any]:
     key = {"engine_id": change.engine_id, "user_id": change.user_id}
-    # What callers are bound to is added to an update, and could not be to what an insert changes.
+    # The caller's conditions can be added to an update, but not to an upsert.
     replaced = (
         update(UserStateRow)
         .where(UserStateRow.engine_id == change.engine_id, UserStateRow.user_id == change.user_id)
@@ -114,53 +115,52 @@ async def _write_users(
     )
     inserted = (
         insert(UserStateRow)
-        .values(**key, state=_given(change, state))
+        .values(**key, state=_kept_keys(change, state))
         .on_conflict_do_nothing()
         .returning(UserStateRow.state)
     )
-    return await _first(session, replaced, inserted, replaced)
+    return await _first_state(session, replaced, inserted, replaced)
 
 
 async def _write_apps(session: Session, change: Change, state: Mapping[str, Any]) -> dict[str, Any]:
-    new = insert(AppStateRow).values(engine_id=change.engine_id, state=_given(change, state))
+    new = insert(AppStateRow).values(engine_id=change.engine_id, state=_kept_keys(change, state))
     statement = new.on_conflict_do_update(
         index_elements=[AppStateRow.engine_id],
         set_={"state": _merged(AppStateRow.state, change, state)},
     ).returning(AppStateRow.state)
-    return await _first(session, statement)
+    return await _first_state(session, statement)
 
 
-async def _first(session: Session, *statements: Any) -> dict[str, Any]:  # noqa: ANN401 - SQLAlchemy has no common type
+async def _first_state(session: Session, *statements: Any) -> dict[str, Any]:  # noqa: ANN401 - SQLAlchemy has no common type
     """Execute statements until one returns a state."""
     for statement in statements:
         state: dict[str, Any] | None = (await session.execute(statement)).scalar_one_or_none()
         if state is not None:
             return state
-    raise AssertionError("A state that is there cannot be changed.")
+    raise AssertionError("An existing state could not be changed.")
 
 
-def _given(change: Change, state: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys that stay, or come."""
+def _kept_keys(change: Change, state: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the keys that stay or are added."""
     return {
         key: value for key, value in state.items() if not (value is None and change.removes_nulls)
     }
 
 
 def _merged(column: Any, change: Change, state: Mapping[str, Any]) -> Any:  # noqa: ANN401 - SQLAlchemy's own
-    given = _given(change, state)
+    given = _kept_keys(change, state)
     removed = sorted(state.keys() - given.keys())
     return column.op("-")(literal(removed, ARRAY(Text()))).op("||")(literal(given, JSONB()))
 
 
 def _check_size(change: Change, state: Mapping[str, Any], what: str) -> None:
-    """Refuse a state that is too long as it is stored.
+    """Refuse a state that is too long in its stored form.
 
     Raises:
-        InvalidArgument: it is.
+        InvalidArgument: the state is too long.
     """
     if size_of(state) > change.most_bytes:
         raise InvalidArgument.of_field(
             change.field,
-            f"{what} must have at most {change.most_bytes} bytes as JSON, as the setting {SETTING}"
-            " has it.",
+            f"{what} must have at most {change.most_bytes} bytes as JSON (setting {SETTING}).",
         )

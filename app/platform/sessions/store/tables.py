@@ -1,4 +1,4 @@
-"""Sessions and their events."""
+"""The tables of sessions and their events."""
 
 from datetime import datetime
 
@@ -8,7 +8,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.adapters.db.base import Base, JsonObject
 from app.adapters.db.bindings import ByKeys, ByParent
 
-# Kept as the text that was sent, which `jsonb` would change: the order of keys, -0.0, 1e308.
+# Stored as the text sent, because `jsonb` would change the order of keys, -0.0 and 1e308.
 _AS_SENT = JSON(none_as_null=True)
 
 
@@ -30,29 +30,29 @@ class SessionRow(Base):
     display_name: Mapped[str | None] = mapped_column(Text)
     labels: Mapped[JsonObject] = mapped_column(server_default=text("'{}'"))
     session_state: Mapped[JsonObject] = mapped_column(server_default=text("'{}'"))
-    """Its own; what it shares with other sessions is in the tables of states."""
+    """The session's own state; shared state is in the tables of states."""
     last_seq: Mapped[int] = mapped_column(server_default=text("0"))
     """The number of the session's last event."""
     exchanges: Mapped[int] = mapped_column(server_default=text("0"))
-    """The number of the exchange that the last event belongs to; 0 before a user's first event."""
+    """The number of the last event's exchange; 0 before a user's first event."""
     is_answered: Mapped[bool] = mapped_column(server_default=text("false"))
-    """Whether that exchange is complete: the agent has said something."""
+    """True if that exchange is complete: the agent has answered."""
     cleared_seq: Mapped[int] = mapped_column(server_default=text("0"))
-    """Events up to this one are in no context any more."""
+    """Events up to this one are cleared from contexts."""
     cleared_exchange: Mapped[int] = mapped_column(server_default=text("0"))
     memory_policy: Mapped[JsonObject | None]
-    """What was given of the policy of its contexts; null: the engine's is taken."""
+    """The session's own context policy; null: the engine's policy applies."""
     version: Mapped[int]
     create_time: Mapped[datetime]
     update_time: Mapped[datetime]
-    """When the row was changed, by which lists are ordered."""
+    """The last change of the row; lists are ordered by it."""
     shown_update_time: Mapped[datetime] = mapped_column(server_default=func.now())
-    """What readers are shown: the time of the newest event, unless a change came after it."""
+    """The time shown to readers: that of the newest event, or of a later change."""
     expire_time: Mapped[datetime]
 
 
 class UserStateRow(Base):
-    """The state that the sessions of a user share. It stays when they go."""
+    """The state shared by a user's sessions. It outlives them."""
 
     __tablename__ = "user_states"
     conditioned_by = ByKeys({"user_id": "user_id"})
@@ -63,7 +63,7 @@ class UserStateRow(Base):
 
 
 class AppStateRow(Base):
-    """The state that all sessions of an engine share, whoever's they are."""
+    """The state shared by all sessions of an engine, of all users."""
 
     __tablename__ = "app_states"
 
@@ -72,7 +72,7 @@ class AppStateRow(Base):
 
 
 class SessionEventRow(Base):
-    """An event of a session, as it was sent. It never changes, but may be erased to its number."""
+    """An event of a session as sent. It never changes, but may be erased to its number."""
 
     __tablename__ = "session_events"
     conditioned_by = ByParent("sessions", ("engine_id", "session_id"))
@@ -89,12 +89,12 @@ class SessionEventRow(Base):
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     session_id: Mapped[str] = mapped_column(Text, primary_key=True)
     seq: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    """From 1, without a gap, in the order of arrival."""
+    """From 1, without gaps, in order of arrival."""
     event_id: Mapped[str] = mapped_column(Text)
     author: Mapped[str] = mapped_column(Text)
     invocation_id: Mapped[str] = mapped_column(Text)
     timestamp: Mapped[datetime]
-    """When it happened, as its sender says."""
+    """The time of the event, as reported by its sender."""
     content: Mapped[JsonObject | None] = mapped_column(_AS_SENT)
     actions: Mapped[JsonObject | None] = mapped_column(_AS_SENT)
     error_code: Mapped[str | None] = mapped_column(Text)
@@ -102,10 +102,10 @@ class SessionEventRow(Base):
     event_metadata: Mapped[JsonObject | None] = mapped_column(_AS_SENT)
     raw_event: Mapped[JsonObject | None] = mapped_column(_AS_SENT)
     exchange: Mapped[int] = mapped_column(server_default=text("0"))
-    """The number of its exchange: a user's events, and all that follow up to the next user's."""
+    """The number of its exchange: a user's events and all up to the next user's."""
     token_count: Mapped[int | None]
-    """What its sender says that it takes of a prompt."""
+    """The tokens of a prompt it takes, as declared by its sender."""
     delete_time: Mapped[datetime | None]
     size_bytes: Mapped[int]
-    """The length of the event as JSON, by which pages are bounded."""
+    """The length of the event as JSON, which bounds pages."""
     create_time: Mapped[datetime]

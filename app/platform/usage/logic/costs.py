@@ -1,8 +1,8 @@
-"""What calls of models cost (pure).
+"""Costs of model calls (pure).
 
-Money is a number rounded to nine digits after the point: a token of the cheapest model costs more
-than that. Calls of a model without a configured price have no known cost, and a sum that such
-calls are part of has none either: a smaller sum than the bill would be worse than none.
+Amounts are rounded to nine decimal places: a token of the cheapest model costs more than that. A
+call of a model without a configured price has no known cost, nor has any sum that includes it: a
+sum below the bill would be worse than none.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -43,11 +43,11 @@ class Prices(Protocol):
 
 
 class Spent(Protocol):
-    """What calls have taken: `app.adapters.llm.ports.Usage`, or a row of the day's sums."""
+    """The consumption of calls: `app.adapters.llm.ports.Usage`, or a row of the day's sums."""
 
     @property
     def calls(self) -> int:
-        """Requests to the model, failed ones too."""
+        """Requests to the model, including failed ones."""
         ...
 
     @property
@@ -62,21 +62,21 @@ class Spent(Protocol):
 
     @property
     def milliseconds(self) -> int:
-        """Time from asking to the answer."""
+        """Time from request to answer."""
         ...
 
 
 class Metered(Protocol):
-    """What a piece of work has spent: `app.adapters.llm.ports.Meter`."""
+    """The consumption of a piece of work: `app.adapters.llm.ports.Meter`."""
 
     @property
     def by_model(self) -> Mapping[str, Spent]:
-        """The calls of each model, by the model's id."""
+        """The consumption by model id."""
         ...
 
 
 def cost_of(model_id: str, spent: Spent, prices: Mapping[str, Price]) -> float | None:
-    """Return what calls of one model cost, or None without a price under exactly this id."""
+    """Return the cost of one model's calls; None without a price for exactly this id."""
     price = prices.get(model_id)
     if price is None:
         return None
@@ -85,7 +85,7 @@ def cost_of(model_id: str, spent: Spent, prices: Mapping[str, Price]) -> float |
 
 
 def money(amounts: Sequence[float | None], currency: str) -> dict[str, Any] | None:
-    """Return the sum as it is answered; None of nothing, and where an amount is not known."""
+    """Return the sum in wire form; None if there are no amounts or one is unknown."""
     known = [amount for amount in amounts if amount is not None]
     if not known or len(known) < len(amounts):
         return None
@@ -94,7 +94,7 @@ def money(amounts: Sequence[float | None], currency: str) -> dict[str, Any] | No
 
 @dataclass(frozen=True)
 class Sums:
-    """What several pieces have spent together."""
+    """The consumption of several pieces of work together."""
 
     calls: int
     input_tokens: int
@@ -103,25 +103,25 @@ class Sums:
 
     @classmethod
     def of(cls, spent: Iterable[Spent]) -> "Sums":
-        """Add up."""
-        found = list(spent)
+        """Return the sums of several pieces."""
+        pieces = list(spent)
         return cls(
-            sum(one.calls for one in found),
-            sum(one.input_tokens for one in found),
-            sum(one.output_tokens for one in found),
-            sum(one.milliseconds for one in found),
+            sum(piece.calls for piece in pieces),
+            sum(piece.input_tokens for piece in pieces),
+            sum(piece.output_tokens for piece in pieces),
+            sum(piece.milliseconds for piece in pieces),
         )
 
 
 def details(meter: Metered, settings: Prices) -> dict[str, Any]:
-    """Return what an operation's metadata says of its costs.
+    """Return the cost fields of an operation's metadata.
 
-    The counts are there also when no model was called, so that nobody has to guess; `cost` is
-    there when a model was called and every one that was has its price in the settings.
+    The counts are present even if no model was called, so that nobody has to guess. `cost` is
+    present if a model was called and every called model has a price in the settings.
     """
     spent = meter.by_model
     total = Sums.of(spent.values())
-    amounts = [cost_of(model, one, settings.model_prices) for model, one in spent.items()]
+    amounts = [cost_of(model, usage, settings.model_prices) for model, usage in spent.items()]
     cost = money(amounts, settings.price_currency)
     return {
         "modelCallCount": total.calls,
@@ -133,9 +133,9 @@ def details(meter: Metered, settings: Prices) -> dict[str, Any]:
 
 
 def with_earlier(own: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str, Any]:
-    """Return an operation's `details` with the costs that its metadata had already, added up.
+    """Return an operation's `details` with the costs already in its metadata added.
 
-    `cost` is None, so that a sum without it takes its place, where not all of it is known.
+    If not all costs are known, `cost` is None, which removes an earlier sum.
     """
     parts = [part for part in (earlier, own) if part.get("modelCallCount")]
     sums = {name: sum(part.get(name, 0) for part in parts) for name in _COUNTS}
@@ -144,12 +144,12 @@ def with_earlier(own: Mapping[str, Any], earlier: Mapping[str, Any]) -> dict[str
 
 
 def _sum(costs: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    currencies = {one.get("currency") for one in costs}
+    currencies = {cost.get("currency") for cost in costs}
     if len(currencies) > 1:
         return None
-    return money([one.get("amount") for one in costs], str(currencies.pop()))
+    return money([cost.get("amount") for cost in costs], str(currencies.pop()))
 
 
 def is_used_up(used_tokens: int, limit: int | None) -> bool:
-    """Say whether a day's budget of tokens leaves nothing; without a limit there always is some."""
+    """Return True if a day's token budget is used up; without a limit it never is."""
     return limit is not None and used_tokens >= limit

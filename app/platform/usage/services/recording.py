@@ -1,4 +1,4 @@
-"""Records what requests have models do, whatever becomes of the requests."""
+"""Recording of model usage by requests, whatever their outcome."""
 
 import asyncio
 from collections.abc import AsyncIterator
@@ -22,35 +22,35 @@ from app.platform.usage.store import repository
 log = structlog.get_logger()
 
 _MAX_NOTE_SECONDS = 5
-"""What a stopped request may take to record its costs: who stops it waits for that."""
+"""Limit for recording the costs of a stopped request: its canceller waits for that."""
 
 
 @asynccontextmanager
 async def recorded(resources: Resources, engine: EngineName, meter: Meter) -> AsyncIterator[None]:
-    """Add what the block has put into `meter` to its engine's day, also if the block fails.
+    """Add the usage that the block has put into `meter` to its engine's day, even on failure.
 
-    No transaction may be open: it opens one of its own, after the block.
+    No transaction may be open: this opens one after the block.
     """
     recording = _Recording(resources, engine, meter)
     try:
         yield
     except BaseException:
-        await _in_time(asyncio.create_task(recording.now()))
+        await _wait_for_recording(asyncio.create_task(recording.now()))
         raise
     noting = asyncio.create_task(recording.now())
     try:
-        # Unlike awaiting it, this does not break it off when the request is stopped.
+        # Unlike `await noting`, this does not cancel the task if the request is cancelled.
         await asyncio.wait([noting])
     except BaseException:
-        await _in_time(noting)
+        await _wait_for_recording(noting)
         raise
     noting.result()
 
 
-async def _in_time(noting: asyncio.Task[None]) -> None:
-    """Let costs be recorded by a task of its own, which no second cancellation breaks off.
+async def _wait_for_recording(noting: asyncio.Task[None]) -> None:
+    """Wait for the task that records the costs, which a second cancellation does not interrupt.
 
-    What stopped the request is what has to be told, whatever becomes of this.
+    The reported error is the one that stopped the request, whatever becomes of the recording.
     """
     _, late = await asyncio.wait([noting], timeout=_MAX_NOTE_SECONDS)
     for task in late:

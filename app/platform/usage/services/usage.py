@@ -26,7 +26,7 @@ _MAX_DAYS = 366
 
 @dataclass(frozen=True)
 class UsageService:
-    """What the models of an engine have used, and what they may use."""
+    """Use cases of an engine's model usage and token budget."""
 
     db: Database
     clock: Clock
@@ -38,10 +38,10 @@ class UsageService:
         return cls(resources.db, resources.clock, resources.settings)
 
     async def check_budget(self, session: Session, engine_id: int) -> None:
-        """Refuse to call a model for an engine whose tokens of this UTC day are used up.
+        """Refuse a model call for an engine that has used up its tokens of this UTC day.
 
         Raises:
-            ResourceExhausted: naming the budget, and when there will be tokens again.
+            ResourceExhausted: the error names the budget and the time of its renewal.
         """
         limit = self.settings.daily_max_tokens
         if limit is None:
@@ -52,12 +52,12 @@ class UsageService:
             raise _exhausted(engine_id, used, limit, now)
 
     async def usage(self, name: EngineName, start: date | None, end: date | None) -> EngineUsage:
-        """Return what an engine's models took from `start` to `end`, both included.
+        """Return the usage of an engine's models from `start` to `end`, both included.
 
-        Without `end`, up to today; without `start`, thirty days.
+        The defaults are today for `end` and thirty days for the range.
 
         Raises:
-            InvalidArgument: the days are in the wrong order, or too far apart.
+            InvalidArgument: the days are in the wrong order or too far apart.
             NotFound: no such engine.
         """
         now = self.clock.now()
@@ -104,7 +104,7 @@ def _range(start: date | None, end: date | None, today: date) -> tuple[date, dat
 
 
 def reset_time(now: datetime) -> datetime:
-    """Return when the budget of a moment's day is renewed: the next midnight of UTC."""
+    """Return the renewal time of a day's budget: the next midnight UTC."""
     return datetime.combine(day_of(now) + timedelta(days=1), time(), UTC)
 
 

@@ -13,9 +13,11 @@ from app.platform.usage.logic.costs import cost_of
 from app.platform.usage.store.tables import ModelUsageRow
 from app.settings.settings import ModelPrice
 
-_CALLS = Counter("memory_bank_model_calls", "Requests to a model, failed ones too.", ["model"])
+_CALLS = Counter(
+    "memory_bank_model_calls", "Requests to a model, including failed ones.", ["model"]
+)
 _SECONDS = Counter(
-    "memory_bank_model_seconds", "Time from asking a model to its answer.", ["model"]
+    "memory_bank_model_seconds", "Time from a model request to its answer.", ["model"]
 )
 _TOKENS = Counter(
     "memory_bank_model_tokens", "Tokens of prompts and of answers.", ["model", "direction"]
@@ -24,7 +26,7 @@ _KEY = (ModelUsageRow.engine_id, ModelUsageRow.day, ModelUsageRow.model_id)
 
 
 def day_of(now: datetime) -> date:
-    """Return the UTC day of a moment: the day that usage is counted under."""
+    """Return the UTC day under which usage at a moment is counted."""
     return now.astimezone(UTC).date()
 
 
@@ -35,11 +37,11 @@ async def record(
     meter: Meter,
     prices: Mapping[str, ModelPrice],
 ) -> None:
-    """Add what a piece of work has spent to its engine's day; without calls, do nothing.
+    """Add the usage of a piece of work to its engine's day; do nothing without calls.
 
-    The caller has locked the engine, so that nothing is left behind when it is deleted, and calls
-    this late: generations of one engine wait here for each other's commit. The process's metrics
-    count it when the transaction commits.
+    The caller has locked the engine, so that nothing is left behind when the engine is deleted. It
+    calls this late: generations of one engine wait here for each other's commit. The process's
+    metrics are updated when the transaction commits.
     """
     spent = dict(meter.by_model)
     if not spent:
@@ -56,11 +58,11 @@ async def record(
                 "milliseconds": used.milliseconds,
                 "cost": cost_of(model, used, prices),
             }
-            # In one order everywhere: two that record at once must not wait for each other.
+            # Always in the same order: two concurrent recordings must not deadlock.
             for model, used in sorted(spent.items())
         ]
     )
-    # A cost that is not known makes the sum null, as it should.
+    # An unknown cost makes the sum null, as it should.
     added = ("calls", "input_tokens", "output_tokens", "milliseconds", "cost")
     sums = {name: getattr(ModelUsageRow, name) + statement.excluded[name] for name in added}
     await session.execute(statement.on_conflict_do_update(index_elements=_KEY, set_=sums))
@@ -76,7 +78,7 @@ def _count(spent: Mapping[str, Usage]) -> None:
 
 
 async def tokens_of_day(session: Session, engine_id: int, day: date) -> int:
-    """Return the tokens, in and out, that all models have used for an engine on a UTC day."""
+    """Return the input and output tokens that all models used for an engine on a UTC day."""
     used = func.sum(ModelUsageRow.input_tokens + ModelUsageRow.output_tokens)
     statement = select(used).where(ModelUsageRow.engine_id == engine_id, ModelUsageRow.day == day)
     return int((await session.execute(statement)).scalar_one() or 0)
@@ -95,7 +97,7 @@ async def list_usage(
 
 
 async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
-    """Remove up to `limit` rows of an engine that is being deleted; return how many went."""
+    """Remove up to `limit` rows of an engine being deleted; return the number removed."""
     mine = ModelUsageRow.engine_id == engine_id
     some = select(*_KEY).where(mine).limit(limit).subquery()
     statement = (

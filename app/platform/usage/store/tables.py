@@ -1,4 +1,4 @@
-"""The table of what models cost, by engine and day."""
+"""The table of model usage, by engine and day."""
 
 from datetime import date
 
