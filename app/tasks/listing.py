@@ -1,4 +1,4 @@
-"""What is told of the content of namespaces: sums, first artifacts, and whether it can be read.
+"""Summaries of namespaces' contents: totals, first artifacts, and readability.
 
 All functions take part in the caller's transaction.
 """
@@ -23,20 +23,20 @@ _MOST_INDEXING = 1_000
 async def read_contents(
     session: Session, name: TaskMemoryName, namespaces: Sequence[str], now: datetime, limit: int
 ) -> dict[str, Contents]:
-    """Return what is in namespaces of a memory: of each the first `limit`, and the sums of all."""
+    """Return totals and the first `limit` artifacts of each of a memory's namespaces."""
     if not namespaces:
         return {}
-    found = await _sums(session, name, namespaces, now)
-    for namespace, listed in await _first(session, name, list(found), now, limit):
-        found[namespace].artifacts.append(listed)
-    silent = [one for one, inside in found.items() if not inside.has_text]
+    summaries = await _sums(session, name, namespaces, now)
+    for namespace, listed in await _first(session, name, list(summaries), now, limit):
+        summaries[namespace].artifacts.append(listed)
+    silent = [namespace for namespace, inside in summaries.items() if not inside.has_text]
     for namespace in await _indexing(session, name, silent, now):
-        found[namespace].has_text = True
-    return found
+        summaries[namespace].has_text = True
+    return summaries
 
 
 async def list_silent(session: Session, rows: Iterable[ArtifactRow]) -> Collection[str]:
-    """Return those of an engine's contents whose texts no worker cuts any more, and no other."""
+    """Return those of an engine's contents whose indexing was given up; skip other states."""
     indexing = [row for row in rows if row.state == State.INDEXING]
     if not indexing:
         return ()
@@ -66,7 +66,7 @@ async def _sums(
 async def _first(
     session: Session, name: TaskMemoryName, namespaces: Sequence[str], now: datetime, limit: int
 ) -> list[tuple[str, Listed]]:
-    """Return the first artifacts of each, in their order, with so many of their sources at most."""
+    """Return the first artifacts of each namespace, in order, with up to `limit` sources each."""
     row = ArtifactRow
     asked = func.unnest(literal(namespaces, ARRAY(Text))).column_valued("asked")
     sources: ColumnElement[Any] = func.jsonb_path_query_array(
@@ -101,13 +101,13 @@ async def _first(
         .join(its, true())
         .order_by(asked, its.c.ordinal, its.c.content_id)
     )
-    return [(found[0], Listed(*found[1:])) for found in await session.execute(statement)]
+    return [(row[0], Listed(*row[1:])) for row in await session.execute(statement)]
 
 
 async def _indexing(
     session: Session, name: TaskMemoryName, namespaces: Sequence[str], now: datetime
 ) -> set[str]:
-    """Return those of the namespaces that have a text which a worker will cut, or cuts."""
+    """Return those of the namespaces with a text that a worker is indexing or will index."""
     row = ArtifactRow
     statement = (
         select(row.content_id, row.namespace)
@@ -117,16 +117,18 @@ async def _indexing(
             row.state == State.INDEXING,
             row.expire_time > now,
         )
-        # The newest have not been given up most likely.
+        # The newest are the least likely to have been given up.
         .order_by(row.content_id.desc())
         .limit(_MOST_INDEXING)
     )
-    found = {one[0]: one[1] for one in await session.execute(statement)} if namespaces else {}
-    if not found:
+    content_namespaces = (
+        {row[0]: row[1] for row in await session.execute(statement)} if namespaces else {}
+    )
+    if not content_namespaces:
         return set()
-    for content_id in await list_given_up(session, name.engine.engine, found):
-        del found[content_id]
-    return set(found.values())
+    for content_id in await list_given_up(session, name.engine.engine, content_namespaces):
+        del content_namespaces[content_id]
+    return set(content_namespaces.values())
 
 
 def _is_of(name: TaskMemoryName) -> ColumnElement[bool]:

@@ -1,6 +1,6 @@
-"""The wire form of task memory: policies, outputs, namespaces and their artifacts.
+"""Wire types of task memory: policies, outputs, namespaces and their artifacts.
 
-The methods are this service's own. Those of readers are in `app.readers.schemas`.
+The methods are this service's own. The types of readers are in `app.readers.schemas`.
 """
 
 from typing import Annotated, Any, ClassVar, Self
@@ -17,17 +17,17 @@ from app.wire.task_fields import MediaTypeField, TaskId, TaskModel
 
 MAX_MODELS = 50
 MAX_LISTED = 100
-"""Artifacts that a reference lists; its count and bytes are of all."""
+"""Artifacts listed in a reference; its count and bytes cover all of them."""
 MAX_LISTED_IN_LISTS = 10
-"""The same where namespaces are listed."""
+"""The same limit in lists of namespaces."""
 MAX_INLINE_TOKENS = 1_000_000
 MAX_TO_EXPORT = 1_000
 MAX_ELEMENTS = MAX_NAMESPACE_ARTIFACTS
-"""Of a list, however the service is set; the first that is wrong ends the reading."""
+"""Hard limit of a list, whatever the configuration; validation stops at the first error."""
 
 
 class PolicyFields(TaskModel):
-    """What is done with the outputs of a tool where a request does not say."""
+    """Handling of a tool's outputs where a request does not specify it."""
 
     off_prompt: OffPromptField = Field(
         OffPrompt.NEVER, description="Whether outputs are stored: false, true, or `auto`."
@@ -46,7 +46,7 @@ class PolicyFields(TaskModel):
 
 
 class UpdateToolPolicyRequest(PolicyFields):
-    """A policy in full: what is left out is as the service is set."""
+    """A complete policy; omitted fields take the configured defaults."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"offPrompt": "auto", "maxInlineTokens": 500}]}
@@ -58,7 +58,7 @@ class UpdateToolPolicyRequest(PolicyFields):
 
 
 class ToolPolicy(PolicyFields):
-    """What a task memory does with the outputs of a tool."""
+    """Policy of a task memory for the outputs of a tool."""
 
     name: str
     create_time: Timestamp
@@ -90,7 +90,7 @@ _SHOWN = {"json_value": "json", "media_type": "mediaType"}
 
 
 class Output(TaskModel):
-    """What a tool returned: its kind, and the one field that this kind has."""
+    """Output of a tool: its kind, and the one field for content of that kind."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -121,7 +121,8 @@ class Output(TaskModel):
     @model_validator(mode="before")
     @classmethod
     def _look_only_at_known_kinds(cls, data: Any) -> Any:  # noqa: ANN401 - pydantic hands over anything
-        # What is refused for its kind has whatever fields it has; its place is known later.
+        # Unsupported kinds may have any fields; the error is raised later, where the position is
+        # known.
         if isinstance(data, dict) and isinstance(data.get("kind"), str):
             kind = data["kind"]
             return data if kind in set(Kind) else {"kind": shown_kind(kind)}
@@ -150,7 +151,7 @@ class Output(TaskModel):
 
 
 class NamespaceSettings(TaskModel):
-    """What holds for all that is in a namespace. Loosening any of it needs `engines.update`."""
+    """Rules for all content of a namespace. Loosening any of them needs `engines.update`."""
 
     sensitive: bool | None = Field(
         None, description="What is derived is sensitive as well, and does not come inline."
@@ -168,7 +169,7 @@ class NamespaceSettings(TaskModel):
 
 
 class UpdateNamespaceRequest(NamespaceSettings):
-    """The settings to change."""
+    """Settings to change."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time"})
 
@@ -176,7 +177,7 @@ class UpdateNamespaceRequest(NamespaceSettings):
 
 
 class BeginsNamespace(NamespaceSettings):
-    """A request that adds to a namespace, and begins one that is not there yet."""
+    """A request that adds to a namespace, and creates it if it does not exist."""
 
     user_id: UserId | None = Field(
         None, description="Whose it is; needed of callers that are bound to users."
@@ -186,7 +187,7 @@ class BeginsNamespace(NamespaceSettings):
 
 
 class ProcessOutputRequest(BeginsNamespace):
-    """An output of a tool, of which the prompt is to show what it may."""
+    """A tool's output, for which the service decides what the prompt shows."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -212,7 +213,7 @@ class ProcessOutputRequest(BeginsNamespace):
 
 
 class StoreArtifactsRequest(BeginsNamespace):
-    """Small artifacts to store, all or none, in this order."""
+    """Small artifacts to store in this order, all or none."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"artifacts": [{"kind": "text", "text": "Some notes"}]}]}
@@ -224,7 +225,7 @@ class StoreArtifactsRequest(BeginsNamespace):
 
 
 class ArtifactReference(WireModel):
-    """What may be known of an artifact without its content."""
+    """An artifact's properties that reveal no content."""
 
     name: TaskId
     kind: Kind
@@ -234,14 +235,14 @@ class ArtifactReference(WireModel):
 
 
 class Source(WireModel):
-    """An artifact of the same task memory that another was made from."""
+    """A source artifact, of the same task memory, that another artifact was derived from."""
 
     namespace: TaskId
     name: TaskId
 
 
 class Reference(WireModel):
-    """All that a prompt, and who must not see content, may know of a namespace."""
+    """Properties of a namespace that prompts, and callers who may not see content, may know."""
 
     memory: TaskId
     namespace: TaskId
@@ -259,7 +260,7 @@ class Reference(WireModel):
 
 
 class Passed(WireModel):
-    """What a tool tells the agent itself."""
+    """A message from the tool to the agent."""
 
     kind: Kind
     index: int | None = Field(None, description="Its place in the list, from 0.")
@@ -267,7 +268,7 @@ class Passed(WireModel):
 
 
 class ProcessOutputResponse(WireModel):
-    """What to put into the prompt."""
+    """Text for the prompt, and a reference if the output was stored."""
 
     disposition: Disposition
     prompt_text: str = Field(description="Exactly this.")
@@ -277,7 +278,7 @@ class ProcessOutputResponse(WireModel):
 
 
 class StoreArtifactsResponse(WireModel):
-    """What was stored."""
+    """Reference to the stored artifacts."""
 
     reference: Reference
     prompt_text: str
@@ -285,7 +286,7 @@ class StoreArtifactsResponse(WireModel):
 
 
 class Artifact(ArtifactReference):
-    """An artifact. What tells of its content needs `artifacts.content`."""
+    """An artifact. Properties that reveal content need `artifacts.content`."""
 
     name: str
     state: State
@@ -308,7 +309,7 @@ class ListArtifactsResponse(WireModel):
 
 
 class Namespace(WireModel):
-    """The artifacts of a task memory that belong together."""
+    """A group of artifacts in a task memory."""
 
     name: str
     reference: Reference
@@ -333,7 +334,7 @@ class ListNamespacesResponse(WireModel):
 
 
 class TaskMemory(WireModel):
-    """A task memory: it is there as long as something is in it."""
+    """A task memory; it exists as long as it is not empty."""
 
     name: str
     namespace_count: int
@@ -349,7 +350,7 @@ class ListTaskMemoriesResponse(WireModel):
 
 
 class ExportNamespaceRequest(TaskModel):
-    """Where to write the artifacts of a namespace."""
+    """Destination for the artifacts of a namespace."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"sink": "reports", "directory": "2026/november"}]}
@@ -374,7 +375,7 @@ class ExportedFile(WireModel):
 
 
 class ExportNamespaceResponse(WireModel):
-    """What was written."""
+    """The files that were written."""
 
     sink: str
     files: list[ExportedFile]
