@@ -1,4 +1,4 @@
-"""The wire form of what reads a namespace: queries, summaries, and tools for agents."""
+"""Wire types of readers: queries, summaries, and tools for agents."""
 
 from typing import Annotated, Any, Self
 
@@ -20,7 +20,7 @@ _Tokens = Annotated[int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS)]
 
 
 class Reading(TaskModel):
-    """What each request to a reader has."""
+    """Fields of every request to a reader."""
 
     model: ModelName | None = Field(
         None,
@@ -37,7 +37,7 @@ class Reading(TaskModel):
 
 
 class QueryNamespaceRequest(Reading):
-    """A question about what a namespace holds."""
+    """A question about the content of a namespace."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"query": "What does delivery cost?", "topK": 10}]}
@@ -51,7 +51,7 @@ class QueryNamespaceRequest(Reading):
 
 
 class SummarizeNamespaceRequest(Reading):
-    """What to make of all that a namespace holds."""
+    """Parameters of a summary of a whole namespace."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"instructions": "Name all prices.", "maxTokens": 300}]}
@@ -75,12 +75,11 @@ class SummarizeNamespaceRequest(Reading):
 
 
 class Citation(WireModel):
-    """A place that an answer rests on.
+    """A passage that an answer rests on.
 
     `start` and `end` count characters (code points, not bytes or UTF-16 units) of the text that was
-    read of the artifact. That is its content without a byte order mark and with line ends as LF;
-    JSON, CSV and HTML as they were rewritten for readers, so that there the places are not those of
-    the content.
+    read from the artifact. That is its content without a byte order mark and with LF line ends.
+    JSON, CSV and HTML are rewritten for readers, so their offsets are not those of the content.
     """
 
     artifact: TaskId
@@ -95,7 +94,7 @@ class Citation(WireModel):
 
 
 class Coverage(WireModel):
-    """How much of a namespace was read."""
+    """Coverage of a namespace by what was read."""
 
     chunks_total: int | None = Field(
         None, description="Not told of a sensitive namespace without `artifacts.content`."
@@ -109,7 +108,7 @@ class Coverage(WireModel):
 
 
 class ReaderUsage(WireModel):
-    """What the calls of the model took."""
+    """Usage of the model calls."""
 
     calls: int
     input_token_count: int | None = Field(
@@ -119,7 +118,7 @@ class ReaderUsage(WireModel):
 
 
 class ReadResponse(WireModel):
-    """What each answer of a reader has."""
+    """Fields of every response of a reader."""
 
     model: str = Field(description="`builtin:extractive`, where no model was asked.")
     coverage: Coverage
@@ -134,7 +133,7 @@ class ReadResponse(WireModel):
 
 
 class QueryNamespaceResponse(ReadResponse):
-    """An answer, and what it rests on."""
+    """An answer and its citations."""
 
     answer: str | None = Field(None, description="Absent if it is kept off the prompt.")
     citations: list[Citation] = Field(
@@ -151,7 +150,7 @@ class SummarizeNamespaceResponse(ReadResponse):
 
 
 class ToolSpecs(WireModel):
-    """The methods of readers as tools of an agent, in the forms that models take."""
+    """The readers' methods as tools of an agent, in the formats of model APIs."""
 
     openai: list[dict[str, Any]] = Field(description="For `tools` of a request to OpenAI.")
     gemini: list[dict[str, Any]] = Field(description="For `functionDeclarations` of Gemini.")

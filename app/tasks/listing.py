@@ -101,7 +101,7 @@ async def _first(
         .join(its, true())
         .order_by(asked, its.c.ordinal, its.c.content_id)
     )
-    return [(row[0], Listed(*row[1:])) for row in await session.execute(statement)]
+    return [(values[0], Listed(*values[1:])) for values in await session.execute(statement)]
 
 
 async def _indexing(
@@ -122,7 +122,7 @@ async def _indexing(
         .limit(_MOST_INDEXING)
     )
     content_namespaces = (
-        {row[0]: row[1] for row in await session.execute(statement)} if namespaces else {}
+        {values[0]: values[1] for values in await session.execute(statement)} if namespaces else {}
     )
     if not content_namespaces:
         return set()

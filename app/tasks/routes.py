@@ -130,7 +130,10 @@ async def update_tool_policy(
     body: UpdateToolPolicyRequest,
     if_match: IfMatch = None,
 ) -> ToolPolicy:
-    """Set the policy for a tool's outputs: it fills what requests omit, and limits sensitive outputs."""
+    """Set the policy for a tool's outputs; it fills what requests omit.
+
+    Requests cannot loosen the handling of a sensitive tool.
+    """
     service = PolicyService(TaskService.of(context.resources))
     etag = etag_of(if_match, body.etag)
     return await service.put(name, body, etag, context.once({"body": body.sent(), "etag": etag}))
