@@ -1,4 +1,4 @@
-"""The wire form of contexts of sessions, and of their summaries."""
+"""Wire types of contexts of sessions."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -15,31 +15,31 @@ from app.wire.scalars import Duration, one_of
 # The context of a session
 
 AUTO = "auto"
-"""Asks for what the message to answer is about, or else the user's last."""
+"""Query value for the pending message or, without one, the user's last message."""
 MAX_TEXT_CHARS = 1_000_000
 MAX_SEQ = 2**63 - 1
 
 
 class Consistency(StrEnum):
-    """What a context does about summaries that are due."""
+    """Handling of summaries that are due."""
 
     LATEST = "latest"
-    """Shows what there is, and has them made."""
+    """Show the existing ones, and enqueue the due ones."""
     WAIT = "wait"
-    """Waits until they are made."""
+    """Wait until they are made."""
 
 
 class SummaryState(StrEnum):
-    """Whether all summaries are made that are due."""
+    """State of the summaries that are due."""
 
     CURRENT = "current"
     PENDING = "pending"
     FAILED = "failed"
-    """The last attempt failed, and another will be made."""
+    """The last attempt failed, and will be retried."""
 
 
 class IncludeMemories(WireModel):
-    """Which facts of the memory bank belong into a context, where there is room for them."""
+    """Selection of memory bank facts to include if there is room."""
 
     query: str = Field(
         AUTO,
@@ -55,7 +55,7 @@ class IncludeMemories(WireModel):
 
 
 class ComposeContextRequest(WireModel):
-    """What a prompt is to show of a session."""
+    """Parameters of a context to compose."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -118,7 +118,7 @@ class ComposeContextRequest(WireModel):
 
 
 class ContextMessage(WireModel):
-    """A message of the format `messages` or `openai`."""
+    """A message in the format `messages` or `openai`."""
 
     role: str
     content: Any = None
@@ -132,20 +132,20 @@ class ContextMessage(WireModel):
 
 
 class SeqRange(WireModel):
-    """Events from the one number to the other, both included."""
+    """A range of events; both ends are included."""
 
     first_seq: int
     last_seq: int
 
 
 class SummarisedRange(SeqRange):
-    """Events that a summary of the context covers."""
+    """Range of events that a summary of the context covers."""
 
     summary: str = Field(description="The id of the summary.")
 
 
 class Coverage(WireModel):
-    """What became of each event up to `lastSeq`: it is in exactly one of the three."""
+    """Fate of each event up to `lastSeq`: it is in exactly one of the three lists."""
 
     verbatim: list[SeqRange] = Field(description="Shown word for word.")
     summarised: list[SummarisedRange]
@@ -153,7 +153,7 @@ class Coverage(WireModel):
 
 
 class ContextTokens(WireModel):
-    """What a context takes of the model's window, as its counter counts."""
+    """Tokens of a context in the model's window, by its counter."""
 
     total: int = Field(description="Of all parts, but for the marks around summaries.")
     system: int
@@ -172,21 +172,21 @@ class ContextTokens(WireModel):
 
 
 class TruncatedEvent(WireModel):
-    """An event of which only so many tokens are shown."""
+    """An event that is cut to this number of tokens."""
 
     seq: int
     tokens: int
 
 
 class EstimatedCost(WireModel):
-    """What the tokens of a context cost as input."""
+    """Estimated cost of a context's tokens as input."""
 
     amount: float
     currency: str
 
 
 class ContextResponse(WireModel):
-    """A context, and the account of what is in it. One of the first four, by the format."""
+    """A context, and the account of its content; one of the first four is set, by the format."""
 
     messages: list[ContextMessage] | None = None
     contents: list[dict[str, Any]] | None = None

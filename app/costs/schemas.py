@@ -1,4 +1,4 @@
-"""The wire form of estimates: what strategies would cost; the method is this service's own.
+"""Wire types of cost estimates; the method is this service's own.
 
 Money and prices are decimal strings, exact and without an exponent; tokens are JSON numbers.
 """
@@ -24,7 +24,7 @@ from app.wire.scalars import one_of
 
 MAX_MESSAGES = 100_000
 MAX_PIECE_TOKENS = 100_000
-"""The longest message half, summary or instruction that is counted with."""
+"""Maximum size of a message half, summary or instruction."""
 MAX_PROMPT_TOKENS = 10_000_000
 _MAX_ENDS = 10
 _MAX_STRATEGIES = 10
@@ -55,34 +55,34 @@ Price = Annotated[
     PlainSerializer(plain, return_type=str),
     WithJsonSchema({"type": "string", "pattern": _PRICE_PATTERN, "examples": ["0.002"]}),
 ]
-"""What a thousand tokens cost: `"0.002"`."""
+"""Price of a thousand tokens: `"0.002"`."""
 
 Amount = Annotated[
     Decimal,
     PlainSerializer(plain, return_type=str),
     WithJsonSchema({"type": "string", "format": "decimal", "examples": ["0.07968"]}),
 ]
-"""A sum of money, in the currency of the prices: `"0.07968"`, with all of its digits."""
+"""Amount of money in the currency of the prices: `"0.07968"`, with all digits."""
 
 Share = Annotated[
     Decimal,
     PlainSerializer(plain, return_type=str),
     WithJsonSchema({"type": "string", "format": "decimal", "examples": ["0.318974"]}),
 ]
-"""A part of something: `"0.318974"`, to six digits."""
+"""Fraction of an amount: `"0.318974"`, to six digits."""
 
 
 class Accounting(StrEnum):
-    """How costs are counted."""
+    """Method of counting costs."""
 
     PER_PROMPT = "per_prompt"
-    """Each prompt is paid for once, and each summary."""
+    """Each prompt and each summary is paid for once."""
     PUBLISHED_TABLES = "published_tables"
-    """As in the tables that Prompt Memory Lab has published; not what anyone is billed."""
+    """The method of the tables published by Prompt Memory Lab; no provider bills so."""
 
 
 class MessageTokens(WireModel):
-    """A message in its two halves."""
+    """A message in two halves."""
 
     user: _Piece
     assistant: _Piece
@@ -91,12 +91,12 @@ class MessageTokens(WireModel):
 
     @property
     def message(self) -> int:
-        """Both halves together."""
+        """Tokens of both halves."""
         return self.user + self.assistant
 
 
 class WholeMessageTokens(MessageTokens):
-    """A message of which it is not told how much is the answer: all of it counts as input."""
+    """A message without a separate answer: all of it counts as input."""
 
     is_split: ClassVar[bool] = False
 
@@ -129,7 +129,7 @@ _MESSAGE_TOKENS_SCHEMA: dict[str, Any] = {
 
 
 class PlainPrices(WireModel):
-    """Prices of a thousand tokens, whichever the models are."""
+    """Prices of a thousand tokens, the same for every model."""
 
     input_per_1k: Price | None = Field(
         None, alias="inputPer1k", description="Of prompts; absent: 0.002."
@@ -150,14 +150,14 @@ class PlainPrices(WireModel):
 
 
 class ModelPrices(WireModel):
-    """What a thousand tokens of one model cost."""
+    """Prices of a thousand tokens of one model."""
 
     input_per_1k: Price = Field(alias="inputPer1k")
     output_per_1k: Price = Field(alias="outputPer1k")
 
 
 class EstimateContextCostsRequest(WireModel):
-    """What to count: how long sessions are, what things are like in them, and the strategies."""
+    """Parameters of an estimate: lengths of sessions, token sizes, prices and strategies."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -227,7 +227,7 @@ class EstimateContextCostsRequest(WireModel):
         " comes first. `agent_summary` needs one of them.",
     )
     strategies: list[MemoryPolicy] = Field(
-        default=[MemoryPolicy(strategy=one) for one in _DEFAULT_STRATEGIES],
+        default=[MemoryPolicy(strategy=strategy) for strategy in _DEFAULT_STRATEGIES],
         min_length=1,
         max_length=_MAX_STRATEGIES,
         description="Policies as sessions have them; absent: `inclusive`, `abstraction_inclusive`"
@@ -246,7 +246,7 @@ class EstimateContextCostsRequest(WireModel):
 
 
 class BilledTokens(WireModel):
-    """The tokens that are paid for."""
+    """The billed tokens."""
 
     prompt_in: int = Field(description="Of all prompts; with whole messages, their answers, too.")
     prompt_out: int = Field(description="Of answers; 0 where they are not counted apart.")
@@ -255,7 +255,7 @@ class BilledTokens(WireModel):
 
 
 class BestCap(WireModel):
-    """The cheapest of the caps that a strategy could have."""
+    """The cheapest cap for a strategy."""
 
     cap: int
     total_tokens: int
@@ -263,7 +263,7 @@ class BestCap(WireModel):
 
 
 class ContextCost(WireModel):
-    """What one strategy takes in a session of one length."""
+    """Estimate for one strategy and one session length."""
 
     strategy: Annotated[Strategy, one_of(Strategy)]
     policy: MemoryPolicy
@@ -297,7 +297,7 @@ class ContextCost(WireModel):
 
 
 class EstimateContextCostsResponse(WireModel):
-    """Estimates, one for each length and strategy, in their order."""
+    """Estimates for each length and strategy, in this order."""
 
     accounting: Annotated[Accounting, one_of(Accounting)]
     rows: list[ContextCost]

@@ -1,4 +1,4 @@
-"""The wire form of recall."""
+"""Wire types of recall."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -14,16 +14,16 @@ _MAX_RECALLED_TOKENS = 100_000
 
 
 class RecallMode(StrEnum):
-    """How a recall answers."""
+    """Form of a recall's result."""
 
     EXTRACTIVE = "extractive"
-    """With passages, word for word."""
+    """Passages, word for word."""
     SUMMARY = "summary"
-    """With a text that is made of them."""
+    """A text made from the passages."""
 
 
 class RecallRequest(WireModel):
-    """What to look for in a session."""
+    """Parameters of a search in a session."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"query": "Which hotel did we book?", "maxTokens": 200}]}
@@ -76,7 +76,7 @@ class RecalledSpan(WireModel):
 
 
 class RecallResponse(WireModel):
-    """What a session has on a query: passages, or a text. Without anything on it, neither."""
+    """Passages or a text that match the query; empty if nothing does."""
 
     mode: RecallMode
     spans: list[RecalledSpan] = Field(

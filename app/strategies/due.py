@@ -112,8 +112,9 @@ def _merge(ways: Summarising, merged: Sequence[Summary]) -> Due:
 
 
 def _due_by_budget(rules: Rules, ways: Summarising, history: History, shares: Shares) -> Due | None:
-    """Return the summary that is due once events outgrow their share; the newest event always
-    stays.
+    """Return the summary that is due once events outgrow their share.
+
+    The newest event always stays.
     """
     turns = history.turns
     if rules.limit is None or not shares.stm or not shares.lts:

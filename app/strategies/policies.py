@@ -154,7 +154,7 @@ def _former_role(policy: MemoryPolicy) -> SummaryRole:
 
 
 def _summarising(policy: MemoryPolicy) -> Summarising | None:
-    made = {
+    choice = {
         Strategy.EVERY_N: (
             Combine.REPLACE if policy.refresh is Refresh.WHOLE else Combine.APPEND,
             _or(policy.every, _EVERY),
@@ -163,9 +163,9 @@ def _summarising(policy: MemoryPolicy) -> Summarising | None:
         Strategy.FULLY_ABSTRACTED: (Combine.REPLACE, _or(policy.cap, _CAP)),
         Strategy.AGENT_SUMMARY: (Combine.SPLIT, 0),
     }.get(policy.strategy)
-    if made is None:
+    if choice is None:
         return None
-    combine, cap = made
+    combine, cap = choice
     if policy.max_abstractions == 1 and combine is Combine.APPEND:
         combine = Combine.REPLACE  # a list of one is a cell
     split = _or(policy.split, Split(stm=3, lts=1)) if combine is Combine.SPLIT else None

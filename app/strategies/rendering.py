@@ -122,7 +122,7 @@ def bare_summary(text: str, rules: Rules, form: Format) -> str:
 
 
 def memory_block(facts: Sequence[str]) -> str:
-    """Return facts as one block, a line each; empty without facts. No fact can end the block early."""
+    """Return facts as one block, a line each; empty without facts. No fact ends the block early."""
     if not facts:
         return ""
     return "\n".join((CONTEXT_BEGIN, *map(memory_line, facts), CONTEXT_END))

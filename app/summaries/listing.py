@@ -1,4 +1,4 @@
-"""The wire form of summaries of a session, and of what they have taken."""
+"""Wire types of a session's summaries and of their usage."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,20 +23,20 @@ from app.wire.scalars import Timestamp
 
 
 class Covered(WireModel):
-    """Events of a session, from the one to the other, with both."""
+    """A range of a session's events; both ends are included."""
 
     first_seq: int
     last_seq: int
 
 
 class ModelSums(UsageSums):
-    """What calls of one model took."""
+    """Usage of one model."""
 
     model: str = Field(examples=["openai:gpt-5-mini"])
 
 
 class SessionSummary(WireModel):
-    """A summary of a part of a session. What it says and covers never changes."""
+    """A summary of a part of a session. Its text and range never change."""
 
     name: str
     policy_key: str = Field(
@@ -75,7 +75,7 @@ class SessionSummary(WireModel):
     def from_row(
         cls, session: SessionName, row: SessionSummaryRow, settings: Settings
     ) -> "SessionSummary":
-        """Build the answer; `session` is the name with the engine's own project and location."""
+        """Build the response; `session` is the name with the engine's own project and location."""
         read = None
         if row.read_first_seq is not None and row.read_last_seq is not None:
             read = Covered(first_seq=row.read_first_seq, last_seq=row.read_last_seq)
@@ -90,11 +90,13 @@ class SessionSummary(WireModel):
             tokens=None if row.text is None else _tokens(row.text, row.policy, settings),
             char_limit=row.char_limit,
             cut=row.is_cut,
-            previous_summaries=[str(SummaryName(session, one)) for one in row.previous],
+            previous_summaries=[
+                str(SummaryName(session, summary_id)) for summary_id in row.previous
+            ],
             inputs=read,
             model=row.model_id,
             template=row.template or None,
-            usage=[_model_sums(one, settings) for one in _spent(row.usage)],
+            usage=[_model_sums(spent, settings) for spent in _spent(row.usage)],
             error=row.error_reason,
             retry_time=row.retry_time,
             create_time=row.create_time,
@@ -103,7 +105,7 @@ class SessionSummary(WireModel):
 
 
 def _tokens(text: str, policy: Mapping[str, Any], settings: Settings) -> int:
-    """Count the tokens of a text; by its length where the policy's counter is no longer there."""
+    """Return the tokens of a text, estimated by length if the policy's counter is gone."""
     name = rules_of(MemoryPolicy.model_validate(policy)).counter
     try:
         return counter_of(name, settings).count(text)
@@ -133,7 +135,7 @@ class ListSummariesResponse(WireModel):
 
 
 class SummaryCounts(WireModel):
-    """How many summaries a session has, of all policies."""
+    """Number of a session's summaries in each state, over all policies."""
 
     active: int = 0
     superseded: int = 0
@@ -142,7 +144,7 @@ class SummaryCounts(WireModel):
 
 
 class SessionUsage(WireModel):
-    """What the summaries of a session have taken, failed attempts as well."""
+    """Usage of a session's summaries, failed attempts included."""
 
     models: list[ModelSums] = Field(description="By model; the built-in one calls none.")
     total: UsageSums
@@ -158,9 +160,9 @@ class SessionUsage(WireModel):
         counts: Mapping[str, int],
         settings: Settings,
     ) -> "SessionUsage":
-        """Build the answer."""
+        """Build the response."""
         return cls(
-            models=[_model_sums(one, settings) for one in spent],
+            models=[_model_sums(model_spent, settings) for model_spent in spent],
             total=UsageSums(**_sums(spent, settings)),
             summaries=SummaryCounts.model_validate(counts),
             event_count=row.last_seq,
@@ -168,16 +170,16 @@ class SessionUsage(WireModel):
         )
 
 
-def _model_sums(one: Spent, settings: Settings) -> ModelSums:
-    return ModelSums(model=one.model_id, **_sums([one], settings))
+def _model_sums(spent: Spent, settings: Settings) -> ModelSums:
+    return ModelSums(model=spent.model_id, **_sums([spent], settings))
 
 
 def _sums(spent: Sequence[Spent], settings: Settings) -> dict[str, Any]:
-    found = Sums.of(spent)
+    sums = Sums.of(spent)
     return {
-        "call_count": found.calls,
-        "input_token_count": found.input_tokens,
-        "output_token_count": found.output_tokens,
-        "model_milliseconds": found.milliseconds,
-        "cost": money([one.cost for one in spent], settings.price_currency),
+        "call_count": sums.calls,
+        "input_token_count": sums.input_tokens,
+        "output_token_count": sums.output_tokens,
+        "model_milliseconds": sums.milliseconds,
+        "cost": money([model_spent.cost for model_spent in spent], settings.price_currency),
     }
