@@ -42,7 +42,7 @@ from app.usage.costs import money
 from app.wire.memory_policy import MemoryPolicy, Strategy
 
 GivenUp = Callable[[], Awaitable[bool]]
-"""Returns True if the client no longer waits for the response."""
+"""Callback that returns True if the client no longer waits for the response."""
 _PRICED_TOKENS = 1_000_000
 _ROUNDS = 2
 """Maximum number of waits for due summaries in one request."""

@@ -71,7 +71,7 @@ class Shared:
         return events, gone
 
     def _called(self, part: SummaryPart, before: int, until: int) -> SummaryPart:
-        """Return the cost with one more call, which extends the summary from `before` to `until`."""
+        """Return the cost with one more call, which extends a summary from `before` to `until`."""
         longest = self.sizes.summary
         read = until
         does_not_fit = until + _FULL_PROMPT_TOKENS + longest > self.limit

@@ -14,7 +14,7 @@ from app.usage.recording import recorded
 from app.usage.service import UsageService
 
 GivenUp = Callable[[], Awaitable[bool]]
-"""Returns True if the client no longer waits for the response."""
+"""Callback that returns True if the client no longer waits for the response."""
 
 
 @dataclass

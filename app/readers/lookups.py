@@ -38,7 +38,7 @@ from app.tasks.kinds import State
 from app.tasks.tables import ArtifactRow, ChunkRow, NamespaceRow
 
 _NO_OFFSET: ColumnElement[int] = literal_column("0")
-"""Skips no row, but keeps the planner from flattening a subquery."""
+"""An offset of no row, which keeps the planner from flattening a subquery."""
 _PLACE_AND_TEXT = (ChunkRow.n, ChunkRow.start_offset, ChunkRow.end_offset, ChunkRow.text)
 
 

@@ -9,7 +9,7 @@ _LEAST_CUT_TOKENS = 20
 """A shorter part of a chunk is useless."""
 
 Count = Callable[[str, str], int]
-"""Counts the tokens that a text of the artifact named first takes in a prompt."""
+"""Counter of the tokens that a text of the artifact named first takes in a prompt."""
 
 
 def counted(artifact: str, text: str) -> int:

@@ -111,7 +111,7 @@ class ReaderService:
 
     @property
     def _parts(self) -> Resources:
-        """Resources for the steps before the last; only the last one is recorded in the audit log."""
+        """Resources for all steps but the last, which alone is recorded in the audit log."""
         return replace(self.resources, db=self.resources.db.in_parts())
 
     async def _open(self, asked: Request, body: Reading) -> Opened:
@@ -126,7 +126,7 @@ class ReaderService:
         return opened
 
     async def _kept_before(self, opened: Opened, wish: Wish, body: Reading) -> Kept | None:
-        """Return the stored result of an equal request; if there is none, check the room for one."""
+        """Return the stored result of an equal request; without one, check the room for it."""
         if not body.off_prompt:
             return None
         kept = await self._keeping.find(opened, wish)
@@ -144,8 +144,7 @@ class ReaderService:
         return None
 
     async def _tell(self, opened: Opened) -> None:
-        """Record a request that changes nothing in the audit log, and check that it may be
-        answered.
+        """Record a request that changes nothing in the audit log; check that it may be answered.
 
         Raises:
             Aborted: the namespace has changed since it was opened.

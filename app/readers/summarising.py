@@ -42,7 +42,7 @@ def room_for(max_input_tokens: int, wish: Summarising) -> Room:
 
 
 class Parts:
-    """Joins chunks of artifacts into parts that fit, one for each call.
+    """Joiner of artifact chunks into parts that fit, one for each call.
 
     Chunks arrive in the order of artifacts and positions, a few at a time; overlaps are left out.
     Each further artifact begins with its name. No text line can imitate that, since all text lines

@@ -41,7 +41,7 @@ MAX_BYTES = 4 * 1024 * 1024
 MAX_SECONDS = 2.0
 """Time after which no further events are searched."""
 GivenUp = Callable[[], Awaitable[bool]]
-"""Returns True if the client no longer waits for the response."""
+"""Callback that returns True if the client no longer waits for the response."""
 _MAX_CHARS_AT_ONCE = 100_000
 """Text searched between two checks of the clock; takes a fraction of a second."""
 _PAGE = 200

@@ -18,7 +18,7 @@ _LONGEST_PIECE = 100_000
 
 
 class Counter(Protocol):
-    """Counts the tokens that a text takes in a model's window."""
+    """Counter of the tokens that a text takes in a model's window."""
 
     @property
     def name(self) -> str:

@@ -47,8 +47,7 @@ class State(StrEnum):
 Wanted = tuple[State | None, str | None]
 """Filter by state and by policy key; None: any."""
 IS_ACTIVE: ColumnElement[bool] = _R.state == literal_column(f"'{State.ACTIVE}'")
-"""Selects active summaries. A literal, since a plan for a parameter could not use their partial
-index.
+"""Condition for active summaries; a literal, since a parameter could not use their partial index.
 """
 
 

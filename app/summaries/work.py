@@ -286,7 +286,7 @@ class Work:
                 await engines.get(session, self.name.engine, Lock.SHARED)
                 await self.record(session, meter)
                 await self.job.note(session, self.details())
-        except Exception as error:  # noqa: BLE001 - what broke off the work is what has to be told
+        except Exception as error:  # noqa: BLE001 - the error that interrupted the work must be reported
             log.warning("summary.costs_not_recorded", error=describe(error))
 
 

@@ -199,7 +199,7 @@ def _place(partly: Path, path: Path) -> None:
 
 
 def _made(sink: Path, below: Path) -> Path:
-    """Create a folder below an existing sink, following no symbolic link.
+    """Create a folder below an existing sink; reject symbolic links on the way.
 
     Raises:
         OSError: the folder cannot be created.
