@@ -24,9 +24,9 @@ class Prompt:
     async def weighed(self, scale: Scale) -> Fixed:
         """Return the tokens that they take in the window."""
         length = len(self.system or "") + len(self.pending or "")
-        return await done(length, self._weighed, scale)
+        return await done(length, self._weigh, scale)
 
-    def _weighed(self, scale: Scale) -> Fixed:
+    def _weigh(self, scale: Scale) -> Fixed:
         return Fixed(
             system=scale.of_part(Source.SYSTEM, self.system or ""),
             pending=scale.of_part(Source.PENDING, self.pending or ""),
@@ -62,7 +62,7 @@ class Composed:
     @property
     def length(self) -> int:
         """Approximate number of shown characters, plus the fixed work for each text."""
-        shown = self._shown()
+        shown = self._to_shown()
         texts = [text for _, text in (*shown.summaries, *shown.memories)]
         texts += [event.text for event in shown.said]
         return sum(map(len, texts)) + WORK_PER_TEXT * len(texts)
@@ -70,7 +70,7 @@ class Composed:
     def answer(self) -> dict[str, Any]:
         """Return the JSON form of a `ContextResponse`; equal content gives equal output."""
         return {
-            **render(self._shown(), self.scale.rules, self.scale.form, self.scale.counter.count),
+            **render(self._to_shown(), self.scale.rules, self.scale.form, self.scale.counter.count),
             "tokens": self._tokens(),
             "coverage": self._coverage(),
             "summaryState": self.state.value,
@@ -82,7 +82,7 @@ class Composed:
             "lastSeq": self.told.history.last_seq,
         }
 
-    def _shown(self) -> Shown:
+    def _to_shown(self) -> Shown:
         rows = self.told.summaries
         chosen = self.composition.summaries
         return Shown(

@@ -81,12 +81,12 @@ class _Block:
         tokens = self.scale.of_fact(fact)
         if self.facts and self.most + tokens <= self.room:
             return self._add(fact, self.most + tokens, is_weighed=False)
-        if self._weighed() + tokens - _ROUNDING > self.room:
+        if self._exact_tokens() + tokens - _ROUNDING > self.room:
             return False
         whole = self.scale.of_facts([*self.facts, fact])
         return whole <= self.room and self._add(fact, whole, is_weighed=True)
 
-    def _weighed(self) -> int:
+    def _exact_tokens(self) -> int:
         if not self.is_weighed:
             self.most, self.is_weighed = self.scale.of_facts(self.facts), True
         return self.most

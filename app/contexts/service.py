@@ -175,9 +175,9 @@ class ContextService:
         if current.due.is_due:
             current = await self._with_due(name, request, current, is_given_up)
         composed = await self._with_memories(request, current)
-        return await done(composed.length, self._written, composed, request.model)
+        return await done(composed.length, self._to_json, composed, request.model)
 
-    def _written(self, composed: Composed, model: str | None) -> bytes:
+    def _to_json(self, composed: Composed, model: str | None) -> bytes:
         answer, cost = composed.answer(), self._cost(model, composed.total)
         if cost is not None:
             answer["estimatedCost"] = cost
@@ -185,7 +185,7 @@ class ContextService:
 
     async def _find(self, name: SessionName, request: ComposeContextRequest) -> _Found:
         """Read the session's content in one snapshot, and compose it."""
-        frame = await self._framed(name, request)
+        frame = await self._read_frame(name, request)
         scale = frame.scale
         async with self.db.snapshot() as session:
             engine = await engines.get(session, name.engine)
@@ -206,17 +206,17 @@ class ContextService:
             fixed=frame.fixed,
             shares=frame.shares,
             told=told,
-            composition=_composed(scale, told, frame.shares),
+            composition=_compose(scale, told, frame.shares),
             state=due.state,
         )
         return _Found(full_name, row.user_id, composed, frame.plain, due, query)
 
-    async def _framed(self, name: SessionName, request: ComposeContextRequest) -> _Frame:
+    async def _read_frame(self, name: SessionName, request: ComposeContextRequest) -> _Frame:
         """Count the fixed parts; outside any transaction, since they may be long."""
         async with self.db.snapshot() as session:
             engine = await engines.get(session, name.engine)
             row = await sessions.get(session, name, self.clock.now())
-            policy = _effective(request, row, engine)
+            policy = _effective_policy(request, row, engine)
         rules = rules_of(policy)
         _check_limit(rules)
         scale = Scale(rules, await loaded(rules.counter, self.settings), request.format)
@@ -242,7 +242,7 @@ class ContextService:
         deadline = loop.time() + asked.total_seconds()
         for _ in range(_ROUNDS):
             attempts = current.due.attempts
-            operation = current.due.operation or await self._ask(name, current)
+            operation = current.due.operation or await self._enqueue_summary(name, current)
             left = timedelta(seconds=max(0.0, deadline - loop.time()))
             is_for_now = current.due.begins_by(self.clock.now() + left)
             if request.consistency is not Consistency.WAIT or not is_for_now:
@@ -264,7 +264,7 @@ class ContextService:
             failed = await repository.last_failure(session, name, key)
         return failed is not None and failed.attempts > current.due.attempts
 
-    async def _ask(self, name: SessionName, current: _Found) -> str:
+    async def _enqueue_summary(self, name: SessionName, current: _Found) -> str:
         now = self.clock.now()
         asked = queue.Asked(current.composed.policy, current.plain)
         async with self.db.transaction() as session:
@@ -293,7 +293,9 @@ class ContextService:
         return money([price.input * tokens / _PRICED_TOKENS], self.settings.price_currency)
 
 
-def _effective(request: ComposeContextRequest, row: SessionRow, engine: EngineRow) -> MemoryPolicy:
+def _effective_policy(
+    request: ComposeContextRequest, row: SessionRow, engine: EngineRow
+) -> MemoryPolicy:
     """Return the policy of the request, session or engine, or the default."""
     policy = request.policy or queue.policy_of(row.memory_policy, engine) or DEFAULT
     given = {
@@ -344,7 +346,7 @@ async def _query(
     return await last_words(session, row, name, request.as_of_seq)
 
 
-def _composed(scale: Scale, told: Told, shares: Shares) -> Composition:
+def _compose(scale: Scale, told: Told, shares: Shares) -> Composition:
     rules = scale.rules
     if told.is_bounded and not rules.may_omit:
         raise InvalidArgument.of_field(

@@ -150,20 +150,20 @@ class Blocks:
 
     def prompt(self, message: int) -> int:
         """Return the tokens of a message's prompt, with its answer."""
-        made = self._made(message - 1)
+        made = self._blocks_made(message - 1)
         held = (message - made * self.cap) * self.sizes.message
         return self.sizes.system + self._shown(made) * self.sizes.summary + held
 
     def summary_part(self, end: int) -> SummaryPart:
         """Return the cost of the summaries made up to the end of a message."""
-        made = self._made(end)
+        made = self._blocks_made(end)
         merged = 0 if self.is_replaced or self.most is None else max(0, made - self.most)
         again = max(0, made - 1) if self.is_replaced else 2 * merged
         calls = made + merged
         read = made * self.cap * self.sizes.message + again * self.sizes.summary
         return SummaryPart(calls, read + calls * self.sizes.overhead, calls * self.sizes.summary)
 
-    def _made(self, message: int) -> int:
+    def _blocks_made(self, message: int) -> int:
         """Return the number of blocks summarised after a message."""
         return max(0, message - self.keep) // self.cap
 
@@ -182,7 +182,7 @@ class Blocks:
 
     def _sum_of_made(self, end: int, most: int | None) -> int:
         """Return the sum over all prompts of the summarised blocks, each capped at `most`."""
-        made = self._made(end - 1)
+        made = self._blocks_made(end - 1)
         whole = made if most is None else min(made, most)
         rest = max(0, end - self.keep - whole * self.cap)
         return self.cap * _triangle(whole - 1) + rest * whole
@@ -193,7 +193,7 @@ class Blocks:
 
     def _largest(self, end: int) -> int:
         # Prompts grow within a block, and so do the ends of successive blocks.
-        made = self._made(end - 1)
+        made = self._blocks_made(end - 1)
         before = self.prompt(self._end_of_block(made - 1)) if made else 0
         return max(before, self.prompt(end))
 
@@ -201,7 +201,7 @@ class Blocks:
         def at_end(made: int) -> int:
             return self.prompt(min(end, self._end_of_block(made)))
 
-        made = self._made(end - 1)
+        made = self._blocks_made(end - 1)
         # The last block may end early with a smaller prompt, so it is searched separately.
         block = bisect_right(range(made), window, key=at_end)
         first = self._end_of_block(block - 1) + 1 if block else 1

@@ -45,7 +45,7 @@ class PublishedCourse:
 
     def figures(self, end: int) -> Published:
         """Return the figures up to a message."""
-        made = self._made(end)
+        made = self._summaries_made(end)
         rest = end - made * (self.cap or 0)
         place = (made, rest) if rest else (made - 1, self.cap or 0)
         running = self._running(*place)
@@ -56,7 +56,7 @@ class PublishedCourse:
             summaries=made,
         )
 
-    def _made(self, end: int) -> int:
+    def _summaries_made(self, end: int) -> int:
         if self.cap is None:
             return 0
         if end > self.cap and (end - 1) % self.cap == 0:

@@ -46,9 +46,9 @@ class Shared:
         for message in range(1, ends[-1] + 1):
             told = (message - 1) * message_tokens
             if told - gone > self.share:
-                events, until = self._evicted(events, gone, told)
+                events, until = self._evict(events, gone, told)
                 if until > gone:
-                    part = self._called(part, gone, until)
+                    part = self._with_call(part, gone, until)
                 gone = until
             cell = self.sizes.summary if part.calls else 0
             prompt = self.sizes.system + cell + told - gone + message_tokens
@@ -60,7 +60,7 @@ class Shared:
                 totals.append(Totals(prompt, largest, prompts, part, over))
         return totals
 
-    def _evicted(self, events: int, gone: int, told: int) -> tuple[int, int]:
+    def _evict(self, events: int, gone: int, told: int) -> tuple[int, int]:
         """Return number and tokens of all events summarised after an eviction.
 
         The newest event always stays.
@@ -70,7 +70,7 @@ class Shared:
             events += 1
         return events, gone
 
-    def _called(self, part: SummaryPart, before: int, until: int) -> SummaryPart:
+    def _with_call(self, part: SummaryPart, before: int, until: int) -> SummaryPart:
         """Return the cost with one more call, which extends a summary from `before` to `until`."""
         longest = self.sizes.summary
         read = until

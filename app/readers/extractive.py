@@ -96,18 +96,18 @@ def answer(query: str, shown: Sequence[Shown], max_tokens: int) -> Made:
     holding = [sum(sentence.bits >> n & 1 for sentence in sentence_list) for n in range(len(terms))]
     average = sum(sentence.length for sentence in sentence_list) / max(len(sentence_list), 1)
     bm25 = Bm25(len(sentence_list), holding, average)
-    scores = [_answers(bm25, sentence_list, sentence) for sentence in sentence_list]
+    scores = [_answer_score(bm25, sentence_list, sentence) for sentence in sentence_list]
     least = max(max(scores, default=0.0) * _FLOOR, _LEAST_SCORE)
     ranked = sorted(
         (sentence for sentence in sentence_list if scores[sentence.number] >= least),
         key=lambda sentence: (-scores[sentence.number], sentence.number),
     )
-    return _made(ranked[:_MAX_SENTENCES], max_tokens)
+    return _choose_sentences(ranked[:_MAX_SENTENCES], max_tokens)
 
 
 def summary(shown: Sequence[Shown], max_tokens: int) -> Made:
     """Return the sentences with the most frequent content words, in text order."""
-    sampled = _spread(shown, _MAX_LOOKED_AT)
+    sampled = _sample_sentences(shown, _MAX_LOOKED_AT)
     tongue = language(" ".join(sampled[n].text[:80] for n in spaced(len(sampled), 25)))
     stems = {
         sentence.number: content(sentence.text[:_SAMPLE_CHARS], tongue) for sentence in sampled
@@ -115,12 +115,12 @@ def summary(shown: Sequence[Shown], max_tokens: int) -> Made:
     common = Counter(stem for words in stems.values() for stem in words)
     firsts = _firsts(sampled)
     weights = {
-        sentence.number: _tells(sentence, stems[sentence.number], common)
+        sentence.number: _information_score(sentence, stems[sentence.number], common)
         + _FIRST * (sentence.number in firsts)
         for sentence in sampled
     }
     ranked = sorted(sampled, key=lambda sentence: (-weights[sentence.number], sentence.number))
-    return _made(ranked, max_tokens)
+    return _choose_sentences(ranked, max_tokens)
 
 
 def spaced(total: int, most: int = MAX_CHUNKS) -> range | list[int]:
@@ -128,7 +128,7 @@ def spaced(total: int, most: int = MAX_CHUNKS) -> range | list[int]:
     return range(total) if total <= most else [n * total // most for n in range(most)]
 
 
-def _spread(shown: Sequence[Shown], most: int) -> list[_Sentence]:
+def _sample_sentences(shown: Sequence[Shown], most: int) -> list[_Sentence]:
     """Return all sentences, or evenly spaced ones; never hold more than `most`.
 
     Sentences are counted first, since a text may have a hundred times as many.
@@ -142,7 +142,7 @@ def _spread(shown: Sequence[Shown], most: int) -> list[_Sentence]:
     ]
 
 
-def _answers(bm25: Bm25, all_sentences: Sequence[_Sentence], sentence: _Sentence) -> float:
+def _answer_score(bm25: Bm25, all_sentences: Sequence[_Sentence], sentence: _Sentence) -> float:
     around = all_sentences[max(sentence.number - 1, 0) : sentence.number + 2]
     beside = [other for other in around if other.at.ordinal == sentence.at.ordinal]
     led = together(other.bits for other in beside if other.number < sentence.number and other.leads)
@@ -158,7 +158,7 @@ def _answers(bm25: Bm25, all_sentences: Sequence[_Sentence], sentence: _Sentence
     return score * (_QUESTION if sentence.asks else 1)
 
 
-def _tells(sentence: _Sentence, stems: frozenset[str], common: Counter[str]) -> float:
+def _information_score(sentence: _Sentence, stems: frozenset[str], common: Counter[str]) -> float:
     """Return how many frequent words a sentence has, relative to its length."""
     if len(stems) < _LEAST_WORDS:
         return 0.0
@@ -175,7 +175,7 @@ def _firsts(sampled: Iterable[_Sentence]) -> frozenset[int]:
     return frozenset(numbers.values())
 
 
-def _made(ranked: Sequence[_Sentence], max_tokens: int) -> Made:
+def _choose_sentences(ranked: Sequence[_Sentence], max_tokens: int) -> Made:
     """Choose the best that fit, without duplicates; if none fits, cut off the best."""
     left = max_tokens * CHARS_PER_TOKEN + 1
     chosen: dict[str, _Sentence] = {}

@@ -119,7 +119,7 @@ async def list_readable(session: Session, name: NamespaceName, now: datetime) ->
 async def count_there(session: Session, texts: Texts) -> tuple[int, datetime | None]:
     """Return how many of some texts are still readable, and their earliest expiry."""
     statement = select(func.count(), func.min(ArtifactRow.expire_time)).where(
-        *_its(texts), ArtifactRow.state == State.READY, ArtifactRow.chunks > 0
+        *_is_among_texts(texts), ArtifactRow.state == State.READY, ArtifactRow.chunks > 0
     )
     count, expire_time = (await session.execute(statement)).one()
     return count, expire_time
@@ -164,9 +164,9 @@ async def find_best(session: Session, texts: Texts, question: str, limit: int) -
     terms = await _terms(session, texts, question)
     if not terms:
         return []
-    held = _held(texts, terms)
+    held = _term_matches(texts, terms)
     weights = _weights(held, len(terms))
-    has = _each(held, len(terms))
+    has = _term_columns(held, len(terms))
     score: ColumnElement[Any] = literal(0.0)
     for has_term, weight in zip(has, weights.c, strict=True):
         score += case((has_term, weight), else_=0.0)
@@ -179,7 +179,7 @@ async def find_best(session: Session, texts: Texts, question: str, limit: int) -
         .cte("best")
         .prefix_with("MATERIALIZED")
     )
-    its = _at(texts, best)
+    its = _chunk_at(texts, best)
     statement = (
         select(best.c.name, best.c.ordinal, its)
         .join(its, true())
@@ -198,7 +198,7 @@ async def list_pieces(
     ordinal, n = after or (0, -1)
     texts = (
         select(ArtifactRow.name, ArtifactRow.ordinal, ArtifactRow.content_id)
-        .where(*_its(read), ArtifactRow.state == State.READY, ArtifactRow.chunks > 0)
+        .where(*_is_among_texts(read), ArtifactRow.state == State.READY, ArtifactRow.chunks > 0)
         .where(ArtifactRow.ordinal >= ordinal)
         .order_by(ArtifactRow.ordinal)
         # The first text may have no chunk left; every other has at least one.
@@ -239,12 +239,12 @@ async def get_pieces(
     wanted_places = (
         func.unnest(contents, numbers).table_valued("content_id", "n").render_derived("wanted")
     )
-    its = _at(texts, wanted_places)
+    its = _chunk_at(texts, wanted_places)
     statement = (
         select(ArtifactRow.name, ArtifactRow.ordinal, its)
         .join(wanted_places, wanted_places.c.content_id == ArtifactRow.content_id)
         .join(its, true())
-        .where(*_its(texts), ArtifactRow.state == State.READY)
+        .where(*_is_among_texts(texts), ArtifactRow.state == State.READY)
         .order_by(ArtifactRow.ordinal, its.c.n)
     )
     return _read(await session.execute(statement))
@@ -252,7 +252,11 @@ async def get_pieces(
 
 async def _terms(session: Session, texts: Texts, question: str) -> Sequence[str]:
     """Return the first words of a question, stemmed and quoted, in each language of the texts."""
-    languages = select(ArtifactRow.language).where(*_its(texts), ArtifactRow.chunks > 0).distinct()
+    languages = (
+        select(ArtifactRow.language)
+        .where(*_is_among_texts(texts), ArtifactRow.chunks > 0)
+        .distinct()
+    )
     known = [tongue for tongue in (await session.execute(languages)).scalars() if tongue]
     terms: dict[str, None] = {}
     for language in known:
@@ -268,14 +272,14 @@ async def _terms(session: Session, texts: Texts, question: str) -> Sequence[str]
     return list(terms)
 
 
-def _held(texts: Texts, terms: Sequence[str]) -> CTE:
+def _term_matches(texts: Texts, terms: Sequence[str]) -> CTE:
     """Return each chunk of the texts with `has`, an array that flags the terms in it."""
     # Term vectors are compressed, many of them out of line: `strip` unpacks each once for all
     # terms. The offset keeps the planner from repeating it at every use. It also forces reading
     # text by text, whatever size the planner assumes for a new namespace.
     lists = (
         select(ChunkRow.n, func.strip(ChunkRow.terms, type_=TSVECTOR).label("terms"))
-        .where(_is_its())
+        .where(_is_chunk_of_artifact())
         .offset(_NO_OFFSET)
         .lateral("lists")
     )
@@ -285,12 +289,12 @@ def _held(texts: Texts, terms: Sequence[str]) -> CTE:
         select(*columns, has.label("has"))
         .select_from(ArtifactRow)
         .join(lists, true())
-        .where(*_its(texts), ArtifactRow.state == State.READY)
+        .where(*_is_among_texts(texts), ArtifactRow.state == State.READY)
         .cte("held")
     )
 
 
-def _each(held: CTE, terms: int) -> list[ColumnElement[bool]]:
+def _term_columns(held: CTE, terms: int) -> list[ColumnElement[bool]]:
     return [held.c.has[number] for number in range(1, terms + 1)]
 
 
@@ -298,7 +302,7 @@ def _weights(held: CTE, terms: int) -> CTE:
     """Return the weight of each term, by the number of chunks that have it."""
     total = func.count()
     weights = []
-    for has_term in _each(held, terms):
+    for has_term in _term_columns(held, terms):
         holding = func.count().filter(has_term)
         weights.append(func.ln(1 + (total - holding + 0.5) / (holding + 0.5)))
     named = [weight.label(f"weight_{number}") for number, weight in enumerate(weights)]
@@ -316,7 +320,7 @@ def _readable(name: NamespaceName, now: datetime) -> list[ColumnElement[bool]]:
     ]
 
 
-def _its(texts: Texts) -> list[ColumnElement[bool]]:
+def _is_among_texts(texts: Texts) -> list[ColumnElement[bool]]:
     ids = func.unnest(literal(list(texts.content_ids), ARRAY(Text))).column_valued("content_id")
     # The ids are looked up in a table of their own, text by text. With a plain list, a cached plan
     # compares every pair, and a plan for a small namespace finds each by key.
@@ -324,7 +328,7 @@ def _its(texts: Texts) -> list[ColumnElement[bool]]:
     return [*_readable(texts.name, texts.now), is_one]
 
 
-def _at(texts: Texts, places: FromClause) -> FromClause:
+def _chunk_at(texts: Texts, places: FromClause) -> FromClause:
     """Return the chunk at each place, a content and a number, always by its key."""
     return (
         select(*_PLACE_AND_TEXT)
@@ -338,7 +342,7 @@ def _at(texts: Texts, places: FromClause) -> FromClause:
     )
 
 
-def _is_its() -> ColumnElement[bool]:
+def _is_chunk_of_artifact() -> ColumnElement[bool]:
     # A content id is unique in its engine. If the namespace were named too, the planner would take
     # that as selective and read all of it for each content.
     return and_(

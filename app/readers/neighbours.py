@@ -36,7 +36,7 @@ async def find_near(resources: Resources, opened: Opened, query: str) -> list[Pi
     async with reading(resources, opened) as (session, texts):
         if not await vectors.has_any(session, opened.name, embedder.model_id, texts.now):
             return []
-    vector = await _embedded(resources, embedder.model_id, query)
+    vector = await _embed_query(resources, embedder.model_id, query)
     if vector is None:
         return []
     async with reading(resources, opened) as (session, texts):
@@ -50,7 +50,7 @@ async def find_near(resources: Resources, opened: Opened, query: str) -> list[Pi
     return [at[place] for place in places if place in at]
 
 
-async def _embedded(resources: Resources, model_id: str, query: str) -> Vectors | None:
+async def _embed_query(resources: Resources, model_id: str, query: str) -> Vectors | None:
     embedding = EngineEmbedding.of(resources)
     try:
         async with asyncio.timeout(embedding.query_seconds):

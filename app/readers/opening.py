@@ -55,12 +55,12 @@ async def open_namespace(
         if not await _give_up_stuck(resources, opened.name, indexing):
             if not request.wait:
                 raise _not_ready(name)
-            await _ended(resources, opened.name, indexing, is_given_up, deadline)
+            await _wait_until_indexed(resources, opened.name, indexing, is_given_up, deadline)
         if _time() >= deadline:
             raise _not_ready(name)
 
 
-async def _ended(
+async def _wait_until_indexed(
     resources: Resources,
     name: NamespaceName,
     indexing: Sequence[str],

@@ -105,7 +105,7 @@ class _Packing:
     def shown(self) -> list[Shown]:
         """Return the selection, in text order."""
         pieces = [self._chosen[place] for place in sorted(self._chosen)]
-        return [_shown(piece, self._end_before(piece)) for piece in pieces]
+        return [_to_shown(piece, self._end_before(piece)) for piece in pieces]
 
     def _end_before(self, piece: Piece) -> int:
         before = self._chosen.get((piece.ordinal, piece.chunk.n - 1))
@@ -115,7 +115,7 @@ class _Packing:
         return self._count(piece.artifact, piece.chunk.after(since))
 
 
-def _shown(piece: Piece, since: int) -> Shown:
+def _to_shown(piece: Piece, since: int) -> Shown:
     chunk = piece.chunk
     start = max(since, chunk.start)
     return Shown(piece.artifact, piece.ordinal, chunk.n, start, chunk.end, chunk.after(since))
@@ -133,4 +133,4 @@ def _beginning(piece: Piece, room: int, count: Count) -> list[Shown]:
             high = middle - 1
     chunk = piece.chunk
     cut = Chunk(chunk.n, chunk.start, chunk.start + low, text[:low])
-    return [_shown(Piece(piece.artifact, piece.ordinal, cut), 0)] if low else []
+    return [_to_shown(Piece(piece.artifact, piece.ordinal, cut), 0)] if low else []

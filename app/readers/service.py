@@ -133,17 +133,17 @@ class ReaderService:
         if kept is None:
             await self._keeping.check_room(opened)
         else:
-            await self._tell(opened)
+            await self._record_request(opened)
         return kept
 
     async def _end(self, opened: Opened, wish: Wish, body: Reading, text: str) -> Kept | None:
         """Store a result that is kept off the prompt."""
         if body.off_prompt:
             return await self._keeping.keep(opened, wish, text)
-        await self._tell(opened)
+        await self._record_request(opened)
         return None
 
-    async def _tell(self, opened: Opened) -> None:
+    async def _record_request(self, opened: Opened) -> None:
         """Record a request that changes nothing in the audit log; check that it may be answered.
 
         Raises:

@@ -62,7 +62,7 @@ class Parts:
         """Yield the parts that are full."""
         for piece in pieces:
             if piece.ordinal != self._ordinal:
-                yield from self._begun(piece)
+                yield from self._begin_artifact(piece)
             text = piece.chunk.after(self._end)
             self._end = piece.chunk.end
             while text:
@@ -78,7 +78,7 @@ class Parts:
             yield "".join(self._held)
         self._held, self._size, self._shown, self._is_in_line = [], 0, 0, False
 
-    def _begun(self, piece: Piece) -> Iterator[str]:
+    def _begin_artifact(self, piece: Piece) -> Iterator[str]:
         """Begin another artifact."""
         if self._ordinal is not None:
             mark = _mark(piece.artifact)

@@ -1,8 +1,8 @@
 """Search for the sentences of a session that may answer a query, by shared words (pure).
 
-A sentence scores by its own words, by the words of the question before it, and slightly by those of
-adjacent sentences: "It is 4711." answers a question that has the words. Questions rarely answer a
-query, so they score less. The session's events determine how rare a word is.
+A sentence scores by its own words, by those of the question before it, and slightly by those of
+adjacent sentences. So "It is 4711." answers a question that has the words. Questions rarely answer
+a query, so they score less. The session's events determine how rare a word is.
 """
 
 import re

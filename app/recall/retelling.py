@@ -90,13 +90,13 @@ async def by_model(model: TextModel, asked: Asked, meter: Meter) -> Retold:
     """
     instructions = _INSTRUCTIONS.format(chars=asked.max_tokens * _CHARS_PER_TOKEN)
     question = f"Question: {_flat(asked.query)}\n\nPassages:\n"
-    shown = _shown(model, asked, instructions + question)
+    shown = _choose_shown(model, asked, instructions + question)
     lines = [f"[{span.said.seq}] {span.said.speaker}: {_flat(span.text)}" for span in shown]
     reply = await model.ask(Prompt(instructions, question + "\n".join(lines)), Reply, meter)
     return _checked(reply, asked, shown)
 
 
-def _shown(model: TextModel, asked: Asked, before: str) -> Sequence[Span]:
+def _choose_shown(model: TextModel, asked: Asked, before: str) -> Sequence[Span]:
     """Return the passages for a model, in session order, as many as fit its window."""
     room = model.max_input_tokens - by_length(before) - _SCHEMA_TOKENS
     wanted = max(asked.max_tokens * MORE, _LEAST_SHOWN_TOKENS)

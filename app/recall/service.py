@@ -109,11 +109,11 @@ class RecallService:
         if request.model is not None:
             check_model(request.model, resources.models, "model")
         session = await self._session(name, request.exclude_recent)
-        matches, searched = await self._found(session, request.query, is_given_up)
+        matches, searched = await self._search(session, request.query, is_given_up)
         if request.mode is RecallMode.EXTRACTIVE:
-            return await _extracted(session, request, counter, matches, searched)
+            return await _extract(session, request, counter, matches, searched)
         asked = Asked(request.query, matches, request.top_k, request.max_tokens, counter)
-        return await self._retold(session, request, asked, searched)
+        return await self._answer(session, request, asked, searched)
 
     async def _session(self, name: SessionName, exclude_recent: int) -> _Session:
         async with self.resources.db.snapshot() as session:
@@ -122,7 +122,7 @@ class RecallService:
             full = SessionName(name_of(engine), row.session_id)
             return _Session(full, row.cleared_seq + 1, row.last_seq - exclude_recent)
 
-    async def _found(
+    async def _search(
         self, wanted: _Session, query: str, is_given_up: GivenUp
     ) -> tuple[list[Found], SeqRange | None]:
         """Return the best matching sentences, best first, and the range of events searched."""
@@ -144,7 +144,7 @@ class RecallService:
         matches = await asyncio.to_thread(read.reader.best)
         return matches, SeqRange(first_seq=read.first, last_seq=wanted.last)
 
-    async def _retold(
+    async def _answer(
         self, session: _Session, request: RecallRequest, asked: Asked, searched: SeqRange | None
     ) -> RecallResponse:
         told: dict[str, Any] = {}
@@ -157,7 +157,7 @@ class RecallService:
             if model is None:
                 retold = await asyncio.to_thread(by_passages, asked)
             else:
-                retold, meter = await self._asked(session, model, asked)
+                retold, meter = await self._ask_model(session, model, asked)
                 told["usage"] = costs.details(meter, self.resources.settings)
         return RecallResponse(
             mode=request.mode,
@@ -171,7 +171,7 @@ class RecallService:
             **told,
         )
 
-    async def _asked(
+    async def _ask_model(
         self, session: _Session, model: TextModel, asked: Asked
     ) -> tuple[Retold, Meter]:
         """Call the model, and record its usage even if the call fails."""
@@ -184,7 +184,7 @@ class RecallService:
         return retold, meter
 
 
-async def _extracted(
+async def _extract(
     session: _Session,
     request: RecallRequest,
     counter: Counter,

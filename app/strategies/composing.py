@@ -63,9 +63,9 @@ def compose(
 ) -> Composition:
     """Choose what a context shows.
 
-    Over the budget, the oldest events are omitted first, then the oldest summaries. If the newest
-    event does not fit, it is cut to the room left, provided that is at least `least`: the tokens of
-    the shortest cut of an event. The default is the overhead plus one.
+    Over the budget, the oldest events are omitted first, then the oldest summaries. A newest event
+    that does not fit is cut to the room left. That needs `least` tokens, those of the shortest cut
+    of an event; the default is the overhead plus one.
 
     Raises:
         BudgetTooSmall: all events must be shown, and do not fit.

@@ -95,13 +95,15 @@ def piece(said: Said, rules: Rules, form: Format) -> str:
         # Each part is also a part of the message.
         texts = (text_of({"parts": [part]}) for part in parts_of(said.content))
         return "\n".join(guarded(text, said.speaker, form) for text in texts if text)
-    return _dressed(said, said.text, rules, form) if said.text else ""
+    return _render_event(said, said.text, rules, form) if said.text else ""
 
 
 def least(said: Said, rules: Rules, form: Format, count: Count) -> int:
     """Return the tokens of the shortest cut of an event, with its message's overhead."""
     overhead = 0 if form is Format.TEXT else rules.overhead
-    return overhead + min(count(_dressed(said, mark, rules, form)) for mark in (CUT, _CUT_SHORT))
+    return overhead + min(
+        count(_render_event(said, mark, rules, form)) for mark in (CUT, _CUT_SHORT)
+    )
 
 
 def piece_of(kind: Source, text: str, rules: Rules, form: Format) -> str:
@@ -110,15 +112,15 @@ def piece_of(kind: Source, text: str, rules: Rules, form: Format) -> str:
         return ""
     ending = "\n" if form is Format.TEXT else ""
     if kind is Source.SUMMARY:
-        return _joined(_framed(text, form), rules, form)
+        return _with_separator(_render_summary(text, form), rules, form)
     if kind is Source.PENDING:
-        return _asked(text, rules, form) + ending
+        return _render_pending(text, rules, form) + ending
     return text + ending
 
 
 def bare_summary(text: str, rules: Rules, form: Format) -> str:
     """Return the text by which a summary would count without its marks."""
-    return _joined(line("", text) if form is Format.TEXT else text, rules, form)
+    return _with_separator(line("", text) if form is Format.TEXT else text, rules, form)
 
 
 def memory_block(facts: Sequence[str]) -> str:
@@ -130,7 +132,7 @@ def memory_block(facts: Sequence[str]) -> str:
 
 def memory_line(fact: str) -> str:
     """Return a fact as a line of the block."""
-    return f"- {_harmless(' '.join(fact.split()))}"
+    return f"- {_escape_markers(' '.join(fact.split()))}"
 
 
 def cut_text(text: str, fits: Callable[[str], bool]) -> str:
@@ -165,7 +167,7 @@ def _marked(kept: str, mark: str) -> str:
     return f"{kept} {mark}" if kept else mark
 
 
-def _harmless(text: str) -> str:
+def _escape_markers(text: str) -> str:
     """Replace angle brackets in a text that names one of the markers, however disguised."""
     plain = _NOT_OF_NAME.sub("", normalize("NFKD", text).lower())
     return text.translate(_BRACKETS) if any(name in plain for name in _MARKER_NAMES) else text
@@ -177,7 +179,7 @@ def _items(shown: Shown, rules: Rules, form: Format, count: Count) -> Iterator[I
     for summary_id, text in shown.summaries:
         if text:
             summary = {"kind": Source.SUMMARY, "summary": summary_id}
-            yield Item(rules.role.value, _framed(text, form), summary)
+            yield Item(rules.role.value, _render_summary(text, form), summary)
     for said in shown.said:
         if text := _event_text(said, shown.cut.get(said.seq), rules, form, count):
             name = f"{shown.session}/events/{said.event_id}"
@@ -188,7 +190,7 @@ def _items(shown: Shown, rules: Rules, form: Format, count: Count) -> Iterator[I
         names = [name for name, _ in shown.memories]
         yield Item("system", block, {"kind": Source.MEMORY, "memories": names})
     if shown.pending:
-        pending = _asked(shown.pending, rules, form)
+        pending = _render_pending(shown.pending, rules, form)
         yield Item("user", pending, {"kind": Source.PENDING})
 
 
@@ -205,14 +207,14 @@ def _event_text(said: Said, tokens: int | None, rules: Rules, form: Format, coun
     text = said.text
     if tokens is not None and text:
         most = tokens - (0 if form is Format.TEXT else rules.overhead)
-        text = cut_text(text, lambda kept: count(_dressed(said, kept, rules, form)) <= most)
+        text = cut_text(text, lambda kept: count(_render_event(said, kept, rules, form)) <= most)
     if not text:
         return ""
-    dressed = _dressed(said, text, rules, form)
+    dressed = _render_event(said, text, rules, form)
     return dressed.removesuffix("\n") if form is Format.TEXT else dressed
 
 
-def _dressed(said: Said, text: str, rules: Rules, form: Format) -> str:
+def _render_event(said: Said, text: str, rules: Rules, form: Format) -> str:
     if form is Format.TEXT:
         return line_of(said.speaker, text, rules) + "\n"
     if form is Format.GEMINI and said.speaker is Speaker.SYSTEM:
@@ -220,20 +222,20 @@ def _dressed(said: Said, text: str, rules: Rules, form: Format) -> str:
     return guarded(text, said.speaker, form)
 
 
-def _asked(text: str, rules: Rules, form: Format) -> str:
+def _render_pending(text: str, rules: Rules, form: Format) -> str:
     """Return the pending message in a format."""
     if form is Format.TEXT:
         return line_of(Speaker.USER, text, rules)
     return guarded(text, Speaker.USER, form)
 
 
-def _framed(text: str, form: Format) -> str:
+def _render_summary(text: str, form: Format) -> str:
     """Return a summary between its marks; in plain text all lines but the first are indented."""
-    block = "\n".join((SUMMARY_BEGIN, SUMMARY_NOTE, _harmless(text), SUMMARY_END))
+    block = "\n".join((SUMMARY_BEGIN, SUMMARY_NOTE, _escape_markers(text), SUMMARY_END))
     return line("", block) if form is Format.TEXT else block
 
 
-def _joined(shown: str, rules: Rules, form: Format) -> str:
+def _with_separator(shown: str, rules: Rules, form: Format) -> str:
     """Return a summary with its separator in plain text."""
     return shown + (rules.joiner or "\n") if form is Format.TEXT else shown
 

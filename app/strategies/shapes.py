@@ -94,7 +94,7 @@ def as_gemini(items: Sequence[Item]) -> dict[str, Any]:
             _add_round(contents, sources, kept[place : place + length], tool_round)
         else:
             length = 1
-            contents.append(_plain(kept[place]))
+            contents.append(_gemini_content(kept[place]))
             sources.append(dict(kept[place].source))
         place += length
     answer: dict[str, Any] = {"contents": contents}
@@ -110,7 +110,7 @@ def _round_at(items: Sequence[Item], place: int, names: re.Pattern[str]) -> _Rou
     said = items[place].said
     if said is None or said.speaker is not Speaker.AGENT:
         return None
-    calls = _named(said, "functionCall", "args", names)
+    calls = _calls_in(said, "functionCall", "args", names)
     if not calls or _has_twins(calls):
         return None
     results: list[list[tuple[int, _Call]]] = []
@@ -126,7 +126,7 @@ def _round_at(items: Sequence[Item], place: int, names: re.Pattern[str]) -> _Rou
     return None if is_open else _Round(calls, results)
 
 
-def _named(said: Said, kind: str, told: str, names: re.Pattern[str]) -> Sequence[_Call] | None:
+def _calls_in(said: Said, kind: str, told: str, names: re.Pattern[str]) -> Sequence[_Call] | None:
     """Return an event's calls or results, or None if one of them cannot be structured."""
     calls = []
     for part in parts_of(said.content):
@@ -152,7 +152,7 @@ def _answers(
     if any("functionResponse" not in part or part.get("text") for part in parts_of(said.content)):
         return None
     answers = []
-    for result in _named(said, "functionResponse", "response", names) or ():
+    for result in _calls_in(said, "functionResponse", "response", names) or ():
         number = next((n for n in is_open if _answers_call(calls[n], result)), None)
         if number is None:
             return None
@@ -248,13 +248,15 @@ def _add_round(
         contents.append({"role": "model", "parts": _gemini_parts(items[0], tool_round)})
         sources.append(dict(items[0].source))
     results = [answer for event in tool_round.results for answer in event]
-    parts = [_response(tool_round.calls[number], result, tool_round) for number, result in results]
+    parts = [
+        _gemini_response(tool_round.calls[number], result, tool_round) for number, result in results
+    ]
     contents.append({"role": "user", "parts": parts})
     first, last = dict(items[1].source), items[-1].source["seq"]
     sources.append(first if first["seq"] == last else first | {"lastSeq": last})
 
 
-def _plain(item: Item) -> dict[str, Any]:
+def _gemini_content(item: Item) -> dict[str, Any]:
     role = "model" if item.role == "assistant" else "user"
     if item.said is None or item.said.speaker is Speaker.SYSTEM:
         return {"role": role, "parts": [{"text": item.text}]}
@@ -270,9 +272,9 @@ def _gemini_parts(item: Item, tool_round: _Round | None) -> list[dict[str, Any]]
         text = text_of({"parts": [part]})
         if not text:
             continue
-        shown: dict[str, Any] = _file(part) or {"text": _own(text, item)}
+        shown: dict[str, Any] = _file(part) or {"text": _guarded_text(text, item)}
         if tool_round is not None and _is_call(part):
-            shown = {"functionCall": _called(next(calls), tool_round)}
+            shown = {"functionCall": _gemini_call(next(calls), tool_round)}
         # Thinking models reject a call without its signature.
         if isinstance(signature := part.get("thoughtSignature"), str) and "text" not in shown:
             shown["thoughtSignature"] = signature
@@ -280,7 +282,7 @@ def _gemini_parts(item: Item, tool_round: _Round | None) -> list[dict[str, Any]]
     return parts
 
 
-def _own(text: str, item: Item) -> str:
+def _guarded_text(text: str, item: Item) -> str:
     return text if item.said is None else guarded(text, item.said.speaker, Format.GEMINI)
 
 
@@ -293,11 +295,11 @@ def _file(part: Mapping[str, Any]) -> dict[str, Any] | None:
     return None
 
 
-def _called(call: _Call, tool_round: _Round) -> dict[str, Any]:
+def _gemini_call(call: _Call, tool_round: _Round) -> dict[str, Any]:
     return {**_id_of(call, tool_round), "name": call.name, "args": call.told}
 
 
-def _response(call: _Call, result: _Call, tool_round: _Round) -> dict[str, Any]:
+def _gemini_response(call: _Call, result: _Call, tool_round: _Round) -> dict[str, Any]:
     told = {"name": call.name, "response": result.told}
     return {"functionResponse": {**_id_of(call, tool_round), **told}}
 

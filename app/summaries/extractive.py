@@ -47,7 +47,7 @@ def extract(pieces: Iterable[Piece], chars: int) -> str:
     nothing fits, the sentence of highest weight is cut. Only the first sentences of a very long
     text count; of very many sentences, only the last.
     """
-    weighed = _weighed(pieces)
+    weighed = _weigh_sentences(pieces)
     ranked = sorted(weighed, key=lambda sentence: (-sentence.weight, sentence.place))
     chosen: list[_Sentence] = []
     left = chars + 1
@@ -63,7 +63,7 @@ def extract(pieces: Iterable[Piece], chars: int) -> str:
     )
 
 
-def _weighed(pieces: Iterable[Piece]) -> list[_Sentence]:
+def _weigh_sentences(pieces: Iterable[Piece]) -> list[_Sentence]:
     lines = [weighed_line for piece in pieces for weighed_line in _lines(piece)][-_MAX_SENTENCES:]
     # Last position of each sentence, so that repeated ones stand where they came last.
     places = {text: (place, weight) for place, (text, weight) in enumerate(lines)}

@@ -255,11 +255,11 @@ class _Regenerating:
         if summary.state != State.ACTIVE:
             raise repository.not_active(self.summary)
         due = _due_of(summary, self.work.made.chars_per_token)
-        said = await self._said(session, due)
+        said = await self._read_events(session, due)
         previous = await _previous(session, self.work, due)
         return await self.work.found(session, row, due, said, previous)
 
-    async def _said(self, session: Session, due: Due) -> list[Said]:
+    async def _read_events(self, session: Session, due: Due) -> list[Said]:
         events: list[Said] = []
         first, last = due.read or (0, -1)
         while first <= last:

@@ -96,7 +96,7 @@ async def load_newest(
         history = replace(history, complete=_place_of(read.said).complete)
     elif newest is None:
         history = replace(history, until=await _gap_end(session, row, name, scale, summaries))
-    return await _told(read, history, summaries, is_bounded=before >= first and not is_all)
+    return await _to_told(read, history, summaries, is_bounded=before >= first and not is_all)
 
 
 async def load_due(
@@ -104,9 +104,9 @@ async def load_due(
 ) -> Told:
     """Return the oldest events after the summaries, enough to make the next summary.
 
-    If that depends on the token budget, it returns all events after the summaries, and the earlier
-    ones if the model may be able to read them again. Only the summaries that matter are included,
-    without texts unless the budget needs them.
+    If that depends on the token budget, the result has all events after the summaries. It also has
+    the earlier ones if the model may be able to read them again. Only the summaries that matter are
+    included, without texts unless the budget needs them.
     """
     scale = Scale(rules, counter)
     summaries = await _ranges(session, row, name, rules)
@@ -126,7 +126,7 @@ async def load_due(
         is_all = _is_past(page, until or 0, _next_end(row, rules, summaries, read))
     is_bounded = reached < row.last_seq and not is_all
     history = replace(_history(row), covered=covered, until=until, is_bounded=is_bounded)
-    return await _told(read, history, summaries, is_bounded=is_bounded)
+    return await _to_told(read, history, summaries, is_bounded=is_bounded)
 
 
 async def last_words(
@@ -156,10 +156,10 @@ class _Read:
     async def add(self, page: Sequence[Said]) -> None:
         """Add a page; a long one is counted in a thread."""
         length = sum(len(event.text) + WORK_PER_TEXT for event in page)
-        plain = await done(length, _weighed, page, self.scale.plain)
+        plain = await done(length, _weigh_events, page, self.scale.plain)
         shown = plain
         if self.scale != self.scale.plain:
-            shown = await done(length, _weighed, page, self.scale)
+            shown = await done(length, _weigh_events, page, self.scale)
         self.said |= {event.seq: event for event in page}
         self.plain |= {turn.seq: turn for turn in plain}
         self.shown |= {turn.seq: turn for turn in shown}
@@ -180,7 +180,7 @@ class _Read:
         return is_much or len(self.said) >= MAX_EVENTS
 
 
-def _weighed(page: Sequence[Said], scale: Scale) -> list[Turn]:
+def _weigh_events(page: Sequence[Said], scale: Scale) -> list[Turn]:
     return [Turn(event.seq, event.exchange, scale.of_event(event)) for event in page]
 
 
@@ -335,12 +335,12 @@ def _history(row: SessionRow) -> History:
     )
 
 
-async def _told(
+async def _to_told(
     read: _Read, history: History, summaries: Sequence[Listed], *, is_bounded: bool
 ) -> Told:
     length = sum(len(summary.text or "") + WORK_PER_TEXT for summary in summaries)
-    plain = await done(length, _weighed_summaries, summaries, read.scale.plain)
-    shown = await done(length, _weighed_summaries, summaries, read.scale)
+    plain = await done(length, _weigh_summaries, summaries, read.scale.plain)
+    shown = await done(length, _weigh_summaries, summaries, read.scale)
     return Told(
         history=replace(history, turns=_ordered(read.plain), summaries=plain),
         shown=replace(history, turns=_ordered(read.shown), summaries=shown),
@@ -354,7 +354,7 @@ def _ordered(turns: Mapping[int, Turn]) -> list[Turn]:
     return [turns[seq] for seq in sorted(turns)]
 
 
-def _weighed_summaries(rows: Sequence[Listed], scale: Scale) -> list[Summary]:
+def _weigh_summaries(rows: Sequence[Listed], scale: Scale) -> list[Summary]:
     return [
         Summary(
             summary.summary_id,

@@ -82,10 +82,12 @@ class SummaryService:
             fits = rows_within(sizes, limit, MAX_PAGE_BYTES)
             rows = await repository.list_page(*filters, replace(asked, limit=fits))
         more = encode_token(query, [rows[-1].summary_id]) if len(sizes) > fits else None
-        shown = await self._shown(SessionName(engine, name.session), rows, sum(sizes[:fits]))
+        shown = await self._render_summaries(
+            SessionName(engine, name.session), rows, sum(sizes[:fits])
+        )
         return ListSummariesResponse(summaries=shown, next_page_token=more)
 
-    async def _shown(
+    async def _render_summaries(
         self, stored: SessionName, rows: Sequence[SessionSummaryRow], size_bytes: int
     ) -> list[SessionSummary]:
         """Return summaries in wire form; much text is counted in a thread."""
@@ -109,7 +111,7 @@ class SummaryService:
             await sessions.get(session, name.session, self.clock.now())
             row = await repository.get(session, name)
         stored = SessionName(engine, name.session.session)
-        (shown,) = await self._shown(stored, [row], len(row.text or ""))
+        (shown,) = await self._render_summaries(stored, [row], len(row.text or ""))
         return shown
 
     async def regenerate(self, name: SummaryName, once: Once | None) -> OperationRow:

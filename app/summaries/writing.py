@@ -155,18 +155,18 @@ class _Folding:
 
     async def _ask(self, text: str) -> Summarised:
         chars = self.task.due.chars
-        first = await self._said(text, None)
+        first = await self._ask_model(text, None)
         if len(first) <= chars:
             return Summarised(first)
         try:
-            second = await self._said(text, len(first))
+            second = await self._ask_model(text, len(first))
         except ServiceError:
             # The first reply is paid for, and a cut one is better than none.
             second = first
         is_cut = len(second) > chars
         return Summarised(cut_off(second, chars) if is_cut else second, is_cut)
 
-    async def _said(self, text: str, written: int | None) -> str:
+    async def _ask_model(self, text: str, written: int | None) -> str:
         told = prompts.instructions(self.task.due.chars, written)
         reply = await self.model.ask(Prompt(told, text), Reply, self.meter)
         return reply.summary

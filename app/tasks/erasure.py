@@ -75,7 +75,7 @@ async def remove_upload(session: Session, engine_id: int, content_id: str) -> No
 
 async def remove_namespace(session: Session, namespace: NamespaceRow) -> None:
     """Delete a namespace that the caller has locked, with everything in it."""
-    await session.execute(delete(NamespaceRow).where(_is_it(namespace)))
+    await session.execute(delete(NamespaceRow).where(_is_same_namespace(namespace)))
     await mark_derived(session, namespace, None)
 
 
@@ -88,7 +88,7 @@ async def remove_if_empty(session: Session, namespace: NamespaceRow) -> bool:
     )
     removed = await session.execute(
         delete(NamespaceRow)
-        .where(_is_it(namespace), ~inside.exists())
+        .where(_is_same_namespace(namespace), ~inside.exists())
         .returning(NamespaceRow.namespace)
         .execution_options(synchronize_session=False)
     )
@@ -150,7 +150,7 @@ def _has_content(engine_id: int, content_id: str) -> ColumnElement[bool]:
     return and_(ArtifactRow.engine_id == engine_id, ArtifactRow.content_id == content_id)
 
 
-def _is_it(row: NamespaceRow) -> ColumnElement[bool]:
+def _is_same_namespace(row: NamespaceRow) -> ColumnElement[bool]:
     return _is_namespace((row.engine_id, row.memory, row.namespace))
 
 
@@ -214,7 +214,7 @@ async def list_expired(
     They are the namespaces of the `limit` artifacts that expired first, at least `grace` ago.
     """
     theirs = (ArtifactRow.engine_id, ArtifactRow.memory, ArtifactRow.namespace)
-    first = select(*theirs).where(_is_over(session, ArtifactRow, grace))
+    first = select(*theirs).where(_has_expired(session, ArtifactRow, grace))
     if but:
         first = first.where(tuple_(*theirs).not_in(but))
     some = first.order_by(ArtifactRow.expire_time).limit(limit).cte("some")
@@ -232,7 +232,7 @@ async def remove_expired(session: Session, key: Key, grace: timedelta, limit: in
         return None
     statement = (
         select(ArtifactRow)
-        .where(_is_in(key), _is_over(session, ArtifactRow, grace))
+        .where(_is_in(key), _has_expired(session, ArtifactRow, grace))
         .limit(limit)
         .with_for_update()
     )
@@ -250,7 +250,7 @@ async def remove_expired(session: Session, key: Key, grace: timedelta, limit: in
     return len(rows)
 
 
-def _is_over(
+def _has_expired(
     session: Session, row: type[ArtifactRow | NamespaceRow], grace: timedelta
 ) -> ColumnElement[bool]:
     """Select rows that expired so long ago that no request can still revive them."""
@@ -273,7 +273,7 @@ async def remove_expired_namespaces(session: Session, grace: timedelta, limit: i
     )
     old = (
         select(*key)
-        .where(_is_over(session, NamespaceRow, grace), ~inside)
+        .where(_has_expired(session, NamespaceRow, grace), ~inside)
         .limit(limit)
         .with_for_update(skip_locked=True)
         .cte("old")
@@ -315,7 +315,7 @@ async def _remove_of_namespace(
     counted = [row for row in rows if row.state != State.UPLOADING]
     await session.execute(
         update(NamespaceRow)
-        .where(_is_it(namespace))
+        .where(_is_same_namespace(namespace))
         .values(
             artifacts=NamespaceRow.artifacts - len(counted),
             bytes=NamespaceRow.bytes - sum(row.size_bytes for row in counted),

@@ -58,8 +58,8 @@ class ExportService:
         Files of the same name from an earlier export are replaced.
 
         Raises:
-            AlreadyExists: a folder is in the place of a file, or a file in the place of a folder;
-                or the request id was used with another request.
+            AlreadyExists: a file and a folder are in each other's place, or the request id was used
+                with another request.
             InvalidArgument: no sink has this name.
             NotFound: the namespace does not exist, or one of the artifacts is not in it.
             Unavailable: writing to the sink failed.
@@ -68,12 +68,12 @@ class ExportService:
         # A retry writes nothing: the files may have been moved or edited meanwhile.
         first = await self._first_answer(name, once, now)
         answer = first or await self._write_all(sink, name, request)
-        return await self._tell(name, answer, once, now)
+        return await self._record_response(name, answer, once, now)
 
     async def _write_all(
         self, sink: Path, name: NamespaceName, request: ExportNamespaceRequest
     ) -> ExportNamespaceResponse:
-        rows = await self._chosen(name, request)
+        rows = await self._list_chosen(name, request)
         parts = [str(name.memory.engine.engine), name.memory.memory, name.namespace]
         below = Path(*parts, *(request.directory or "").split("/"))
         files: list[ExportedFile] = []
@@ -96,7 +96,7 @@ class ExportService:
             raise InvalidArgument.of_field("sink", f"must be one of the settings: {listed}.")
         return sinks[name]
 
-    async def _chosen(
+    async def _list_chosen(
         self, name: NamespaceName, request: ExportNamespaceRequest
     ) -> Sequence[ArtifactRow]:
         now = self.tasks.clock.now()
@@ -117,11 +117,11 @@ class ExportService:
     async def _write(self, sink: Path, path: Path, row: ArtifactRow) -> None:
         """Write one artifact, a page at a time."""
         pages = self.tasks.read_content(row, 0, row.size_bytes)
-        folder = await asyncio.to_thread(_made, sink, path.parent)
+        folder = await asyncio.to_thread(_make_folder, sink, path.parent)
         partly = folder / f".{secrets.token_hex(8)}"
         try:
             await _fill(partly, pages)
-            await asyncio.to_thread(_place, partly, folder / path.name)
+            await asyncio.to_thread(_move_into_place, partly, folder / path.name)
         finally:
             with suppress(FileNotFoundError):
                 await asyncio.to_thread(os.unlink, partly)
@@ -134,7 +134,7 @@ class ExportService:
             answer = await repeats.find_answer(session, engine.engine_id, once, now)
         return None if answer is None else ExportNamespaceResponse.model_validate(answer)
 
-    async def _tell(
+    async def _record_response(
         self,
         name: NamespaceName,
         answer: ExportNamespaceResponse,
@@ -188,7 +188,7 @@ def _sync(file: BinaryIO) -> None:
     os.fsync(file.fileno())
 
 
-def _place(partly: Path, path: Path) -> None:
+def _move_into_place(partly: Path, path: Path) -> None:
     """Move a complete file to its final name, replacing any older one; survives a power cut."""
     partly.replace(path)
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
@@ -198,7 +198,7 @@ def _place(partly: Path, path: Path) -> None:
         os.close(folder)
 
 
-def _made(sink: Path, below: Path) -> Path:
+def _make_folder(sink: Path, below: Path) -> Path:
     """Create a folder below an existing sink; reject symbolic links on the way.
 
     Raises:

@@ -65,7 +65,7 @@ async def embed_later(
 ) -> None:
     """Enqueue the embedding of a namespace that has a model, in the transaction that locked it.
 
-    An operation that is already queued or running will see what this transaction writes: it ends
+    An operation that is already queued or running will see what this transaction writes. It ends
     with the namespace locked, and only if every chunk has a vector by then.
 
     Raises:

@@ -169,7 +169,7 @@ class _Embedding:
     name: NamespaceName
 
     async def run(self) -> None:
-        while not await self._ended():
+        while not await self._try_finish():
             after = BEGINNING
             while pieces := await self._embed_some(after):
                 after = pieces[-1].key
@@ -181,7 +181,7 @@ class _Embedding:
             model_id = await self._model(session, is_locked=False)
             if model_id is None:
                 return []
-            pieces = await self._lacking(session, after, _EMBEDDED_AT_ONCE)
+            pieces = await self._list_unembedded(session, after, _EMBEDDED_AT_ONCE)
         if not pieces:
             return []
         parts = {
@@ -189,7 +189,7 @@ class _Embedding:
             for chunk in pieces
             for number, text in enumerate(parts_of(chunk.text))
         }
-        embeddings = await self._embedded(model_id, list(parts.values()))
+        embeddings = await self._embed_texts(model_id, list(parts.values()))
         by_part = dict(zip(parts, embeddings, strict=True))
         async with self.job.db.transaction() as session:
             if await self._model(session, is_locked=True) == model_id:
@@ -197,7 +197,7 @@ class _Embedding:
                 await vectors.insert(session, self.name, model_id, by_part)
         return pieces
 
-    async def _embedded(self, model_id: str, texts: Sequence[str]) -> Vectors:
+    async def _embed_texts(self, model_id: str, texts: Sequence[str]) -> Vectors:
         try:
             return await EngineEmbedding.of(self.resources).embedded(model_id, texts)
         except AWAY as error:
@@ -205,11 +205,11 @@ class _Embedding:
             later = timedelta(seconds=max(pause, error.retry_after_seconds or 0))
             raise Postponed(self.job.clock.now() + later) from error
 
-    async def _ended(self) -> bool:
+    async def _try_finish(self) -> bool:
         """Finish the operation if every chunk has its vectors; return True if it is finished."""
         async with self.job.db.transaction() as session:
             model_id = await self._model(session, is_locked=True)
-            if model_id is not None and await self._lacking(session, BEGINNING, 1):
+            if model_id is not None and await self._list_unembedded(session, BEGINNING, 1):
                 return False
             await self.job.finish(session, EMPTY, {})
         return True
@@ -226,6 +226,8 @@ class _Embedding:
         embedder = embedder_of(self.resources.embedders, row)
         return None if embedder is None else embedder.model_id
 
-    async def _lacking(self, session: Session, after: Key, limit: int) -> Sequence[Unembedded]:
+    async def _list_unembedded(
+        self, session: Session, after: Key, limit: int
+    ) -> Sequence[Unembedded]:
         now = self.job.clock.now()
         return await vectors.list_lacking(session, self.name, now, after, limit)

@@ -27,10 +27,10 @@ async def read_contents(
     if not namespaces:
         return {}
     summaries = await _sums(session, name, namespaces, now)
-    for namespace, listed in await _first(session, name, list(summaries), now, limit):
+    for namespace, listed in await _first_artifacts(session, name, list(summaries), now, limit):
         summaries[namespace].artifacts.append(listed)
     silent = [namespace for namespace, inside in summaries.items() if not inside.has_text]
-    for namespace in await _indexing(session, name, silent, now):
+    for namespace in await _still_indexing(session, name, silent, now):
         summaries[namespace].has_text = True
     return summaries
 
@@ -63,7 +63,7 @@ async def _sums(
     }
 
 
-async def _first(
+async def _first_artifacts(
     session: Session, name: TaskMemoryName, namespaces: Sequence[str], now: datetime, limit: int
 ) -> list[tuple[str, Listed]]:
     """Return the first artifacts of each namespace, in order, with up to `limit` sources each."""
@@ -104,7 +104,7 @@ async def _first(
     return [(values[0], Listed(*values[1:])) for values in await session.execute(statement)]
 
 
-async def _indexing(
+async def _still_indexing(
     session: Session, name: TaskMemoryName, namespaces: Sequence[str], now: datetime
 ) -> set[str]:
     """Return those of the namespaces with a text that a worker is indexing or will index."""

@@ -116,8 +116,8 @@ def decide(output: Output, held: Handling, limits: Limits) -> Decided:
     """Decide what happens to an output. Sensitive content is always stored.
 
     Raises:
-        InvalidArgument: the output has an unsupported kind, a list in a list, too many elements,
-            two elements of one name, or too much info and errors for the prompt.
+        InvalidArgument: an unsupported kind, a list in a list, too many elements, two elements of
+            one name, or too much info and errors for the prompt.
     """
     elements = _elements(output, limits)
     passed = [
@@ -135,9 +135,11 @@ def decide(output: Output, held: Handling, limits: Limits) -> Decided:
         told = _JOINER.join(info.text for info in passed if info.text.strip())
         return Decided(Disposition.PASSTHROUGH if told else Disposition.EMPTY, told or EMPTY_TEXT)
     if not _is_stored(items, held):
-        return Decided(Disposition.INLINE, _JOINER.join(map(_shown, elements)))
+        return Decided(Disposition.INLINE, _JOINER.join(map(_render_inline, elements)))
     _check_storable(items, limits, _place_of(output))
-    return Decided(Disposition.STORED, items=_named_apart(items, _place_of(output)), passed=passed)
+    return Decided(
+        Disposition.STORED, items=_with_unique_names(items, _place_of(output)), passed=passed
+    )
 
 
 def items_of(artifacts: Sequence[Output], limits: Limits) -> list[Item]:
@@ -153,7 +155,9 @@ def items_of(artifacts: Sequence[Output], limits: Limits) -> list[Item]:
             raise _nested(f"{field}[{place}]", place)
         if artifact.kind not in limits.storable:
             raise _unsupported(artifact.kind, f"{field}[{place}]", place, limits)
-    return _named_apart([_item(artifact, place) for place, artifact in enumerate(artifacts)], field)
+    return _with_unique_names(
+        [_item(artifact, place) for place, artifact in enumerate(artifacts)], field
+    )
 
 
 def _elements(output: Output, limits: Limits) -> Sequence[Output]:
@@ -195,7 +199,7 @@ def _check_storable(items: Iterable[Item], limits: Limits, field: str) -> None:
             raise _unsupported(item.kind, place, item.index if is_listed else None, limits)
 
 
-def _named_apart(items: list[Item], field: str) -> list[Item]:
+def _with_unique_names(items: list[Item], field: str) -> list[Item]:
     names: set[str] = set()
     for item in items:
         if item.name in names:
@@ -267,7 +271,7 @@ def _is_stored(items: Sequence[Item], held: Handling) -> bool:
     return is_long or any(item.kind is Kind.BLOB for item in items)
 
 
-def _shown(output: Output) -> str:
+def _render_inline(output: Output) -> str:
     """Return an output as an inline prompt text; a blob is only described."""
     if output.kind == Kind.BLOB:
         declared = output.media_type or media_types.BYTES

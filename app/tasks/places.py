@@ -96,7 +96,7 @@ class Places:
             PermissionDenied: its rules, as they would be, do not allow its embedder.
         """
         columns = beginning.columns(now, until)
-        await _give_way(session, name)
+        await _remove_if_expired(session, name)
         row, is_new = await repository.begin_namespace(session, name, columns)
         if is_new:
             check_embedder(self.embedders, row, is_chosen=True)
@@ -189,7 +189,7 @@ def check_content_etag(row: ArtifactRow | None, etag: str | None) -> None:
         check_etag(0, "stale")
 
 
-async def _give_way(session: Session, name: NamespaceName) -> None:
+async def _remove_if_expired(session: Session, name: NamespaceName) -> None:
     """Delete an expired namespace, unless an upload into it is under way."""
     row = await repository.lock_namespace(session, name)
     if row is None or row.expire_time > (now := await database_now(session)):

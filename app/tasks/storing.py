@@ -243,7 +243,7 @@ class StoringService:
         places = self.tasks.places
         until = places.expiry(batch.beginning.ttl, now)
         row = await places.begin(session, batch.name, batch.beginning, now, until)
-        row = await self._make_way(session, batch, row)
+        row = await self._remove_expired_names(session, batch, row)
         await places.check_room(session, row, sum(batch.lengths), len(batch.items))
         names = await _names(session, batch, row)
         placed = [Place(row.engine_id, row.memory, row.namespace, str(new_id(now))) for _ in names]
@@ -279,7 +279,9 @@ class StoringService:
         await places.check_engine(session, row.engine_id)
         return row
 
-    async def _make_way(self, session: Session, batch: Batch, row: NamespaceRow) -> NamespaceRow:
+    async def _remove_expired_names(
+        self, session: Session, batch: Batch, row: NamespaceRow
+    ) -> NamespaceRow:
         """Delete expired artifacts that have names of the batch.
 
         Raises:

@@ -222,7 +222,7 @@ class UploadService:
                 row = live
             else:
                 if live is not None and upload.etag is None and not is_same:
-                    raise _taken(live)
+                    raise _name_taken(live)
                 if known is not None:
                     await erasure.remove_artifact(session, namespace, known)
                     namespace = await service.places.uncount(session, namespace, known)
@@ -303,7 +303,7 @@ async def _lacks_text(session: Session, row: ArtifactRow, prepared: Prepared) ->
     return row.state == State.READY or bool(await list_silent(session, [row]))
 
 
-def _taken(row: ArtifactRow) -> Aborted:
+def _name_taken(row: ArtifactRow) -> Aborted:
     """Return the error for an upload that would replace an artifact without its etag."""
     message = f"artifacts/{row.name} exists; to replace it, send its etag as If-Match, or *."
     return Aborted(message, Reason.ETAG_STALE)

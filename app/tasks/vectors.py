@@ -73,7 +73,7 @@ async def list_lacking(
 
 async def has_any(session: Session, name: NamespaceName, model_id: str, now: datetime) -> bool:
     """Return True if any readable chunk has a vector by the model."""
-    its = select(VectorRow.n).where(_is_its(model_id)).limit(1).lateral("its")
+    its = select(VectorRow.n).where(_is_vector_of_artifact(model_id)).limit(1).lateral("its")
     statement = select(ArtifactRow.content_id).join(its, true()).where(*_readable(name, now))
     return (await session.execute(statement.limit(1))).first() is not None
 
@@ -93,7 +93,10 @@ async def list_nearest(
     distance = func.min(VectorRow.embedding.l2_distance(vector)).label("distance")
     # The key is read artifact by artifact, since the engine may hold many times as many vectors.
     its = (
-        select(VectorRow.n, distance).where(_is_its(model_id)).group_by(VectorRow.n).lateral("its")
+        select(VectorRow.n, distance)
+        .where(_is_vector_of_artifact(model_id))
+        .group_by(VectorRow.n)
+        .lateral("its")
     )
     statement = (
         select(ArtifactRow.content_id, its.c.n, ArtifactRow.ordinal)
@@ -164,7 +167,7 @@ def _is_in(name: NamespaceName) -> ColumnElement[bool]:
     )
 
 
-def _is_its(model_id: str) -> ColumnElement[bool]:
+def _is_vector_of_artifact(model_id: str) -> ColumnElement[bool]:
     return and_(
         VectorRow.engine_id == ArtifactRow.engine_id,
         VectorRow.content_id == ArtifactRow.content_id,

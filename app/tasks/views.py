@@ -59,7 +59,7 @@ def reference_of(settings: Settings, row: NamespaceRow, inside: Contents | None)
     return Reference(
         memory=row.memory,
         namespace=row.namespace,
-        artifacts=[_named(artifact) for artifact in contents.artifacts],
+        artifacts=[_to_reference(artifact) for artifact in contents.artifacts],
         count=contents.count,
         total_bytes=contents.bytes,
         created_time=row.create_time,
@@ -72,7 +72,7 @@ def reference_of(settings: Settings, row: NamespaceRow, inside: Contents | None)
     )
 
 
-def _named(row: Listed) -> ArtifactReference:
+def _to_reference(row: Listed) -> ArtifactReference:
     return ArtifactReference(
         name=row.name,
         kind=Kind(row.kind),
