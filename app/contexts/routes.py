@@ -21,7 +21,7 @@ router = Router("contexts")
     summary="Compose a context",
     operation_id="composeContext",
     response_model=ContextResponse,
-    responses={304: {"description": "The context is the one that `If-None-Match` names."}},
+    responses={304: {"description": "The context equals the one that `If-None-Match` names."}},
 )
 async def compose_context(
     request: Request,
@@ -30,7 +30,7 @@ async def compose_context(
     body: ComposeContextRequest | None = None,
     if_none_match: Annotated[
         str | None,
-        Header(description="The `ETag` of an answer; the same again is 304. `*` has no meaning."),
+        Header(description="`ETag` of an earlier response; 304 if unchanged. `*` has no meaning."),
     ] = None,
 ) -> Response:
     """Compose a prompt's view of a session within its token limit, and account for every event.

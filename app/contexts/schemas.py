@@ -45,13 +45,16 @@ class IncludeMemories(WireModel):
         AUTO,
         min_length=1,
         max_length=MAX_FACT_CHARS,
-        description="What to look for; `auto`: the pending message, else what the user said last.",
+        description="Search query; `auto`: the pending message, or else the user's last message.",
     )
     top_k: int = Field(5, ge=1, le=100)
     max_tokens: int | None = Field(
-        None, ge=1, le=MAX_TOKENS, description="Tokens that they may take; absent: what is left."
+        None,
+        ge=1,
+        le=MAX_TOKENS,
+        description="Maximum tokens of the facts; absent: all that are left.",
     )
-    scope: Scope | None = Field(None, description="Absent: `user_id` alone, the session's.")
+    scope: Scope | None = Field(None, description="Absent: the session's `user_id` alone.")
 
 
 class ComposeContextRequest(WireModel):
@@ -73,47 +76,49 @@ class ComposeContextRequest(WireModel):
 
     system_prompt: str | None = Field(None, max_length=MAX_TEXT_CHARS)
     pending_message: str | None = Field(
-        None, max_length=MAX_TEXT_CHARS, description="What the model is to answer, not yet sent."
+        None,
+        max_length=MAX_TEXT_CHARS,
+        description="Message that the model must answer, not yet an event.",
     )
     policy: MemoryPolicy | None = Field(
-        None, description="Absent: that of the session, of its engine, or `inclusive`."
+        None, description="Absent: the policy of the session or its engine, or `inclusive`."
     )
-    token_limit: int | None = Field(None, ge=1, le=MAX_TOKENS, description="As in the policy.")
+    token_limit: int | None = Field(
+        None, ge=1, le=MAX_TOKENS, description="Overrides the policy's."
+    )
     reserve_output_tokens: int | None = Field(
         None,
         ge=0,
         le=MAX_TOKENS,
-        description="As in the policy; absent there too:"
+        description="Overrides the policy's; absent in both:"
         f" {AGENT_RESERVE} with `agent_summary`, else 0.",
     )
     format: Annotated[Format, one_of(Format)] = Field(
         Format.MESSAGES,
-        description="`messages` with their sources; `openai` or `gemini`, as these take them; or"
-        " one `text`. In `gemini` files stand as they are, and only their mention is counted; in"
-        " the others it is all that is shown.",
+        description="`messages` with their sources; `openai` or `gemini`, in the provider's format;"
+        " or one `text`. `gemini` includes files unchanged, and only their mention is counted; the"
+        " others show only the mention.",
     )
     consistency: Annotated[Consistency, one_of(Consistency)] = Field(
         Consistency.LATEST,
-        description="`latest`: no model is called for the answer. `wait`: summaries that are due"
-        " are made first.",
+        description="`latest`: no model is called. `wait`: summaries that are due are made first.",
     )
     wait_timeout: Duration | None = Field(
-        None, description="With `wait`, how long; absent: as long as this service waits at most."
+        None, description="Time limit of `wait`; absent: the service's maximum."
     )
     include_memories: IncludeMemories | None = None
     as_of_seq: int | None = Field(
         None,
         ge=0,
         le=MAX_SEQ,
-        description="The last event of the context; what came after it is as if it had not yet."
-        " What has been cleared or erased since stays out, and memories are those of today.",
+        description="Last event of the context; later ones are ignored. Events cleared or erased"
+        " since stay out, and memories are current ones.",
     )
     model: str | None = Field(
         None,
         min_length=1,
         max_length=512,
-        description="The model that is asked, as the prices of the settings name it, for"
-        " `estimatedCost`.",
+        description="Model for `estimatedCost`, as named in the configured prices.",
     )
 
 
@@ -125,7 +130,7 @@ class ContextMessage(WireModel):
     source: dict[str, Any] | None = Field(
         None,
         description="`kind` (`system`, `summary`, `event`, `memory` or `pending`), and the"
-        " `summary`, `event` and `seq`, or `memories` that it is made of; only in `messages`.",
+        " `summary`, `event` and `seq`, or `memories` it comes from; only in `messages`.",
     )
     tool_calls: list[dict[str, Any]] | None = Field(None, alias="tool_calls")
     tool_call_id: str | None = Field(None, alias="tool_call_id")
@@ -141,7 +146,7 @@ class SeqRange(WireModel):
 class SummarisedRange(SeqRange):
     """Range of events that a summary of the context covers."""
 
-    summary: str = Field(description="The id of the summary.")
+    summary: str = Field(description="Id of the summary.")
 
 
 class Coverage(WireModel):
@@ -149,20 +154,20 @@ class Coverage(WireModel):
 
     verbatim: list[SeqRange] = Field(description="Shown word for word.")
     summarised: list[SummarisedRange]
-    omitted: list[SeqRange] = Field(description="Neither; also what was erased, or cleared.")
+    omitted: list[SeqRange] = Field(description="All other events, with erased and cleared ones.")
 
 
 class ContextTokens(WireModel):
     """Tokens of a context in the model's window, by its counter."""
 
-    total: int = Field(description="Of all parts, but for the marks around summaries.")
+    total: int = Field(description="Tokens of all parts, without the marks around summaries.")
     system: int
     summaries: int
     events: int
     memories: int
     pending: int
     framing_tokens: int = Field(
-        description="The marks around summaries. With `total` they are within the limit."
+        description="Tokens of the marks around summaries; with `total` within the limit."
     )
     limit: int | None = None
     reserved: int
@@ -193,13 +198,13 @@ class ContextResponse(WireModel):
     system_instruction: dict[str, Any] | None = None
     text: str | None = None
     sources: list[dict[str, Any]] | None = Field(
-        None, description="Of each message, in `openai` and `gemini`."
+        None, description="Source of each message, in `openai` and `gemini`."
     )
     tokens: ContextTokens
     coverage: Coverage
     summary_state: SummaryState
     truncated_events: list[TruncatedEvent]
-    policy: MemoryPolicy = Field(description="By which it was made.")
-    policy_key: str = Field(description="That of the summaries that belong to the policy.")
-    last_seq: int = Field(description="The last event that was there.")
+    policy: MemoryPolicy = Field(description="Policy that was applied.")
+    policy_key: str = Field(description="Key of the policy's summaries.")
+    last_seq: int = Field(description="The session's last event.")
     estimated_cost: EstimatedCost | None = None

@@ -309,7 +309,7 @@ def _effective_policy(
 def _check_limit(rules: Rules) -> None:
     if rules.strategy is Strategy.AGENT_SUMMARY and rules.limit is None:
         raise InvalidArgument.of_field(
-            "tokenLimit", f"is needed by {rules.strategy}; give it here or in the policy."
+            "tokenLimit", f"is required by {rules.strategy}, here or in the policy."
         )
 
 
@@ -351,7 +351,7 @@ def _compose(scale: Scale, told: Told, shares: Shares) -> Composition:
     if told.is_bounded and not rules.may_omit:
         raise InvalidArgument.of_field(
             "tokenLimit",
-            "the session has more events than one context takes; set a tokenLimit with onOverflow"
-            " omit, or choose another strategy.",
+            "must be set, with onOverflow omit: the session has more events than one context"
+            " takes; or choose another strategy.",
         )
     return compose(rules, told.shown, shares, lambda turn: scale.least(told.said[turn.seq]))

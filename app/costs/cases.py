@@ -136,14 +136,18 @@ def _shared(
 ) -> Shared:
     limit = rules.limit or request.context_window
     if limit is None:
-        raise InvalidArgument.of_field("contextWindow", f"is required by {field}: it divides it.")
+        raise InvalidArgument.of_field(
+            "contextWindow", f"is required by {field}, which divides it."
+        )
     user, assistant = _events(request.message_tokens)
     fixed = request.system_tokens + (user if rules.count_pending else 0) + rules.reserved
     shares = summarising.stm + summarising.lts
     unit = (limit - fixed) // shares
     if unit < 1:
         named = "contextWindow" if rules.limit is None else f"{field}.tokenLimit"
-        described = f"must be at least {fixed + shares}: {fixed} are taken, and the rest is shared."
+        described = (
+            f"must be at least {fixed + shares}: {fixed} tokens are fixed, and the rest is shared."
+        )
         raise InvalidArgument.of_field(named, described)
     sizes = Sizes(
         system=request.system_tokens,

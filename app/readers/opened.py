@@ -117,7 +117,7 @@ async def reading(resources: Resources, opened: Opened) -> AsyncIterator[tuple[S
 
 def changed(name: NamespaceName) -> Aborted:
     """Return the error for a namespace that changed while it was read."""
-    message = f"namespaces/{name.namespace} was changed while it was read; ask again."
+    message = f"namespaces/{name.namespace} was changed while it was read; send the request again."
     return Aborted(message, Reason.CONCURRENT_CHANGE)
 
 

@@ -90,7 +90,7 @@ def _time() -> float:
 
 
 def _not_ready(name: NamespaceName) -> Aborted:
-    message = f"namespaces/{name.namespace} has texts that are not cut up yet; ask again."
+    message = f"namespaces/{name.namespace} has texts that are still being indexed; try again."
     return Aborted(message, Reason.NOT_READY, retry_after_seconds=1)
 
 
@@ -121,8 +121,8 @@ async def _read_namespace(
     may_show = not row.sensitive or caller.may(Permission.ARTIFACTS_CONTENT)
     if not request.off_prompt and not may_show:
         raise PermissionDenied(
-            "offPrompt: must be true: what the namespace holds is sensitive, and what is made of it"
-            " is shown with artifacts.content only.",
+            "offPrompt: must be true: the namespace is sensitive, and inline results need"
+            " artifacts.content.",
             Reason.INLINE_DENIED,
             metadata={"permission": Permission.ARTIFACTS_CONTENT.value},
         )
@@ -137,14 +137,14 @@ async def _read_namespace(
 def _checked(opened: Opened, request: Reading) -> Opened:
     if not opened.artifacts:
         raise InvalidArgument(
-            f"namespaces/{opened.name.namespace} has no text that could be read.",
+            f"namespaces/{opened.name.namespace} has no readable text.",
             Reason.NO_READABLE_ARTIFACTS,
             metadata={"artifacts": str(opened.unreadable)},
         )
     if request.off_prompt and opened.depth > MAX_DEPTH:
         raise Aborted(
-            f"offPrompt: what is here was derived {MAX_DEPTH} times already, and the result would"
-            " be derived once more; ask for it in the prompt.",
+            f"offPrompt: must be false: the content was already derived {MAX_DEPTH} times, the most"
+            " that is stored.",
             Reason.DERIVATION_TOO_DEEP,
             metadata={"maxDepth": str(MAX_DEPTH)},
         )

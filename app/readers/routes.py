@@ -58,7 +58,7 @@ async def get_tool_specs(
     context: Context,
     engine: EnginePath,
     memory: Annotated[
-        str | None, Query(description="A task memory; the tools then read this one only.")
+        str | None, Query(description="A task memory; the tools then read only this one.")
     ] = None,
 ) -> ToolSpecs:
     """Return the readers' methods as tool declarations for agents."""

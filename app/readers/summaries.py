@@ -90,8 +90,8 @@ class Calls:
         if calls > self.most:
             raise InvalidArgument.of_field(
                 "model",
-                f"{self.asking.reader.name} would be called more than {self.most} times, the most"
-                " for a request; name one of a longer window, or builtin, or ask a query.",
+                f"{self.asking.reader.name} would be called more than {self.most} times, the"
+                " limit of a request; choose a model with a longer window, builtin, or a query.",
             )
 
 

@@ -35,7 +35,7 @@ from app.wire.memory_policy import MemoryPolicy
 
 _PAGE = 200
 _MOST_IN_VAIN = 3
-"""Discarded summaries in a row before the job is postponed."""
+"""Discarded summaries in a row before the job gives up for now."""
 _MOST_LOOKS = 3
 """Checks without the lock before a constantly changing session is checked under it."""
 

@@ -40,33 +40,35 @@ class SessionSummary(WireModel):
 
     name: str
     policy_key: str = Field(
-        description="Of what in a policy decides about summaries: equal for policies that share"
-        " theirs."
+        description="Hash of the policy settings that affect summaries; policies with equal ones"
+        " share their summaries."
     )
     kind: str = Field(
-        description="`block`, of exchanges; `full`, of all events; `recursive`, of the summary"
-        " before and the events since; `merge`, of summaries."
+        description="Inputs: `block`, exchanges; `full`, all events; `recursive`, the previous"
+        " summary and later events; `merge`, summaries."
     )
     state: State = Field(
-        description="`stale`: without its text, since an event that it covers was erased, or the"
-        " session was cleared or changed while it was made."
+        description="`stale`: the text is erased, since a covered event was erased, or the session"
+        " was cleared or changed while the summary was made."
     )
-    version: int = Field(description="From 1: of a summary that is replaced, or made again.")
+    version: int = Field(description="Version of a summary that is replaced or made again, from 1.")
     covers: Covered
-    text: str | None = Field(None, description="Absent where there is none: failed, or erased.")
-    tokens: int | None = Field(None, description="Of the text, by the policy's counter.")
+    text: str | None = Field(None, description="Absent if failed or erased.")
+    tokens: int | None = Field(None, description="Tokens of the text, by the policy's counter.")
     char_limit: int
     cut: bool = Field(
-        description="The model wrote too much, also when asked again: its end is off."
+        description="The model wrote too much, even when asked again; the end is missing."
     )
-    previous_summaries: list[str] = Field(description="Those it was made of, oldest first.")
-    inputs: Covered | None = Field(None, description="The events that were read for it.")
+    previous_summaries: list[str] = Field(description="Summaries that it absorbed, oldest first.")
+    inputs: Covered | None = Field(None, description="Events that were read for it.")
     model: str = Field(examples=["openai:gpt-5-mini", "builtin:extractive"])
-    template: str | None = Field(None, description="What the model was told; `builtin` has none.")
-    usage: list[ModelSums] = Field(description="What its attempts took, by model.")
+    template: str | None = Field(
+        None, description="Template of the model's prompt; absent for `builtin`."
+    )
+    usage: list[ModelSums] = Field(description="Usage of all attempts, by model.")
     error: str | None = Field(None, description="`failed`: the reason.")
     retry_time: Timestamp | None = Field(
-        None, description="`failed`: when it is tried again; absent: it is not."
+        None, description="`failed`: time of the next attempt; absent: none."
     )
     create_time: Timestamp
     update_time: Timestamp
@@ -146,10 +148,10 @@ class SummaryCounts(WireModel):
 class SessionUsage(WireModel):
     """Usage of a session's summaries, failed attempts included."""
 
-    models: list[ModelSums] = Field(description="By model; the built-in one calls none.")
+    models: list[ModelSums] = Field(description="By model; the built-in summariser calls none.")
     total: UsageSums
     summaries: SummaryCounts
-    event_count: int = Field(description="With those that were erased or cleared.")
+    event_count: int = Field(description="Including erased and cleared events.")
     exchange_count: int
 
     @classmethod

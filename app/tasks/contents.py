@@ -120,7 +120,7 @@ async def lock_uploading(session: Session, place: Place, now: datetime | None = 
         .with_for_update(read=True, key_share=True)
     )
     if (await session.execute(statement)).scalar_one_or_none() is None:
-        message = "It took too long, or the namespace was deleted meanwhile; send it again."
+        message = "The upload took too long, or its namespace was deleted; send it again."
         raise Aborted(message, Reason.CONCURRENT_CHANGE)
 
 

@@ -44,8 +44,8 @@ def check_embedder(embedders: Embedders, row: NamespaceRow, *, is_chosen: bool) 
             if embedder is not None and _may_have(row, embedder)
         ]
         raise PermissionDenied(
-            "embeddingModel: what localOnly and allowedModels say of this namespace lets only"
-            f" {', '.join(may) or 'none'} embed it.",
+            "embeddingModel: must be allowed by localOnly and allowedModels of this namespace:"
+            f" {', '.join(may) or 'none'}.",
             Reason.MODEL_NOT_ALLOWED,
             metadata={"allowedModels": ",".join(may)},
         )
@@ -62,7 +62,7 @@ def check_choice(embedders: Embedders, model_id: str | None, caller: Caller) -> 
     if embedder is None or embedder.is_local or caller.may(Permission.ENGINES_UPDATE):
         return
     raise PermissionDenied(
-        "embeddingModel: one that is remote can be named with engines.update only.",
+        "embeddingModel: must be a local model without engines.update.",
         Reason.PERMISSION_MISSING,
         metadata={"permission": Permission.ENGINES_UPDATE.value},
     )

@@ -93,7 +93,7 @@ class ExportService:
         sinks = self.tasks.settings.task_export_sinks
         if name not in sinks:
             listed = ", ".join(sorted(sinks)) or "none"
-            raise InvalidArgument.of_field("sink", f"must be one of the settings: {listed}.")
+            raise InvalidArgument.of_field("sink", f"must be a configured sink: {listed}.")
         return sinks[name]
 
     async def _list_chosen(
@@ -159,12 +159,12 @@ def _not_written(error: OSError, sink: str, artifact: str, written: int) -> Serv
     metadata = {"sink": sink, "filesWritten": str(written)}
     if isinstance(error, (IsADirectoryError, NotADirectoryError, FileExistsError)):
         return AlreadyExists(
-            f"In the sink {sink}, a folder or a file of an export before is in the way of"
-            f" artifacts/{artifact}; choose another directory.",
+            f"artifacts/{artifact} conflicts with a file or folder of an earlier export in the sink"
+            f" {sink}; choose another directory.",
             Reason.ID_TAKEN,
             metadata=metadata,
         )
-    message = f"The sink {sink} cannot be written to."
+    message = f"Writing to the sink {sink} failed."
     return Unavailable(message, Reason.NOT_READY, metadata=metadata)
 
 

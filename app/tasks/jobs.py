@@ -117,7 +117,7 @@ class _Pages:
         """
         for page in range(-(-size // PAGE_BYTES)):
             if self._is_over:
-                raise Aborted("The work was broken off.", Reason.REQUEST_ABANDONED)
+                raise Aborted("The work was interrupted.", Reason.REQUEST_ABANDONED)
             coming = asyncio.run_coroutine_threadsafe(self._read(page), self._loop)
             try:
                 data = coming.result(_READ_SECONDS)

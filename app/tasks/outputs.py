@@ -177,14 +177,14 @@ def _elements(output: Output, limits: Limits) -> Sequence[Output]:
 
 def _check_number(elements: Sequence[Output], limits: Limits, field: str) -> None:
     if len(elements) > limits.max_elements:
-        raise InvalidArgument.of_field(field, f"must be at most {limits.max_elements}.")
+        raise InvalidArgument.of_field(field, f"must have at most {limits.max_elements} elements.")
 
 
 def _check_passed(passed: Iterable[Passed], limits: Limits) -> None:
     if sum(len(info.text.encode()) for info in passed) > limits.max_passing_bytes:
         description = (
-            f"must have at most {limits.max_passing_bytes} bytes of info and error in all; what is"
-            " longer can be stored as text."
+            f"must have at most {limits.max_passing_bytes} bytes of info and error in all;"
+            " longer ones can be stored as text."
         )
         violation = FieldViolation(_FIELD, description)
         message = f"{_FIELD}: {description}"
@@ -204,7 +204,9 @@ def _with_unique_names(items: list[Item], field: str) -> list[Item]:
     for item in items:
         if item.name in names:
             place = f"{field}[{item.index}].name"
-            raise InvalidArgument.of_field(place, "must be another than those before it.")
+            raise InvalidArgument.of_field(
+                place, "must be unique; an earlier artifact has the same name."
+            )
         names |= {item.name} if item.name else set()
     return items
 
@@ -222,7 +224,7 @@ def _nested(field: str, index: int) -> InvalidArgument:
 def _unsupported(kind: str, field: str, index: int | None, limits: Limits) -> InvalidArgument:
     """Return the error for a kind that cannot be stored; `kind` comes from `kinds.shown_kind`."""
     stored = ", ".join(sorted(limits.storable)) or "nothing"
-    description = f"is of kind {kind}, which is not stored here; {stored} can be."
+    description = f"must be of a kind that is stored here ({stored}); got {kind}."
     return InvalidArgument(
         f"{field}: {description}",
         Reason.UNSUPPORTED_ARTIFACT_TYPE,

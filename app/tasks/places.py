@@ -103,7 +103,9 @@ class Places:
             return row
         for field, column in (("userId", "user_id"), ("embeddingModel", "embedding_model")):
             if columns[column] not in {None, getattr(row, column)}:
-                raise InvalidArgument.of_field(field, "the namespace is there, with another one.")
+                raise InvalidArgument.of_field(
+                    field, "must match the existing namespace, which has another one."
+                )
         if stricter := _stricter(row, beginning):
             row = await repository.update_namespace(session, row, stricter)
             check_embedder(self.embedders, row, is_chosen=False)
@@ -128,11 +130,11 @@ class Places:
         artifacts, length = artifacts + coming[0], length + coming[1]
         most = self.settings.task_max_namespace_bytes
         if row.bytes + length > most:
-            message = f"namespaces/{row.namespace} may have {most} bytes, and has no room for these"
+            message = f"namespaces/{row.namespace} must have at most {most} bytes"
             raise exhausted(f"{message}.", "namespace_bytes", limit=most)
         most = self.settings.task_max_namespace_artifacts
         if row.artifacts + artifacts > most:
-            message = f"namespaces/{row.namespace} may have {most} artifacts, and no more"
+            message = f"namespaces/{row.namespace} must have at most {most} artifacts"
             raise exhausted(f"{message}.", "namespace_artifacts", limit=most)
 
     async def check_engine(self, session: Session, engine_id: int, going: int = 0) -> None:

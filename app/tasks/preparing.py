@@ -137,8 +137,7 @@ def check_storable(settings: Settings, kind: Kind, field: str = "Content-Type") 
     if kind not in settings.task_storable:
         listed = ", ".join(settings.task_storable) or "nothing"
         raise InvalidArgument(
-            f"{field}: what is stored so is of kind {kind}, which is not stored here; {listed} can"
-            " be.",
+            f"{field}: must be of a kind that is stored here ({listed}); got {kind}.",
             Reason.UNSUPPORTED_ARTIFACT_TYPE,
             metadata={"kind": kind.value},
         )

@@ -85,7 +85,7 @@ async def begin_namespace(
         raise AlreadyExists(
             f"namespaces/{name.namespace} exists; choose another name.", Reason.ID_TAKEN
         )
-    message = f"namespaces/{name.namespace} was deleted meanwhile; send this again."
+    message = f"namespaces/{name.namespace} was deleted meanwhile; send the request again."
     raise Aborted(message, Reason.CONCURRENT_CHANGE)
 
 
@@ -109,7 +109,7 @@ async def lock_for_upload(session: Session, name: NamespaceName) -> NamespaceRow
 
 def gone_meanwhile() -> Aborted:
     """Return the error for an upload whose namespace or row is gone."""
-    message = "It took too long, or the namespace was deleted meanwhile; send it again."
+    message = "The upload took too long, or its namespace was deleted; send it again."
     return Aborted(message, Reason.CONCURRENT_CHANGE)
 
 

@@ -236,26 +236,26 @@ async def _upload_parameters(
         Query(
             alias="userId",
             max_length=512,
-            description="Whose the namespace is that this begins; needed of bound callers.",
+            description="Owner of a new namespace; required from bound callers.",
         ),
     ] = None,
     tool: Annotated[
         TaskId | None,
         Query(
-            description="What has put it out: its policy says then whether it is sensitive, and"
-            " how long it is kept.",
+            description="Tool that produced it; the tool's policy then decides about sensitivity"
+            " and time to live.",
         ),
     ] = None,
     sensitive: Annotated[
         bool,
-        Query(description="Whether what is derived from the namespace stays off the prompt, too."),
+        Query(description="Whether derived artifacts stay off the prompt as well."),
     ] = False,
     local_only: Annotated[
         bool, Query(alias="localOnly", description="Whether no remote model may read it.")
     ] = False,
-    ttl: Annotated[str | None, Query(description='How long it is kept, such as "3600s".')] = None,
+    ttl: Annotated[str | None, Query(description='Time to live, such as "3600s".')] = None,
     content_digest: Annotated[
-        str | None, Header(description="`sha-256=:...:`, of the bytes; others are 400.")
+        str | None, Header(description="`sha-256=:...:` of the bytes; a mismatch is 400.")
     ] = None,
 ) -> _UploadParameters:
     try:
@@ -325,9 +325,9 @@ async def get_artifact(context: Context, name: ArtifactPath) -> Artifact:
     operation_id="downloadArtifact",
     response_class=StreamingResponse,
     responses={
-        200: {"description": "Its bytes.", **_ANY_BYTES},
-        206: {"description": "Those that were asked for.", **_ANY_BYTES},
-        416: {"model": ErrorBody, "description": "It has none of the bytes that were asked for."},
+        200: {"description": "The bytes.", **_ANY_BYTES},
+        206: {"description": "The requested range.", **_ANY_BYTES},
+        416: {"model": ErrorBody, "description": "The requested range has no bytes."},
     },
 )
 async def download_artifact(
@@ -337,7 +337,7 @@ async def download_artifact(
         str | None, Header(alias="Range", description="One part, such as `bytes=0-1023`.")
     ] = None,
     if_range: Annotated[
-        str | None, Header(description="The etag of what the part is of; else all is sent.")
+        str | None, Header(description="Etag of the content; if it differs, everything is sent.")
     ] = None,
 ) -> Response:
     """Return the bytes of an artifact, or a part of them."""

@@ -30,19 +30,19 @@ class PolicyFields(TaskModel):
     """Handling of a tool's outputs where a request does not specify it."""
 
     off_prompt: OffPromptField = Field(
-        OffPrompt.NEVER, description="Whether outputs are stored: false, true, or `auto`."
+        OffPrompt.NEVER, description="Whether outputs are stored: false, true or `auto`."
     )
     max_inline_tokens: int | None = Field(
         None,
         ge=0,
         le=MAX_INLINE_TOKENS,
-        description="With `auto`: longer texts are stored; absent: as the service is set.",
+        description="With `auto`: longer texts are stored; absent: the configured default.",
     )
     sensitive: bool = Field(
         False,
-        description="All outputs but info and errors are stored; requests may not loosen this.",
+        description="All outputs except info and errors are stored; requests cannot loosen this.",
     )
-    ttl: Ttl | None = Field(None, description="How long outputs are kept.")
+    ttl: Ttl | None = Field(None, description="Time to live of outputs.")
 
 
 class UpdateToolPolicyRequest(PolicyFields):
@@ -103,19 +103,20 @@ class Output(TaskModel):
 
     kind: str = Field(
         json_schema_extra={"enum": list(Kind)},
-        description="`info` and `error` are what the tool tells the agent itself.",
+        description="`info` and `error` are messages from the tool to the agent.",
     )
-    text: str | None = Field(None, description="Of `text`, `info` and `error`.")
-    json_value: JsonValue = Field(None, alias="json", description="Of `json`: any value.")
-    data: Base64Bytes | None = Field(None, description="Of `blob`.")
+    text: str | None = Field(None, description="Content of `text`, `info` and `error`.")
+    json_value: JsonValue = Field(None, alias="json", description="Content of `json`: any value.")
+    data: Base64Bytes | None = Field(None, description="Content of `blob`.")
     elements: Annotated[list["Output"] | None, FailFast()] = Field(
-        None, max_length=MAX_ELEMENTS, description="Of `list`; none is a list itself."
+        None, max_length=MAX_ELEMENTS, description="Content of `list`; lists cannot be nested."
     )
     media_type: MediaTypeField | None = Field(
-        None, description="Of `text` (`text/plain`) and `blob` (`application/octet-stream`)."
+        None,
+        description="For `text` (default `text/plain`) and `blob` (`application/octet-stream`).",
     )
     name: TaskId | None = Field(
-        None, description="Of the artifact, if it is stored; else one is made."
+        None, description="Name of the artifact, if it is stored; absent: the service makes one."
     )
 
     @model_validator(mode="before")
@@ -154,16 +155,18 @@ class NamespaceSettings(TaskModel):
     """Rules for all content of a namespace. Loosening any of them needs `engines.update`."""
 
     sensitive: bool | None = Field(
-        None, description="What is derived is sensitive as well, and does not come inline."
+        None, description="Derived content is sensitive as well, and never inline."
     )
     local_only: bool | None = Field(None, description="Only models on this machine may read it.")
     allowed_models: list[ModelName] | None = Field(
-        None, max_length=MAX_MODELS, description="Only these may read it; absent: all configured."
+        None,
+        max_length=MAX_MODELS,
+        description="Only these may read it; absent: all configured ones.",
     )
     embedding_model: ModelName | None = Field(
         None,
-        description="The id of the embedding model that turns it, and questions about it, into"
-        " vectors; absent: none does, and words are searched.",
+        description="Id of the embedding model for its chunks and for questions; absent: searches"
+        " compare words only.",
     )
     ttl: Ttl | None = Field(None, description="Input only: expiry is now + ttl.")
 
@@ -180,9 +183,11 @@ class BeginsNamespace(NamespaceSettings):
     """A request that adds to a namespace, and creates it if it does not exist."""
 
     user_id: UserId | None = Field(
-        None, description="Whose it is; needed of callers that are bound to users."
+        None, description="Owner; required from callers that are bound to users."
     )
-    tool: TaskId | None = Field(None, description="What has put it out; its policy holds.")
+    tool: TaskId | None = Field(
+        None, description="Tool that produced it; the tool's policy applies."
+    )
     activity: TaskId | None = None
 
 
@@ -204,10 +209,10 @@ class ProcessOutputRequest(BeginsNamespace):
 
     tool: TaskId
     activity: TaskId
-    call_id: str | None = Field(None, max_length=256, description="Of the call; not kept.")
-    namespace: TaskId | None = Field(None, description="Where to store; else a new one is made.")
+    call_id: str | None = Field(None, max_length=256, description="Id of the call; not stored.")
+    namespace: TaskId | None = Field(None, description="Namespace to store in; absent: a new one.")
     off_prompt: OffPromptField | None = Field(
-        None, description="Absent: as the tool's policy says, and without one, false."
+        None, description="Absent: from the tool's policy, or false without one."
     )
     output: Output
 
@@ -253,9 +258,9 @@ class Reference(WireModel):
     total_bytes: Int64
     created_time: Timestamp
     expire_time: Timestamp
-    readable_with: list[Reader] = Field(description="Empty: nothing can read it.")
+    readable_with: list[Reader] = Field(description="Empty if nothing can read it.")
     derived_from: list[Source] | None = Field(
-        None, description=f"Of those that are listed, the first {MAX_LISTED}."
+        None, description=f"The first {MAX_LISTED} sources of the listed artifacts."
     )
 
 
@@ -263,7 +268,7 @@ class Passed(WireModel):
     """A message from the tool to the agent."""
 
     kind: Kind
-    index: int | None = Field(None, description="Its place in the list, from 0.")
+    index: int | None = Field(None, description="Position in the list, from 0.")
     text: str
 
 
@@ -271,9 +276,11 @@ class ProcessOutputResponse(WireModel):
     """Text for the prompt, and a reference if the output was stored."""
 
     disposition: Disposition
-    prompt_text: str = Field(description="Exactly this.")
-    reference: Reference | None = Field(None, description="Of what was stored.")
-    passthrough: list[Passed] | None = Field(None, description="Beside what was stored.")
+    prompt_text: str = Field(description="Text for the prompt, unchanged.")
+    reference: Reference | None = Field(None, description="Reference to the stored output.")
+    passthrough: list[Passed] | None = Field(
+        None, description="Info and errors beside the stored output."
+    )
     warnings: list[Warned] | None = None
 
 
@@ -292,10 +299,10 @@ class Artifact(ArtifactReference):
     state: State
     readable_with: list[Reader]
     derived_from: list[Source] | None = None
-    source_deleted: bool | None = Field(None, description="Whether any of these is gone.")
-    depth: int | None = Field(None, description="How often it was derived; absent: it was not.")
-    sniffed_type: str | None = Field(None, description="What its bytes look like.")
-    sha256: str | None = Field(None, description="Of its bytes, in hexadecimal digits.")
+    source_deleted: bool | None = Field(None, description="Whether any source was deleted.")
+    depth: int | None = Field(None, description="Number of derivations; absent: not derived.")
+    sniffed_type: str | None = Field(None, description="Type recognised from the bytes.")
+    sha256: str | None = Field(None, description="Digest of the bytes, in hexadecimal digits.")
     create_time: Timestamp
     expire_time: Timestamp
     etag: str
@@ -356,7 +363,7 @@ class ExportNamespaceRequest(TaskModel):
         json_schema_extra={"examples": [{"sink": "reports", "directory": "2026/november"}]}
     )
 
-    sink: TaskId = Field(description="A sink of the settings.")
+    sink: TaskId = Field(description="Name of a configured sink.")
     directory: Directory | None = Field(
         None,
         description="Names with `/` between them, below ENGINE/MEMORY/NAMESPACE in the sink.",
@@ -370,7 +377,7 @@ class ExportedFile(WireModel):
     """A file that was written."""
 
     artifact: TaskId
-    path: str = Field(description="Within the sink.")
+    path: str = Field(description="Path within the sink.")
     size_bytes: Int64
 
 

@@ -307,7 +307,7 @@ async def _check_no_looser(
     earliest = await lookups.earliest_expiry(session, row, now)
     if _loosens(row, values, earliest or row.expire_time):
         raise PermissionDenied(
-            "What is set for a namespace can be loosened with engines.update only.",
+            "Settings of a namespace can only be loosened with engines.update.",
             Reason.PERMISSION_MISSING,
             metadata={"permission": Permission.ENGINES_UPDATE.value},
         )

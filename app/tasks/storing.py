@@ -209,8 +209,8 @@ class StoringService:
         settings = self.tasks.settings
         if sum(len(item.data) for item in items) > settings.task_max_inline_bytes:
             raise ResourceExhausted(
-                f"The artifacts of one request may have {settings.task_max_inline_bytes} bytes;"
-                " upload longer ones.",
+                f"The artifacts of one request must have at most {settings.task_max_inline_bytes}"
+                " bytes; upload longer ones.",
                 Reason.BODY_TOO_LARGE,
                 http=413,
             )

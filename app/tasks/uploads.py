@@ -107,7 +107,7 @@ class UploadService:
             received = await self._receive(place, pieces)
             digest: bytes = received.digest.digest()
             if upload.sha256 not in {None, digest}:
-                message = "Content-Digest: what has come has another digest; nothing of it is kept."
+                message = "Content-Digest: must match the bytes; nothing was stored."
                 raise InvalidArgument(message, Reason.DIGEST_MISMATCH)
             kept, kind = bytes(received.kept), kind_of(upload.media_type)
             prepared = await prepare(
@@ -310,5 +310,5 @@ def _name_taken(row: ArtifactRow) -> Aborted:
 
 
 def _too_large(most: int) -> ResourceExhausted:
-    message = f"An artifact may have {most} bytes."
+    message = f"An artifact must have at most {most} bytes."
     return ResourceExhausted(message, Reason.ARTIFACT_TOO_LARGE, http=413)
