@@ -1,1 +1,1 @@
-"""Reads what task memory keeps off prompts: questions and summaries, by models or without one."""
+"""Questions and summaries over content that task memory keeps off prompts."""

@@ -40,9 +40,10 @@ _NAMESPACE = ENGINE + "/taskMemories/{task_memory}/namespaces/{namespace}"
 async def query_namespace(
     context: Mutation, name: NamespacePath, body: QueryNamespaceRequest, request: HttpRequest
 ) -> QueryNamespaceResponse:
-    """Answer a question from what a namespace holds, and say which places the answer rests on.
+    """Answer a question from a namespace, with citations of the passages that the answer rests on.
 
-    Words are compared to find these. With `offPrompt`, the answer is stored, and not shown.
+    Passages are found by their words, and by vectors if the namespace has an embedding model. With
+    `offPrompt`, the answer is stored and not returned.
     """
     asked = Request(name, context.caller, context.once(body.sent), request.is_disconnected)
     return await ReaderService(context.resources).query(asked, body)
@@ -54,9 +55,9 @@ async def query_namespace(
 async def summarize_namespace(
     context: Mutation, name: NamespacePath, body: SummarizeNamespaceRequest, request: HttpRequest
 ) -> SummarizeNamespaceResponse:
-    """Summarise all that a namespace holds, in as many calls of a model as that takes.
+    """Summarise everything in a namespace, in as many model calls as needed.
 
-    With `offPrompt`, the summary is stored, and not shown.
+    With `offPrompt`, the summary is stored and not returned.
     """
     asked = Request(name, context.caller, context.once(body.sent), request.is_disconnected)
     return await ReaderService(context.resources).summarize(asked, body)
@@ -67,10 +68,10 @@ async def get_tool_specs(
     context: Context,
     engine: EnginePath,
     memory: Annotated[
-        str | None, Query(description="A task memory; the tools then read this one only.")
+        str | None, Query(description="A task memory; the tools then read only this one.")
     ] = None,
 ) -> ToolSpecs:
-    """Return what agents are given to read what is kept off their prompts, as tools to call."""
+    """Return the readers' methods as tool declarations for agents."""
     async with context.resources.db.snapshot() as session:
         await engines.get(session, engine)
     return tool_specs(None if memory is None else check_task_id("memory", memory))

@@ -1,4 +1,4 @@
-"""The wire form of what reads a namespace: queries, summaries, and tools for agents."""
+"""Wire types of readers: queries, summaries, and tools for agents."""
 
 from typing import Annotated, Any, Self
 
@@ -20,24 +20,23 @@ _Tokens = Annotated[int, Field(ge=LEAST_TOKENS, le=MOST_TOKENS)]
 
 
 class Reading(TaskModel):
-    """What each request to a reader has."""
+    """Fields of every request to a reader."""
 
     model: ModelName | None = Field(
         None,
-        description="A model of the settings, or `builtin`, which needs none; absent: the first"
-        " that may read the namespace (if that is sensitive, the first local one), and without one"
-        " `builtin`.",
+        description="A configured model, or `builtin`, which needs none; absent: the first that may"
+        " read the namespace (the first local one if it is sensitive), or `builtin` without any.",
     )
     off_prompt: bool = Field(
-        False, description="Whether the result is stored as well, and only its reference returned."
+        False, description="Whether to store the result and return only its reference."
     )
     wait: bool = Field(
-        False, description="Whether to wait for what is being indexed; else that is NOT_READY."
+        False, description="Whether to wait for texts being indexed; otherwise they are NOT_READY."
     )
 
 
 class QueryNamespaceRequest(Reading):
-    """A question about what a namespace holds."""
+    """A question about the content of a namespace."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"query": "What does delivery cost?", "topK": 10}]}
@@ -45,27 +44,30 @@ class QueryNamespaceRequest(Reading):
 
     query: str = Field(min_length=1, max_length=MAX_QUERY_CHARS, pattern=r"\S")
     top_k: int = Field(
-        TOP_K, ge=1, le=MAX_TOP_K, description="Most passages that the reader is shown."
+        TOP_K, ge=1, le=MAX_TOP_K, description="Maximum number of passages for the reader."
     )
-    answer_tokens: _Tokens = Field(ANSWER_TOKENS, description="Longest answer.")
+    answer_tokens: _Tokens = Field(ANSWER_TOKENS, description="Maximum length of the answer.")
 
 
 class SummarizeNamespaceRequest(Reading):
-    """What to make of all that a namespace holds."""
+    """Parameters of a summary of a whole namespace."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"instructions": "Name all prices.", "maxTokens": 300}]}
     )
 
     instructions: str | None = Field(
-        None, min_length=1, max_length=MAX_INSTRUCTIONS_CHARS, description="What matters."
+        None,
+        min_length=1,
+        max_length=MAX_INSTRUCTIONS_CHARS,
+        description="What the summary should contain.",
     )
     template: Template | None = Field(
         None,
-        description="In place of instructions, the whole prompt: has `{text}`, and may have"
+        description="The whole prompt, in place of instructions: with `{text}`, and optionally"
         " `{previous_summary}` and `{char_limit}`.",
     )
-    max_tokens: _Tokens = Field(SUMMARY_TOKENS, description="Longest summary.")
+    max_tokens: _Tokens = Field(SUMMARY_TOKENS, description="Maximum length of the summary.")
 
     @model_validator(mode="after")
     def _has_one_wish(self) -> Self:
@@ -75,71 +77,74 @@ class SummarizeNamespaceRequest(Reading):
 
 
 class Citation(WireModel):
-    """A place that an answer rests on.
+    """A passage that an answer rests on.
 
     `start` and `end` count characters (code points, not bytes or UTF-16 units) of the text that was
-    read of the artifact. That is its content without a byte order mark and with line ends as LF;
-    JSON, CSV and HTML as they were rewritten for readers, so that there the places are not those of
-    the content.
+    read from the artifact. That is its content without a byte order mark and with LF line ends.
+    JSON, CSV and HTML are rewritten for readers, so their offsets are not those of the content.
     """
 
     artifact: TaskId
-    chunk: int = Field(description="Of the artifact, from 0.")
+    chunk: int = Field(description="Number of the artifact's chunk, from 0.")
     start: int = Field(
         ge=0,
-        description="The first character, from 0: code points of the text that was read, which has"
-        " no byte order mark and LF for every line end, and is another than the content of JSON,"
-        " CSV and HTML.",
+        description="The first character, from 0, in code points of the text that was read. That"
+        " text has no byte order mark and LF line ends; for JSON, CSV and HTML it differs from the"
+        " content.",
     )
-    end: int = Field(ge=0, description="The first character after it, counted as `start` is.")
+    end: int = Field(
+        ge=0, description="The first character after the passage, counted like `start`."
+    )
 
 
 class Coverage(WireModel):
-    """How much of a namespace was read."""
+    """Coverage of a namespace by what was read."""
 
     chunks_total: int | None = Field(
-        None, description="Not told of a sensitive namespace without `artifacts.content`."
+        None, description="Absent for a sensitive namespace without `artifacts.content`."
     )
-    chunks_used: int | None = Field(None, description="Told as `chunksTotal` is.")
+    chunks_used: int | None = Field(None, description="Absent like `chunksTotal`.")
     truncated: bool | None = Field(
-        None, description="Whether chunks that were wanted did not fit; told as `chunksTotal` is."
+        None, description="Whether wanted chunks did not fit; absent like `chunksTotal`."
     )
     artifacts_total: int
-    artifacts_unreadable: int = Field(description="They have no text.")
+    artifacts_unreadable: int = Field(description="Artifacts without text.")
 
 
 class ReaderUsage(WireModel):
-    """What the calls of the model took."""
+    """Usage of the model calls."""
 
     calls: int
     input_token_count: int | None = Field(
-        None, description="Not told of a sensitive namespace without `artifacts.content`."
+        None, description="Absent for a sensitive namespace without `artifacts.content`."
     )
-    output_token_count: int | None = Field(None, description="Told as `inputTokenCount` is.")
+    output_token_count: int | None = Field(None, description="Absent like `inputTokenCount`.")
 
 
 class ReadResponse(WireModel):
-    """What each answer of a reader has."""
+    """Fields of every response of a reader."""
 
-    model: str = Field(description="`builtin:extractive`, where no model was asked.")
+    model: str = Field(description="`builtin:extractive` if no model was called.")
     coverage: Coverage
     usage: ReaderUsage
-    reference: Reference | None = Field(None, description="Of the result, if it is kept off.")
-    prompt_text: str | None = Field(None, description="What then belongs into the prompt.")
+    reference: Reference | None = Field(
+        None, description="Reference to the result, if it is kept off the prompt."
+    )
+    prompt_text: str | None = Field(None, description="Text for the prompt in that case.")
     reused: bool | None = Field(
         None,
-        description="Whether this is the result of a request for the same, made before, which then"
-        " costs nothing, or at the same moment, where `usage` tells what was spent beside it.",
+        description="Whether this is the result of an equal request. An earlier one makes this"
+        " request free; after a concurrent one, `usage` shows what this request spent.",
     )
 
 
 class QueryNamespaceResponse(ReadResponse):
-    """An answer, and what it rests on."""
+    """An answer and its citations."""
 
     answer: str | None = Field(None, description="Absent if it is kept off the prompt.")
     citations: list[Citation] = Field(
-        description=f"At most {MAX_LISTED}, in order of the text; of a sensitive namespace, none"
-        " without `artifacts.content`."
+        description=f"At most {MAX_LISTED}, in text order; empty for a sensitive namespace without"
+        " `artifacts.content`."
     )
 
 
@@ -147,11 +152,11 @@ class SummarizeNamespaceResponse(ReadResponse):
     """A summary."""
 
     summary: str | None = Field(None, description="Absent if it is kept off the prompt.")
-    cut: bool | None = Field(None, description="Whether it was too long, and lacks its end.")
+    cut: bool | None = Field(None, description="Whether it was too long and lost its end.")
 
 
 class ToolSpecs(WireModel):
-    """The methods of readers as tools of an agent, in the forms that models take."""
+    """The readers' methods as tools of an agent, in the formats of model APIs."""
 
-    openai: list[dict[str, Any]] = Field(description="For `tools` of a request to OpenAI.")
+    openai: list[dict[str, Any]] = Field(description="For `tools` in a request to OpenAI.")
     gemini: list[dict[str, Any]] = Field(description="For `functionDeclarations` of Gemini.")

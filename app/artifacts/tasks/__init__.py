@@ -1,1 +1,1 @@
-"""Task memory: what tools return and prompts must not, or cannot, show; kept by reference."""
+"""Task memory: tool outputs that prompts must not or cannot show, kept by reference."""

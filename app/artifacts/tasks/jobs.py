@@ -1,4 +1,4 @@
-"""What a worker runs to cut a long text into pieces, and to embed the pieces of a namespace."""
+"""Jobs of a worker: cut a long text into chunks, and embed the chunks of a namespace."""
 
 import asyncio
 from collections.abc import Iterator, Sequence
@@ -39,9 +39,9 @@ _READ_SECONDS = 60
 
 
 async def index(job: Job, resources: Resources) -> None:
-    """Cut a text into pieces, some in each transaction; the last makes the artifact ready.
+    """Cut a text into chunks, a batch in each transaction; the last one makes the artifact ready.
 
-    Of an attempt that was broken off, what it has written goes first.
+    Chunks written by an aborted attempt are deleted first.
 
     Raises:
         NotFound: the artifact is gone.
@@ -56,9 +56,9 @@ async def index(job: Job, resources: Resources) -> None:
         await contents.remove_chunks(session, place)
     with _Pages(job, place, asyncio.get_running_loop()) as pages:
         text = extracted(pages.up_to(row.size_bytes), row.media_type, row.sniffed_type or BYTES)
-        found = chunks(text, cutting_of(resources.settings))
+        coming = chunks(text, cutting_of(resources.settings))
         count, end, language = 0, 0, ""
-        while batch := await asyncio.to_thread(_take, found):
+        while batch := await asyncio.to_thread(_take, coming):
             await job.step()
             language = language or language_of(batch)
             async with job.db.transaction() as session:
@@ -70,7 +70,7 @@ async def index(job: Job, resources: Resources) -> None:
 
 
 async def _end(job: Job, settings: Settings, place: Place, values: dict[str, object]) -> None:
-    """Make the artifact ready, with the end of the operation."""
+    """Make the artifact ready and finish the operation, in one transaction."""
     name = _name_of(job, place.memory, place.namespace)
     async with job.db.transaction() as session:
         namespace = await repository.lock_namespace(session, name)
@@ -85,14 +85,15 @@ async def _end(job: Job, settings: Settings, place: Place, values: dict[str, obj
         await job.finish(session, EMPTY, {})
 
 
-def _take(found: Iterator[Chunk]) -> list[Chunk]:
-    return list(islice(found, _AT_ONCE))
+def _take(source: Iterator[Chunk]) -> list[Chunk]:
+    return list(islice(source, _AT_ONCE))
 
 
 class _Pages:
-    """The pages of a content, for a thread other than that of the loop, which ends with the block.
+    """The pages of a content, read from a thread other than the event loop's.
 
-    What is read may have no text for long: that somebody has cancelled is seen at each page.
+    Reading stops when the block ends. Long stretches may hold no text, so each page checks for
+    cancellation.
     """
 
     def __init__(self, job: Job, place: Place, loop: asyncio.AbstractEventLoop) -> None:
@@ -105,21 +106,21 @@ class _Pages:
         return self
 
     def __exit__(self, *error: object) -> None:
-        # Whoever has cancelled this does not reach the thread.
+        # Cancelling the task does not stop the thread.
         self._is_over = True
 
     def up_to(self, size: int) -> Iterator[bytes]:
-        """Yield the pages of so many bytes.
+        """Yield the pages of the first `size` bytes.
 
         Raises:
-            Aborted: nobody waits for them any more.
-            Cancelled: the client has asked to cancel.
-            DeadlineExceeded: a page does not come.
+            Aborted: the block has ended.
+            Cancelled: the client has cancelled the operation.
+            DeadlineExceeded: reading a page took too long.
             NotFound: the content is gone.
         """
         for page in range(-(-size // PAGE_BYTES)):
             if self._is_over:
-                raise Aborted("The work was broken off.", Reason.REQUEST_ABANDONED)
+                raise Aborted("The work was interrupted.", Reason.REQUEST_ABANDONED)
             coming = asyncio.run_coroutine_threadsafe(self._read(page), self._loop)
             try:
                 data = coming.result(_READ_SECONDS)
@@ -149,15 +150,15 @@ def _name_of(job: Job, memory: str, namespace: str) -> NamespaceName:
 
 
 async def embed(job: Job, resources: Resources) -> None:
-    """Give the pieces of a namespace their vectors by the model that it names.
+    """Embed the chunks of a namespace with the model that it names.
 
-    A batch at a time, outside any transaction: whoever goes on after a worker that was killed does
-    at most one batch once more. What has become of the namespace meanwhile is seen before each
-    batch is embedded, and before it is stored.
+    Works batch by batch, outside any transaction, so that a worker that takes over repeats at most
+    one batch. The namespace is checked again before each batch is embedded, and before it is
+    stored.
 
     Raises:
-        Postponed: the model is away, or not open in this process.
-        ServiceError: the model refuses.
+        Postponed: the model is unavailable, or not configured in this process.
+        ServiceError: the model rejects the request.
     """
     request = QueuedEmbedding.model_validate(job.claim.request)
     name = _name_of(job, request.memory, request.namespace)
@@ -171,35 +172,35 @@ class _Embedding:
     name: NamespaceName
 
     async def run(self) -> None:
-        while not await self._ended():
+        while not await self._try_finish():
             after = BEGINNING
             while pieces := await self._embed_some(after):
                 after = pieces[-1].key
                 await self.job.step()
 
     async def _embed_some(self, after: Key) -> Sequence[Unembedded]:
-        """Embed a batch of what lacks a vector; return it."""
+        """Embed and return a batch of chunks without vectors."""
         async with self.job.db.snapshot() as session:
             model_id = await self._model(session, is_locked=False)
             if model_id is None:
                 return []
-            pieces = await self._lacking(session, after, _EMBEDDED_AT_ONCE)
+            pieces = await self._list_unembedded(session, after, _EMBEDDED_AT_ONCE)
         if not pieces:
             return []
         parts = {
-            (*one.key, number): text
-            for one in pieces
-            for number, text in enumerate(parts_of(one.text))
+            (*chunk.key, number): text
+            for chunk in pieces
+            for number, text in enumerate(parts_of(chunk.text))
         }
-        found = await self._embedded(model_id, list(parts.values()))
-        by_part = dict(zip(parts, found, strict=True))
+        embeddings = await self._embed_texts(model_id, list(parts.values()))
+        by_part = dict(zip(parts, embeddings, strict=True))
         async with self.job.db.transaction() as session:
             if await self._model(session, is_locked=True) == model_id:
-                await engines.learn_model(session, model_id, found.shape[1])
+                await engines.learn_model(session, model_id, embeddings.shape[1])
                 await vectors.insert(session, self.name, model_id, by_part)
         return pieces
 
-    async def _embedded(self, model_id: str, texts: Sequence[str]) -> Vectors:
+    async def _embed_texts(self, model_id: str, texts: Sequence[str]) -> Vectors:
         try:
             return await EngineEmbedding.of(self.resources).embedded(model_id, texts)
         except AWAY as error:
@@ -207,28 +208,30 @@ class _Embedding:
             later = timedelta(seconds=max(pause, error.retry_after_seconds or 0))
             raise Postponed(self.job.clock.now() + later) from error
 
-    async def _ended(self) -> bool:
-        """End the operation, unless something lacks its vector."""
+    async def _try_finish(self) -> bool:
+        """Finish the operation if every chunk has its vectors; return True if it is finished."""
         async with self.job.db.transaction() as session:
             model_id = await self._model(session, is_locked=True)
-            if model_id is not None and await self._lacking(session, BEGINNING, 1):
+            if model_id is not None and await self._list_unembedded(session, BEGINNING, 1):
                 return False
             await self.job.finish(session, EMPTY, {})
         return True
 
     async def _model(self, session: Session, *, is_locked: bool) -> str | None:
-        """Return the model that is to embed, if the namespace is there and may have it."""
+        """Return the model to embed with, if the namespace exists and may use one."""
         now = self.job.clock.now()
         row = await repository.find_namespace(session, self.name, now, for_update=is_locked)
         if row is None or row.embedding_model is None:
             return None
         if self.resources.embedders.find(row.embedding_model) is None:
-            # Another worker may have it.
+            # Another worker may have it configured.
             return row.embedding_model
         embedder = embedder_of(self.resources.embedders, row)
         return None if embedder is None else embedder.model_id
 
-    async def _lacking(self, session: Session, after: Key, limit: int) -> Sequence[Unembedded]:
+    async def _list_unembedded(
+        self, session: Session, after: Key, limit: int
+    ) -> Sequence[Unembedded]:
         now = self.job.clock.now()
         return await vectors.list_lacking(session, self.name, now, after, limit)
 

@@ -99,7 +99,7 @@ _ANY_BYTES: dict[str, Any] = {
 
 _HEADERS = {
     "Accept-Ranges": "bytes",
-    # It may be anything, and is no page of this service.
+    # Content may be of any type, and must not open as a page of this service.
     "Content-Disposition": "attachment",
 }
 
@@ -108,7 +108,7 @@ _HEADERS = {
 async def process_output(
     context: Mutation, name: TaskMemoryPath, body: ProcessOutputRequest
 ) -> ProcessOutputResponse:
-    """Say what to put into the prompt for what a tool returned; keep it, if it is kept off that."""
+    """Return the prompt text for a tool's output; store the output if it is kept off the prompt."""
     service = StoringService(TaskService.of(context.resources))
     return await service.process(name, body, context.once(body.sent), context.caller)
 
@@ -117,19 +117,19 @@ async def process_output(
 async def list_task_memories(
     context: Context, engine: EnginePath, page: Page
 ) -> ListTaskMemoriesResponse:
-    """List the memories that have something in them."""
+    """List the task memories that are not empty."""
     return await TaskService.of(context.resources).list_memories(engine, page)
 
 
 @router.get(_MEMORY, summary="Get a task memory", operation_id="getTaskMemory")
 async def get_task_memory(context: Context, name: TaskMemoryPath) -> TaskMemory:
-    """Return how much a memory has; 404 while nothing is in it."""
+    """Return the totals of a task memory; 404 while it is empty."""
     return await TaskService.of(context.resources).get_memory(name)
 
 
 @router.delete(_MEMORY, summary="Delete a task memory", operation_id="deleteTaskMemory")
 async def delete_task_memory(context: Mutation, name: TaskMemoryPath) -> Empty:
-    """Erase all that is in a memory, beyond recovery; the policies of its tools stay."""
+    """Delete everything in a task memory, beyond recovery; tool policies stay."""
     await RemovalService(TaskService.of(context.resources)).delete_memory(name, context.once({}))
     return Empty()
 
@@ -141,13 +141,13 @@ async def delete_task_memory(context: Mutation, name: TaskMemoryPath) -> Empty:
 async def list_tool_policies(
     context: Context, name: TaskMemoryPath, page: Page
 ) -> ListToolPoliciesResponse:
-    """List the policies of a memory by the names of their tools."""
+    """List the tool policies of a memory, ordered by tool name."""
     return await PolicyService(TaskService.of(context.resources)).list_page(name, page)
 
 
 @router.get(_POLICY, summary="Get the policy of a tool", operation_id="getToolPolicy")
 async def get_tool_policy(context: Context, name: ToolPolicyPath) -> ToolPolicy:
-    """Return what holds for the outputs of a tool."""
+    """Return the policy for a tool's outputs."""
     return await PolicyService(TaskService.of(context.resources)).get(name)
 
 
@@ -158,7 +158,10 @@ async def update_tool_policy(
     body: UpdateToolPolicyRequest,
     if_match: IfMatch = None,
 ) -> ToolPolicy:
-    """Set what holds for the outputs of a tool where requests do not say, or are too loose."""
+    """Set the policy for a tool's outputs; it fills what requests omit.
+
+    Requests cannot loosen the handling of a sensitive tool.
+    """
     service = PolicyService(TaskService.of(context.resources))
     etag = etag_of(if_match, body.etag)
     return await service.put(name, body, etag, context.once({"body": body.sent(), "etag": etag}))
@@ -168,7 +171,7 @@ async def update_tool_policy(
 async def delete_tool_policy(
     context: Mutation, name: ToolPolicyPath, if_match: IfMatch = None
 ) -> Empty:
-    """Let nothing hold for a tool any more but what requests say."""
+    """Delete a tool's policy; from then on only requests decide."""
     service = PolicyService(TaskService.of(context.resources))
     await service.delete(name, if_match, context.once({"etag": if_match}))
     return Empty()
@@ -181,7 +184,7 @@ async def delete_tool_policy(
 async def list_namespaces(
     context: Context, name: TaskMemoryPath, page: Page
 ) -> ListNamespacesResponse:
-    """List the namespaces of a memory, newest first; at most 100 a page."""
+    """List the namespaces of a memory, newest first, at most 100 a page."""
     return await TaskService.of(context.resources).list_namespaces(name, page)
 
 
@@ -189,7 +192,7 @@ async def list_namespaces(
 async def store_artifacts(
     context: Mutation, name: NamespacePath, body: StoreArtifactsRequest
 ) -> StoreArtifactsResponse:
-    """Store small artifacts: all of them, or none."""
+    """Store small artifacts, all or none."""
     service = StoringService(TaskService.of(context.resources))
     return await service.store(name, body, context.once(body.sent), context.caller)
 
@@ -198,14 +201,14 @@ async def store_artifacts(
 async def export_namespace(
     context: Mutation, name: NamespacePath, body: ExportNamespaceRequest
 ) -> ExportNamespaceResponse:
-    """Write artifacts into a folder of the operator's; what they hold is told to nobody."""
+    """Write artifacts to a folder of the operator's; the response reveals no content."""
     service = ExportService(TaskService.of(context.resources))
     return await service.export(name, body, context.once(body.sent))
 
 
 @router.get(_NAMESPACE, summary="Get a namespace", operation_id="getNamespace")
 async def get_namespace(context: Context, name: NamespacePath) -> Namespace:
-    """Return what may be known of a namespace."""
+    """Return a namespace, without content."""
     return await TaskService.of(context.resources).get_namespace(name)
 
 
@@ -216,7 +219,7 @@ async def update_namespace(
     body: UpdateNamespaceRequest,
     if_match: IfMatch = None,
 ) -> Namespace:
-    """Change what holds for a namespace. What loosens it takes `engines.update`, too."""
+    """Change the settings of a namespace. Loosening them also needs `engines.update`."""
     service = TaskService.of(context.resources)
     etag = etag_of(if_match, body.etag)
     once = context.once({"body": body.sent(), "etag": etag})
@@ -227,7 +230,7 @@ async def update_namespace(
 async def delete_namespace(
     context: Mutation, name: NamespacePath, if_match: IfMatch = None
 ) -> Empty:
-    """Erase all that is in a namespace, beyond recovery."""
+    """Delete everything in a namespace, beyond recovery."""
     once = context.once({"etag": if_match})
     service = RemovalService(TaskService.of(context.resources))
     await service.delete_namespace(name, if_match, once)
@@ -241,48 +244,48 @@ async def delete_namespace(
 async def list_artifacts(
     context: Context, name: NamespacePath, page: Page
 ) -> ListArtifactsResponse:
-    """List what is in a namespace, in the order in which it came."""
+    """List the artifacts of a namespace, in the order of their arrival."""
     service = TaskService.of(context.resources)
     return await service.list_artifacts(name, page, context.caller)
 
 
 @dataclass(frozen=True)
-class _Said:
-    """What the request of an upload says beside its bytes."""
+class _UploadParameters:
+    """Parameters of an upload, beside its bytes."""
 
     beginning: Beginning
     sha256: bytes | None
 
 
-async def _said(
+async def _upload_parameters(
     *,
     user_id: Annotated[
         str | None,
         Query(
             alias="userId",
             max_length=512,
-            description="Whose the namespace is that this begins; needed of bound callers.",
+            description="Owner of a new namespace; required from bound callers.",
         ),
     ] = None,
     tool: Annotated[
         TaskId | None,
         Query(
-            description="What has put it out: its policy says then whether it is sensitive, and"
-            " how long it is kept.",
+            description="Tool that produced it; the tool's policy then decides about sensitivity"
+            " and time to live.",
         ),
     ] = None,
     sensitive: Annotated[
         bool,
-        Query(description="Whether what is derived from the namespace stays off the prompt, too."),
+        Query(description="Whether derived artifacts stay off the prompt as well."),
     ] = False,
     local_only: Annotated[
         bool, Query(alias="localOnly", description="Whether no remote model may read it.")
     ] = False,
-    ttl: Annotated[str | None, Query(description='How long it is kept, such as "3600s".')] = None,
+    ttl: Annotated[str | None, Query(description='Time to live, such as "3600s".')] = None,
     content_digest: Annotated[
-        str | None, Header(description="`sha-256=:...:`, of the bytes; others are 400.")
+        str | None, Header(description="`sha-256=:...:` of the bytes; a mismatch is 400.")
     ] = None,
-) -> _Said:
+) -> _UploadParameters:
     try:
         life = _TTL.validate_python(ttl) if ttl else None
     except ValidationError:
@@ -295,10 +298,10 @@ async def _said(
         local_only=local_only,
         ttl=life,
     )
-    return _Said(beginning, read_digest(content_digest))
+    return _UploadParameters(beginning, read_digest(content_digest))
 
 
-Said = Annotated[_Said, Depends(_said)]
+UploadParameters = Annotated[_UploadParameters, Depends(_upload_parameters)]
 
 
 @router.put(
@@ -312,16 +315,16 @@ async def upload_artifact(
     response: Response,
     context: Mutation,
     name: ArtifactPath,
-    said: Said,
+    parameters: UploadParameters,
     if_match: IfMatch = None,
 ) -> Artifact:
-    """Store a body of any media type, as it comes.
+    """Store a body of any media type.
 
-    Without `If-Match`, what is under the name is not replaced: the same bytes again are 200, and
-    leave it as it is, with the time at which it expires; others are 409 ABORTED. So are the same
-    bytes where the caller may not know them: with neither `artifacts.content` nor, unless the
-    namespace is sensitive, `artifacts.derive`. Without `Content-Length`, the longest artifact is
-    counted while it comes.
+    Without `If-Match`, existing content is not replaced. The same bytes again answer 200 and change
+    nothing, not even the expiry; other bytes answer 409 ABORTED. The same bytes also answer 409 if
+    the caller may not know them: with neither `artifacts.content` nor, unless the namespace is
+    sensitive, `artifacts.derive`. Without `Content-Length`, the upload counts as the longest
+    possible artifact until it ends.
     """
     check_whole(request.headers)
     service = UploadService(TaskService.of(context.resources))
@@ -329,18 +332,18 @@ async def upload_artifact(
         name=name,
         media_type=_declared(request.headers.get("content-type")),
         size=_length(request.headers.get("content-length")),
-        sha256=said.sha256,
+        sha256=parameters.sha256,
         etag=if_match,
-        beginning=said.beginning,
+        beginning=parameters.beginning,
     )
-    found = await service.put(upload, pieces(request), context.caller)
-    response.headers["ETag"] = f'"{found.etag}"'
-    return found
+    artifact = await service.put(upload, pieces(request), context.caller)
+    response.headers["ETag"] = f'"{artifact.etag}"'
+    return artifact
 
 
 @router.get(_ARTIFACT, summary="Get an artifact", operation_id="getArtifact")
 async def get_artifact(context: Context, name: ArtifactPath) -> Artifact:
-    """Return what may be known of an artifact."""
+    """Return an artifact, without content."""
     return await TaskService.of(context.resources).get_artifact(name, context.caller)
 
 
@@ -350,9 +353,9 @@ async def get_artifact(context: Context, name: ArtifactPath) -> Artifact:
     operation_id="downloadArtifact",
     response_class=StreamingResponse,
     responses={
-        200: {"description": "Its bytes.", **_ANY_BYTES},
-        206: {"description": "Those that were asked for.", **_ANY_BYTES},
-        416: {"model": ErrorBody, "description": "It has none of the bytes that were asked for."},
+        200: {"description": "The bytes.", **_ANY_BYTES},
+        206: {"description": "The requested range.", **_ANY_BYTES},
+        416: {"model": ErrorBody, "description": "The requested range has no bytes."},
     },
 )
 async def download_artifact(
@@ -362,7 +365,7 @@ async def download_artifact(
         str | None, Header(alias="Range", description="One part, such as `bytes=0-1023`.")
     ] = None,
     if_range: Annotated[
-        str | None, Header(description="The etag of what the part is of; else all is sent.")
+        str | None, Header(description="Etag of the content; if it differs, everything is sent.")
     ] = None,
 ) -> Response:
     """Return the bytes of an artifact, or a part of them."""
@@ -393,7 +396,7 @@ async def download_artifact(
 
 @router.delete(_ARTIFACT, summary="Delete an artifact", operation_id="deleteArtifact")
 async def delete_artifact(context: Mutation, name: ArtifactPath, if_match: IfMatch = None) -> Empty:
-    """Erase an artifact, beyond recovery; with the last one, its namespace goes."""
+    """Delete an artifact, beyond recovery; the last one takes its namespace with it."""
     once = context.once({"etag": if_match})
     service = RemovalService(TaskService.of(context.resources))
     await service.delete_artifact(name, if_match, once)

@@ -1,6 +1,6 @@
-"""The wire form of task memory: policies, outputs, namespaces and their artifacts.
+"""Wire types of task memory: policies, outputs, namespaces and their artifacts.
 
-The methods are this service's own. Those of readers are in `app.artifacts.readers.schemas`.
+The methods are this service's own. The types of readers are in `app.artifacts.readers.schemas`.
 """
 
 from typing import Annotated, Any, ClassVar, Self
@@ -25,36 +25,36 @@ from app.settings.task_settings import MAX_NAMESPACE_ARTIFACTS
 
 MAX_MODELS = 50
 MAX_LISTED = 100
-"""Artifacts that a reference lists; its count and bytes are of all."""
+"""Artifacts listed in a reference; its count and bytes cover all of them."""
 MAX_LISTED_IN_LISTS = 10
-"""The same where namespaces are listed."""
+"""The same limit in lists of namespaces."""
 MAX_INLINE_TOKENS = 1_000_000
 MAX_TO_EXPORT = 1_000
 MAX_ELEMENTS = MAX_NAMESPACE_ARTIFACTS
-"""Of a list, however the service is set; the first that is wrong ends the reading."""
+"""Hard limit of a list, whatever the configuration; validation stops at the first error."""
 
 
 class PolicyFields(TaskModel):
-    """What is done with the outputs of a tool where a request does not say."""
+    """Handling of a tool's outputs where a request does not specify it."""
 
     off_prompt: OffPromptField = Field(
-        OffPrompt.NEVER, description="Whether outputs are stored: false, true, or `auto`."
+        OffPrompt.NEVER, description="Whether outputs are stored: false, true or `auto`."
     )
     max_inline_tokens: int | None = Field(
         None,
         ge=0,
         le=MAX_INLINE_TOKENS,
-        description="With `auto`: longer texts are stored; absent: as the service is set.",
+        description="With `auto`: longer texts are stored; absent: the configured default.",
     )
     sensitive: bool = Field(
         False,
-        description="All outputs but info and errors are stored; requests may not loosen this.",
+        description="All outputs except info and errors are stored; requests cannot loosen this.",
     )
-    ttl: Ttl | None = Field(None, description="How long outputs are kept.")
+    ttl: Ttl | None = Field(None, description="Time to live of outputs.")
 
 
 class UpdateToolPolicyRequest(PolicyFields):
-    """A policy in full: what is left out is as the service is set."""
+    """A complete policy; omitted fields take the configured defaults."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"offPrompt": "auto", "maxInlineTokens": 500}]}
@@ -66,7 +66,7 @@ class UpdateToolPolicyRequest(PolicyFields):
 
 
 class ToolPolicy(PolicyFields):
-    """What a task memory does with the outputs of a tool."""
+    """Policy of a task memory for the outputs of a tool."""
 
     name: str
     create_time: Timestamp
@@ -98,7 +98,7 @@ _SHOWN = {"json_value": "json", "media_type": "mediaType"}
 
 
 class Output(TaskModel):
-    """What a tool returned: its kind, and the one field that this kind has."""
+    """Output of a tool: its kind, and the one field for content of that kind."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -111,25 +111,27 @@ class Output(TaskModel):
 
     kind: str = Field(
         json_schema_extra={"enum": list(Kind)},
-        description="`info` and `error` are what the tool tells the agent itself.",
+        description="`info` and `error` are messages from the tool to the agent.",
     )
-    text: str | None = Field(None, description="Of `text`, `info` and `error`.")
-    json_value: JsonValue = Field(None, alias="json", description="Of `json`: any value.")
-    data: Base64Bytes | None = Field(None, description="Of `blob`.")
+    text: str | None = Field(None, description="Content of `text`, `info` and `error`.")
+    json_value: JsonValue = Field(None, alias="json", description="Content of `json`: any value.")
+    data: Base64Bytes | None = Field(None, description="Content of `blob`.")
     elements: Annotated[list["Output"] | None, FailFast()] = Field(
-        None, max_length=MAX_ELEMENTS, description="Of `list`; none is a list itself."
+        None, max_length=MAX_ELEMENTS, description="Content of `list`; lists cannot be nested."
     )
     media_type: MediaTypeField | None = Field(
-        None, description="Of `text` (`text/plain`) and `blob` (`application/octet-stream`)."
+        None,
+        description="For `text` (default `text/plain`) and `blob` (`application/octet-stream`).",
     )
     name: TaskId | None = Field(
-        None, description="Of the artifact, if it is stored; else one is made."
+        None, description="Name of the artifact, if it is stored; absent: the service makes one."
     )
 
     @model_validator(mode="before")
     @classmethod
     def _look_only_at_known_kinds(cls, data: Any) -> Any:  # noqa: ANN401 - pydantic hands over anything
-        # What is refused for its kind has whatever fields it has; its place is known later.
+        # Unsupported kinds may have any fields; the error is raised later, where the position is
+        # known.
         if isinstance(data, dict) and isinstance(data.get("kind"), str):
             kind = data["kind"]
             return data if kind in set(Kind) else {"kind": shown_kind(kind)}
@@ -158,25 +160,27 @@ class Output(TaskModel):
 
 
 class NamespaceSettings(TaskModel):
-    """What holds for all that is in a namespace. Loosening any of it needs `engines.update`."""
+    """Rules for all content of a namespace. Loosening any of them needs `engines.update`."""
 
     sensitive: bool | None = Field(
-        None, description="What is derived is sensitive as well, and does not come inline."
+        None, description="Derived content is sensitive as well, and never inline."
     )
     local_only: bool | None = Field(None, description="Only models on this machine may read it.")
     allowed_models: list[ModelName] | None = Field(
-        None, max_length=MAX_MODELS, description="Only these may read it; absent: all configured."
+        None,
+        max_length=MAX_MODELS,
+        description="Only these may read it; absent: all configured ones.",
     )
     embedding_model: ModelName | None = Field(
         None,
-        description="The id of the embedding model that turns it, and questions about it, into"
-        " vectors; absent: none does, and words are searched.",
+        description="Id of the embedding model for its chunks and for questions; absent: searches"
+        " compare words only.",
     )
     ttl: Ttl | None = Field(None, description="Input only: expiry is now + ttl.")
 
 
 class UpdateNamespaceRequest(NamespaceSettings):
-    """The settings to change."""
+    """Settings to change."""
 
     ignored: ClassVar[frozenset[str]] = frozenset({"name", "create_time", "update_time"})
 
@@ -184,17 +188,19 @@ class UpdateNamespaceRequest(NamespaceSettings):
 
 
 class BeginsNamespace(NamespaceSettings):
-    """A request that adds to a namespace, and begins one that is not there yet."""
+    """A request that adds to a namespace, and creates it if it does not exist."""
 
     user_id: UserId | None = Field(
-        None, description="Whose it is; needed of callers that are bound to users."
+        None, description="Owner; required from callers that are bound to users."
     )
-    tool: TaskId | None = Field(None, description="What has put it out; its policy holds.")
+    tool: TaskId | None = Field(
+        None, description="Tool that produced it; the tool's policy applies."
+    )
     activity: TaskId | None = None
 
 
 class ProcessOutputRequest(BeginsNamespace):
-    """An output of a tool, of which the prompt is to show what it may."""
+    """A tool's output, for which the service decides what the prompt shows."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -211,16 +217,16 @@ class ProcessOutputRequest(BeginsNamespace):
 
     tool: TaskId
     activity: TaskId
-    call_id: str | None = Field(None, max_length=256, description="Of the call; not kept.")
-    namespace: TaskId | None = Field(None, description="Where to store; else a new one is made.")
+    call_id: str | None = Field(None, max_length=256, description="Id of the call; not stored.")
+    namespace: TaskId | None = Field(None, description="Namespace to store in; absent: a new one.")
     off_prompt: OffPromptField | None = Field(
-        None, description="Absent: as the tool's policy says, and without one, false."
+        None, description="Absent: from the tool's policy, or false without one."
     )
     output: Output
 
 
 class StoreArtifactsRequest(BeginsNamespace):
-    """Small artifacts to store, all or none, in this order."""
+    """Small artifacts to store in this order, all or none."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"artifacts": [{"kind": "text", "text": "Some notes"}]}]}
@@ -232,7 +238,7 @@ class StoreArtifactsRequest(BeginsNamespace):
 
 
 class ArtifactReference(WireModel):
-    """What may be known of an artifact without its content."""
+    """An artifact's properties that reveal no content."""
 
     name: TaskId
     kind: Kind
@@ -242,14 +248,14 @@ class ArtifactReference(WireModel):
 
 
 class Source(WireModel):
-    """An artifact of the same task memory that another was made from."""
+    """A source artifact, of the same task memory, that another artifact was derived from."""
 
     namespace: TaskId
     name: TaskId
 
 
 class Reference(WireModel):
-    """All that a prompt, and who must not see content, may know of a namespace."""
+    """Properties of a namespace that prompts, and callers who may not see content, may know."""
 
     memory: TaskId
     namespace: TaskId
@@ -260,32 +266,34 @@ class Reference(WireModel):
     total_bytes: Int64
     created_time: Timestamp
     expire_time: Timestamp
-    readable_with: list[Reader] = Field(description="Empty: nothing can read it.")
+    readable_with: list[Reader] = Field(description="Empty if nothing can read it.")
     derived_from: list[Source] | None = Field(
-        None, description=f"Of those that are listed, the first {MAX_LISTED}."
+        None, description=f"The first {MAX_LISTED} sources of the listed artifacts."
     )
 
 
 class Passed(WireModel):
-    """What a tool tells the agent itself."""
+    """A message from the tool to the agent."""
 
     kind: Kind
-    index: int | None = Field(None, description="Its place in the list, from 0.")
+    index: int | None = Field(None, description="Position in the list, from 0.")
     text: str
 
 
 class ProcessOutputResponse(WireModel):
-    """What to put into the prompt."""
+    """Text for the prompt, and a reference if the output was stored."""
 
     disposition: Disposition
-    prompt_text: str = Field(description="Exactly this.")
-    reference: Reference | None = Field(None, description="Of what was stored.")
-    passthrough: list[Passed] | None = Field(None, description="Beside what was stored.")
+    prompt_text: str = Field(description="Text for the prompt, unchanged.")
+    reference: Reference | None = Field(None, description="Reference to the stored output.")
+    passthrough: list[Passed] | None = Field(
+        None, description="Info and errors beside the stored output."
+    )
     warnings: list[Warned] | None = None
 
 
 class StoreArtifactsResponse(WireModel):
-    """What was stored."""
+    """Reference to the stored artifacts."""
 
     reference: Reference
     prompt_text: str
@@ -293,16 +301,16 @@ class StoreArtifactsResponse(WireModel):
 
 
 class Artifact(ArtifactReference):
-    """An artifact. What tells of its content needs `artifacts.content`."""
+    """An artifact. Properties that reveal content need `artifacts.content`."""
 
     name: str
     state: State
     readable_with: list[Reader]
     derived_from: list[Source] | None = None
-    source_deleted: bool | None = Field(None, description="Whether any of these is gone.")
-    depth: int | None = Field(None, description="How often it was derived; absent: it was not.")
-    sniffed_type: str | None = Field(None, description="What its bytes look like.")
-    sha256: str | None = Field(None, description="Of its bytes, in hexadecimal digits.")
+    source_deleted: bool | None = Field(None, description="Whether any source was deleted.")
+    depth: int | None = Field(None, description="Number of derivations; absent: not derived.")
+    sniffed_type: str | None = Field(None, description="Type recognised from the bytes.")
+    sha256: str | None = Field(None, description="Digest of the bytes, in hexadecimal digits.")
     create_time: Timestamp
     expire_time: Timestamp
     etag: str
@@ -316,7 +324,7 @@ class ListArtifactsResponse(WireModel):
 
 
 class Namespace(WireModel):
-    """The artifacts of a task memory that belong together."""
+    """A group of artifacts in a task memory."""
 
     name: str
     reference: Reference
@@ -341,7 +349,7 @@ class ListNamespacesResponse(WireModel):
 
 
 class TaskMemory(WireModel):
-    """A task memory: it is there as long as something is in it."""
+    """A task memory; it exists as long as it is not empty."""
 
     name: str
     namespace_count: int
@@ -357,13 +365,13 @@ class ListTaskMemoriesResponse(WireModel):
 
 
 class ExportNamespaceRequest(TaskModel):
-    """Where to write the artifacts of a namespace."""
+    """Destination for the artifacts of a namespace."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"sink": "reports", "directory": "2026/november"}]}
     )
 
-    sink: TaskId = Field(description="A sink of the settings.")
+    sink: TaskId = Field(description="Name of a configured sink.")
     directory: Directory | None = Field(
         None,
         description="Names with `/` between them, below ENGINE/MEMORY/NAMESPACE in the sink.",
@@ -377,12 +385,12 @@ class ExportedFile(WireModel):
     """A file that was written."""
 
     artifact: TaskId
-    path: str = Field(description="Within the sink.")
+    path: str = Field(description="Path within the sink.")
     size_bytes: Int64
 
 
 class ExportNamespaceResponse(WireModel):
-    """What was written."""
+    """The files that were written."""
 
     sink: str
     files: list[ExportedFile]

@@ -1,1 +1,1 @@
-"""Contexts of sessions: what a prompt shows of one, within its budget."""
+"""Contexts of sessions: the content of a prompt, within its token budget."""

@@ -28,7 +28,7 @@ router = Router(
     summary="Compose a context",
     operation_id="composeContext",
     response_model=ContextResponse,
-    responses={304: {"description": "The context is the one that `If-None-Match` names."}},
+    responses={304: {"description": "The context equals the one that `If-None-Match` names."}},
 )
 async def compose_context(
     request: Request,
@@ -37,16 +37,16 @@ async def compose_context(
     body: ComposeContextRequest | None = None,
     if_none_match: Annotated[
         str | None,
-        Header(description="The `ETag` of an answer; the same again is 304. `*` has no meaning."),
+        Header(description="`ETag` of an earlier response; 304 if unchanged. `*` has no meaning."),
     ] = None,
 ) -> Response:
-    """Compose what a prompt shows of a session, within its token limit, and account for all of it.
+    """Compose a prompt's view of a session within its token limit, and account for every event.
 
-    In this order: the system prompt, summaries (oldest first), events, memories, the pending
-    message. Where there is too little room, memories are left out first, then the oldest events,
-    then the oldest summaries. No event is changed; summaries that are due are asked for. The same
-    state gives the same bytes. It also needs the permission to update sessions, since it may have
-    summaries made; and to retrieve memories, for these.
+    The order is: system prompt, summaries (oldest first), events, memories, pending message. If
+    room is short, memories are left out first, then the oldest events, then the oldest summaries.
+    No event is changed; summaries that are due are enqueued. The same state gives the same bytes.
+    The call also needs the permission to update sessions, since it may enqueue summaries, and with
+    memories the permission to retrieve them.
     """
     asked = body or ComposeContextRequest()
     context.require(Permission.SESSIONS_UPDATE)
@@ -61,5 +61,5 @@ async def compose_context(
 
 
 def _is_named(etag: str, if_none_match: str | None) -> bool:
-    named = [one.strip().removeprefix("W/") for one in (if_none_match or "").split(",")]
+    named = [tag.strip().removeprefix("W/") for tag in (if_none_match or "").split(",")]
     return etag in named

@@ -1,4 +1,4 @@
-"""The wire form of contexts of sessions, and of their summaries."""
+"""Wire types of contexts of sessions."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -15,47 +15,50 @@ from app.platform.engines.logic.config import MAX_FACT_CHARS
 # The context of a session
 
 AUTO = "auto"
-"""Asks for what the message to answer is about, or else the user's last."""
+"""Query value for the pending message or, without one, the user's last message."""
 MAX_TEXT_CHARS = 1_000_000
 MAX_SEQ = 2**63 - 1
 
 
 class Consistency(StrEnum):
-    """What a context does about summaries that are due."""
+    """Handling of summaries that are due."""
 
     LATEST = "latest"
-    """Shows what there is, and has them made."""
+    """Show the existing ones, and enqueue the due ones."""
     WAIT = "wait"
-    """Waits until they are made."""
+    """Wait until they are made."""
 
 
 class SummaryState(StrEnum):
-    """Whether all summaries are made that are due."""
+    """State of the summaries that are due."""
 
     CURRENT = "current"
     PENDING = "pending"
     FAILED = "failed"
-    """The last attempt failed, and another will be made."""
+    """The last attempt failed, and will be retried."""
 
 
 class IncludeMemories(WireModel):
-    """Which facts of the memory bank belong into a context, where there is room for them."""
+    """Selection of memory bank facts to include if there is room."""
 
     query: str = Field(
         AUTO,
         min_length=1,
         max_length=MAX_FACT_CHARS,
-        description="What to look for; `auto`: the pending message, else what the user said last.",
+        description="Search query; `auto`: the pending message, or else the user's last message.",
     )
     top_k: int = Field(5, ge=1, le=100)
     max_tokens: int | None = Field(
-        None, ge=1, le=MAX_TOKENS, description="Tokens that they may take; absent: what is left."
+        None,
+        ge=1,
+        le=MAX_TOKENS,
+        description="Maximum tokens of the facts; absent: all that are left.",
     )
-    scope: Scope | None = Field(None, description="Absent: `user_id` alone, the session's.")
+    scope: Scope | None = Field(None, description="Absent: the session's `user_id` alone.")
 
 
 class ComposeContextRequest(WireModel):
-    """What a prompt is to show of a session."""
+    """Parameters of a context to compose."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -73,96 +76,98 @@ class ComposeContextRequest(WireModel):
 
     system_prompt: str | None = Field(None, max_length=MAX_TEXT_CHARS)
     pending_message: str | None = Field(
-        None, max_length=MAX_TEXT_CHARS, description="What the model is to answer, not yet sent."
+        None,
+        max_length=MAX_TEXT_CHARS,
+        description="Message that the model must answer, not yet an event.",
     )
     policy: MemoryPolicy | None = Field(
-        None, description="Absent: that of the session, of its engine, or `inclusive`."
+        None, description="Absent: the policy of the session or its engine, or `inclusive`."
     )
-    token_limit: int | None = Field(None, ge=1, le=MAX_TOKENS, description="As in the policy.")
+    token_limit: int | None = Field(
+        None, ge=1, le=MAX_TOKENS, description="Overrides the policy's."
+    )
     reserve_output_tokens: int | None = Field(
         None,
         ge=0,
         le=MAX_TOKENS,
-        description="As in the policy; absent there too:"
+        description="Overrides the policy's; absent in both:"
         f" {AGENT_RESERVE} with `agent_summary`, else 0.",
     )
     format: Annotated[Format, one_of(Format)] = Field(
         Format.MESSAGES,
-        description="`messages` with their sources; `openai` or `gemini`, as these take them; or"
-        " one `text`. In `gemini` files stand as they are, and only their mention is counted; in"
-        " the others it is all that is shown.",
+        description="`messages` with their sources; `openai` or `gemini`, in the provider's format;"
+        " or one `text`. `gemini` includes files unchanged, and only their mention is counted; the"
+        " others show only the mention.",
     )
     consistency: Annotated[Consistency, one_of(Consistency)] = Field(
         Consistency.LATEST,
-        description="`latest`: no model is called for the answer. `wait`: summaries that are due"
-        " are made first.",
+        description="`latest`: no model is called. `wait`: summaries that are due are made first.",
     )
     wait_timeout: Duration | None = Field(
-        None, description="With `wait`, how long; absent: as long as this service waits at most."
+        None, description="Time limit of `wait`; absent: the service's maximum."
     )
     include_memories: IncludeMemories | None = None
     as_of_seq: int | None = Field(
         None,
         ge=0,
         le=MAX_SEQ,
-        description="The last event of the context; what came after it is as if it had not yet."
-        " What has been cleared or erased since stays out, and memories are those of today.",
+        description="Last event of the context; later ones are ignored. Events cleared or erased"
+        " since stay out, and memories are current ones.",
     )
     model: str | None = Field(
         None,
         min_length=1,
         max_length=512,
-        description="The model that is asked, as the prices of the settings name it, for"
-        " `estimatedCost`.",
+        description="Model for `estimatedCost`, as named in the configured prices.",
     )
 
 
 class ContextMessage(WireModel):
-    """A message of the format `messages` or `openai`."""
+    """A message in the format `messages` or `openai`."""
 
     role: str
     content: Any = None
     source: dict[str, Any] | None = Field(
         None,
         description="`kind` (`system`, `summary`, `event`, `memory` or `pending`), and the"
-        " `summary`, `event` and `seq`, or `memories` that it is made of; only in `messages`.",
+        " `summary`, `event` and `seq`, or `memories` it comes from; only in `messages`.",
     )
     tool_calls: list[dict[str, Any]] | None = Field(None, alias="tool_calls")
     tool_call_id: str | None = Field(None, alias="tool_call_id")
 
 
 class SeqRange(WireModel):
-    """Events from the one number to the other, both included."""
+    """A range of events; both ends are included."""
 
     first_seq: int
     last_seq: int
 
 
 class SummarisedRange(SeqRange):
-    """Events that a summary of the context covers."""
+    """Range of events that a summary of the context covers."""
 
-    summary: str = Field(description="The id of the summary.")
+    summary: str = Field(description="Id of the summary.")
 
 
 class Coverage(WireModel):
-    """What became of each event up to `lastSeq`: it is in exactly one of the three."""
+    """Fate of each event up to `lastSeq`: it is in exactly one of the three lists."""
 
     verbatim: list[SeqRange] = Field(description="Shown word for word.")
     summarised: list[SummarisedRange]
-    omitted: list[SeqRange] = Field(description="Neither; also what was erased, or cleared.")
+    omitted: list[SeqRange] = Field(description="All other events, with erased and cleared ones.")
 
 
 class ContextTokens(WireModel):
-    """What a context takes of the model's window, as its counter counts."""
+    """Tokens of a context in the model's window, by its counter."""
 
-    total: int = Field(description="Of all parts, but for the marks around summaries.")
+    total: int = Field(description="Tokens of all parts, without the marks around summaries.")
     system: int
     summaries: int
     events: int
     memories: int
     pending: int
     framing_tokens: int = Field(
-        description="The marks around summaries. With `total` they are within the limit."
+        description="Tokens of the marks around summaries; with `total` within the limit."
     )
     limit: int | None = None
     reserved: int
@@ -172,34 +177,34 @@ class ContextTokens(WireModel):
 
 
 class TruncatedEvent(WireModel):
-    """An event of which only so many tokens are shown."""
+    """An event that is cut to this number of tokens."""
 
     seq: int
     tokens: int
 
 
 class EstimatedCost(WireModel):
-    """What the tokens of a context cost as input."""
+    """Estimated cost of a context's tokens as input."""
 
     amount: float
     currency: str
 
 
 class ContextResponse(WireModel):
-    """A context, and the account of what is in it. One of the first four, by the format."""
+    """A context, and the account of its content; one of the first four is set, by the format."""
 
     messages: list[ContextMessage] | None = None
     contents: list[dict[str, Any]] | None = None
     system_instruction: dict[str, Any] | None = None
     text: str | None = None
     sources: list[dict[str, Any]] | None = Field(
-        None, description="Of each message, in `openai` and `gemini`."
+        None, description="Source of each message, in `openai` and `gemini`."
     )
     tokens: ContextTokens
     coverage: Coverage
     summary_state: SummaryState
     truncated_events: list[TruncatedEvent]
-    policy: MemoryPolicy = Field(description="By which it was made.")
-    policy_key: str = Field(description="That of the summaries that belong to the policy.")
-    last_seq: int = Field(description="The last event that was there.")
+    policy: MemoryPolicy = Field(description="Policy that was applied.")
+    policy_key: str = Field(description="Key of the policy's summaries.")
+    last_seq: int = Field(description="The session's last event.")
     estimated_cost: EstimatedCost | None = None

@@ -1,1 +1,1 @@
-"""What contexts cost under each strategy, in tokens and money: estimates before the fact."""
+"""Estimates of what contexts cost under each strategy, in tokens and money."""

@@ -1,4 +1,4 @@
-"""The route of cost estimates; the method is this service's own."""
+"""Route of cost estimates; the method is this service's own."""
 
 import asyncio
 
@@ -29,11 +29,11 @@ router = Router(
 async def estimate_context_costs(
     context: Context, name: EnginePath, body: EstimateContextCostsRequest | None = None
 ) -> EstimateContextCostsResponse:
-    """Count what strategies would take in tokens and money; nothing is read or kept.
+    """Estimate the cost of strategies in tokens and money; nothing is read or stored.
 
-    Every prompt is paid for once, with its system prompt, the summaries and the messages that the
-    strategy shows, and so is every summary. Nothing is left out to fit the window: it is told
-    which message is the first that does not fit.
+    Each prompt is paid for once, with its system prompt and the summaries and messages that the
+    strategy shows; so is each summary. Nothing is left out to fit the window: the response names
+    the first message that does not fit.
     """
     resources, asked = context.resources, body or EstimateContextCostsRequest()
     for place, policy in enumerate(asked.strategies):
@@ -41,5 +41,5 @@ async def estimate_context_costs(
             check_counter(policy.counter, resources.settings, f"strategies[{place}].counter")
     async with resources.db.snapshot() as session:
         await engines.get(session, name)
-    # Of long sessions it takes a while, beside the event loop.
+    # Long sessions take a while, so this runs in a thread.
     return await asyncio.to_thread(estimate, asked)

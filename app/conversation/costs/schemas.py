@@ -1,4 +1,4 @@
-"""The wire form of estimates: what strategies would cost; the method is this service's own.
+"""Wire types of cost estimates; the method is this service's own.
 
 Money and prices are decimal strings, exact and without an exponent; tokens are JSON numbers.
 """
@@ -24,7 +24,7 @@ from app.kernel.wire.scalars import one_of
 
 MAX_MESSAGES = 100_000
 MAX_PIECE_TOKENS = 100_000
-"""The longest message half, summary or instruction that is counted with."""
+"""Maximum size of a message half, summary or instruction."""
 MAX_PROMPT_TOKENS = 10_000_000
 _MAX_ENDS = 10
 _MAX_STRATEGIES = 10
@@ -55,34 +55,34 @@ Price = Annotated[
     PlainSerializer(plain, return_type=str),
     WithJsonSchema({"type": "string", "pattern": _PRICE_PATTERN, "examples": ["0.002"]}),
 ]
-"""What a thousand tokens cost: `"0.002"`."""
+"""Price of a thousand tokens: `"0.002"`."""
 
 Amount = Annotated[
     Decimal,
     PlainSerializer(plain, return_type=str),
     WithJsonSchema({"type": "string", "format": "decimal", "examples": ["0.07968"]}),
 ]
-"""A sum of money, in the currency of the prices: `"0.07968"`, with all of its digits."""
+"""Amount of money in the currency of the prices: `"0.07968"`, with all digits."""
 
 Share = Annotated[
     Decimal,
     PlainSerializer(plain, return_type=str),
     WithJsonSchema({"type": "string", "format": "decimal", "examples": ["0.318974"]}),
 ]
-"""A part of something: `"0.318974"`, to six digits."""
+"""Fraction of an amount: `"0.318974"`, to six digits."""
 
 
 class Accounting(StrEnum):
-    """How costs are counted."""
+    """Method of counting costs."""
 
     PER_PROMPT = "per_prompt"
-    """Each prompt is paid for once, and each summary."""
+    """Each prompt and each summary is paid for once."""
     PUBLISHED_TABLES = "published_tables"
-    """As in the tables that Prompt Memory Lab has published; not what anyone is billed."""
+    """The method of the tables published by Prompt Memory Lab; no provider bills so."""
 
 
 class MessageTokens(WireModel):
-    """A message in its two halves."""
+    """A message in two halves."""
 
     user: _Piece
     assistant: _Piece
@@ -91,12 +91,12 @@ class MessageTokens(WireModel):
 
     @property
     def message(self) -> int:
-        """Both halves together."""
+        """Tokens of both halves."""
         return self.user + self.assistant
 
 
 class WholeMessageTokens(MessageTokens):
-    """A message of which it is not told how much is the answer: all of it counts as input."""
+    """A message without a separate answer: all of it counts as input."""
 
     is_split: ClassVar[bool] = False
 
@@ -129,35 +129,35 @@ _MESSAGE_TOKENS_SCHEMA: dict[str, Any] = {
 
 
 class PlainPrices(WireModel):
-    """Prices of a thousand tokens, whichever the models are."""
+    """Prices of a thousand tokens, the same for every model."""
 
     input_per_1k: Price | None = Field(
-        None, alias="inputPer1k", description="Of prompts; absent: 0.002."
+        None, alias="inputPer1k", description="Price of prompts; absent: 0.002."
     )
     output_per_1k: Price | None = Field(
-        None, alias="outputPer1k", description="Of answers; absent: as `inputPer1k`."
+        None, alias="outputPer1k", description="Price of answers; absent: as `inputPer1k`."
     )
     summary_input_per_1k: Price | None = Field(
         None,
         alias="summaryInputPer1k",
-        description="Of what a summariser reads; absent: as `inputPer1k`.",
+        description="Price of a summariser's input; absent: as `inputPer1k`.",
     )
     summary_output_per_1k: Price | None = Field(
         None,
         alias="summaryOutputPer1k",
-        description="Of what it writes; absent: as `outputPer1k`.",
+        description="Price of a summariser's output; absent: as `outputPer1k`.",
     )
 
 
 class ModelPrices(WireModel):
-    """What a thousand tokens of one model cost."""
+    """Prices of a thousand tokens of one model."""
 
     input_per_1k: Price = Field(alias="inputPer1k")
     output_per_1k: Price = Field(alias="outputPer1k")
 
 
 class EstimateContextCostsRequest(WireModel):
-    """What to count: how long sessions are, what things are like in them, and the strategies."""
+    """Parameters of an estimate: lengths of sessions, token sizes, prices and strategies."""
 
     model_config = ConfigDict(
         json_schema_extra={
@@ -185,7 +185,7 @@ class EstimateContextCostsRequest(WireModel):
         default=list(_DEFAULT_MESSAGES),
         min_length=1,
         max_length=_MAX_ENDS,
-        description="Lengths of sessions: how many prompts with their answers.",
+        description="Lengths of sessions, in prompts with their answers.",
     )
     message_tokens: Annotated[
         MessageTokens,
@@ -193,50 +193,50 @@ class EstimateContextCostsRequest(WireModel):
         WithJsonSchema(_MESSAGE_TOKENS_SCHEMA),
     ] = Field(
         default_factory=lambda: WholeMessageTokens(user=100, assistant=0),
-        description="Tokens of a message, prompt and answer: a number, then all of it counts as"
-        " input; or its halves, then the answer is paid for as output, once, and as input in each"
-        " later prompt that shows it.",
+        description="Tokens of a message, prompt and answer. With one number, all of it counts as"
+        " input. With two halves, the answer is paid for once as output, and as input in each later"
+        " prompt that shows it.",
     )
     system_tokens: int = Field(
         400, ge=0, le=MAX_PROMPT_TOKENS, description="Tokens of the system prompt."
     )
     summary_tokens: _Piece = Field(
-        250, description="Tokens of a summary, where a strategy does not say them itself."
+        250, description="Tokens of a summary, unless the strategy sets them."
     )
     summary_overhead_tokens: _Piece = Field(
-        30, description="Tokens that a summariser is told beside what it reads."
+        30, description="Tokens of a summariser's prompt beside its input."
     )
-    prices: PlainPrices | None = Field(None, description="Or `models`.")
+    prices: PlainPrices | None = Field(None, description="Alternative to `models`.")
     models: dict[Annotated[str, Field(min_length=1, max_length=512)], ModelPrices] | None = Field(
         None, max_length=_MAX_MODELS, description="Prices by model."
     )
     model: str | None = Field(
-        None, max_length=512, description="Which of `models` answers; required with them."
+        None, max_length=512, description="The one of `models` that answers; required with them."
     )
     summary_model: str | None = Field(
         None,
         max_length=512,
-        description="Which of `models` summarises where a strategy names none, or `builtin`, which"
-        " costs nothing; absent: the one that answers.",
+        description="The one of `models` that summarises if a strategy names none, or `builtin`,"
+        " which is free; absent: the one that answers.",
     )
     context_window: int | None = Field(
         None,
         ge=1,
         le=MAX_PROMPT_TOKENS,
-        description="Tokens that a prompt and its answer may have; a strategy's own `tokenLimit`"
-        " comes first. `agent_summary` needs one of them.",
+        description="Maximum tokens of a prompt with its answer; a strategy's own `tokenLimit`"
+        " overrides it. `agent_summary` needs one of them.",
     )
     strategies: list[MemoryPolicy] = Field(
-        default=[MemoryPolicy(strategy=one) for one in _DEFAULT_STRATEGIES],
+        default=[MemoryPolicy(strategy=strategy) for strategy in _DEFAULT_STRATEGIES],
         min_length=1,
         max_length=_MAX_STRATEGIES,
-        description="Policies as sessions have them; absent: `inclusive`, `abstraction_inclusive`"
-        " and `fully_abstracted`.",
+        description="Memory policies; absent: `inclusive`, `abstraction_inclusive` and"
+        " `fully_abstracted`.",
     )
     accounting: Annotated[Accounting, one_of(Accounting)] = Field(
         Accounting.PER_PROMPT,
-        description="`per_prompt`: each prompt is paid for once; or `published_tables`: as in the"
-        " tables of Prompt Memory Lab, to compare with them.",
+        description="`per_prompt`: each prompt is paid for once. `published_tables`: the method of"
+        " the tables of Prompt Memory Lab, for comparison with them.",
     )
     find_best_cap: bool = Field(
         False,
@@ -246,16 +246,16 @@ class EstimateContextCostsRequest(WireModel):
 
 
 class BilledTokens(WireModel):
-    """The tokens that are paid for."""
+    """The billed tokens."""
 
-    prompt_in: int = Field(description="Of all prompts; with whole messages, their answers, too.")
-    prompt_out: int = Field(description="Of answers; 0 where they are not counted apart.")
-    summary_in: int = Field(description="What summarisers read.")
-    summary_out: int = Field(description="What they write.")
+    prompt_in: int = Field(description="All prompts; with whole messages, their answers as well.")
+    prompt_out: int = Field(description="Answers; 0 if they are not counted apart.")
+    summary_in: int = Field(description="Input of summarisers.")
+    summary_out: int = Field(description="Output of summarisers.")
 
 
 class BestCap(WireModel):
-    """The cheapest of the caps that a strategy could have."""
+    """The cheapest cap for a strategy."""
 
     cap: int
     total_tokens: int
@@ -263,16 +263,19 @@ class BestCap(WireModel):
 
 
 class ContextCost(WireModel):
-    """What one strategy takes in a session of one length."""
+    """Estimate for one strategy and one session length."""
 
     strategy: Annotated[Strategy, one_of(Strategy)]
     policy: MemoryPolicy
     messages: int
     last_prompt_tokens: int | None = Field(
-        None, description="Of the last prompt and its answer, which the window must hold, too."
+        None,
+        description="Tokens of the last prompt with its answer; the window must hold both.",
     )
-    largest_prompt_tokens: int | None = Field(None, description="The same of the largest.")
-    total_tokens: int | None = Field(None, description="All that are paid for.")
+    largest_prompt_tokens: int | None = Field(
+        None, description="Tokens of the largest prompt with its answer."
+    )
+    total_tokens: int | None = Field(None, description="All billed tokens.")
     billed_tokens: BilledTokens | None = None
     final_tokens: int | None = Field(
         None, description="`published_tables`: the running total at the last message."
@@ -283,22 +286,22 @@ class ContextCost(WireModel):
     cost: Amount
     summaries: int = Field(description="Calls of a summariser, merges included.")
     first_overflow_message: int | None = Field(
-        None, description="The first message that does not fit the window; absent: all do."
+        None, description="The first message that does not fit the window; absent: all fit."
     )
     saved_vs_inclusive: Share | None = Field(
         None,
-        description="Share of the cost of `inclusive` that is saved, to six digits: `0.318974`;"
-        " below 0 where it costs more. Absent for `inclusive` itself, or where that is free.",
+        description="Saved share of the cost of `inclusive`, to six digits: `0.318974`; negative if"
+        " it costs more. Absent for `inclusive` itself, or if that is free.",
     )
     best_cap: BestCap | None = Field(
-        None, description="Absent also where every cap costs as much as no summaries, or more."
+        None, description="Also absent if no cap costs less than having no summaries."
     )
     note: str | None = None
 
 
 class EstimateContextCostsResponse(WireModel):
-    """Estimates, one for each length and strategy, in their order."""
+    """Estimates for each length and strategy, in this order."""
 
     accounting: Annotated[Accounting, one_of(Accounting)]
     rows: list[ContextCost]
-    note: str | None = Field(None, description="What is wrong with `published_tables`.")
+    note: str | None = Field(None, description="Warning about `published_tables`.")

@@ -1,4 +1,4 @@
-"""The route of recall; the method is this service's own."""
+"""Route of recall; the method is this service's own."""
 
 from fastapi import Request
 
@@ -23,12 +23,12 @@ router = Router(
 async def recall_session(
     context: Context, name: SessionPath, body: RecallRequest, request: Request
 ) -> RecallResponse:
-    """Find again what was said in a session: passages word for word, or an answer made of them.
+    """Search a session: passages word for word, or an answer made from them.
 
-    Words are compared, not meanings. Of an answer the events are told that it rests on; without
-    anything to rest on, no model is asked; an answer needs the permission to update sessions, too.
-    What was erased or cleared is not found. The newest events are searched, as many as can be in
-    about two seconds: the answer says which.
+    The search compares words, not meanings. An answer lists the events that it rests on; without a
+    matching passage, no model is called. An answer also needs the permission to update sessions.
+    Erased and cleared events are not searched. The search covers the newest events, as many as fit
+    into about two seconds; the response reports the range.
     """
     if body.mode is RecallMode.SUMMARY:
         context.require(Permission.SESSIONS_UPDATE)

@@ -1,4 +1,4 @@
-"""The wire form of recall."""
+"""Wire types of recall."""
 
 from enum import StrEnum
 from typing import Annotated, Any
@@ -14,16 +14,16 @@ _MAX_RECALLED_TOKENS = 100_000
 
 
 class RecallMode(StrEnum):
-    """How a recall answers."""
+    """Form of a recall's result."""
 
     EXTRACTIVE = "extractive"
-    """With passages, word for word."""
+    """Passages, word for word."""
     SUMMARY = "summary"
-    """With a text that is made of them."""
+    """A text made from the passages."""
 
 
 class RecallRequest(WireModel):
-    """What to look for in a session."""
+    """Parameters of a search in a session."""
 
     model_config = ConfigDict(
         json_schema_extra={"examples": [{"query": "Which hotel did we book?", "maxTokens": 200}]}
@@ -32,69 +32,71 @@ class RecallRequest(WireModel):
     query: str = Field(min_length=1, max_length=MAX_FACT_CHARS)
     mode: Annotated[RecallMode, one_of(RecallMode)] = Field(
         RecallMode.EXTRACTIVE,
-        description="`extractive`: passages, word for word. `summary`: a text made of them, by one"
-        " call of a model; without a model it is the passages themselves.",
+        description="`extractive`: passages, word for word. `summary`: a text made from them by one"
+        " model call; without a model, the passages themselves.",
     )
     top_k: int = Field(
-        5, ge=1, le=100, description="Most passages; a model is shown four times as many."
+        5, ge=1, le=100, description="Maximum number of passages; a model gets four times as many."
     )
     max_tokens: int = Field(
-        300, ge=1, le=_MAX_RECALLED_TOKENS, description="Of all passages, or of the text."
+        300,
+        ge=1,
+        le=_MAX_RECALLED_TOKENS,
+        description="Maximum tokens of all passages, or of the text.",
     )
     exclude_recent: int = Field(
         0,
         ge=0,
         le=MAX_SEQ,
-        description="How many of the newest events are left out; erased ones count, too.",
+        description="Number of newest events to skip; erased ones count as well.",
     )
     model: str | None = Field(
         None,
         min_length=1,
         max_length=512,
-        description="Who writes the text: a model of the settings, or `builtin`; absent: the"
-        " settings' own model, and without one `builtin`.",
+        description="Writer of the text: a configured model, or `builtin`; absent: the default"
+        " model, or `builtin` without one.",
     )
     counter: str | None = Field(
-        None, min_length=1, max_length=64, description="What counts tokens; `chars4`."
+        None, min_length=1, max_length=64, description="Token counter; absent: `chars4`."
     )
 
 
 class RecalledSpan(WireModel):
     """A passage of an event, word for word."""
 
-    event: str = Field(description="The name of the event.")
+    event: str = Field(description="Name of the event.")
     seq: int
     speaker: str = Field(description="`user`, `agent`, `tool` or `system`.")
     start_offset: int = Field(
-        description="Where it begins in the event's text as contexts show it: a number of"
-        " characters (code points)."
+        description="Start in the event's text as contexts show it, in characters (code points)."
     )
     end_offset: int
     text: str
     tokens: int
-    score: float = Field(description="What its words weigh; it compares within one answer only.")
+    score: float = Field(description="Weight of its words; comparable only within one response.")
 
 
 class RecallResponse(WireModel):
-    """What a session has on a query: passages, or a text. Without anything on it, neither."""
+    """Passages or a text that match the query; empty if nothing does."""
 
     mode: RecallMode
-    spans: list[RecalledSpan] = Field(
-        description="`extractive`: best first. They are not there in `summary`."
-    )
-    text: str | None = Field(None, description="`summary`: empty where nothing answers.")
+    spans: list[RecalledSpan] = Field(description="`extractive`: best first; empty in `summary`.")
+    text: str | None = Field(None, description="`summary`: empty if nothing matches.")
     seqs: list[int] | None = Field(None, description="`summary`: the events that it rests on.")
-    is_cut: bool | None = Field(None, description="`summary`: whether the text's end is missing.")
+    is_cut: bool | None = Field(
+        None, description="`summary`: whether the end of the text is missing."
+    )
     model: str | None = Field(
-        None, description="`summary`: who wrote it; absent where nothing was found to write of."
+        None, description="`summary`: writer of the text; absent if nothing was found."
     )
     usage: dict[str, Any] | None = Field(
-        None, description="What the model has taken, as in the metadata of operations."
+        None, description="Usage of the model, as in operation metadata."
     )
-    tokens: int = Field(description="Of all passages, or of the text.")
+    tokens: int = Field(description="Tokens of all passages, or of the text.")
     counter: str
     searched: SeqRange | None = Field(
         None,
-        description="The events that were searched: the newest, where there are too many, or they"
-        " take too long; of a very long one, its beginning.",
+        description="Events that were searched: only the newest if there are too many or the search"
+        " takes too long. Of a very long event only the beginning is searched.",
     )

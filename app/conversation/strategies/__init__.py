@@ -1,1 +1,1 @@
-"""Which events of a session a prompt shows, and how: the pure part of contexts and summaries."""
+"""Selection and rendering of session events for prompts (pure)."""

@@ -1,1 +1,1 @@
-"""Summaries of sessions: when one is due, how it is made, and what there are."""
+"""Summaries of sessions: scheduling, writing, storage and lookups."""

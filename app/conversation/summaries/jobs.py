@@ -1,9 +1,10 @@
-"""What a worker runs to make summaries of a session.
+"""Worker jobs that make the summaries of a session.
 
-Read what is due, have it written, then write it in the transaction that locks the session: until
-nothing more is due. Whether it is, is looked up without that lock; under it, only whether anything
-has changed since. A summary of what has changed meanwhile is not kept, and made again. Where the
-model fails, that is written and the operation waits, so that nothing else does.
+Each step reads the inputs that are due, writes the summary, and stores it in a transaction that
+locks the session, until nothing is due. Whether a summary is due is checked without that lock;
+under the lock only changes since then are checked. A summary whose inputs have changed meanwhile is
+discarded and made again. If the model fails, the failure is stored and the operation waits, so that
+no other one starts.
 """
 
 from collections.abc import Mapping
@@ -42,29 +43,29 @@ from app.platform.sessions.store.tables import SessionRow
 
 _PAGE = 200
 _MOST_IN_VAIN = 3
-"""How often a summary is made of what has changed by then, before the work is left for later."""
+"""Discarded summaries in a row before the job gives up for now."""
 _MOST_LOOKS = 3
-"""How often what changes all the time is looked at without its lock."""
+"""Checks without the lock before a constantly changing session is checked under it."""
 
 
 async def summarize(job: Job, resources: Resources) -> None:
-    """Make all summaries that are due of a session by a policy."""
+    """Make all summaries of a session that are due by a policy."""
     request = job.claim.request
     fixed = request.get("fixed") or {}
-    found = _work(job, resources, request)
-    if found is None:
+    work = _work(job, resources, request)
+    if work is None:
         await _finish_empty(job)
         return
     shares = shares_of(
-        found.rules, Fixed(system=fixed.get("system", 0), pending=fixed.get("pending", 0))
+        work.rules, Fixed(system=fixed.get("system", 0), pending=fixed.get("pending", 0))
     )
-    counter = await loaded(found.rules.counter, resources.settings)
+    counter = await loaded(work.rules.counter, resources.settings)
     is_own = bool(request.get("isOwn"))
-    await _Summarizing(found, counter, shares, is_own).run()
+    await _Summarizing(work, counter, shares, is_own).run()
 
 
 async def regenerate(job: Job, resources: Resources) -> None:
-    """Make one summary once more, of what it was made of."""
+    """Make one summary again from the same inputs."""
     request = job.claim.request
     work = _work(job, resources, request)
     assert work is not None
@@ -76,7 +77,7 @@ def _work(job: Job, resources: Resources, request: Mapping[str, Any]) -> Work | 
     rules = rules_of(policy)
     if rules.summarising is None:
         return None
-    # The engine as it lies now: as the operation names it.
+    # The engine's current address, as the operation names it.
     engine = EngineName.parse(job.claim.engine_name)
     name = SessionName(engine, SessionName.parse(request["session"]).session)
     is_asked = "summary" in request
@@ -94,13 +95,13 @@ def _response(method: str, **fields: object) -> dict[str, Any]:
 
 @dataclass
 class _Summarizing:
-    """One run of the operation of a session and a policy.
+    """One run of the summarise operation, for a session and a policy.
 
     Attributes:
-        is_own: whether the policy was the session's when this was asked for. Once it no longer is,
-            nothing is due.
-        in_vain: how often in a row a summary was not kept.
-        looks: how often in a row nothing was due, and the session had changed by then.
+        is_own: whether the policy was the session's own when the operation was requested. Once the
+            session has another policy, nothing is due.
+        in_vain: number of discarded summaries in a row.
+        looks: number of checks in a row that found nothing due in a session that had changed.
     """
 
     work: Work
@@ -111,30 +112,30 @@ class _Summarizing:
     looks: int = 0
 
     async def run(self) -> None:
-        """Go on until nothing is due.
+        """Make summaries until none is due.
 
         Raises:
-            Postponed: the summariser fails, or the tokens of the day are used up.
-            Aborted: the session has changed each time that a summary of it was made.
+            Postponed: the summariser fails, or today's token budget is used up.
+            Aborted: the session changed during each attempt.
         """
         while not await self._step():
             await self.work.job.step()
 
     async def _step(self) -> bool:
-        """Make the next summary, if one is due; return whether the operation has ended."""
+        """Make the next summary, if one is due; return True if the operation has ended."""
         work, meter = self.work, Meter()
-        state, found = await self._read()
-        if found is None:
+        state, inputs = await self._read()
+        if inputs is None:
             return await self._end(state)
         if self.in_vain == _MOST_IN_VAIN:
             raise Aborted(
                 f"The session changed each of the {_MOST_IN_VAIN} times that it was summarised.",
                 Reason.CONCURRENT_CHANGE,
             )
-        written = await work.write(found, meter)
+        written = await work.write(inputs, meter)
         async with work.writing(meter) as session:
             row = await work.lock(session)
-            is_kept = await work.keep(session, row, found, work.row(found, meter, written))
+            is_kept = await work.keep(session, row, inputs, work.row(inputs, meter, written))
             await work.record(session, meter)
             await work.hold(session)
         self.in_vain = 0 if is_kept else self.in_vain + 1
@@ -142,7 +143,7 @@ class _Summarizing:
         return False
 
     async def _end(self, state: "_State | None") -> bool:
-        """End the operation, unless something may have become due since."""
+        """Finish the operation unless a summary may be due again; return True if it has ended."""
         async with self.work.job.db.transaction() as session:
             row = await self.work.lock(session)
             if row is not None and await self._has_more(session, row, state):
@@ -151,7 +152,7 @@ class _Summarizing:
         return True
 
     async def _has_more(self, session: Session, row: SessionRow, state: "_State | None") -> bool:
-        """Say whether to look again: a session is not kept waiting while its events are counted."""
+        """Return True if another check is needed; counting events must not block the session."""
         now = await self._state(session, row)
         if now == state or not now.is_held:
             return False
@@ -165,7 +166,7 @@ class _Summarizing:
         await work.job.finish(session, _response("SummarizeSession"), work.details())
 
     async def _read(self) -> "tuple[_State | None, Found | None]":
-        """Read how the session stands, and what is due; None: there is none, or nothing is."""
+        """Read the session's state and the inputs of the summary that is due; None if absent."""
         async with self.work.job.db.snapshot() as session:
             row = await self.work.find(session)
             if row is None:
@@ -184,7 +185,7 @@ class _Summarizing:
         )
 
     async def _is_held(self, session: Session, row: SessionRow) -> bool:
-        """Say whether the policy still holds for the session."""
+        """Return True if the policy still applies to the session."""
         engine = await engines.get(session, self.work.name.engine)
         policy = queue.policy_of(row.memory_policy, engine)
         return policy is not None and rules_of(policy).key == self.work.rules.key
@@ -202,12 +203,12 @@ class _Summarizing:
 
 @dataclass(frozen=True)
 class _State:
-    """By what a session shows that something may have become due.
+    """State of a session, by which a change is noticed that may make a summary due.
 
     Attributes:
-        active: how many summaries of the policy are. An erased event takes from them; nobody else
-            can add to them as long as this runs.
-        is_held: whether the policy holds.
+        active: number of active summaries of the policy. Erased events reduce it; only this job can
+            increase it while it runs.
+        is_held: whether the policy still applies.
     """
 
     create_time: datetime
@@ -218,7 +219,7 @@ class _State:
 
 
 async def _previous(session: Session, work: Work, due: Due) -> list[str]:
-    """Return the texts of the summaries that another takes up."""
+    """Return the texts of the summaries that a new one absorbs."""
     if not due.previous:
         return []
     texts = await lookups.list_texts(session, work.name, due.previous)
@@ -227,25 +228,25 @@ async def _previous(session: Session, work: Work, due: Due) -> list[str]:
 
 @dataclass(frozen=True)
 class _Regenerating:
-    """One run of the operation that makes one summary once more."""
+    """One run of the operation that makes one summary again."""
 
     work: Work
     summary: SummaryName
 
     async def run(self) -> None:
-        """Make it.
+        """Make the summary.
 
         Raises:
-            FailedPrecondition: it is no longer in force.
+            FailedPrecondition: the summary is no longer active.
             ServiceError: the summariser fails.
         """
         work, meter = self.work, Meter()
         async with work.job.db.snapshot() as session:
-            found = await self._read(session)
-        written = await work.write(found, meter)
+            inputs = await self._read(session)
+        written = await work.write(inputs, meter)
         async with work.writing(meter) as session:
             row = await work.lock(session)
-            is_kept = await work.keep(session, row, found, work.row(found, meter, written))
+            is_kept = await work.keep(session, row, inputs, work.row(inputs, meter, written))
             await work.record(session, meter)
             if is_kept:
                 await work.job.finish(session, _response("RegenerateSummary"), work.details())
@@ -262,12 +263,12 @@ class _Regenerating:
         if summary.state != State.ACTIVE:
             raise repository.not_active(self.summary)
         due = _due_of(summary, self.work.made.chars_per_token)
-        said = await self._said(session, due)
+        said = await self._read_events(session, due)
         previous = await _previous(session, self.work, due)
         return await self.work.found(session, row, due, said, previous)
 
-    async def _said(self, session: Session, due: Due) -> list[Said]:
-        found: list[Said] = []
+    async def _read_events(self, session: Session, due: Due) -> list[Said]:
+        events: list[Said] = []
         first, last = due.read or (0, -1)
         while first <= last:
             page = await sessions.list_said(
@@ -275,13 +276,13 @@ class _Regenerating:
             )
             if not page:
                 break
-            found += page
+            events += page
             first = page[-1].seq + 1
-        return found
+        return events
 
 
 def _due_of(row: SessionSummaryRow, chars_per_token: int) -> Due:
-    """Return a summary as it was due."""
+    """Return the parameters with which a stored summary was made."""
     read = None
     if row.read_first_seq is not None and row.read_last_seq is not None:
         read = (row.read_first_seq, row.read_last_seq)

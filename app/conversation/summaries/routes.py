@@ -1,4 +1,4 @@
-"""Routes of summaries, and of what they take; the methods are this service's own."""
+"""Routes of summaries and their usage; the methods are this service's own."""
 
 from typing import Annotated
 
@@ -45,9 +45,10 @@ _SUMMARY = _SUMMARIES + "/{summary}"
 
 @router.post(_SESSION + ":clear", summary="Clear a session's contexts", operation_id="clearSession")
 async def clear_session(context: Mutation, name: SessionPath) -> Session:
-    """Let contexts begin anew after the last event: what was said so far is in none of them.
+    """Start contexts anew after the last event; they show nothing from before.
 
-    The events can still be read. Summaries give way, and exchanges are counted from here on.
+    Earlier events can still be read. Summaries are superseded, and exchanges are counted from here
+    on.
     """
     return await SummaryService.of(context.resources).clear(name, context.once({}))
 
@@ -64,14 +65,14 @@ async def list_summaries(
         str | None, Query(alias="policyKey", description="Only those of this policy.")
     ] = None,
 ) -> ListSummariesResponse:
-    """List the summaries of a session, oldest first: of all policies and in all states."""
+    """List the summaries of a session, oldest first, for all policies and in all states."""
     service = SummaryService.of(context.resources)
     return await service.list_page(name, state, policy_key, page)
 
 
 @router.get(_SUMMARY, summary="Get a summary", operation_id="getSummary")
 async def get_summary(context: Context, name: SummaryPath) -> SessionSummary:
-    """Return a summary, with what it was made of and what it took."""
+    """Return a summary, with its inputs and usage."""
     return await SummaryService.of(context.resources).get(name)
 
 
@@ -79,12 +80,12 @@ async def get_summary(context: Context, name: SummaryPath) -> SessionSummary:
     _SUMMARY + ":regenerate", summary="Make a summary again", operation_id="regenerateSummary"
 )
 async def regenerate_summary(context: Mutation, name: SummaryPath) -> Operation:
-    """Have a new version of an active summary made, of the same events, which takes its place."""
+    """Enqueue a new version of an active summary, from the same events, which replaces it."""
     row = await SummaryService.of(context.resources).regenerate(name, context.once({}))
     return await OperationService.of(context.resources).render(row)
 
 
 @router.get(_SESSION + "/usage", summary="Sum up a session's usage", operation_id="getSessionUsage")
 async def get_session_usage(context: Context, name: SessionPath) -> SessionUsage:
-    """Return what the summaries of a session took, by model, failed attempts as well."""
+    """Return the usage of a session's summaries by model, failed attempts included."""
     return await SummaryService.of(context.resources).usage(name)

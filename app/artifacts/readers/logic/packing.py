@@ -1,4 +1,4 @@
-"""Chooses which pieces a reader is given, so that they fit and nothing is said twice (pure)."""
+"""Selection of chunks for a reader, so that they fit and no text repeats (pure)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -6,24 +6,24 @@ from dataclasses import dataclass
 from app.language.chunking import CHARS_PER_TOKEN, Chunk, Piece, tokens_of
 
 _LEAST_CUT_TOKENS = 20
-"""Less than this of a piece tells nothing."""
+"""A shorter part of a chunk is useless."""
 
 Count = Callable[[str, str], int]
-"""The tokens that a text of an artifact, which comes first, takes of a prompt."""
+"""Counter of the tokens that a text of the artifact named first takes in a prompt."""
 
 
 def counted(artifact: str, text: str) -> int:
-    """Count the tokens of a text that stands in a prompt as it is."""
+    """Return the tokens of a text that a prompt shows unchanged."""
     del artifact
     return tokens_of(text)
 
 
 @dataclass(frozen=True)
 class Shown:
-    """What a reader is given of one piece: characters `start` to `end`, which are `text`.
+    """A chunk as a reader gets it: characters `start` to `end`, which are `text`.
 
-    `chunk` is the number of the piece; of its beginning, what the one before has, if that is
-    shown, is left out.
+    `chunk` is the chunk's number. Its overlap with the chunk before is left out if that one is
+    shown.
     """
 
     artifact: str
@@ -36,10 +36,10 @@ class Shown:
 
 @dataclass(frozen=True)
 class Packed:
-    """What a reader is given, in the order of the texts.
+    """The selection for a reader, in text order.
 
     Attributes:
-        truncated: whether it was to be given more, which did not fit.
+        truncated: whether some wanted chunks did not fit.
     """
 
     shown: Sequence[Shown]
@@ -47,25 +47,25 @@ class Packed:
 
     @property
     def chunks_used(self) -> int:
-        """How many pieces that are."""
+        """Number of selected chunks."""
         return len(self.shown)
 
 
 def room_of(max_input_tokens: int, answer_tokens: int, prompt_tokens: int) -> int:
-    """Return the tokens that are left for pieces; none, if that is below zero."""
+    """Return the tokens left for chunks, at least 0."""
     return max(max_input_tokens - answer_tokens - prompt_tokens, 0)
 
 
 def pack(ranked: Sequence[Piece], room: int, count: Count = counted) -> Packed:
-    """Choose of pieces, best first, as many as there is room for.
+    """Select chunks, best first, until the room is used up.
 
-    One that does not fit is passed over for others that do. If not even the best fits, it is its
-    beginning that does.
+    A chunk that does not fit is skipped in favour of others that do. If not even the best fits, its
+    beginning is taken.
 
     Args:
-        ranked: each once.
+        ranked: the chunks, without duplicates.
         room: in tokens.
-        count: counts the tokens of what is shown.
+        count: counts the tokens of a shown text.
     """
     packing = _Packing(count)
     missed = False
@@ -83,14 +83,14 @@ def pack(ranked: Sequence[Piece], room: int, count: Count = counted) -> Packed:
 
 
 class _Packing:
-    """The pieces chosen so far, by artifact and number."""
+    """The chunks selected so far, by artifact and number."""
 
     def __init__(self, count: Count) -> None:
         self._count = count
         self._chosen: dict[tuple[int, int], Piece] = {}
 
     def cost(self, piece: Piece) -> int:
-        """Return the tokens that a piece adds; less, where what it repeats is there already."""
+        """Return the tokens that a chunk adds; text that it shares with a neighbour counts once."""
         ordinal, n = piece.ordinal, piece.chunk.n
         after = self._chosen.get((ordinal, n + 1))
         cost = self._tokens(piece, self._end_before(piece))
@@ -99,13 +99,13 @@ class _Packing:
         return cost
 
     def add(self, piece: Piece) -> None:
-        """Choose a piece."""
+        """Select a chunk."""
         self._chosen[piece.ordinal, piece.chunk.n] = piece
 
     def shown(self) -> list[Shown]:
-        """Return what is shown, in the order of the texts."""
+        """Return the selection, in text order."""
         pieces = [self._chosen[place] for place in sorted(self._chosen)]
-        return [_shown(piece, self._end_before(piece)) for piece in pieces]
+        return [_to_shown(piece, self._end_before(piece)) for piece in pieces]
 
     def _end_before(self, piece: Piece) -> int:
         before = self._chosen.get((piece.ordinal, piece.chunk.n - 1))
@@ -115,14 +115,14 @@ class _Packing:
         return self._count(piece.artifact, piece.chunk.after(since))
 
 
-def _shown(piece: Piece, since: int) -> Shown:
+def _to_shown(piece: Piece, since: int) -> Shown:
     chunk = piece.chunk
     start = max(since, chunk.start)
     return Shown(piece.artifact, piece.ordinal, chunk.n, start, chunk.end, chunk.after(since))
 
 
 def _beginning(piece: Piece, room: int, count: Count) -> list[Shown]:
-    """Return as much of a piece as fits, by halves: what it takes may be more than its length."""
+    """Return as much of a chunk as fits, by bisection: tokens may exceed its own length."""
     text = piece.chunk.text
     low, high = 0, min(len(text), room * CHARS_PER_TOKEN)
     while low < high:
@@ -133,4 +133,4 @@ def _beginning(piece: Piece, room: int, count: Count) -> list[Shown]:
             high = middle - 1
     chunk = piece.chunk
     cut = Chunk(chunk.n, chunk.start, chunk.start + low, text[:low])
-    return [_shown(Piece(piece.artifact, piece.ordinal, cut), 0)] if low else []
+    return [_to_shown(Piece(piece.artifact, piece.ordinal, cut), 0)] if low else []

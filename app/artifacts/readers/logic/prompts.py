@@ -1,4 +1,4 @@
-"""The text of the prompts by which models read what is kept off other prompts (pure)."""
+"""Prompts for the models that read content kept off other prompts (pure)."""
 
 import re
 from collections.abc import Sequence
@@ -14,11 +14,11 @@ from app.language.beginnings import cut_off
 from app.language.chunking import CHARS_PER_TOKEN, tokens_of
 
 SCHEMA_TOKENS = 200
-"""What the shape of a reply takes of a model's window."""
+"""Tokens of the reply's schema in a model's window."""
 INDENT = "  "
-"""What lines of texts begin with, so that none can pass for what a prompt itself says."""
+"""Indentation of text lines, so that none can pass for a line of the prompt itself."""
 _HEAD_CHARS = 12
-"""About what stands before the name of a passage's artifact."""
+"""Approximate number of characters before the name of a passage's artifact."""
 
 _LINE_END = re.compile("\r\n|[\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 
@@ -41,7 +41,7 @@ which what was said before has the room that it deserves."""
 
 
 class Answered(Told):
-    """What a reader answers to a question."""
+    """Reply of a model to a question."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -55,7 +55,7 @@ class Answered(Told):
 
 
 class Summarised(Told):
-    """What a reader makes of a text."""
+    """Reply of a model to a text to summarise."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -69,23 +69,23 @@ class Summarised(Told):
 
 @dataclass(frozen=True)
 class Asked:
-    """What a model is asked: what to do, and what to do it on."""
+    """A request to a model: the instructions, and the text."""
 
     instructions: str
     text: str
 
     @property
     def tokens(self) -> int:
-        """About how many tokens it is, the shape of the reply included."""
+        """Estimated tokens, with the schema of the reply."""
         return tokens_of(self.instructions) + tokens_of(self.text) + SCHEMA_TOKENS
 
 
 @dataclass(frozen=True)
 class Summarising:
-    """What is wanted of a summary.
+    """Parameters of a summary.
 
     Attributes:
-        template: the whole text of the prompt, in place of instructions.
+        template: the whole prompt, in place of instructions.
     """
 
     max_tokens: int
@@ -94,46 +94,48 @@ class Summarising:
 
     @property
     def chars(self) -> int:
-        """The longest summary."""
+        """Maximum length of the summary."""
         return self.max_tokens * CHARS_PER_TOKEN
 
     @property
     def so_far_chars(self) -> int:
-        """The longest summary as the next prompt shows it, indented."""
+        """Maximum length of the summary in the next prompt, indented."""
         return self.chars + self.chars // 8 + len(INDENT)
 
 
 def within(text: str, max_tokens: int) -> str:
-    """Return what a reader wrote, cut off at the end of a sentence if it is too long."""
+    """Return a reply, cut off at the end of a sentence if it is too long."""
     return cut_off(text.strip(), max_tokens * CHARS_PER_TOKEN)
 
 
 def question(query: str, shown: Sequence[Shown], answer_tokens: int) -> Asked:
-    """Return what a model is asked that is to answer from passages.
+    """Return the request to answer a question from passages.
 
-    The passages are numbered from 1, in the order in which they come. Without any, it says how much
-    of the window is gone before the first.
+    Passages are numbered from 1, in their order. Without passages, the result measures the tokens
+    used before the first one.
     """
-    lines = [f"[{number}] {passage(one)}" for number, one in enumerate(shown, 1)]
+    lines = [
+        f"[{number}] {passage(shown_passage)}" for number, shown_passage in enumerate(shown, 1)
+    ]
     text = f"Question: {' '.join(query.split())}\n\nPassages:\n" + "\n".join(lines)
     return Asked(_ANSWER.format(chars=answer_tokens * CHARS_PER_TOKEN), text)
 
 
-def passage(one: Shown) -> str:
+def passage(shown: Shown) -> str:
     """Return a passage as a prompt shows it; no line of it can pass for another passage."""
-    return f"{one.artifact}: {_indented(one.text)}"
+    return f"{shown.artifact}: {_indented(shown.text)}"
 
 
 def passage_tokens(artifact: str, text: str) -> int:
-    """Return the tokens that a passage takes of a prompt, its number included."""
+    """Return the tokens that a passage takes in a prompt, with its number."""
     return tokens_of(_indented(text)) + -(-(len(artifact) + _HEAD_CHARS) // CHARS_PER_TOKEN)
 
 
 def summary(part: str, previous: str, wish: Summarising) -> Asked:
-    """Return what a model is asked that is to summarise a part, and the summary of those before.
+    """Return the request to summarise a part, given the summary of the parts before.
 
-    `previous` is empty for the first part. The lines of what `part` has of texts are indented, as
-    `lined` does it; those of `previous` are here: who wrote that has read texts.
+    `previous` is empty for the first part. The text lines of `part` are already indented by
+    `lined`; those of `previous` are indented here, since its writer has read the texts.
     """
     instructions = _SUMMARY.format(chars=wish.chars)
     previous = _so_far_lined(previous, wish)
@@ -147,7 +149,7 @@ def summary(part: str, previous: str, wish: Summarising) -> Asked:
 
 
 def _so_far_lined(previous: str, wish: Summarising) -> str:
-    """Return a summary with its lines indented, or, if those are very short, in one."""
+    """Return a summary with indented lines, or on one line if its lines are very short."""
     shown = lined(previous)
     return shown if len(shown) <= wish.so_far_chars else INDENT + " ".join(previous.split())
 
@@ -157,9 +159,9 @@ def _so_far(previous: str) -> str:
 
 
 def lined(text: str) -> str:
-    """Return a text with all lines indented that have anything, and the same end to each.
+    """Return a text with every line that is not empty indented, and uniform line ends.
 
-    It is at most twice as long, and two characters.
+    The result is at most twice as long, plus two characters.
     """
     lines = _LINE_END.sub("\n", text).split("\n")
     return "\n".join(INDENT + line if line else "" for line in lines)

@@ -1,4 +1,4 @@
-"""Puts pieces into the order of what they have to do with a question (pure)."""
+"""Ranking of chunks by relevance to a question (pure)."""
 
 from collections.abc import Sequence
 
@@ -7,11 +7,11 @@ from app.language.chunking import Piece
 from app.language.terms import Terms
 
 _SMOOTHING = 60
-"""How little the first places of a ranking count more than the next (Cormack et al., 2009)."""
+"""Constant of reciprocal rank fusion (Cormack et al., 2009); higher values flatten the ranking."""
 
 
 def fused(rankings: Sequence[Sequence[Piece]]) -> list[Piece]:
-    """Return the pieces of several rankings in one, by the sum of their reciprocal ranks."""
+    """Return the chunks of several rankings in one, by the sum of their reciprocal ranks."""
     pieces: dict[tuple[int, int], Piece] = {}
     scores: dict[tuple[int, int], float] = {}
     for ranking in rankings:
@@ -19,19 +19,19 @@ def fused(rankings: Sequence[Sequence[Piece]]) -> list[Piece]:
             place = (piece.ordinal, piece.chunk.n)
             pieces.setdefault(place, piece)
             scores[place] = scores.get(place, 0.0) + 1 / (_SMOOTHING + rank)
-    # What is as good in one ranking as another in the next stays before it.
-    return sorted(pieces.values(), key=lambda one: -scores[one.ordinal, one.chunk.n])
+    # Ties keep the order of the rankings.
+    return sorted(pieces.values(), key=lambda chunk: -scores[chunk.ordinal, chunk.chunk.n])
 
 
 def best_first(query: str, pieces: Sequence[Piece], total: int) -> list[Piece]:
-    """Return the pieces that share words with a query, those with the rarest first.
+    """Return the chunks that share words with a query, ranked by BM25.
 
-    Takes long for very many: belongs into a thread.
+    Takes long for very many chunks, so call it in a thread.
 
     Args:
         query: a question, or words.
-        pieces: each once, such as all those that have any of its words.
-        total: how many pieces there are, these and others: how rare a word is, that tells.
+        pieces: the chunks, without duplicates, such as all that have any of the query's words.
+        total: number of chunks, these and others; it determines how rare a word is.
     """
     terms = Terms(query)
     read = [terms.read(piece.chunk.text) for piece in pieces]

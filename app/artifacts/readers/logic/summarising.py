@@ -1,4 +1,4 @@
-"""Plans how a long text is summarised: in parts, each with the summary of those before (pure)."""
+"""Plan for summarising a long text in parts, each with the summary of those before (pure)."""
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -7,21 +7,22 @@ from app.artifacts.readers.logic.prompts import INDENT, Summarising, lined, summ
 from app.language.chunking import CHARS_PER_TOKEN, Piece, tokens_of
 
 LEAST_PART_TOKENS = 100
-"""A reader whose window has less room than this beside its instructions cannot summarise."""
+"""Minimum room beside the instructions; a reader with a smaller window cannot summarise."""
 _SLACK = 16
-"""A part is full once it lacks less than this part of what it may have: it ends where that hurts
-least, and there are still hardly more than the text needs."""
+"""A part is full within this fraction of its limit. So it can end at a good place, and the number
+of parts hardly grows.
+"""
 _ENDS = ("\n\n", "\n", ". ", " ")
-"""Where a part may end, best first."""
+"""Places where a part may end, best first."""
 
 
 @dataclass(frozen=True)
 class Room:
-    """What one call of a reader has room for.
+    """The room for text in one call.
 
     Attributes:
         tokens: of text.
-        shown_tokens: of the same as the prompt shows it: more, by what its lines begin with.
+        shown_tokens: of the same text as the prompt shows it, with indentation.
     """
 
     tokens: int
@@ -29,23 +30,23 @@ class Room:
 
     @property
     def is_enough(self) -> bool:
-        """Whether that is worth a call."""
+        """True if the room is worth a call."""
         return self.tokens >= LEAST_PART_TOKENS
 
 
 def room_for(max_input_tokens: int, wish: Summarising) -> Room:
-    """Return what a call has room for: texts of half the reader's window, if they fit."""
+    """Return the room in a call: half the reader's window, or less if that does not fit."""
     longest = summary("", "x" * (wish.so_far_chars - len(INDENT)), wish).tokens
     left = max_input_tokens - longest - wish.max_tokens
     return Room(min(max_input_tokens // 2, left), left)
 
 
 class Parts:
-    """Joins the pieces of artifacts to parts for which there is room: one for each call.
+    """Joiner of artifact chunks into parts that fit, one for each call.
 
-    The pieces come in the order of the artifacts and of their texts, a few at a time; what one
-    repeats of the one before it is left out. Where another artifact begins, its name says so, which
-    nothing in a text can pass for: all lines of texts are indented.
+    Chunks arrive in the order of artifacts and positions, a few at a time; overlaps are left out.
+    Each further artifact begins with its name. No text line can imitate that, since all text lines
+    are indented.
     """
 
     def __init__(self, room: Room) -> None:
@@ -61,7 +62,7 @@ class Parts:
         """Yield the parts that are full."""
         for piece in pieces:
             if piece.ordinal != self._ordinal:
-                yield from self._begun(piece)
+                yield from self._begin_artifact(piece)
             text = piece.chunk.after(self._end)
             self._end = piece.chunk.end
             while text:
@@ -72,12 +73,12 @@ class Parts:
                     yield from self.end()
 
     def end(self) -> Iterator[str]:
-        """Yield the last part, unless there is nothing."""
+        """Yield the last part, unless it is empty."""
         if self._held:
             yield "".join(self._held)
         self._held, self._size, self._shown, self._is_in_line = [], 0, 0, False
 
-    def _begun(self, piece: Piece) -> Iterator[str]:
+    def _begin_artifact(self, piece: Piece) -> Iterator[str]:
         """Begin another artifact."""
         if self._ordinal is not None:
             mark = _mark(piece.artifact)
@@ -95,7 +96,7 @@ class Parts:
         self._is_in_line = not shown.endswith("\n")
 
     def _place(self, text: str) -> int:
-        """Return how much of a text still goes into this part: all, or up to a good place."""
+        """Return how much of a text fits into this part: all, or up to a good place."""
         if not self._over(text, self._lined(text)):
             return len(text)
         low, high = 0, len(text)
@@ -105,7 +106,7 @@ class Parts:
                 high = middle - 1
             else:
                 low = middle
-        # Where a piece begins is a good place, too.
+        # The start of a chunk is a good place, too.
         least = max(low - self._most // _SLACK, 0)
         ends = (text.rfind(end, least, low) + len(end) for end in _ENDS if end in text[least:low])
         return next(ends, low if least or not self._held else 0)
@@ -115,16 +116,16 @@ class Parts:
         return is_over or self._shown + len(shown) > self._most_shown
 
     def _lined(self, text: str) -> str:
-        """Return a text as it is shown after what is held."""
+        """Return a text as it appears after the held text."""
         return lined(text).removeprefix(INDENT) if self._is_in_line else lined(text)
 
 
 def calls_of(tokens: int, names: Sequence[str], room: Room) -> int:
-    """Return the most calls that texts of so many tokens take, and those of their artifacts' names.
+    """Return the maximum number of calls for texts of `tokens` tokens and these artifact names.
 
-    Only if a text has very many lines for its length, it may be more.
+    Texts with very many lines for their length may need more.
     """
-    # A part that ends before a name lacks no more than that has.
+    # A part that ends before a name wastes at most the room of the name.
     marks = sum(2 * tokens_of(_mark(name)) for name in names[1:])
     full = room.tokens - room.tokens // _SLACK
     return max(-(-(tokens + marks) // full), 1)

@@ -1,4 +1,4 @@
-"""Asks a reader's model, within the tokens of its engine, and counts what it takes."""
+"""Calls of a reader's model: within the engine's token budget, and with usage recorded."""
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
@@ -14,12 +14,12 @@ from app.platform.usage.services.recording import recorded
 from app.platform.usage.services.usage import UsageService
 
 GivenUp = Callable[[], Awaitable[bool]]
-"""Says whether nobody waits for the answer any more."""
+"""Callback that returns True if the client no longer waits for the response."""
 
 
 @dataclass
 class Asking:
-    """The calls of one reader for one request. No transaction may be open at any."""
+    """The calls of one reader for one request. No transaction may be open during a call."""
 
     resources: Resources
     opened: Opened
@@ -28,13 +28,13 @@ class Asking:
     meter: Meter = field(default_factory=Meter)
 
     async def ask(self, asked: Asked, output: type[OutputT]) -> OutputT:
-        """Return what the model answers; what that takes is recorded, whatever becomes of it.
+        """Return the model's reply; record its usage even if the call fails.
 
         Raises:
-            Aborted: what was opened is not any more what it was: the model may not read it now.
-            Cancelled: nobody waits any more.
-            ResourceExhausted: the engine has used up its tokens of today.
-            ServiceError: the model fails, as `TextModel.ask` has it.
+            Aborted: the namespace has changed since it was opened, and may not be read any more.
+            Cancelled: the client no longer waits.
+            ResourceExhausted: the engine's token budget for today is used up.
+            ServiceError: the model fails; see `TextModel.ask`.
         """
         await check_awaited(self.is_given_up)
         resources, engine = self.resources, self.opened.name.memory.engine
@@ -50,17 +50,17 @@ class Asking:
 
 
 async def check_awaited(is_given_up: GivenUp) -> None:
-    """Stop here if nobody waits for the answer any more.
+    """Raise if the client no longer waits for the response.
 
     Raises:
-        Cancelled: so it is.
+        Cancelled: the client no longer waits.
     """
     if await is_given_up():
         raise Cancelled("The request was given up.", Reason.REQUEST_ABANDONED)
 
 
 def usage_of(meter: Meter, *, with_tokens: bool) -> ReaderUsage:
-    """Return what the calls of a request took; tokens, only for who may be shown the result."""
+    """Return the usage of a request's calls; with tokens only if the caller may see the result."""
     total = meter.total
     return ReaderUsage(
         calls=total.calls,

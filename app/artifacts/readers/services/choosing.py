@@ -1,4 +1,4 @@
-"""Chooses which reader reads a namespace, of those that may."""
+"""Choice of the reader for a namespace, among those that may read it."""
 
 from collections.abc import Mapping, Sequence
 
@@ -15,14 +15,16 @@ def choose(
     *,
     is_sensitive: bool = False,
 ) -> Reader | None:
-    """Return the reader that is asked for, or else the first that may read; None: the built-in one.
+    """Return the reader that is asked for, or the first that may read; None: the built-in one.
 
-    What is sensitive goes to a remote one only by name, or where no other may read it.
+    Sensitive content goes to a remote reader only if it is named, or if no local one may read.
 
     Raises:
-        PermissionDenied: it may not read this, or is not known; or none is, that may.
+        PermissionDenied: the named reader is unknown or may not read this, or no reader may.
     """
-    may = [name for name, one in readers.items() if allowed.takes(name, is_local=one.is_local)]
+    may = [
+        name for name, reader in readers.items() if allowed.takes(name, is_local=reader.is_local)
+    ]
     if allowed.takes(BUILTIN, is_local=True):
         may.append(BUILTIN)
     wanted = BUILTIN if asked in BUILTIN_NAMES else asked

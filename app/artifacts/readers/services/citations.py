@@ -1,4 +1,4 @@
-"""What a reader says its answer rests on, as places in artifacts (pure)."""
+"""Citations of a reader's answer, as positions in artifacts (pure)."""
 
 from collections.abc import Iterable, Sequence
 
@@ -9,13 +9,15 @@ MAX_CITATIONS = 100
 
 
 def cited(numbers: Iterable[int], shown: Sequence[Shown]) -> list[Citation]:
-    """Return the passages that a reader names by their numbers from 1, in the order of the texts.
+    """Return citations for the passage numbers, from 1, that a reader names, in text order.
 
-    A number that no passage has was made up, and is dropped, as is one that comes again.
+    Numbers without a passage, which the model made up, are dropped, as are duplicates.
     """
     known = sorted({number for number in numbers if 1 <= number <= len(shown)})
     return [_citation(shown[number - 1]) for number in known[:MAX_CITATIONS]]
 
 
-def _citation(one: Shown) -> Citation:
-    return Citation(artifact=one.artifact, chunk=one.chunk, start=one.start, end=one.end)
+def _citation(passage: Shown) -> Citation:
+    return Citation(
+        artifact=passage.artifact, chunk=passage.chunk, start=passage.start, end=passage.end
+    )

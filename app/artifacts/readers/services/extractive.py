@@ -1,6 +1,6 @@
-"""The reader that needs no model: it answers and summarises with sentences of the text (pure).
+"""The built-in reader: answers and summarises with sentences of the text, without a model (pure).
 
-Takes long for much text: belongs into a thread.
+Long texts take long, so call it in a thread.
 """
 
 import math
@@ -22,31 +22,33 @@ from app.language.terms import Terms, together
 from app.language.text import content
 
 MODEL_ID = EXTRACTIVE
-"""What answers name as what has made them."""
+"""Reader name in responses."""
 MAX_CHUNKS = 1_000
-"""Pieces that a summary is made of: of more, those that are evenly spaced."""
+"""Maximum number of chunks in a summary; of more, evenly spaced ones are read."""
 _NEAR, _LED, _QUESTION = 0.2, 0.5, 0.2
-"""What counts of the words beside a sentence, of those of a question or heading right before it,
-and of a sentence that asks."""
+"""Weights: of the words in adjacent sentences, of the words in a question or heading right before,
+and of a sentence that is itself a question.
+"""
 _FLOOR, _LEAST_SCORE = 0.3, 1e-9
-"""Sentences with less of the best score than this are hardly answers."""
+"""Sentences that score below this share of the best score are hardly answers."""
 _MAX_SENTENCES = 12
 _LONG_CHARS, _HEADING_CHARS = 400, 80
 _PIECE = re.compile(r"\S(?:.{0,298}\S)?(?=\s|\Z)|\S{300}", re.DOTALL)
 _SPACE = re.compile(r"\s+")
 _WRAPPED = re.compile(r"(?<=[^\W\d_])\n(?=[^\W\d_A-Z])(?!\w[\w .-]{0,40}:)|(?<=,)\n(?=[^\W_])")
-"""The end of a line in the middle of a sentence: after a word or comma, before a small letter,
-unless that names what follows, as in records. As one blank, so that nothing is elsewhere."""
+"""A line end inside a sentence: after a word or comma, and before a lower-case letter, unless a
+field name follows, as in records. It becomes one blank, so that offsets stay the same.
+"""
 _LEAST_WORDS = 4
 _FIRST, _WORTH = 0.3, 0.05
-"""What it counts that a sentence is the first of its text, and that it says something exact."""
+"""Weights of the first sentence of a text, and of exact facts in a sentence."""
 _MAX_LOOKED_AT = 20_000
 _SAMPLE_CHARS = 2_000
 
 
 @dataclass(frozen=True)
 class Made:
-    """What the built-in reader has made: sentences of the texts, and where they are."""
+    """Result of the built-in reader: sentences of the texts, and their positions."""
 
     text: str
     citations: Sequence[Citation]
@@ -54,7 +56,7 @@ class Made:
 
 @dataclass(frozen=True, slots=True)
 class _Sentence:
-    """A sentence; `number` is its place among all, `bits` the terms of the query it has."""
+    """A sentence; `number` is its position among all, `bits` the query terms in it."""
 
     number: int
     at: Shown
@@ -73,7 +75,7 @@ class _Sentence:
 
     @property
     def leads(self) -> bool:
-        """Whether what follows may be about this: it is a question, or a heading."""
+        """True if the next sentence may refer to this one: it is a question or a heading."""
         return self.asks or (len(self.text) <= _HEADING_CHARS and self.text[-1].isalnum())
 
     @property
@@ -82,51 +84,54 @@ class _Sentence:
 
 
 def answer(query: str, shown: Sequence[Shown], max_tokens: int) -> Made:
-    """Return the sentences that share the rarest words with a query, in the order of the texts.
+    """Return the sentences that share the rarest words with a query, in text order.
 
-    There are none if no sentence has any of its words.
+    The result is empty if no sentence has any of its words.
     """
     terms = Terms(query)
-    found = [
+    sentence_list = [
         _Sentence(number, at, start, text, *terms.read(text))
         for number, (at, start, text) in enumerate(_sentences(shown))
     ]
-    holding = [sum(one.bits >> n & 1 for one in found) for n in range(len(terms))]
-    average = sum(one.length for one in found) / max(len(found), 1)
-    bm25 = Bm25(len(found), holding, average)
-    scores = [_answers(bm25, found, one) for one in found]
+    holding = [sum(sentence.bits >> n & 1 for sentence in sentence_list) for n in range(len(terms))]
+    average = sum(sentence.length for sentence in sentence_list) / max(len(sentence_list), 1)
+    bm25 = Bm25(len(sentence_list), holding, average)
+    scores = [_answer_score(bm25, sentence_list, sentence) for sentence in sentence_list]
     least = max(max(scores, default=0.0) * _FLOOR, _LEAST_SCORE)
     ranked = sorted(
-        (one for one in found if scores[one.number] >= least),
-        key=lambda one: (-scores[one.number], one.number),
+        (sentence for sentence in sentence_list if scores[sentence.number] >= least),
+        key=lambda sentence: (-scores[sentence.number], sentence.number),
     )
-    return _made(ranked[:_MAX_SENTENCES], max_tokens)
+    return _choose_sentences(ranked[:_MAX_SENTENCES], max_tokens)
 
 
 def summary(shown: Sequence[Shown], max_tokens: int) -> Made:
-    """Return the sentences that say most of what the texts say, in their order."""
-    found = _spread(shown, _MAX_LOOKED_AT)
-    tongue = language(" ".join(found[n].text[:80] for n in spaced(len(found), 25)))
-    stems = {one.number: content(one.text[:_SAMPLE_CHARS], tongue) for one in found}
-    common = Counter(stem for words in stems.values() for stem in words)
-    firsts = _firsts(found)
-    weights = {
-        one.number: _tells(one, stems[one.number], common) + _FIRST * (one.number in firsts)
-        for one in found
+    """Return the sentences with the most frequent content words, in text order."""
+    sampled = _sample_sentences(shown, _MAX_LOOKED_AT)
+    tongue = language(" ".join(sampled[n].text[:80] for n in spaced(len(sampled), 25)))
+    stems = {
+        sentence.number: content(sentence.text[:_SAMPLE_CHARS], tongue) for sentence in sampled
     }
-    ranked = sorted(found, key=lambda one: (-weights[one.number], one.number))
-    return _made(ranked, max_tokens)
+    common = Counter(stem for words in stems.values() for stem in words)
+    firsts = _firsts(sampled)
+    weights = {
+        sentence.number: _information_score(sentence, stems[sentence.number], common)
+        + _FIRST * (sentence.number in firsts)
+        for sentence in sampled
+    }
+    ranked = sorted(sampled, key=lambda sentence: (-weights[sentence.number], sentence.number))
+    return _choose_sentences(ranked, max_tokens)
 
 
 def spaced(total: int, most: int = MAX_CHUNKS) -> range | list[int]:
-    """Return which of so many pieces a summary is made of: all, or evenly spaced ones."""
+    """Return the indexes of the chunks to summarise: all, or evenly spaced ones."""
     return range(total) if total <= most else [n * total // most for n in range(most)]
 
 
-def _spread(shown: Sequence[Shown], most: int) -> list[_Sentence]:
-    """Return all sentences, or evenly spaced ones; no more are held than that.
+def _sample_sentences(shown: Sequence[Shown], most: int) -> list[_Sentence]:
+    """Return all sentences, or evenly spaced ones; never hold more than `most`.
 
-    They are counted first: a text may have a hundred times as many.
+    Sentences are counted first, since a text may have a hundred times as many.
     """
     total = sum(1 for _ in _sentences(shown))
     wanted = frozenset(spaced(total, most))
@@ -137,100 +142,105 @@ def _spread(shown: Sequence[Shown], most: int) -> list[_Sentence]:
     ]
 
 
-def _answers(bm25: Bm25, found: Sequence[_Sentence], one: _Sentence) -> float:
-    around = found[max(one.number - 1, 0) : one.number + 2]
-    beside = [other for other in around if other.at.ordinal == one.at.ordinal]
-    led = together(other.bits for other in beside if other.number < one.number and other.leads)
-    if not one.bits | led:
+def _answer_score(bm25: Bm25, all_sentences: Sequence[_Sentence], sentence: _Sentence) -> float:
+    around = all_sentences[max(sentence.number - 1, 0) : sentence.number + 2]
+    beside = [other for other in around if other.at.ordinal == sentence.at.ordinal]
+    led = together(other.bits for other in beside if other.number < sentence.number and other.leads)
+    if not sentence.bits | led:
         return 0.0
-    led &= ~one.bits
-    near = together(other.bits for other in beside) & ~(one.bits | led)
+    led &= ~sentence.bits
+    near = together(other.bits for other in beside) & ~(sentence.bits | led)
     score = (
-        bm25.score(one.bits, one.length)
-        + _LED * bm25.score(led, one.length)
-        + _NEAR * bm25.score(near, one.length)
+        bm25.score(sentence.bits, sentence.length)
+        + _LED * bm25.score(led, sentence.length)
+        + _NEAR * bm25.score(near, sentence.length)
     )
-    return score * (_QUESTION if one.asks else 1)
+    return score * (_QUESTION if sentence.asks else 1)
 
 
-def _tells(one: _Sentence, stems: frozenset[str], common: Counter[str]) -> float:
-    """Return how much of what is said often a sentence says, for its length."""
+def _information_score(sentence: _Sentence, stems: frozenset[str], common: Counter[str]) -> float:
+    """Return how many frequent words a sentence has, relative to its length."""
     if len(stems) < _LEAST_WORDS:
         return 0.0
     said = sum(math.log1p(common[stem] - 1) for stem in stems)
-    worth = min(max(score(one.text), 0.0), 4.0)
+    worth = min(max(score(sentence.text), 0.0), 4.0)
     return said / (len(stems) + _LEAST_WORDS) + _WORTH * worth
 
 
-def _firsts(found: Iterable[_Sentence]) -> frozenset[int]:
-    """Return the numbers of the first sentences of texts."""
+def _firsts(sampled: Iterable[_Sentence]) -> frozenset[int]:
+    """Return the numbers of the first sentence of each text."""
     numbers: dict[int, int] = {}
-    for one in found:
-        numbers.setdefault(one.at.ordinal, one.number)
+    for sentence in sampled:
+        numbers.setdefault(sentence.at.ordinal, sentence.number)
     return frozenset(numbers.values())
 
 
-def _made(ranked: Sequence[_Sentence], max_tokens: int) -> Made:
-    """Choose the best that fit, each text once; if none does, the best is cut off."""
+def _choose_sentences(ranked: Sequence[_Sentence], max_tokens: int) -> Made:
+    """Choose the best that fit, without duplicates; if none fits, cut off the best."""
     left = max_tokens * CHARS_PER_TOKEN + 1
     chosen: dict[str, _Sentence] = {}
-    for one in ranked:
-        # With what stands before it.
-        cost = len(one.shown) + 1
-        if cost <= left and one.shown not in chosen:
-            chosen[one.shown] = one
+    for sentence in ranked:
+        # One character separates it from the sentence before.
+        cost = len(sentence.shown) + 1
+        if cost <= left and sentence.shown not in chosen:
+            chosen[sentence.shown] = sentence
             left -= cost
     if not chosen and ranked:
         text = cut_off(ranked[0].shown, max_tokens * CHARS_PER_TOKEN)
         return Made(text, [_citation(ranked[0])])
-    inorder = sorted(chosen.values(), key=lambda one: one.number)
-    return Made(_joined(inorder), [_citation(one) for one in inorder])
+    inorder = sorted(chosen.values(), key=lambda sentence: sentence.number)
+    return Made(_joined(inorder), [_citation(sentence) for sentence in inorder])
 
 
 def _joined(inorder: Sequence[_Sentence]) -> str:
     text = ""
-    for before, one in zip([None, *inorder], inorder, strict=False):
-        follows = before is not None and before.number + 1 == one.number
-        text += ("" if before is None else " " if follows else "\n") + one.shown
+    for before, sentence in zip([None, *inorder], inorder, strict=False):
+        follows = before is not None and before.number + 1 == sentence.number
+        text += ("" if before is None else " " if follows else "\n") + sentence.shown
     return text
 
 
-def _citation(one: _Sentence) -> Citation:
-    return Citation(artifact=one.at.artifact, chunk=one.at.chunk, start=one.start, end=one.end)
+def _citation(sentence: _Sentence) -> Citation:
+    return Citation(
+        artifact=sentence.at.artifact,
+        chunk=sentence.at.chunk,
+        start=sentence.start,
+        end=sentence.end,
+    )
 
 
 def _sentences(shown: Iterable[Shown]) -> Iterator[tuple[Shown, int, str]]:
-    """Yield each sentence, where it begins, and what it is shown in; long ones in pieces.
+    """Yield each sentence with its passage and start; split very long ones.
 
-    One that goes on in the next line, or in the next piece of its text, is read as a whole.
+    A sentence that continues in the next line or the next chunk of its text is read as a whole.
     """
     for joined in _adjoining(shown):
         base = joined[0].start
-        text = _WRAPPED.sub(" ", "".join(one.text for one in joined))
+        text = _WRAPPED.sub(" ", "".join(passage.text for passage in joined))
         place = 0
-        for begin, found in _cut(text):
+        for begin, sentence in _cut(text):
             start = base + begin
             while place + 1 < len(joined) and start >= joined[place].end:
                 place += 1
-            yield joined[place], start, found
+            yield joined[place], start, sentence
 
 
 def _adjoining(shown: Iterable[Shown]) -> Iterator[list[Shown]]:
-    """Yield what is shown, together what follows right on."""
+    """Yield the passages, grouped where each continues the one before."""
     held: list[Shown] = []
-    for one in shown:
-        if held and (held[-1].ordinal != one.ordinal or held[-1].end != one.start):
+    for passage in shown:
+        if held and (held[-1].ordinal != passage.ordinal or held[-1].end != passage.start):
             yield held
             held = []
-        held.append(one)
+        held.append(passage)
     if held:
         yield held
 
 
 def _cut(text: str) -> Iterator[tuple[int, str]]:
-    for one in sentences(text):
-        if len(one.text) <= _LONG_CHARS:
-            yield one.start, one.text
+    for sentence in sentences(text):
+        if len(sentence.text) <= _LONG_CHARS:
+            yield sentence.start, sentence.text
             continue
-        for piece in _PIECE.finditer(one.text):
-            yield one.start + piece.start(), piece.group()
+        for piece in _PIECE.finditer(sentence.text):
+            yield sentence.start + piece.start(), piece.group()

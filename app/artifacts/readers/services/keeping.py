@@ -1,8 +1,8 @@
-"""Keeps what readers make off the prompt: as an artifact in a namespace of its own.
+"""Storage of readers' results off the prompt, each as an artifact in a namespace of its own.
 
-It is not looser than what it was made of: as sensitive, as local, the same user's, and gone no
-later. The same request again is answered with what there is. What is made of sensitive content is
-filled up with blanks to the length of the longest result: by many questions, lengths would tell it.
+A result inherits sensitivity, local-only rule, user and expiry from its sources. A repeated request
+returns the stored result. Results from sensitive content are padded with blanks to the maximum
+length, since lengths over many questions would reveal the content.
 """
 
 from dataclasses import dataclass
@@ -30,22 +30,22 @@ from app.platform.engines.store.repository import Lock
 from app.platform.limits.services.quotas import check_more
 
 _TOOL = "task_memory"
-"""What stands in a prompt for the tool that has put out what a reader has made."""
+"""Tool name that prompts show for a reader's result."""
 _NOTHING = "Nothing was found."
-"""What is kept where a result has no text: it can be read like any other."""
+"""Content stored for an empty result, so that it can be read like any other."""
 _MOST_CHARACTER_BYTES = 4
-"""In UTF-8."""
+"""Maximum bytes of a character in UTF-8."""
 
 
 @dataclass(frozen=True)
 class Wish:
-    """What is to be made, and kept.
+    """Parameters of a result to make and store.
 
     Attributes:
         activity: the reader's method.
         name: of the artifact.
-        tokens: of the longest result.
-        input_hash: of all that decides what is made.
+        tokens: maximum length of the result.
+        input_hash: digest of everything that determines the result.
     """
 
     activity: str
@@ -56,10 +56,10 @@ class Wish:
 
 @dataclass(frozen=True)
 class Kept:
-    """What is told of a result that is kept off the prompt.
+    """Result stored off the prompt.
 
     Attributes:
-        is_reused: it was kept before, of another request for the same.
+        is_reused: it was stored earlier, by another request for the same.
     """
 
     reference: Reference
@@ -69,44 +69,44 @@ class Kept:
 
 @dataclass(frozen=True)
 class Keeping:
-    """Keeps results."""
+    """Storage of results."""
 
     tasks: TaskService
 
     def check(self) -> None:
-        """Make sure that results are kept here at all.
+        """Check that this service stores texts.
 
         Raises:
-            InvalidArgument: texts are not stored here.
+            InvalidArgument: it does not.
         """
         check_storable(self.tasks.settings, Kind.TEXT, "offPrompt")
 
     async def check_room(self, opened: Opened) -> None:
-        """Make sure that there is room for a result, before a model is paid for it.
+        """Check that the engine has room for a result, before paying a model for it.
 
         Raises:
-            ResourceExhausted: the engine holds as much as it may.
+            ResourceExhausted: the engine's quota is used up.
         """
         engine_id = opened.name.memory.engine.engine
         async with self.tasks.db.snapshot() as session:
             await check_more(session, self.tasks.settings, engine_id, Counted.ARTIFACT_BYTES)
 
     async def find(self, opened: Opened, wish: Wish) -> Kept | None:
-        """Return what was kept of the same before, if it is still there."""
+        """Return the stored result of an equal earlier request, or None if it is gone."""
         now = self.tasks.clock.now()
         async with self.tasks.db.snapshot() as session:
             row = await lookups.find_derived(session, opened.name.memory, wish.input_hash, now)
             if row is None:
                 return None
-            return await self._told(session, row, wish, now, is_reused=True)
+            return await self._stored_result(session, row, wish, now, is_reused=True)
 
     async def keep(self, opened: Opened, wish: Wish, text: str) -> Kept:
-        """Store a result, unless the same was kept meanwhile: then that is what is told.
+        """Store a result, or return the one that an equal request has stored meanwhile.
 
-        The source is locked, so that it does not go before what is made of it is there.
+        Locks the source namespace, so that it cannot be deleted before the result is stored.
 
         Raises:
-            Aborted: what it was made of is gone, or other than it was.
+            Aborted: the source is gone or has changed.
             ResourceExhausted: a quota is used up.
         """
         settings, now = self.tasks.settings, self.tasks.clock.now()
@@ -118,20 +118,20 @@ class Keeping:
             prepared = prepared.sized_as(data)
         item = Item(Kind.TEXT, TEXT, data, prepared.token_estimate, wish.name, 0)
         name = NamespaceName(opened.name.memory, new_namespace())
-        sources = [one.name for one in opened.artifacts]
+        sources = [artifact.name for artifact in opened.artifacts]
         derived = Derived(opened.name.namespace, sources, opened.depth, wish.input_hash)
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
             source = await unchanged(session, opened, now, for_update=True)
             row = await lookups.find_derived(session, name.memory, wish.input_hash, now)
-            # Else the same was asked at the same time, and answered first.
+            # Otherwise an equal, concurrent request has stored its result first.
             is_reused = row is not None
             if row is None:
                 beginning = self._beginning(source.row, wish, source.expire_time - now)
                 batch = Batch(name, beginning, [item], [prepared], derived)
                 row = await StoringService(self.tasks).put(session, engine, batch, now)
             note(session, resource=str(NamespaceName(name.memory, row.namespace)))
-            return await self._told(session, row, wish, now, is_reused=is_reused)
+            return await self._stored_result(session, row, wish, now, is_reused=is_reused)
 
     def _beginning(self, source: NamespaceRow, wish: Wish, left: timedelta) -> Beginning:
         default = timedelta(seconds=self.tasks.settings.task_ttl_seconds)
@@ -147,7 +147,7 @@ class Keeping:
             ttl=min(default, left),
         )
 
-    async def _told(
+    async def _stored_result(
         self, session: Session, row: NamespaceRow, wish: Wish, now: datetime, *, is_reused: bool
     ) -> Kept:
         reference = await self.tasks.reference(session, row, now)

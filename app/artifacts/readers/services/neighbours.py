@@ -1,7 +1,7 @@
-"""Finds the pieces of a namespace that are nearest to a question, by the model that it names.
+"""Vector search for the chunks of a namespace nearest to a question, by the namespace's model.
 
-A question is embedded only where the namespace has vectors of that model; no transaction is open
-meanwhile. Whatever keeps the model from it, words still find pieces.
+The question is embedded only if the namespace has vectors of that model, and outside any
+transaction. If the model fails, the search by words still works.
 """
 
 import asyncio
@@ -21,14 +21,14 @@ from app.memory.memories.services.embedding import EngineEmbedding
 log = structlog.get_logger()
 
 _NEAREST = 200
-"""Pieces of which the distance counts: as many as a reader is ever shown."""
+"""Number of nearest chunks that are ranked: the most that a reader is ever shown."""
 
 
 async def find_near(resources: Resources, opened: Opened, query: str) -> list[Piece]:
-    """Return the nearest pieces, the nearest first; none, where there are no vectors.
+    """Return the nearest chunks, nearest first; empty if there are no vectors.
 
     Raises:
-        Aborted: what was opened is not any more what it was.
+        Aborted: the namespace has changed since it was opened.
     """
     embedder = embedder_of(resources.embedders, opened.row)
     if embedder is None:
@@ -36,19 +36,21 @@ async def find_near(resources: Resources, opened: Opened, query: str) -> list[Pi
     async with reading(resources, opened) as (session, texts):
         if not await vectors.has_any(session, opened.name, embedder.model_id, texts.now):
             return []
-    vector = await _embedded(resources, embedder.model_id, query)
+    vector = await _embed_query(resources, embedder.model_id, query)
     if vector is None:
         return []
     async with reading(resources, opened) as (session, texts):
         near = (embedder.model_id, vector)
-        found = await vectors.list_nearest(session, opened.name, near, texts.now, _NEAREST)
-        pieces = await lookups.get_pieces(session, texts, [one.key for one in found])
+        nearest = await vectors.list_nearest(session, opened.name, near, texts.now, _NEAREST)
+        pieces = await lookups.get_pieces(
+            session, texts, [near_chunk.key for near_chunk in nearest]
+        )
     at = {(piece.ordinal, piece.chunk.n): piece for piece in pieces}
-    places = [(one.ordinal, one.key[1]) for one in found]
+    places = [(near_chunk.ordinal, near_chunk.key[1]) for near_chunk in nearest]
     return [at[place] for place in places if place in at]
 
 
-async def _embedded(resources: Resources, model_id: str, query: str) -> Vectors | None:
+async def _embed_query(resources: Resources, model_id: str, query: str) -> Vectors | None:
     embedding = EngineEmbedding.of(resources)
     try:
         async with asyncio.timeout(embedding.query_seconds):

@@ -1,8 +1,8 @@
-"""What a reader has opened, and the one rule by which that is still what it was.
+"""An opened namespace, and the check that it has not changed since.
 
-A request takes as long as its models, with no transaction open: the namespace may meanwhile be
-deleted, and another may have its name; it may become sensitive, or be for other models. So all that
-is read, shown to a model, kept or told is checked in the transaction that does it.
+A request takes as long as its models, without an open transaction. Meanwhile the namespace may be
+deleted and its name reused, it may become sensitive, or its allowed models may change. So each
+read, call, store and response checks it in its own transaction.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -29,11 +29,11 @@ class Opened:
 
     Attributes:
         name: with the engine's full name.
-        row: as it was when it was opened.
+        row: as of the opening.
         reader: None: the built-in one.
-        artifacts: those that have a text, in their order. What comes later is not read.
-        unreadable: how many others there are.
-        may_show: whether the caller may be shown what is made of it.
+        artifacts: those with text, in order. Artifacts that arrive later are not read.
+        unreadable: number of artifacts without text.
+        may_show: whether the caller may see the result.
     """
 
     name: NamespaceName
@@ -45,19 +45,19 @@ class Opened:
 
     @property
     def chunks(self) -> int:
-        """How many pieces the texts have."""
-        return sum(one.chunks for one in self.artifacts)
+        """Number of chunks in the texts."""
+        return sum(artifact.chunks for artifact in self.artifacts)
 
     @property
     def depth(self) -> int:
-        """How many derivations a result of these is away from what a tool has put out."""
-        return max(one.depth for one in self.artifacts) + 1
+        """Number of derivations between a result of these texts and the tool's output."""
+        return max(artifact.depth for artifact in self.artifacts) + 1
 
     def coverage(self, chunks_used: int, *, truncated: bool) -> Coverage:
-        """Return how much of it was read.
+        """Return the coverage of the texts.
 
-        What depends on the content is only for who may be shown that: by what many questions find,
-        it could be guessed.
+        Numbers that depend on the content are only for callers who may see it: results of many
+        questions would reveal the content.
         """
         return Coverage(
             chunks_total=self.chunks if self.may_show else None,
@@ -70,12 +70,12 @@ class Opened:
 
 @dataclass(frozen=True)
 class Unchanged:
-    """What was opened, found again.
+    """An opened namespace, verified to be unchanged.
 
     Attributes:
         row: of the namespace.
-        texts: what may be read of it, and nothing else.
-        expire_time: when the first of these goes.
+        texts: the texts that may be read.
+        expire_time: the earliest expiry of these texts.
     """
 
     row: NamespaceRow
@@ -86,16 +86,16 @@ class Unchanged:
 async def unchanged(
     session: Session, opened: Opened, now: datetime, *, for_update: bool = False
 ) -> Unchanged:
-    """Make sure that what was opened is still there, as strict as it was, and return it.
+    """Check that an opened namespace still exists, as strict as before, and return it.
 
-    Takes part in the caller's transaction. With `for_update`, the namespace is locked, so that it
-    stays until that has ended.
+    Takes part in the caller's transaction. With `for_update`, the namespace stays locked until the
+    transaction ends.
 
     Raises:
-        Aborted: it is not.
+        Aborted: it is gone or has changed.
     """
     row = await repository.find_namespace(session, opened.name, now, for_update=for_update)
-    texts = Texts(opened.name, [one.content_id for one in opened.artifacts], now)
+    texts = Texts(opened.name, [artifact.content_id for artifact in opened.artifacts], now)
     count, expire_time = await lookups.count_there(session, texts)
     is_same = row is not None and inherited(row) == inherited(opened.row)
     if row is None or expire_time is None or not is_same or count != len(opened.artifacts):
@@ -105,10 +105,10 @@ async def unchanged(
 
 @asynccontextmanager
 async def reading(resources: Resources, opened: Opened) -> AsyncIterator[tuple[Session, Texts]]:
-    """Open a snapshot in which what was opened is there unchanged; give what may be read in it.
+    """Open a snapshot, check that the namespace is unchanged, and yield the readable texts.
 
     Raises:
-        Aborted: it is not.
+        Aborted: it is gone or has changed.
     """
     now = resources.clock.now()
     async with resources.db.snapshot() as session:
@@ -116,13 +116,13 @@ async def reading(resources: Resources, opened: Opened) -> AsyncIterator[tuple[S
 
 
 def changed(name: NamespaceName) -> Aborted:
-    """Return what says that a namespace is not any more what was read."""
-    message = f"namespaces/{name.namespace} was changed while it was read; ask again."
+    """Return the error for a namespace that changed while it was read."""
+    message = f"namespaces/{name.namespace} was changed while it was read; send the request again."
     return Aborted(message, Reason.CONCURRENT_CHANGE)
 
 
 def inherited(row: NamespaceRow) -> list[Any]:
-    """Return what of a namespace holds for what is made of it, too, as JSON."""
+    """Return the settings that results inherit from a namespace, as JSON."""
     models = row.allowed_models
     return [
         row.user_id,

@@ -1,6 +1,6 @@
-"""Opens a namespace for a reader: who may, what is there to read, and by which model.
+"""Opening of a namespace for a reader: access checks, readable texts, choice of the model.
 
-A text whose indexing was given up is from then on none.
+A text whose indexing was given up counts as missing.
 """
 
 import asyncio
@@ -24,10 +24,10 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import name_of
 
 MAX_DEPTH = 3
-"""How many derivations there may be between a result and what a tool has put out."""
+"""Maximum number of derivations between a tool's output and a result."""
 MAX_WAIT_SECONDS = 60.0
 _POLL_SECONDS, _LONGEST_POLL_SECONDS, _LONGER = 0.2, 2.0, 1.5
-"""Between two looks at what is waited for: first, at most, and how much longer each time."""
+"""Exponential backoff: first pause, longest pause, and growth factor."""
 
 
 async def open_namespace(
@@ -37,42 +37,42 @@ async def open_namespace(
     caller: Caller,
     is_given_up: GivenUp,
 ) -> Opened:
-    """Return what a request may read. Waits for texts that are being cut, if the request does.
+    """Return what a request may read; wait for texts being cut, if the request asks to.
 
     Raises:
-        Aborted: a text is still being cut; or the result would be derived too often.
-        Cancelled: nobody waits for that any more.
-        InvalidArgument: nothing in the namespace has a text.
-        NotFound: there is no such namespace.
-        PermissionDenied: the caller may not have the result in the prompt, or the model not the
-            content.
+        Aborted: a text is still being cut, or the result would have too many derivations.
+        Cancelled: the client no longer waits.
+        InvalidArgument: no artifact in the namespace has a text.
+        NotFound: the namespace does not exist.
+        PermissionDenied: the caller may not have the result in the prompt, or the model may not
+            read the content.
     """
     deadline = _time() + MAX_WAIT_SECONDS
     while True:
-        found, indexing = await _found(resources, name, request, caller)
+        opened, indexing = await _read_namespace(resources, name, request, caller)
         if not indexing:
-            return _checked(found, request)
-        if not await _settled(resources, found.name, indexing):
+            return _checked(opened, request)
+        if not await _give_up_stuck(resources, opened.name, indexing):
             if not request.wait:
                 raise _not_ready(name)
-            await _ended(resources, found.name, indexing, is_given_up, deadline)
+            await _wait_until_indexed(resources, opened.name, indexing, is_given_up, deadline)
         if _time() >= deadline:
             raise _not_ready(name)
 
 
-async def _ended(
+async def _wait_until_indexed(
     resources: Resources,
     name: NamespaceName,
     indexing: Sequence[str],
     is_given_up: GivenUp,
     deadline: float,
 ) -> None:
-    """Wait until no worker cuts any of some contents any more, or the deadline.
+    """Wait until no worker is indexing any of the contents, or until the deadline.
 
-    Many may wait, for long: each looks at nothing else, and ever more seldom.
+    Many requests may wait for long, so each polls with exponential backoff and reads nothing else.
 
     Raises:
-        Cancelled: nobody waits for that any more.
+        Cancelled: the client no longer waits.
     """
     pause = _POLL_SECONDS
     while (left := deadline - _time()) > 0:
@@ -90,12 +90,14 @@ def _time() -> float:
 
 
 def _not_ready(name: NamespaceName) -> Aborted:
-    message = f"namespaces/{name.namespace} has texts that are not cut up yet; ask again."
+    message = f"namespaces/{name.namespace} has texts that are still being indexed; try again."
     return Aborted(message, Reason.NOT_READY, retry_after_seconds=1)
 
 
-async def _settled(resources: Resources, name: NamespaceName, indexing: Sequence[str]) -> bool:
-    """Settle what no worker indexes any more; say whether there was any."""
+async def _give_up_stuck(
+    resources: Resources, name: NamespaceName, indexing: Sequence[str]
+) -> bool:
+    """Give up texts that no worker indexes any more; return True if there were any."""
     memory = name.memory
     async with resources.db.snapshot() as session:
         stuck = await list_given_up(session, memory.engine.engine, indexing)
@@ -106,10 +108,10 @@ async def _settled(resources: Resources, name: NamespaceName, indexing: Sequence
     return bool(stuck)
 
 
-async def _found(
+async def _read_namespace(
     resources: Resources, name: NamespaceName, request: Reading, caller: Caller
 ) -> tuple[Opened, Sequence[str]]:
-    """Return a namespace, and which of its contents are being cut."""
+    """Return an opened namespace, and those of its contents that are being cut."""
     now = resources.clock.now()
     async with resources.db.snapshot() as session:
         engine = name_of(await engines.get(session, name.memory.engine))
@@ -119,8 +121,8 @@ async def _found(
     may_show = not row.sensitive or caller.may(Permission.ARTIFACTS_CONTENT)
     if not request.off_prompt and not may_show:
         raise PermissionDenied(
-            "offPrompt: must be true: what the namespace holds is sensitive, and what is made of it"
-            " is shown with artifacts.content only.",
+            "offPrompt: must be true: the namespace is sensitive, and inline results need"
+            " artifacts.content.",
             Reason.INLINE_DENIED,
             metadata={"permission": Permission.ARTIFACTS_CONTENT.value},
         )
@@ -135,14 +137,14 @@ async def _found(
 def _checked(opened: Opened, request: Reading) -> Opened:
     if not opened.artifacts:
         raise InvalidArgument(
-            f"namespaces/{opened.name.namespace} has no text that could be read.",
+            f"namespaces/{opened.name.namespace} has no readable text.",
             Reason.NO_READABLE_ARTIFACTS,
             metadata={"artifacts": str(opened.unreadable)},
         )
     if request.off_prompt and opened.depth > MAX_DEPTH:
         raise Aborted(
-            f"offPrompt: what is here was derived {MAX_DEPTH} times already, and the result would"
-            " be derived once more; ask for it in the prompt.",
+            f"offPrompt: must be false: the content was already derived {MAX_DEPTH} times, the most"
+            " that is stored.",
             Reason.DERIVATION_TOO_DEEP,
             metadata={"maxDepth": str(MAX_DEPTH)},
         )

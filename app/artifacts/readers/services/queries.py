@@ -1,4 +1,4 @@
-"""Answers questions from the pieces of a namespace: by a model, or without one by sentences."""
+"""Answers to questions from the chunks of a namespace: by a model, or by extracted sentences."""
 
 import asyncio
 from collections.abc import Sequence
@@ -20,13 +20,13 @@ from app.language.chunking import Piece
 from app.memory.retrieval.store.words import folded
 
 _CANDIDATES = 200
-"""Pieces with the rarest of the words, of which the best are chosen."""
+"""Number of chunks with the rarest words, from which the best are chosen."""
 _BOUNDLESS = 10**9
 
 
 @dataclass(frozen=True)
 class Answer:
-    """An answer, the places that it rests on, and what was read for it."""
+    """An answer, its citations, and the chunks read for it."""
 
     text: str
     citations: Sequence[Citation]
@@ -34,25 +34,25 @@ class Answer:
 
 
 async def find_pieces(resources: Resources, opened: Opened, query: str, top_k: int) -> list[Piece]:
-    """Return the pieces that may answer a question, best first: by words, and by vectors if any.
+    """Return the chunks that may answer a question, best first, by words and by vectors.
 
-    Where none has any of its words, and there are no vectors, those that come first in the
-    namespace: a question may be about the whole, or in another language.
+    If no chunk has any of its words, and there are no vectors, return the first chunks of the
+    namespace: the question may be about the whole, or in another language.
 
     Raises:
-        Aborted: what was opened is not any more what it was.
+        Aborted: the namespace has changed since it was opened.
     """
     near = await find_near(resources, opened, query)
     async with reading(resources, opened) as (session, texts):
-        found = await lookups.find_best(session, texts, folded(query), _CANDIDATES)
-        if not found and not near:
+        by_words = await lookups.find_best(session, texts, folded(query), _CANDIDATES)
+        if not by_words and not near:
             return await lookups.list_pieces(session, texts, None, top_k)
-    ranked = await asyncio.to_thread(best_first, query, found, opened.chunks)
-    return fused([ranked or found, near])[:top_k]
+    ranked = await asyncio.to_thread(best_first, query, by_words, opened.chunks)
+    return fused([ranked or by_words, near])[:top_k]
 
 
 async def by_sentences(pieces: Sequence[Piece], request: QueryNamespaceRequest) -> Answer:
-    """Answer with the sentences that share the most telling words with the question."""
+    """Answer with the sentences that share the rarest words with the question."""
     packed = pack(pieces, _BOUNDLESS)
     made = await asyncio.to_thread(
         extractive.answer, request.query, packed.shown, request.answer_tokens
@@ -63,11 +63,11 @@ async def by_sentences(pieces: Sequence[Piece], request: QueryNamespaceRequest) 
 async def by_model(
     asking: Asking, pieces: Sequence[Piece], request: QueryNamespaceRequest
 ) -> Answer:
-    """Have a model answer from as many of the pieces as its window has room for.
+    """Answer with a model, from as many of the chunks as fit into its window.
 
     Raises:
-        InvalidArgument: it has room for none beside the question and the answer.
-        ServiceError: as `Asking.ask`.
+        InvalidArgument: no chunk fits beside the question and the answer.
+        ServiceError: see `Asking.ask`.
     """
     tokens = request.answer_tokens
     asked = question(request.query, [], tokens).tokens

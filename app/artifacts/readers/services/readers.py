@@ -1,6 +1,6 @@
-"""Use cases of readers: questions and summaries of what task memory keeps off prompts.
+"""Questions and summaries over content that task memory keeps off prompts.
 
-No transaction is open while a model is asked. What a model takes is recorded call by call.
+No transaction is open during a model call. Usage is recorded call by call.
 """
 
 from collections.abc import Mapping
@@ -39,7 +39,7 @@ from app.platform.operations.store import repeats
 
 @dataclass(frozen=True)
 class Request:
-    """Who asks for what to be read, and how often; `once`: the request's id, if it has one."""
+    """Target and caller of a request to a reader; `once`: the request's id, if it has one."""
 
     name: NamespaceName
     caller: Caller
@@ -49,7 +49,7 @@ class Request:
 
 @dataclass(frozen=True)
 class ReaderService:
-    """Reads namespaces."""
+    """Use cases of readers."""
 
     resources: Resources
 
@@ -57,22 +57,22 @@ class ReaderService:
         """Answer a question.
 
         Raises:
-            Aborted, InvalidArgument, NotFound, PermissionDenied: as `open_namespace`.
-            AlreadyExists: the request's id was used with another request.
-            ServiceError: as `Asking.ask`.
+            Aborted, InvalidArgument, NotFound, PermissionDenied: see `open_namespace`.
+            AlreadyExists: the request id was used with another request.
+            ServiceError: see `Asking.ask`.
         """
         opened = await self._open(asked, body)
         parts = {"query": body.query, "topK": body.top_k, "answerTokens": body.answer_tokens}
         wish = _wish(opened, Method.QUERY, "answer", body.answer_tokens, parts)
         meter = Meter()
         if kept := await self._kept_before(opened, wish, body):
-            return QueryNamespaceResponse(**_told(opened, meter, kept), citations=[])
+            return QueryNamespaceResponse(**_response_fields(opened, meter, kept), citations=[])
         answer = await self._answer(asked, opened, body, meter)
         new = await self._end(opened, wish, body, answer.text)
         read = opened.coverage(answer.packed.chunks_used, truncated=answer.packed.truncated)
         is_its_own = opened.may_show and not (new and new.is_reused)
         return QueryNamespaceResponse(
-            **_told(opened, meter, new, read),
+            **_response_fields(opened, meter, new, read),
             answer=None if new else answer.text,
             citations=list(answer.citations) if is_its_own else [],
         )
@@ -83,7 +83,7 @@ class ReaderService:
         """Summarise all of a namespace.
 
         Raises:
-            ServiceError: as `query`.
+            ServiceError: see `query`.
         """
         opened = await self._open(asked, body)
         parts = {
@@ -94,13 +94,13 @@ class ReaderService:
         wish = _wish(opened, Method.SUMMARIZE, "summary", body.max_tokens, parts)
         meter = Meter()
         if kept := await self._kept_before(opened, wish, body):
-            return SummarizeNamespaceResponse(**_told(opened, meter, kept))
+            return SummarizeNamespaceResponse(**_response_fields(opened, meter, kept))
         made = await self._summary(asked, opened, body, meter)
         new = await self._end(opened, wish, body, made.text)
         read = opened.coverage(made.chunks_used, truncated=made.chunks_used < opened.chunks)
         is_its_own = opened.may_show and not (new and new.is_reused)
         return SummarizeNamespaceResponse(
-            **_told(opened, meter, new, read),
+            **_response_fields(opened, meter, new, read),
             summary=None if new else made.text,
             cut=(made.is_cut and is_its_own) or None,
         )
@@ -111,7 +111,7 @@ class ReaderService:
 
     @property
     def _parts(self) -> Resources:
-        """What is used before the end, with which alone the audit log has the request."""
+        """Resources for all steps but the last, which alone is recorded in the audit log."""
         return replace(self.resources, db=self.resources.db.in_parts())
 
     async def _open(self, asked: Request, body: Reading) -> Opened:
@@ -126,28 +126,28 @@ class ReaderService:
         return opened
 
     async def _kept_before(self, opened: Opened, wish: Wish, body: Reading) -> Kept | None:
-        """Return what was kept of the same before; else see that there is room for it."""
+        """Return the stored result of an equal request; without one, check the room for it."""
         if not body.off_prompt:
             return None
         kept = await self._keeping.find(opened, wish)
         if kept is None:
             await self._keeping.check_room(opened)
         else:
-            await self._tell(opened)
+            await self._record_request(opened)
         return kept
 
     async def _end(self, opened: Opened, wish: Wish, body: Reading, text: str) -> Kept | None:
-        """Keep a result, if it is to be kept off the prompt."""
+        """Store a result that is kept off the prompt."""
         if body.off_prompt:
             return await self._keeping.keep(opened, wish, text)
-        await self._tell(opened)
+        await self._record_request(opened)
         return None
 
-    async def _tell(self, opened: Opened) -> None:
-        """Let the audit log have a request that changes nothing, and see that it may be answered.
+    async def _record_request(self, opened: Opened) -> None:
+        """Record a request that changes nothing in the audit log; check that it may be answered.
 
         Raises:
-            Aborted: what was opened is not any more what it was.
+            Aborted: the namespace has changed since it was opened.
         """
         async with self.resources.db.transaction() as session:
             await engines.get(session, opened.name.memory.engine, Lock.SHARED)
@@ -182,19 +182,18 @@ class ReaderService:
 def _wish(opened: Opened, method: Method, name: str, tokens: int, parts: Mapping[str, Any]) -> Wish:
     reader = opened.reader
     by = [MODEL_ID] if reader is None else [reader.name, reader.model.model_id]
-    contents = [one.content_id for one in opened.artifacts]
+    contents = [artifact.content_id for artifact in opened.artifacts]
     held = inherited(opened.row)
     asked = Once.hash_of([method.value, by, contents, held, dict(parts)])
     return Wish(method.value, name, tokens, asked)
 
 
-def _told(
+def _response_fields(
     opened: Opened, meter: Meter, kept: Kept | None, read: Coverage | None = None
 ) -> dict[str, Any]:
-    """Return the fields that each answer of a reader has; `read`: what it was made of.
+    """Return the fields of every reader response; `read` is the coverage, if this request read.
 
-    A result that is another request's was made of nothing that was read for this one, whatever
-    that has taken.
+    The result of another request has no coverage here, whatever this request has read.
     """
     is_reused = kept is not None and kept.is_reused
     if read is None or is_reused:

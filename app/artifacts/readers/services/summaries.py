@@ -1,4 +1,4 @@
-"""Summarises all that a namespace has: by a model in parts, or without one by sentences."""
+"""Summaries of a whole namespace: by a model in parts, or by extracted sentences."""
 
 import asyncio
 from bisect import bisect_right
@@ -22,7 +22,7 @@ _BOUNDLESS = 10**9
 
 @dataclass(frozen=True)
 class Summary:
-    """A summary; `is_cut`: its end is missing. `chunks_used`: the pieces that were read."""
+    """A summary; `is_cut`: its end is missing. `chunks_used`: number of chunks read."""
 
     text: str
     chunks_used: int
@@ -30,10 +30,10 @@ class Summary:
 
 
 async def by_sentences(resources: Resources, opened: Opened, wish: Summarising) -> Summary:
-    """Summarise with the sentences that say most of what the texts say.
+    """Summarise with the sentences that have the most frequent words.
 
     Raises:
-        Aborted: what is read was deleted or changed meanwhile.
+        Aborted: the namespace was deleted or changed meanwhile.
     """
     wanted = _spaced_keys(opened)
     async with reading(resources, opened) as (session, texts):
@@ -46,28 +46,29 @@ async def by_sentences(resources: Resources, opened: Opened, wish: Summarising) 
 
 
 def _spaced_keys(opened: Opened) -> list[tuple[str, int]]:
-    """Return contents and numbers of the pieces that a summary without a model is made of."""
-    ends = list(accumulate(one.chunks for one in opened.artifacts))
+    """Return the keys of the chunks that a summary without a model reads."""
+    ends = list(accumulate(artifact.chunks for artifact in opened.artifacts))
     keys = []
     for place in extractive.spaced(opened.chunks):
         number = bisect_right(ends, place)
-        one = opened.artifacts[number]
-        keys.append((one.content_id, place - ends[number] + one.chunks))
+        artifact = opened.artifacts[number]
+        keys.append((artifact.content_id, place - ends[number] + artifact.chunks))
     return keys
 
 
 @dataclass(frozen=True)
 class Calls:
-    """The calls of a model for one summary: at most so many."""
+    """The model calls for one summary, limited to `most`."""
 
     asking: Asking
     most: int
 
     def room(self, wish: Summarising) -> Room:
-        """Return what there is room for in one call.
+        """Return the room in one call.
 
         Raises:
-            InvalidArgument: the model has no room for a part; or there would be too many.
+            InvalidArgument: a part would not fit into the model's window, or calls would exceed the
+                limit.
         """
         reader, opened = self.asking.reader, self.asking.opened
         window = reader.model.max_input_tokens
@@ -76,32 +77,32 @@ class Calls:
             raise InvalidArgument.of_field(
                 "maxTokens", f"leaves no room to read: {reader.name} takes {window} tokens."
             )
-        tokens = sum(one.tokens for one in opened.artifacts)
-        self.check(calls_of(tokens, [one.name for one in opened.artifacts], room))
+        tokens = sum(artifact.tokens for artifact in opened.artifacts)
+        self.check(calls_of(tokens, [artifact.name for artifact in opened.artifacts], room))
         return room
 
     def check(self, calls: int) -> None:
-        """Make sure that so many calls may be made.
+        """Check that this number of calls is allowed.
 
         Raises:
-            InvalidArgument: they may not. How many it would be, which is how long the texts are, is
-                not told: they may be sensitive.
+            InvalidArgument: it is not. The number would reveal the length of the texts, which may
+                be sensitive, so the error leaves it out.
         """
         if calls > self.most:
             raise InvalidArgument.of_field(
                 "model",
-                f"{self.asking.reader.name} would be called more than {self.most} times, the most"
-                " for a request; name one of a longer window, or builtin, or ask a query.",
+                f"{self.asking.reader.name} would be called more than {self.most} times, the"
+                " limit of a request; choose a model with a longer window, builtin, or a query.",
             )
 
 
 async def by_model(calls: Calls, wish: Summarising) -> Summary:
-    """Have a model summarise part after part, each with the summary of those before.
+    """Summarise part by part with a model, each with the summary of the parts before.
 
     Raises:
-        Aborted: what is read was deleted or changed meanwhile.
-        InvalidArgument: as `Calls.room`.
-        ServiceError: as `Asking.ask`.
+        Aborted: the namespace was deleted or changed meanwhile.
+        InvalidArgument: see `Calls.room`.
+        ServiceError: see `Asking.ask`.
     """
     room = calls.room(wish)
     text, made, is_cut = "", 0, False
@@ -110,13 +111,13 @@ async def by_model(calls: Calls, wish: Summarising) -> Summary:
         calls.check(made)
         written = (await calls.asking.ask(summary(part, text, wish), Summarised)).summary
         text = within(written, wish.max_tokens)
-        # What one of them lacks, those after it lack, too.
+        # A cut in one summary also affects those after it.
         is_cut |= text != written
     return Summary(text, calls.asking.opened.chunks, is_cut)
 
 
 async def _parts(asking: Asking, room: Room) -> AsyncIterator[str]:
-    """Yield the texts in parts for a model; no transaction is open at any."""
+    """Yield the texts in parts for a model; no transaction is open at a yield."""
     parts, opened = Parts(room), asking.opened
     count = 0
     after: tuple[int, int] | None = None

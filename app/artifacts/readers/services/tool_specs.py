@@ -1,4 +1,4 @@
-"""The methods of readers as tools that agents are given, in the forms that models take (pure)."""
+"""The readers' methods as tool declarations for agents, in the formats of model APIs (pure)."""
 
 from typing import Any
 
@@ -55,8 +55,8 @@ _TOOLS: tuple[tuple[str, str, dict[str, dict[str, Any]], list[str]], ...] = (
 
 
 def tool_specs(memory: str | None) -> ToolSpecs:
-    """Return the tools; with the name of a memory, they read this one only."""
-    found = [
+    """Return the tool declarations; with the name of a memory, they read only that one."""
+    specs = [
         {
             "name": name,
             "description": description,
@@ -68,7 +68,9 @@ def tool_specs(memory: str | None) -> ToolSpecs:
         }
         for name, description, own, required in _TOOLS
     ]
-    return ToolSpecs(openai=[_openai(one) for one in found], gemini=[_gemini(one) for one in found])
+    return ToolSpecs(
+        openai=[_openai(spec) for spec in specs], gemini=[_gemini(spec) for spec in specs]
+    )
 
 
 def _memory(name: str | None) -> dict[str, Any]:
@@ -90,8 +92,10 @@ def _gemini(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def _upper(schema: dict[str, Any]) -> dict[str, Any]:
-    """Return a schema with the names of types as Gemini's own schema has them."""
-    found = {**schema, "type": schema["type"].upper()}
+    """Return a schema with type names in upper case, as Gemini expects."""
+    converted = {**schema, "type": schema["type"].upper()}
     if "properties" in schema:
-        found["properties"] = {name: _upper(one) for name, one in schema["properties"].items()}
-    return found
+        converted["properties"] = {
+            name: _upper(field) for name, field in schema["properties"].items()
+        }
+    return converted

@@ -1,4 +1,4 @@
-"""Statements that find pieces of texts: the best for a question, or all in their order.
+"""Searches for chunks of texts: the best for a question, or all in order.
 
 All functions take part in the caller's transaction.
 """
@@ -38,15 +38,15 @@ from app.language.chunking import Chunk, Piece
 from app.language.terms import MAX_TERMS
 
 _NO_OFFSET: ColumnElement[int] = literal_column("0")
-"""Skips nothing, and has the planner run a query inside another as it stands."""
+"""An offset of no row, which keeps the planner from flattening a subquery."""
 _PLACE_AND_TEXT = (ChunkRow.n, ChunkRow.start_offset, ChunkRow.end_offset, ChunkRow.text)
 
 
 @dataclass(frozen=True)
 class Texts:
-    """The contents of a namespace that may be read, as of a moment: of no others are pieces found.
+    """The readable contents of a namespace at one time; searches find no other chunks.
 
-    By the namespace's name alone, they would be found of what has come since, too.
+    A search by the namespace's name alone would also find content that arrived later.
     """
 
     name: NamespaceName
@@ -56,11 +56,11 @@ class Texts:
 
 @dataclass(frozen=True)
 class Inside:
-    """What is in a namespace for readers.
+    """Amounts of content that a namespace offers to readers.
 
     Attributes:
-        unreadable: artifacts that have no text.
-        indexing: the contents whose texts are being cut.
+        unreadable: number of artifacts without text.
+        indexing: contents whose texts are still being cut.
     """
 
     artifacts: int
@@ -70,7 +70,7 @@ class Inside:
 
 
 async def measure(session: Session, name: NamespaceName, now: datetime) -> Inside:
-    """Return how much of a namespace readers can be given."""
+    """Return the amounts of content that a namespace offers to readers."""
     row = ArtifactRow
     is_indexing = row.state == State.INDEXING
     has_none = and_(row.chunks == 0, row.state == State.READY)
@@ -86,7 +86,7 @@ async def measure(session: Session, name: NamespaceName, now: datetime) -> Insid
 
 @dataclass(frozen=True)
 class Readable:
-    """An artifact that has a text: how long that is, in tokens, and how often it was derived."""
+    """An artifact with text: its length in tokens, and its number of derivations."""
 
     name: str
     ordinal: int
@@ -98,7 +98,7 @@ class Readable:
 
 
 async def list_readable(session: Session, name: NamespaceName, now: datetime) -> list[Readable]:
-    """Return the artifacts that have a text, in their order."""
+    """Return the artifacts with text, in order."""
     row = ArtifactRow
     statement = (
         select(
@@ -113,13 +113,13 @@ async def list_readable(session: Session, name: NamespaceName, now: datetime) ->
         .where(*_readable(name, now), row.state == State.READY, row.chunks > 0)
         .order_by(row.ordinal)
     )
-    return [Readable(*found) for found in await session.execute(statement)]
+    return [Readable(*values) for values in await session.execute(statement)]
 
 
 async def count_there(session: Session, texts: Texts) -> tuple[int, datetime | None]:
-    """Return how many of some texts can still be read, and when the first of these expires."""
+    """Return how many of some texts are still readable, and their earliest expiry."""
     statement = select(func.count(), func.min(ArtifactRow.expire_time)).where(
-        *_its(texts), ArtifactRow.state == State.READY, ArtifactRow.chunks > 0
+        *_is_among_texts(texts), ArtifactRow.state == State.READY, ArtifactRow.chunks > 0
     )
     count, expire_time = (await session.execute(statement)).one()
     return count, expire_time
@@ -128,7 +128,7 @@ async def count_there(session: Session, texts: Texts) -> tuple[int, datetime | N
 async def find_derived(
     session: Session, name: TaskMemoryName, input_hash: bytes, now: datetime
 ) -> NamespaceRow | None:
-    """Return the newest namespace with what was derived by the same, if there is one still."""
+    """Return the newest namespace derived from equal inputs, or None."""
     row = ArtifactRow
     statement = (
         select(NamespaceRow)
@@ -156,20 +156,20 @@ async def find_derived(
 
 
 async def find_best(session: Session, texts: Texts, question: str, limit: int) -> list[Piece]:
-    """Return the pieces that share the rarest words with a question, best first.
+    """Return the chunks that share the rarest words with a question, best first.
 
-    Words count as the language of each text reduces them; `question` has no accents, as `folded`
-    of the searches makes it. Pieces without any of its words are not among them.
+    Words are stemmed by each text's language; `question` must have no accents, as `folded` of the
+    searches returns it. Chunks without any of its words are left out.
     """
     terms = await _terms(session, texts, question)
     if not terms:
         return []
-    held = _held(texts, terms)
+    held = _term_matches(texts, terms)
     weights = _weights(held, len(terms))
-    has = _each(held, len(terms))
+    has = _term_columns(held, len(terms))
     score: ColumnElement[Any] = literal(0.0)
-    for one, weight in zip(has, weights.c, strict=True):
-        score += case((one, weight), else_=0.0)
+    for has_term, weight in zip(has, weights.c, strict=True):
+        score += case((has_term, weight), else_=0.0)
     best = (
         select(held, score.label("score"))
         .join(weights, true())
@@ -179,7 +179,7 @@ async def find_best(session: Session, texts: Texts, question: str, limit: int) -
         .cte("best")
         .prefix_with("MATERIALIZED")
     )
-    its = _at(texts, best)
+    its = _chunk_at(texts, best)
     statement = (
         select(best.c.name, best.c.ordinal, its)
         .join(its, true())
@@ -191,21 +191,22 @@ async def find_best(session: Session, texts: Texts, question: str, limit: int) -
 async def list_pieces(
     session: Session, read: Texts, after: tuple[int, int] | None, limit: int
 ) -> list[Piece]:
-    """Return pieces in the order of the artifacts and of their texts.
+    """Return chunks, ordered by artifact and position.
 
-    `after` is the ordinal of the artifact and the number of the piece that came last.
+    `after` is the ordinal and chunk number of the previous page's last chunk.
     """
     ordinal, n = after or (0, -1)
     texts = (
         select(ArtifactRow.name, ArtifactRow.ordinal, ArtifactRow.content_id)
-        .where(*_its(read), ArtifactRow.state == State.READY, ArtifactRow.chunks > 0)
+        .where(*_is_among_texts(read), ArtifactRow.state == State.READY, ArtifactRow.chunks > 0)
         .where(ArtifactRow.ordinal >= ordinal)
         .order_by(ArtifactRow.ordinal)
-        # The first may have no piece that is left, and the others have one each at least.
+        # The first text may have no chunk left; every other has at least one.
         .limit(limit + 1)
         .subquery("texts")
     )
-    # Of each, its next pieces: of a long text, all would be read and sorted for each page.
+    # Each text's next chunks are read by their key; otherwise every page would read and sort the
+    # whole of a long text.
     its = (
         select(*_PLACE_AND_TEXT)
         .where(
@@ -229,31 +230,35 @@ async def list_pieces(
 async def get_pieces(
     session: Session, texts: Texts, wanted: Sequence[tuple[str, int]]
 ) -> list[Piece]:
-    """Return some pieces, by content and number, in the order of the artifacts and of their texts.
+    """Return chunks by content and number, ordered by artifact and position.
 
-    Those that are gone are not among them.
+    Chunks that are gone are left out.
     """
     contents = literal([content for content, _ in wanted], ARRAY(Text))
     numbers = literal([n for _, n in wanted], ARRAY(BigInteger))
     wanted_places = (
         func.unnest(contents, numbers).table_valued("content_id", "n").render_derived("wanted")
     )
-    its = _at(texts, wanted_places)
+    its = _chunk_at(texts, wanted_places)
     statement = (
         select(ArtifactRow.name, ArtifactRow.ordinal, its)
         .join(wanted_places, wanted_places.c.content_id == ArtifactRow.content_id)
         .join(its, true())
-        .where(*_its(texts), ArtifactRow.state == State.READY)
+        .where(*_is_among_texts(texts), ArtifactRow.state == State.READY)
         .order_by(ArtifactRow.ordinal, its.c.n)
     )
     return _read(await session.execute(statement))
 
 
 async def _terms(session: Session, texts: Texts, question: str) -> Sequence[str]:
-    """Return the first words of a question, quoted, in each of the languages of the texts."""
-    languages = select(ArtifactRow.language).where(*_its(texts), ArtifactRow.chunks > 0).distinct()
-    known = [one for one in (await session.execute(languages)).scalars() if one]
-    found: dict[str, None] = {}
+    """Return the first words of a question, stemmed and quoted, in each language of the texts."""
+    languages = (
+        select(ArtifactRow.language)
+        .where(*_is_among_texts(texts), ArtifactRow.chunks > 0)
+        .distinct()
+    )
+    known = [tongue for tongue in (await session.execute(languages)).scalars() if tongue]
+    terms: dict[str, None] = {}
     for language in known:
         words = (
             func.unnest(func.to_tsvector(cast(literal(language), REGCONFIG), question))
@@ -261,20 +266,20 @@ async def _terms(session: Session, texts: Texts, question: str) -> Sequence[str]
             .render_derived(name="words")
         )
         quoted = cast(func.array_to_tsvector(array([words.c.lexeme])), Text)
-        # As they stand in the question, as `Terms` counts: else by the alphabet.
+        # In the order of the question, as `Terms` counts; otherwise they would be alphabetical.
         statement = select(quoted).order_by(words.c.positions, words.c.lexeme).limit(MAX_TERMS)
-        found |= dict.fromkeys((await session.execute(statement)).scalars())
-    return list(found)
+        terms |= dict.fromkeys((await session.execute(statement)).scalars())
+    return list(terms)
 
 
-def _held(texts: Texts, terms: Sequence[str]) -> CTE:
-    """Return, for each piece of a namespace, which of the terms it has: `has`, an array."""
-    # Lists of words are compressed, many outside of their rows: `strip` unpacks each once for all
-    # terms. An offset keeps the planner from moving it to every mention, and from reading anything
-    # but text after text, whatever it takes a namespace for that is new.
+def _term_matches(texts: Texts, terms: Sequence[str]) -> CTE:
+    """Return each chunk of the texts with `has`, an array that flags the terms in it."""
+    # Term vectors are compressed, many of them out of line: `strip` unpacks each once for all
+    # terms. The offset keeps the planner from repeating it at every use. It also forces reading
+    # text by text, whatever size the planner assumes for a new namespace.
     lists = (
         select(ChunkRow.n, func.strip(ChunkRow.terms, type_=TSVECTOR).label("terms"))
-        .where(_is_its())
+        .where(_is_chunk_of_artifact())
         .offset(_NO_OFFSET)
         .lateral("lists")
     )
@@ -284,24 +289,24 @@ def _held(texts: Texts, terms: Sequence[str]) -> CTE:
         select(*columns, has.label("has"))
         .select_from(ArtifactRow)
         .join(lists, true())
-        .where(*_its(texts), ArtifactRow.state == State.READY)
+        .where(*_is_among_texts(texts), ArtifactRow.state == State.READY)
         .cte("held")
     )
 
 
-def _each(held: CTE, terms: int) -> list[ColumnElement[bool]]:
+def _term_columns(held: CTE, terms: int) -> list[ColumnElement[bool]]:
     return [held.c.has[number] for number in range(1, terms + 1)]
 
 
 def _weights(held: CTE, terms: int) -> CTE:
-    """Return how much it tells, of each term, that a piece has it: by how many have it."""
+    """Return the weight of each term, by the number of chunks that have it."""
     total = func.count()
     weights = []
-    for one in _each(held, terms):
-        holding = func.count().filter(one)
+    for has_term in _term_columns(held, terms):
+        holding = func.count().filter(has_term)
         weights.append(func.ln(1 + (total - holding + 0.5) / (holding + 0.5)))
     named = [weight.label(f"weight_{number}") for number, weight in enumerate(weights)]
-    # Once for all pieces, however few the planner takes them for.
+    # Computed once for all chunks, however few the planner expects.
     return select(*named).select_from(held).cte("weights").prefix_with("MATERIALIZED")
 
 
@@ -315,16 +320,16 @@ def _readable(name: NamespaceName, now: datetime) -> list[ColumnElement[bool]]:
     ]
 
 
-def _its(texts: Texts) -> list[ColumnElement[bool]]:
+def _is_among_texts(texts: Texts) -> list[ColumnElement[bool]]:
     ids = func.unnest(literal(list(texts.content_ids), ARRAY(Text))).column_valued("content_id")
-    # Looked up in a table of their own, text after text. Of a plain list, a plan that is made once
-    # for all compares each with each, and one that takes the namespace for small finds each by key.
+    # The ids are looked up in a table of their own, text by text. With a plain list, a cached plan
+    # compares every pair, and a plan for a small namespace finds each by key.
     is_one = case((ArtifactRow.content_id.in_(select(ids)), true()), else_=false())
     return [*_readable(texts.name, texts.now), is_one]
 
 
-def _at(texts: Texts, places: FromClause) -> FromClause:
-    """Return the piece at each place, a content and a number, by its key and in no other way."""
+def _chunk_at(texts: Texts, places: FromClause) -> FromClause:
+    """Return the chunk at each place, a content and a number, always by its key."""
     return (
         select(*_PLACE_AND_TEXT)
         .where(
@@ -337,9 +342,9 @@ def _at(texts: Texts, places: FromClause) -> FromClause:
     )
 
 
-def _is_its() -> ColumnElement[bool]:
-    # Contents are unique in their engine. Where the namespace was named, too, the planner would
-    # take that for as telling, and read all of it for each content.
+def _is_chunk_of_artifact() -> ColumnElement[bool]:
+    # A content id is unique in its engine. If the namespace were named too, the planner would take
+    # that as selective and read all of it for each content.
     return and_(
         ChunkRow.engine_id == ArtifactRow.engine_id,
         ChunkRow.content_id == ArtifactRow.content_id,

@@ -1,4 +1,4 @@
-"""Fields that messages of task memory have, but for those in `app.kernel.wire.task_fields`."""
+"""Field types of task memory messages, except those in `app.kernel.wire.task_fields`."""
 
 import string
 from typing import Annotated
@@ -31,7 +31,7 @@ Directory = Annotated[
     Field(min_length=1, max_length=MAX_DIRECTORY_CHARS),
     AfterValidator(_check_directory),
 ]
-"""A folder below another: no way leads out of that."""
+"""A relative folder path that cannot leave its parent folder."""
 
 
 def _read_off_prompt(value: object) -> object:

@@ -1,49 +1,49 @@
-"""The words of task memory: kinds of outputs, what becomes of them, who can read them (pure)."""
+"""Vocabulary of task memory: kinds of outputs, dispositions, readers, states (pure)."""
 
 from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What a tool's output is. Of these, text, JSON and blobs can be stored."""
+    """Kind of a tool's output; only text, JSON and blobs can be stored."""
 
     TEXT = "text"
     JSON = "json"
     BLOB = "blob"
     LIST = "list"
     INFO = "info"
-    """What a tool tells the agent itself, such as "3 files written"; never stored."""
+    """A message from the tool to the agent, such as "3 files written"; never stored."""
     ERROR = "error"
-    """What went wrong; never stored."""
+    """An error of the tool; never stored."""
 
 
 STORABLE = frozenset({Kind.TEXT, Kind.JSON, Kind.BLOB})
-"""The kinds that a service may be set to store."""
+"""Kinds that the service can be configured to store."""
 PASSING = frozenset({Kind.INFO, Kind.ERROR})
-"""The kinds that are always for the prompt."""
+"""Kinds that always go to the prompt."""
 UNKNOWN_KIND = "unknown"
 _STRANGE = frozenset(
     {"action", "audio", "boolean", "document", "generic", "image"}
     | {"media", "model", "number", "url", "video"}
 )
-"""Kinds that agent frameworks have and this service does not; an error may repeat their names."""
+"""Kinds of other agent frameworks that this service lacks; errors may repeat their names."""
 
 
 def shown_kind(name: str) -> str:
-    """Return the name of a kind if errors may repeat it: any other may be what a tool returned."""
+    """Return a kind's name if errors may repeat it; any other may come from a tool's output."""
     return name if name in _STRANGE or name in set(Kind) else UNKNOWN_KIND
 
 
 class OffPrompt(StrEnum):
-    """Whether an output is kept off the prompt; each is stricter than the one before it."""
+    """Rule for keeping an output off the prompt; each is stricter than the one before."""
 
     NEVER = "false"
     AUTO = "auto"
-    """If it is long, sensitive, or no text."""
+    """Kept off the prompt if it is long, sensitive or not text."""
     ALWAYS = "true"
 
 
 class Disposition(StrEnum):
-    """What became of an output."""
+    """Outcome for an output."""
 
     INLINE = "inline"
     STORED = "stored"
@@ -52,7 +52,7 @@ class Disposition(StrEnum):
 
 
 class Reader(StrEnum):
-    """What can be done with a namespace without its content coming into the prompt."""
+    """Ways to use a namespace without its content reaching the prompt."""
 
     QUERY = "query"
     SUMMARIZE = "summarize"
@@ -60,14 +60,14 @@ class Reader(StrEnum):
 
 
 class Warned(StrEnum):
-    """What the developer of an agent should know of an output that was stored."""
+    """Warning to an agent's developer about a stored output."""
 
     NO_READER = "no_reader"
-    """Neither this caller nor any configured reader can make anything of it."""
+    """Neither this caller nor any configured reader can use the content."""
 
 
 class State(StrEnum):
-    """How far an artifact is."""
+    """Stage of an artifact."""
 
     UPLOADING = "uploading"
     INDEXING = "indexing"

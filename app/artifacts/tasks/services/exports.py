@@ -1,8 +1,8 @@
-"""Writes artifacts into folders of the operator's, so that nobody else has to see them.
+"""Export of artifacts to the operator's folders, without showing them to anybody else.
 
-Below a sink, each namespace has a folder of its own, by engine, memory and namespace, so that one
-does not write over what another has exported. One that begins anew under a name that was deleted,
-or has expired, does, whosever it is now. A file is there whole, or not at all.
+Below a sink, each namespace has its own folder, by engine, memory and namespace, so that exports of
+different namespaces never overwrite each other. The exception is a new namespace that reuses the
+name of a deleted or expired one, even for another user. Files are written atomically.
 """
 
 import asyncio
@@ -41,39 +41,39 @@ from app.settings.task_settings import MAX_NAMESPACE_ARTIFACTS
 
 _FILE_MODE = 0o600
 _FOLDER_MODE = 0o700
-"""What was kept off prompts is not for every user of the machine."""
+"""Content kept off prompts must not be readable by every user of the machine."""
 
 
 @dataclass(frozen=True)
 class ExportService:
-    """Exports of namespaces."""
+    """Export of namespaces to configured sinks."""
 
     tasks: TaskService
 
     async def export(
         self, name: NamespaceName, request: ExportNamespaceRequest, once: Once | None
     ) -> ExportNamespaceResponse:
-        """Write the artifacts of a namespace, or some of them, into a sink of the settings.
+        """Write all or some artifacts of a namespace to a configured sink.
 
-        What is there of the same name, from an export before, is replaced.
+        Files of the same name from an earlier export are replaced.
 
         Raises:
-            AlreadyExists: a folder is where a file is to be, or the other way round; or the
-                request's id was used with another request.
-            InvalidArgument: there is no such sink.
-            NotFound: there is no such namespace, or one of the artifacts is not in it.
-            Unavailable: the sink cannot be written to.
+            AlreadyExists: a file and a folder are in each other's place, or the request id was used
+                with another request.
+            InvalidArgument: no sink has this name.
+            NotFound: the namespace does not exist, or one of the artifacts is not in it.
+            Unavailable: writing to the sink failed.
         """
         sink, now = self._sink(request.sink), self.tasks.clock.now()
-        # A repetition writes nothing: what was written may have been moved, or edited.
+        # A retry writes nothing: the files may have been moved or edited meanwhile.
         first = await self._first_answer(name, once, now)
         answer = first or await self._write_all(sink, name, request)
-        return await self._tell(name, answer, once, now)
+        return await self._record_response(name, answer, once, now)
 
     async def _write_all(
         self, sink: Path, name: NamespaceName, request: ExportNamespaceRequest
     ) -> ExportNamespaceResponse:
-        rows = await self._chosen(name, request)
+        rows = await self._list_chosen(name, request)
         parts = [str(name.memory.engine.engine), name.memory.memory, name.namespace]
         below = Path(*parts, *(request.directory or "").split("/"))
         files: list[ExportedFile] = []
@@ -93,14 +93,14 @@ class ExportService:
         sinks = self.tasks.settings.task_export_sinks
         if name not in sinks:
             listed = ", ".join(sorted(sinks)) or "none"
-            raise InvalidArgument.of_field("sink", f"must be one of the settings: {listed}.")
+            raise InvalidArgument.of_field("sink", f"must be a configured sink: {listed}.")
         return sinks[name]
 
-    async def _chosen(
+    async def _list_chosen(
         self, name: NamespaceName, request: ExportNamespaceRequest
     ) -> Sequence[ArtifactRow]:
         now = self.tasks.clock.now()
-        # There may be more than are taken as the service is set now.
+        # The namespace may hold more artifacts than the current settings allow.
         asked = Slice[tuple[int, str]](MAX_NAMESPACE_ARTIFACTS, None, is_descending=False)
         async with self.tasks.db.snapshot() as session:
             await engines.get(session, name.memory.engine)
@@ -109,19 +109,19 @@ class ExportService:
         if request.artifacts is None:
             return rows
         known = {row.name: row for row in rows}
-        for one in request.artifacts:
-            if one not in known:
-                raise NotFound.of(ArtifactName(name, one))
-        return [known[one] for one in dict.fromkeys(request.artifacts)]
+        for artifact in request.artifacts:
+            if artifact not in known:
+                raise NotFound.of(ArtifactName(name, artifact))
+        return [known[artifact] for artifact in dict.fromkeys(request.artifacts)]
 
     async def _write(self, sink: Path, path: Path, row: ArtifactRow) -> None:
         """Write one artifact, a page at a time."""
         pages = self.tasks.read_content(row, 0, row.size_bytes)
-        folder = await asyncio.to_thread(_made, sink, path.parent)
+        folder = await asyncio.to_thread(_make_folder, sink, path.parent)
         partly = folder / f".{secrets.token_hex(8)}"
         try:
             await _fill(partly, pages)
-            await asyncio.to_thread(_place, partly, folder / path.name)
+            await asyncio.to_thread(_move_into_place, partly, folder / path.name)
         finally:
             with suppress(FileNotFoundError):
                 await asyncio.to_thread(os.unlink, partly)
@@ -131,17 +131,17 @@ class ExportService:
     ) -> ExportNamespaceResponse | None:
         async with self.tasks.db.snapshot() as session:
             engine = await engines.get(session, name.memory.engine)
-            found = await repeats.find_answer(session, engine.engine_id, once, now)
-        return None if found is None else ExportNamespaceResponse.model_validate(found)
+            answer = await repeats.find_answer(session, engine.engine_id, once, now)
+        return None if answer is None else ExportNamespaceResponse.model_validate(answer)
 
-    async def _tell(
+    async def _record_response(
         self,
         name: NamespaceName,
         answer: ExportNamespaceResponse,
         once: Once | None,
         now: datetime,
     ) -> ExportNamespaceResponse:
-        """Let the audit log have it, and remember how the request was answered."""
+        """Record the export in the audit log, and remember the response for retries."""
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
             first = await repeats.answered_with(session, engine.engine_id, once, now)
@@ -152,24 +152,24 @@ class ExportService:
 
 
 def _not_written(error: OSError, sink: str, artifact: str, written: int) -> ServiceError:
-    """Return what is told of a file that could not be written, after `written` others.
+    """Return the error for a file that could not be written, after `written` others.
 
-    Not what the system says of it, which may hold paths of this machine.
+    The system's own message is left out: it may hold paths of this machine.
     """
     metadata = {"sink": sink, "filesWritten": str(written)}
     if isinstance(error, (IsADirectoryError, NotADirectoryError, FileExistsError)):
         return AlreadyExists(
-            f"In the sink {sink}, a folder or a file of an export before is in the way of"
-            f" artifacts/{artifact}; choose another directory.",
+            f"artifacts/{artifact} conflicts with a file or folder of an earlier export in the sink"
+            f" {sink}; choose another directory.",
             Reason.ID_TAKEN,
             metadata=metadata,
         )
-    message = f"The sink {sink} cannot be written to."
+    message = f"Writing to the sink {sink} failed."
     return Unavailable(message, Reason.NOT_READY, metadata=metadata)
 
 
 async def _fill(path: Path, pages: AsyncIterator[bytes]) -> None:
-    """Write a file that nobody but the service's own user can read; it is on the disk then."""
+    """Write a file that only the service's own user can read, and flush it to disk."""
     file = await asyncio.to_thread(_open, path)
     try:
         async for page in pages:
@@ -188,8 +188,8 @@ def _sync(file: BinaryIO) -> None:
     os.fsync(file.fileno())
 
 
-def _place(partly: Path, path: Path) -> None:
-    """Give a file that is whole its name, whatever had that before; so it is after a power cut."""
+def _move_into_place(partly: Path, path: Path) -> None:
+    """Move a complete file to its final name, replacing any older one; survives a power cut."""
     partly.replace(path)
     folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
     try:
@@ -198,11 +198,11 @@ def _place(partly: Path, path: Path) -> None:
         os.close(folder)
 
 
-def _made(sink: Path, below: Path) -> Path:
-    """Make a folder below a sink, which must be there; no link leads out of it.
+def _make_folder(sink: Path, below: Path) -> Path:
+    """Create a folder below an existing sink; reject symbolic links on the way.
 
     Raises:
-        OSError: it cannot be made.
+        OSError: the folder cannot be created.
     """
     folder = sink.resolve(strict=True)
     for part in below.parts:

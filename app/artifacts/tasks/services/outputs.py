@@ -1,6 +1,6 @@
-"""Decides what becomes of a tool's output: prompt, store, or neither (pure).
+"""Rules for a tool's output: to the prompt, to storage, or neither (pure).
 
-No error tells anything of the content: it names the kind, the place, and what would be accepted.
+Errors reveal nothing of the content: they name the kind, the position, and what is accepted.
 """
 
 import json
@@ -23,12 +23,12 @@ _FIELD = "output"
 
 @dataclass(frozen=True)
 class Limits:
-    """What the service takes.
+    """Limits of the service.
 
     Attributes:
-        storable: the kinds that it stores.
-        max_passing_bytes: of all that an output says for the prompt, as information or error.
-        max_elements: of a list, and of artifacts that are stored at once.
+        storable: the kinds that can be stored.
+        max_passing_bytes: total size of an output's info and errors, which go to the prompt.
+        max_elements: elements of a list, and artifacts stored by one request.
     """
 
     storable: frozenset[Kind] = STORABLE
@@ -39,7 +39,7 @@ class Limits:
 
 @dataclass(frozen=True)
 class Wishes:
-    """What a policy, or a request, says of outputs; None: nothing."""
+    """Handling that a policy or a request asks for; None: not specified."""
 
     off_prompt: OffPrompt | None = None
     sensitive: bool | None = None
@@ -49,7 +49,7 @@ class Wishes:
 
 @dataclass(frozen=True)
 class Handling:
-    """What holds for an output; `ttl` None: as the service is set."""
+    """Handling that applies to an output; `ttl` None: the configured default."""
 
     off_prompt: OffPrompt
     sensitive: bool
@@ -59,12 +59,12 @@ class Handling:
 
 @dataclass(frozen=True)
 class Item:
-    """What is stored as one artifact.
+    """Content to store as one artifact.
 
     Attributes:
-        name: chosen by the caller; None: one is to be made.
-        index: its place in the list, from 0.
-        tokens: a quarter of its characters, or of its bytes if it is a blob.
+        name: chosen by the caller; None: the service makes one.
+        index: position in the list, from 0.
+        tokens: a quarter of the characters, or of the bytes of a blob.
     """
 
     kind: Kind
@@ -78,12 +78,12 @@ class Item:
 
 @dataclass(frozen=True)
 class Decided:
-    """What becomes of an output.
+    """Decision about an output.
 
     Attributes:
-        prompt_text: what to put into the prompt; with `STORED`, that is the reference's text.
-        items: what to store, in order.
-        passed: what is for the prompt beside the reference.
+        prompt_text: text for the prompt; empty with `STORED`, where the reference has the text.
+        items: content to store, in order.
+        passed: info and errors for the prompt, beside the reference.
     """
 
     disposition: Disposition
@@ -93,16 +93,16 @@ class Decided:
 
 
 def handling(policy: Wishes, request: Wishes, limits: Limits) -> Handling:
-    """Return what holds for an output by the policy of its tool and by the request.
+    """Return the handling of an output, from its tool's policy and the request.
 
-    The request goes before the policy. Of one that is sensitive it can only tighten: what is
-    stricter of both holds, and the shorter life.
+    The request overrides the policy. For a sensitive tool it can only tighten: the stricter rule
+    and the shorter life apply.
     """
     off_prompt = request.off_prompt or policy.off_prompt or OffPrompt.NEVER
     ttl = request.ttl if request.ttl is not None else policy.ttl
     if policy.sensitive:
         off_prompt = max(off_prompt, policy.off_prompt or off_prompt, key=_STRICTNESS.index)
-        ttl = min((one for one in (request.ttl, policy.ttl) if one is not None), default=None)
+        ttl = min((life for life in (request.ttl, policy.ttl) if life is not None), default=None)
     most = policy.max_inline_tokens
     return Handling(
         off_prompt=off_prompt,
@@ -113,70 +113,78 @@ def handling(policy: Wishes, request: Wishes, limits: Limits) -> Handling:
 
 
 def decide(output: Output, held: Handling, limits: Limits) -> Decided:
-    """Say what becomes of an output. What is sensitive is stored, whatever else is said.
+    """Decide what happens to an output. Sensitive content is always stored.
 
     Raises:
-        InvalidArgument: it is of a kind that is not taken, holds a list in a list, more elements
-            than are taken, two of one name, or more for the prompt than may pass.
+        InvalidArgument: an unsupported kind, a list in a list, too many elements, two elements of
+            one name, or too much info and errors for the prompt.
     """
     elements = _elements(output, limits)
     passed = [
-        Passed(kind=Kind(one.kind), index=_index(output, place), text=one.text or "")
-        for place, one in enumerate(elements)
-        if one.kind in PASSING
+        Passed(kind=Kind(element.kind), index=_index(output, place), text=element.text or "")
+        for place, element in enumerate(elements)
+        if element.kind in PASSING
     ]
     _check_passed(passed, limits)
-    items = [_item(one, place) for place, one in enumerate(elements) if one.kind not in PASSING]
-    if all(_is_blank(one) for one in items):
-        told = _JOINER.join(one.text for one in passed if one.text.strip())
+    items = [
+        _item(element, place)
+        for place, element in enumerate(elements)
+        if element.kind not in PASSING
+    ]
+    if all(_is_blank(item) for item in items):
+        told = _JOINER.join(info.text for info in passed if info.text.strip())
         return Decided(Disposition.PASSTHROUGH if told else Disposition.EMPTY, told or EMPTY_TEXT)
     if not _is_stored(items, held):
-        return Decided(Disposition.INLINE, _JOINER.join(map(_shown, elements)))
+        return Decided(Disposition.INLINE, _JOINER.join(map(_render_inline, elements)))
     _check_storable(items, limits, _place_of(output))
-    return Decided(Disposition.STORED, items=_named_apart(items, _place_of(output)), passed=passed)
+    return Decided(
+        Disposition.STORED, items=_with_unique_names(items, _place_of(output)), passed=passed
+    )
 
 
 def items_of(artifacts: Sequence[Output], limits: Limits) -> list[Item]:
-    """Return what is to be stored of artifacts that are sent to be.
+    """Return the items to store for artifacts that a request sends.
 
     Raises:
-        InvalidArgument: as for `decide`; information and errors are not stored, either.
+        InvalidArgument: as for `decide`; info and errors cannot be stored either.
     """
     field = "artifacts"
     _check_number(artifacts, limits, field)
-    for place, one in enumerate(artifacts):
-        if one.kind == Kind.LIST:
+    for place, artifact in enumerate(artifacts):
+        if artifact.kind == Kind.LIST:
             raise _nested(f"{field}[{place}]", place)
-        if one.kind not in limits.storable:
-            raise _unsupported(one.kind, f"{field}[{place}]", place, limits)
-    return _named_apart([_item(one, place) for place, one in enumerate(artifacts)], field)
+        if artifact.kind not in limits.storable:
+            raise _unsupported(artifact.kind, f"{field}[{place}]", place, limits)
+    return _with_unique_names(
+        [_item(artifact, place) for place, artifact in enumerate(artifacts)], field
+    )
 
 
 def _elements(output: Output, limits: Limits) -> Sequence[Output]:
-    """Return what an output is made of: itself, if it is no list."""
+    """Return the elements of a list, or the output itself."""
     is_list = output.kind == Kind.LIST
     elements = output.elements or [] if is_list else [output]
     _check_number(elements, limits, f"{_FIELD}.elements")
-    for place, one in enumerate(elements):
+    for place, element in enumerate(elements):
         index = place if is_list else None
         field = f"{_FIELD}.elements[{place}]" if is_list else _FIELD
-        if is_list and one.kind == Kind.LIST:
+        if is_list and element.kind == Kind.LIST:
             raise _nested(field, place)
-        if one.kind not in STORABLE | PASSING:
-            raise _unsupported(one.kind, field, index, limits)
+        if element.kind not in STORABLE | PASSING:
+            raise _unsupported(element.kind, field, index, limits)
     return elements
 
 
 def _check_number(elements: Sequence[Output], limits: Limits, field: str) -> None:
     if len(elements) > limits.max_elements:
-        raise InvalidArgument.of_field(field, f"must be at most {limits.max_elements}.")
+        raise InvalidArgument.of_field(field, f"must have at most {limits.max_elements} elements.")
 
 
 def _check_passed(passed: Iterable[Passed], limits: Limits) -> None:
-    if sum(len(one.text.encode()) for one in passed) > limits.max_passing_bytes:
+    if sum(len(info.text.encode()) for info in passed) > limits.max_passing_bytes:
         description = (
-            f"must have at most {limits.max_passing_bytes} bytes of info and error in all; what is"
-            " longer can be stored as text."
+            f"must have at most {limits.max_passing_bytes} bytes of info and error in all;"
+            " longer ones can be stored as text."
         )
         violation = FieldViolation(_FIELD, description)
         message = f"{_FIELD}: {description}"
@@ -184,20 +192,22 @@ def _check_passed(passed: Iterable[Passed], limits: Limits) -> None:
 
 
 def _check_storable(items: Iterable[Item], limits: Limits, field: str) -> None:
-    for one in items:
-        if one.kind not in limits.storable:
+    for item in items:
+        if item.kind not in limits.storable:
             is_listed = field != _FIELD
-            place = f"{field}[{one.index}]" if is_listed else field
-            raise _unsupported(one.kind, place, one.index if is_listed else None, limits)
+            place = f"{field}[{item.index}]" if is_listed else field
+            raise _unsupported(item.kind, place, item.index if is_listed else None, limits)
 
 
-def _named_apart(items: list[Item], field: str) -> list[Item]:
+def _with_unique_names(items: list[Item], field: str) -> list[Item]:
     names: set[str] = set()
-    for one in items:
-        if one.name in names:
-            place = f"{field}[{one.index}].name"
-            raise InvalidArgument.of_field(place, "must be another than those before it.")
-        names |= {one.name} if one.name else set()
+    for item in items:
+        if item.name in names:
+            place = f"{field}[{item.index}].name"
+            raise InvalidArgument.of_field(
+                place, "must be unique; an earlier artifact has the same name."
+            )
+        names |= {item.name} if item.name else set()
     return items
 
 
@@ -212,9 +222,9 @@ def _nested(field: str, index: int) -> InvalidArgument:
 
 
 def _unsupported(kind: str, field: str, index: int | None, limits: Limits) -> InvalidArgument:
-    """Say which kind is refused; `kind` is one that may be repeated (`kinds.shown_kind`)."""
+    """Return the error for a kind that cannot be stored; `kind` comes from `kinds.shown_kind`."""
     stored = ", ".join(sorted(limits.storable)) or "nothing"
-    description = f"is of kind {kind}, which is not stored here; {stored} can be."
+    description = f"must be of a kind that is stored here ({stored}); got {kind}."
     return InvalidArgument(
         f"{field}: {description}",
         Reason.UNSUPPORTED_ARTIFACT_TYPE,
@@ -239,7 +249,7 @@ def _item(output: Output, place: int) -> Item:
         return Item(kind, declared, data, tokens_in(len(data)), output.name, place)
     text = _text(output)
     declared = media_types.JSON if kind is Kind.JSON else output.media_type or media_types.TEXT
-    # It came as text: whatever it was written in elsewhere, here it is UTF-8.
+    # It arrived as text, so whatever its original encoding was, it is UTF-8 here.
     essence = MediaType.parse(declared).essence
     return Item(kind, essence, text.encode(), tokens_of(text), output.name, place, text)
 
@@ -259,12 +269,12 @@ def _is_stored(items: Sequence[Item], held: Handling) -> bool:
         return True
     if held.off_prompt is OffPrompt.NEVER:
         return False
-    is_long = sum(one.tokens for one in items) > held.max_inline_tokens
-    return is_long or any(one.kind is Kind.BLOB for one in items)
+    is_long = sum(item.tokens for item in items) > held.max_inline_tokens
+    return is_long or any(item.kind is Kind.BLOB for item in items)
 
 
-def _shown(output: Output) -> str:
-    """Return an output as a prompt shows it that it is not kept off: of a blob, what it is."""
+def _render_inline(output: Output) -> str:
+    """Return an output as an inline prompt text; a blob is only described."""
     if output.kind == Kind.BLOB:
         declared = output.media_type or media_types.BYTES
         return f"[blob of {declared}, {len(output.data or b'')} bytes]"

@@ -1,4 +1,4 @@
-"""How artifacts get a place: namespaces begin, have room, and count what is in them.
+"""Placement of artifacts: creation of namespaces, their quotas and their counts.
 
 All functions take part in the caller's transaction.
 """
@@ -27,7 +27,7 @@ from app.settings.settings import Settings
 
 @dataclass(frozen=True)
 class Beginning:
-    """What a request that adds to a namespace says of it, for when it is not there yet."""
+    """Settings that a request gives a namespace if it creates it."""
 
     user_id: str | None = None
     tool: str | None = None
@@ -40,7 +40,7 @@ class Beginning:
 
     @classmethod
     def of(cls, request: BeginsNamespace) -> "Beginning":
-        """Return what a request says."""
+        """Return the settings of a request."""
         return cls(
             request.user_id,
             request.tool,
@@ -53,7 +53,7 @@ class Beginning:
         )
 
     def columns(self, now: datetime, until: datetime) -> dict[str, Any]:
-        """Return the columns of a namespace that begins so."""
+        """Return the columns of a namespace created with these settings."""
         return {
             "user_id": self.user_id,
             "tool": self.tool,
@@ -71,7 +71,7 @@ class Beginning:
 
 @dataclass(frozen=True)
 class Places:
-    """Where artifacts are put."""
+    """Placement of artifacts in namespaces."""
 
     clock: Clock
     settings: Settings
@@ -85,25 +85,27 @@ class Places:
         now: datetime,
         until: datetime,
     ) -> NamespaceRow:
-        """Return a namespace, locked; one that is not there yet begins as the request says.
+        """Return a namespace, locked; create it from the request if it does not exist.
 
-        One that is there may become stricter by it, never looser.
+        An existing namespace may become stricter by the request, never looser.
 
         Raises:
-            AlreadyExists: it is there, and not for this caller.
-            InvalidArgument: it is there, and not as the request says; or its embedder is not known.
-            NotFound: there is no such user for this caller.
-            PermissionDenied: it may not have its embedder, as it would be.
+            AlreadyExists: it exists, and this caller may not reach it.
+            InvalidArgument: it exists with another user or embedder, or its embedder is unknown.
+            NotFound: this caller does not reach the user.
+            PermissionDenied: its rules, as they would be, do not allow its embedder.
         """
         columns = beginning.columns(now, until)
-        await _give_way(session, name)
+        await _remove_if_expired(session, name)
         row, is_new = await repository.begin_namespace(session, name, columns)
         if is_new:
             check_embedder(self.embedders, row, is_chosen=True)
             return row
         for field, column in (("userId", "user_id"), ("embeddingModel", "embedding_model")):
             if columns[column] not in {None, getattr(row, column)}:
-                raise InvalidArgument.of_field(field, "the namespace is there, with another one.")
+                raise InvalidArgument.of_field(
+                    field, "must match the existing namespace, which has another one."
+                )
         if stricter := _stricter(row, beginning):
             row = await repository.update_namespace(session, row, stricter)
             check_embedder(self.embedders, row, is_chosen=False)
@@ -117,36 +119,36 @@ class Places:
         artifacts: int,
         but: str | None = None,
     ) -> None:
-        """Make sure that a namespace, which is locked, may have more, beside what is coming.
+        """Check that a locked namespace has room for more, counting uploads under way.
 
-        `but` is the content of the upload that is to be put there: it is coming no more.
+        `but` is the content id of an upload being committed; it no longer counts as under way.
 
         Raises:
-            ResourceExhausted: it may not; names the quota.
+            ResourceExhausted: a quota would be exceeded; the error names it.
         """
         coming = await lookups.sum_coming(session, row, self.clock.now(), but)
         artifacts, length = artifacts + coming[0], length + coming[1]
         most = self.settings.task_max_namespace_bytes
         if row.bytes + length > most:
-            message = f"namespaces/{row.namespace} may have {most} bytes, and has no room for these"
+            message = f"namespaces/{row.namespace} must have at most {most} bytes"
             raise exhausted(f"{message}.", "namespace_bytes", limit=most)
         most = self.settings.task_max_namespace_artifacts
         if row.artifacts + artifacts > most:
-            message = f"namespaces/{row.namespace} may have {most} artifacts, and no more"
+            message = f"namespaces/{row.namespace} must have at most {most} artifacts"
             raise exhausted(f"{message}.", "namespace_artifacts", limit=most)
 
     async def check_engine(self, session: Session, engine_id: int, going: int = 0) -> None:
-        """Make sure that what the engine holds by now, without what is going, is not too much.
+        """Check an engine's quota of bytes, without `going` bytes that will be freed.
 
         Raises:
-            ResourceExhausted: it is.
+            ResourceExhausted: the quota is exceeded.
         """
         await check_held(session, self.settings, engine_id, Counted.ARTIFACT_BYTES, going)
 
     async def count(
         self, session: Session, row: NamespaceRow, added: Sequence[int], until: datetime
     ) -> NamespaceRow:
-        """Count artifacts of these lengths in, of a namespace that is locked."""
+        """Add artifacts of these lengths to the counts of a locked namespace."""
         begins = row.artifacts == 0
         values = {
             "artifacts": row.artifacts + len(added),
@@ -158,26 +160,26 @@ class Places:
         return await repository.update_namespace(session, row, values)
 
     async def uncount(self, session: Session, row: NamespaceRow, gone: ArtifactRow) -> NamespaceRow:
-        """Count an artifact out, of a namespace that is locked."""
+        """Subtract an artifact from the counts of a locked namespace."""
         values: dict[str, Any] = {
             "artifacts": row.artifacts - 1,
             "bytes": row.bytes - gone.size_bytes,
             "update_time": self.clock.now(),
         }
         if gone.expire_time >= row.expire_time:
-            # What is left may not be there for as long.
+            # The remaining artifacts may expire earlier.
             latest = await lookups.latest_expiry(session, row)
             values["expire_time"] = latest or row.expire_time
         return await repository.update_namespace(session, row, values)
 
     def expiry(self, ttl: timedelta | None, now: datetime) -> datetime:
-        """Return when what is stored now expires."""
+        """Return the expiry of something stored now."""
         default = timedelta(seconds=self.settings.task_ttl_seconds)
         return moment_after(now, ttl or default, "ttl")
 
 
 def check_content_etag(row: ArtifactRow | None, etag: str | None) -> None:
-    """Refuse what is about other bytes than the caller has read; `*` is any.
+    """Check that an etag names the content stored now; `*` matches any.
 
     Raises:
         Aborted: the etag is stale.
@@ -185,12 +187,12 @@ def check_content_etag(row: ArtifactRow | None, etag: str | None) -> None:
     if etag is None:
         return
     if row is None or etag not in {row.content_id, "*"}:
-        # As `check_etag` has it, whose etags are numbers of versions.
+        # The same error as `check_etag` raises, whose etags are version numbers.
         check_etag(0, "stale")
 
 
-async def _give_way(session: Session, name: NamespaceName) -> None:
-    """Remove a namespace that has expired, unless something is coming into it."""
+async def _remove_if_expired(session: Session, name: NamespaceName) -> None:
+    """Delete an expired namespace, unless an upload into it is under way."""
     row = await repository.lock_namespace(session, name)
     if row is None or row.expire_time > (now := await database_now(session)):
         return
@@ -200,7 +202,7 @@ async def _give_way(session: Session, name: NamespaceName) -> None:
 
 
 def _stricter(row: NamespaceRow, beginning: Beginning) -> dict[str, Any]:
-    """Return what of a namespace becomes stricter by a request that adds to it."""
+    """Return the columns of a namespace that a request makes stricter."""
     values: dict[str, Any] = {}
     if beginning.sensitive and not row.sensitive:
         values["sensitive"] = True
@@ -208,7 +210,7 @@ def _stricter(row: NamespaceRow, beginning: Beginning) -> dict[str, Any]:
         values["local_only"] = True
     if beginning.allowed_models is not None:
         known = row.allowed_models
-        both = [one for one in beginning.allowed_models if known is None or one in known]
+        both = [model for model in beginning.allowed_models if known is None or model in known]
         if both != known:
             values["allowed_models"] = both
     return values

@@ -1,6 +1,6 @@
-"""What is stored of an artifact beside its bytes: digest, look, tokens, and the pieces of its text.
+"""Stored properties of an artifact's bytes: digest, sniffed type, token count, chunks.
 
-In a thread, since a long text takes longer than other requests should wait.
+They are computed in a thread, since a long text would hold up other requests.
 """
 
 import asyncio
@@ -22,11 +22,11 @@ _NUL, _SHOWN_NUL = "\x00", "\ufffd"
 
 @dataclass(frozen=True)
 class Prepared:
-    """What is known of the bytes of an artifact.
+    """Properties derived from the bytes of an artifact.
 
     Attributes:
-        chunks: the pieces of its text, as rows.
-        is_indexed_later: whether it has a text too long to be cut up while the caller waits.
+        chunks: the chunks of its text, as rows.
+        is_indexed_later: its text is too long to be cut while the caller waits.
     """
 
     kind: Kind
@@ -40,12 +40,12 @@ class Prepared:
 
     @property
     def state(self) -> State:
-        """The state in which it is stored."""
+        """State in which the artifact is stored."""
         return State.INDEXING if self.is_indexed_later else State.READY
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The columns of the artifact that say so."""
+        """The artifact's columns for these properties."""
         return {
             "kind": self.kind,
             "size_bytes": self.size,
@@ -57,7 +57,7 @@ class Prepared:
         }
 
     def sized_as(self, data: bytes) -> "Prepared":
-        """Return the same of a content that is longer by what says nothing, such as blanks."""
+        """Return the same properties for content padded with blanks or other filler."""
         digest = hashlib.sha256(data).digest()
         return replace(self, size=len(data), sha256=digest, token_estimate=tokens_in(len(data)))
 
@@ -70,10 +70,10 @@ async def prepare(
     media_type: str,
     sha256: bytes | None = None,
 ) -> Prepared:
-    """Return what is stored of bytes, beside them.
+    """Return the properties to store for some bytes.
 
-    `data` is all of them or, of more than are cut into pieces at once, the first; `size` is how
-    many there are, and `sha256` their digest, where that is known already.
+    `data` is the whole content or, if that is too long to be cut at once, its beginning. `size` is
+    the length of the whole, and `sha256` its digest, if already known.
     """
     return await asyncio.to_thread(_prepare, settings, data, size, (kind, media_type, sha256))
 
@@ -83,16 +83,16 @@ def _prepare(
 ) -> Prepared:
     kind, media_type, sha256 = known
     looks_like = sniffed(data)
-    found = Prepared(
+    prepared = Prepared(
         kind, size, sha256 or hashlib.sha256(data).digest(), looks_like, tokens_in(size)
     )
     if not is_readable(media_type, looks_like):
-        return found
+        return prepared
     if size > settings.task_index_at_once_bytes:
-        return replace(found, is_indexed_later=True)
+        return replace(prepared, is_indexed_later=True)
     pieces = list(chunks(extracted([data], media_type, looks_like), cutting_of(settings)))
     return replace(
-        found,
+        prepared,
         token_estimate=tokens_in(pieces[-1].end) if pieces else 0,
         language=language_of(pieces),
         chunks=[columns_of(piece) for piece in pieces],
@@ -100,17 +100,17 @@ def _prepare(
 
 
 def cutting_of(settings: Settings) -> Cutting:
-    """Return how texts are cut."""
+    """Return the configured cutting of texts."""
     return Cutting(settings.task_chunk_tokens, settings.task_chunk_overlap_tokens)
 
 
 def language_of(pieces: Sequence[Chunk]) -> str:
-    """Return the text-search configuration of a text, by its first piece."""
+    """Return the text-search configuration of a text, from its first chunk."""
     return configuration_of(pieces[0].text) if pieces else UNKNOWN
 
 
 def columns_of(piece: Chunk) -> dict[str, Any]:
-    """Return the columns of a piece; the one sign that cannot be stored is another."""
+    """Return the columns of a chunk; NUL, which Postgres cannot store, is replaced."""
     return {
         "n": piece.n,
         "start_offset": piece.start,
@@ -121,7 +121,7 @@ def columns_of(piece: Chunk) -> dict[str, Any]:
 
 
 def kind_of(media_type: str) -> Kind:
-    """Return the kind of what is uploaded."""
+    """Return the kind of an upload with this media type."""
     essence = MediaType.parse(media_type).essence
     if essence == JSON or essence.endswith("+json"):
         return Kind.JSON
@@ -129,16 +129,15 @@ def kind_of(media_type: str) -> Kind:
 
 
 def check_storable(settings: Settings, kind: Kind, field: str = "Content-Type") -> None:
-    """Make sure that a kind is stored; `field` is what makes it that kind, or has it stored.
+    """Check that a kind can be stored; `field` is the field that errors name.
 
     Raises:
-        InvalidArgument: they are not.
+        InvalidArgument: the kind cannot be stored.
     """
     if kind not in settings.task_storable:
         listed = ", ".join(settings.task_storable) or "nothing"
         raise InvalidArgument(
-            f"{field}: what is stored so is of kind {kind}, which is not stored here; {listed} can"
-            " be.",
+            f"{field}: must be of a kind that is stored here ({listed}); got {kind}.",
             Reason.UNSUPPORTED_ARTIFACT_TYPE,
             metadata={"kind": kind.value},
         )

@@ -1,4 +1,4 @@
-"""What a prompt is told of what is kept off it: of the content itself, nothing (pure)."""
+"""Text that a prompt shows for stored output; it reveals nothing of the content (pure)."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,7 @@ from app.artifacts.tasks.schemas import Reference
 MAX_PROMPT_CHARS = 400
 _CUT = "\u2026"
 _LEAST = 2
-"""Characters that are left of what is named, and too long: its first, and the sign of a cut."""
+"""Minimum characters left of a name that is too long: its first one and the ellipsis."""
 _TEXT = (
     "{who}: stored off prompt as memory={memory} namespace={namespace}; {count} {noun} ({types}),"
     " {total_bytes} bytes; readers: {readers}"
@@ -16,19 +16,19 @@ _TEXT = (
 
 
 def readable_with(*, has_text: bool, has_reader: bool, has_sinks: bool) -> list[Reader]:
-    """Return what can be done with artifacts.
+    """Return the ways in which artifacts can be used.
 
     Args:
-        has_text: whether any has a text that readers are given.
+        has_text: whether any artifact has a text for readers.
         has_reader: whether any reader may read their namespace.
-        has_sinks: whether the service has a place to export to.
+        has_sinks: whether the service has a sink to export to.
     """
     reading = [Reader.QUERY, Reader.SUMMARIZE] if has_text and has_reader else []
     return [*reading, Reader.EXPORT] if has_sinks else reading
 
 
 def warned(reference: Reference, *, may_derive: bool) -> list[Warned]:
-    """Return what the developer of an agent should be told of what was stored.
+    """Return the warnings for an agent's developer about a stored output.
 
     `may_derive`: whether the caller may query and summarise.
     """
@@ -37,12 +37,14 @@ def warned(reference: Reference, *, may_derive: bool) -> list[Warned]:
 
 
 def prompt_text(reference: Reference, tool: str, activity: str) -> str:
-    """Return what stands in the prompt for an output: at most 400 characters.
+    """Return the prompt text for a stored output: at most 400 characters.
 
-    The names of memory and namespace are always whole, as tools need them; of tool, activity and
-    media types, what there is room for. Names are at most 128 characters long.
+    The names of memory and namespace are never cut, since tools need them. Tool, activity and media
+    types share the remaining room. Names are at most 128 characters long.
     """
-    types = ", ".join(dict.fromkeys(one.media_type for one in reference.artifacts)) or "none"
+    types = (
+        ", ".join(dict.fromkeys(artifact.media_type for artifact in reference.artifacts)) or "none"
+    )
     room = MAX_PROMPT_CHARS - len(_filled(reference, "", "", ""))
     return _filled(reference, *_shortened((tool, activity, types), room))
 
@@ -61,9 +63,9 @@ def _filled(reference: Reference, tool: str, activity: str, types: str) -> str:
 
 
 def _shortened(texts: Sequence[str], room: int) -> list[str]:
-    """Return the texts, those cut that have more than their share of the room."""
+    """Return the texts, cut where one exceeds its share of the room."""
     shares: dict[int, int] = {}
-    # The shortest first: what they leave is for the longer ones.
+    # Shortest first: the room that they leave goes to longer texts.
     for number, place in enumerate(sorted(range(len(texts)), key=lambda n: len(texts[n]))):
         share = max(room // (len(texts) - number), _LEAST)
         shares[place] = min(len(texts[place]), share)

@@ -1,4 +1,4 @@
-"""Erases what is in task memory, on request: memories, namespaces and artifacts."""
+"""Deletion of task memories, namespaces and artifacts on request."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -21,21 +21,21 @@ _NAMESPACES_AT_ONCE = 100
 
 @dataclass(frozen=True)
 class RemovalService:
-    """Erases what callers want gone."""
+    """Hard deletion on behalf of callers."""
 
     tasks: TaskService
 
     async def delete_memory(self, name: TaskMemoryName, once: Once | None) -> None:
-        """Erase all namespaces of a memory that the caller sees; policies of tools stay.
+        """Delete all namespaces of a memory that the caller can see; tool policies stay.
 
-        Each is a transaction of its own, so that a large memory holds nobody up; the last one tells
-        of all.
+        Each namespace is deleted in its own transaction, so that a large memory blocks nobody. The
+        last transaction records the whole deletion.
 
         Raises:
-            AlreadyExists: the request's id was used with another request; nothing is erased.
-            NotFound: there is nothing in it.
+            AlreadyExists: the request id was used with another request; nothing is deleted.
+            NotFound: the memory is empty.
         """
-        # What has come since the first time is not what a repetition is about.
+        # A retry must not delete what was stored since the first request.
         removed = 0 if await self._is_repeated(name, once) else await self._remove(name)
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
@@ -51,14 +51,14 @@ class RemovalService:
             return await repeats.is_known(session, engine.engine_id, once, now)
 
     async def _remove(self, name: TaskMemoryName) -> int:
-        """Remove the namespaces of a memory; return how many there were."""
+        """Delete the namespaces of a memory; return the count."""
         removed = 0
         while batch := await self._remove_some(name):
             removed += batch
         return removed
 
     async def _remove_some(self, name: TaskMemoryName) -> int:
-        """Remove the oldest namespaces of a memory; return how many there were."""
+        """Delete the oldest namespaces of a memory; return the count."""
         parts = self.tasks.db.in_parts()
         oldest = Slice[tuple[datetime, str]](_NAMESPACES_AT_ONCE, None, is_descending=False)
         async with parts.snapshot() as session:
@@ -67,21 +67,21 @@ class RemovalService:
             rows = await repository.list_namespaces(session, name, now, oldest)
         for row in rows:
             async with parts.transaction() as session:
-                found = await repository.find_namespace(
+                namespace = await repository.find_namespace(
                     session, NamespaceName(name, row.namespace), now, for_update=True
                 )
-                if found is not None:
-                    await erasure.remove_namespace(session, found)
+                if namespace is not None:
+                    await erasure.remove_namespace(session, namespace)
         return len(rows)
 
     async def delete_namespace(
         self, name: NamespaceName, etag: str | None, once: Once | None
     ) -> None:
-        """Erase a namespace with all that is in it, beyond recovery.
+        """Delete a namespace with all its content, beyond recovery.
 
         Raises:
             Aborted: the etag is stale.
-            NotFound: there is none.
+            NotFound: the namespace does not exist.
         """
         async with self.tasks.db.transaction() as session:
             await engines.get(session, name.memory.engine, Lock.SHARED)
@@ -95,11 +95,11 @@ class RemovalService:
     async def delete_artifact(
         self, name: ArtifactName, etag: str | None, once: Once | None
     ) -> None:
-        """Erase an artifact, beyond recovery; with the last one, its namespace goes.
+        """Delete an artifact, beyond recovery; the last one takes its namespace with it.
 
         Raises:
             Aborted: the etag is stale.
-            NotFound: there is none.
+            NotFound: the artifact does not exist.
         """
         engine_id = name.namespace.memory.engine.engine
         async with self.tasks.db.transaction() as session:
@@ -111,7 +111,7 @@ class RemovalService:
                 session, name.namespace, now, for_update=True
             )
             row = await repository.get_artifact(session, name, now, for_update=True)
-            assert namespace is not None, "an artifact is in a namespace that is there"
+            assert namespace is not None, "every artifact belongs to an existing namespace"
             check_content_etag(row, etag)
             await erasure.remove_artifact(session, namespace, row)
             namespace = await self.tasks.places.uncount(session, namespace, row)

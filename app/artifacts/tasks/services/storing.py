@@ -1,4 +1,4 @@
-"""Stores outputs of tools that come in JSON: all that a request has, or nothing."""
+"""Storage of tool outputs sent as JSON, all or none of a request."""
 
 import asyncio
 import secrets
@@ -48,23 +48,23 @@ from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.store import repeats
 
 _STORED = "store"
-"""What stands in a prompt for the tool of a request that names none."""
+"""Tool name that a prompt shows for requests without one."""
 _NAME_BYTES = 16
 
 
 def new_namespace() -> str:
-    """Make the name of a namespace: of nothing that the content says, and never the same again."""
+    """Return a random, unique namespace name, which reveals nothing of the content."""
     return secrets.token_hex(_NAME_BYTES)
 
 
 @dataclass(frozen=True)
 class Derived:
-    """What a reader has made an artifact from.
+    """Derivation of an artifact that a reader made.
 
     Attributes:
-        sources: names of artifacts of the namespace `origin`, of the same memory.
-        depth: how many derivations it is away from what a tool has put out.
-        input_hash: of what it was derived by: the same again is the same artifact.
+        sources: names of artifacts in the namespace `origin`, of the same memory.
+        depth: number of derivations since the tool's output.
+        input_hash: digest of the derivation's inputs; equal inputs give the same artifact.
     """
 
     origin: str
@@ -74,7 +74,7 @@ class Derived:
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The columns of the artifact that say so."""
+        """The artifact's columns for its derivation."""
         return {
             "derived_from": [{"namespace": self.origin, "name": name} for name in self.sources],
             "depth": self.depth,
@@ -84,7 +84,7 @@ class Derived:
 
 @dataclass(frozen=True)
 class Batch:
-    """What is to be stored; `derived`: if a reader has made it."""
+    """Artifacts to store; `derived` is set if a reader made them."""
 
     name: NamespaceName
     beginning: Beginning
@@ -94,13 +94,13 @@ class Batch:
 
     @property
     def lengths(self) -> list[int]:
-        """The bytes of each."""
-        return [one.size for one in self.prepared]
+        """Size of each artifact in bytes."""
+        return [content.size for content in self.prepared]
 
 
 @dataclass(frozen=True)
 class StoringService:
-    """Takes outputs of tools."""
+    """Storage of tool outputs."""
 
     tasks: TaskService
 
@@ -111,15 +111,16 @@ class StoringService:
         once: Once | None,
         caller: Caller,
     ) -> ProcessOutputResponse:
-        """Say what to put into the prompt for an output, and store it if it is to be kept off.
+        """Decide what the prompt shows of an output, and store the output if it is kept off.
 
-        What is asked once more is answered as before, whatever holds by now.
+        A retry gets the first response, even if rules have changed since.
 
         Raises:
-            InvalidArgument: it is of a kind that is not taken.
-            NotFound: there is no such engine, or for the caller no such user.
-            PermissionDenied: the embedder that it names is remote, and not the caller's to choose.
-            ResourceExhausted: it is too long, or a quota is used up.
+            InvalidArgument: the output has an unsupported kind.
+            NotFound: the engine does not exist, or the caller does not reach the user.
+            PermissionDenied: the embedder that it names is remote, and the caller may not choose
+                one.
+            ResourceExhausted: the output is too long, or a quota is used up.
         """
         check_choice(self.tasks.embedders, request.embedding_model, caller)
         decided, beginning = await self._decide(name, request, once)
@@ -143,11 +144,11 @@ class StoringService:
     async def store(
         self, name: NamespaceName, request: StoreArtifactsRequest, once: Once | None, caller: Caller
     ) -> StoreArtifactsResponse:
-        """Store artifacts in a namespace: all, or none.
+        """Store artifacts in a namespace, all or none.
 
         Raises:
             AlreadyExists: one of the names is taken.
-            InvalidArgument, NotFound, PermissionDenied, ResourceExhausted: as for `process`.
+            InvalidArgument, NotFound, PermissionDenied, ResourceExhausted: see `process`.
         """
         check_choice(self.tasks.embedders, request.embedding_model, caller)
         items = await asyncio.to_thread(items_of, request.artifacts, self._limits)
@@ -199,7 +200,7 @@ class StoringService:
         return decided, beginning
 
     async def _remember(self, name: TaskMemoryName, once: Once | None) -> None:
-        """Remember the id of a request that stores nothing, so that it is for no other."""
+        """Remember the id of a request that stores nothing, so that no other request can use it."""
         if once is not None:
             async with self.tasks.db.transaction() as session:
                 engine = await engines.get(session, name.engine, Lock.SHARED)
@@ -216,8 +217,8 @@ class StoringService:
         settings = self.tasks.settings
         if sum(len(item.data) for item in items) > settings.task_max_inline_bytes:
             raise ResourceExhausted(
-                f"The artifacts of one request may have {settings.task_max_inline_bytes} bytes;"
-                " upload longer ones.",
+                f"The artifacts of one request must have at most {settings.task_max_inline_bytes}"
+                " bytes; upload longer ones.",
                 Reason.BODY_TOO_LARGE,
                 http=413,
             )
@@ -242,15 +243,15 @@ class StoringService:
     async def put(
         self, session: Session, engine: EngineRow, batch: Batch, now: datetime
     ) -> NamespaceRow:
-        """Put what a batch has into its namespace, in a transaction that holds the engine.
+        """Insert a batch into its namespace, in a transaction that has locked the engine.
 
         Raises:
-            AlreadyExists, InvalidArgument, NotFound, ResourceExhausted: as for `store`.
+            AlreadyExists, InvalidArgument, NotFound, ResourceExhausted: see `store`.
         """
         places = self.tasks.places
         until = places.expiry(batch.beginning.ttl, now)
         row = await places.begin(session, batch.name, batch.beginning, now, until)
-        row = await self._make_way(session, batch, row)
+        row = await self._remove_expired_names(session, batch, row)
         await places.check_room(session, row, sum(batch.lengths), len(batch.items))
         names = await _names(session, batch, row)
         placed = [Place(row.engine_id, row.memory, row.namespace, str(new_id(now))) for _ in names]
@@ -286,11 +287,13 @@ class StoringService:
         await places.check_engine(session, row.engine_id)
         return row
 
-    async def _make_way(self, session: Session, batch: Batch, row: NamespaceRow) -> NamespaceRow:
-        """Remove expired artifacts of the names that a batch has.
+    async def _remove_expired_names(
+        self, session: Session, batch: Batch, row: NamespaceRow
+    ) -> NamespaceRow:
+        """Delete expired artifacts that have names of the batch.
 
         Raises:
-            AlreadyExists: there is one that has not expired.
+            AlreadyExists: one of them has not expired.
         """
         chosen = [item.name for item in batch.items if item.name is not None]
         known = await repository.find_names(session, batch.name, chosen) if chosen else {}
@@ -307,12 +310,12 @@ class StoringService:
 
 
 async def _names(session: Session, batch: Batch, row: NamespaceRow) -> list[str]:
-    """Return the names of artifacts; those that have none are numbered."""
+    """Return the artifacts' names; unnamed ones are numbered."""
     made = [f"artifact-{row.last_ordinal + n}" for n in range(1, len(batch.items) + 1)]
     taken = {item.name for item in batch.items if item.name is not None}
     taken |= (await repository.find_names(session, batch.name, made)).keys()
     return [
-        # Somebody has chosen what would be its name.
+        # A caller has already chosen the name that the number would give.
         item.name or (f"{name}-{secrets.token_hex(4)}" if name in taken else name)
         for item, name in zip(batch.items, made, strict=True)
     ]

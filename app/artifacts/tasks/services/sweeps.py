@@ -1,6 +1,6 @@
-"""Frees what of task memory has expired, namespace by namespace.
+"""Sweep that frees expired content of task memory, namespace by namespace.
 
-Each part is a transaction of its own. A namespace that fails takes no other one's turn.
+Each step is a transaction of its own. A namespace that fails does not block the others.
 """
 
 from datetime import timedelta
@@ -15,20 +15,20 @@ from app.kernel.errors import ServiceError
 log = structlog.get_logger()
 
 _MOST_LEFT = 1_000
-"""Namespaces that one sweep leaves as they are; with more, it leaves all others as well."""
+"""Failing namespaces that one sweep skips; at this number the sweep ends."""
 
 
 async def remove_expired(db: Database, grace: timedelta, limit: int) -> int:
-    """Free what no longer can be read; return how many rows that were.
+    """Free expired content; return the number of rows.
 
     Args:
-        db: where.
-        grace: how long ago it has expired.
-        limit: rows that one transaction frees at most.
+        db: the database.
+        grace: minimum time since expiry.
+        limit: maximum rows freed by one transaction.
 
     Raises:
-        ServiceError: what there is to free cannot be found; what of a namespace cannot be freed is
-            only logged, and left to the next sweep.
+        ServiceError: the search for expired content failed. The failure of one namespace is only
+            logged and left to the next sweep.
     """
     removed = 0
     left: set[Key] = set()
@@ -46,7 +46,7 @@ async def remove_expired(db: Database, grace: timedelta, limit: int) -> int:
 
 
 async def _remove_of(db: Database, key: Key, grace: timedelta, limit: int) -> tuple[int, bool]:
-    """Return how many rows of a namespace were freed, and whether those were all."""
+    """Free a namespace's expired content; return the row count, and True if nothing is left."""
     removed = 0
     try:
         while True:

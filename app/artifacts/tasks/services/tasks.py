@@ -1,6 +1,6 @@
-"""What can be told of task memories, what holds for their namespaces, and their removal.
+"""Reads of task memories, and settings of their namespaces.
 
-What writes artifacts is above this: `storing.py` and `uploads.py`.
+`storing.py` and `uploads.py` write artifacts and build on this module.
 """
 
 from collections.abc import AsyncIterator, Collection
@@ -52,7 +52,7 @@ MAX_NAMESPACE_PAGE = 100
 
 @dataclass(frozen=True)
 class TaskService:
-    """Task memories, as their caller sees them."""
+    """Task memories, as a caller sees them."""
 
     db: Database
     clock: Clock
@@ -66,17 +66,17 @@ class TaskService:
 
     @property
     def places(self) -> Places:
-        """Where artifacts are put."""
+        """Placement of artifacts."""
         return Places(self.clock, self.settings, self.embedders)
 
     async def reference(self, session: Session, row: NamespaceRow, now: datetime) -> Reference:
-        """Return what may be known of a namespace."""
+        """Return the reference of a namespace."""
         memory = TaskMemoryName(EngineName("-", "-", row.engine_id), row.memory)
-        found = await listing.read_contents(session, memory, [row.namespace], now, MAX_LISTED)
-        return reference_of(self.settings, row, found.get(row.namespace))
+        contents = await listing.read_contents(session, memory, [row.namespace], now, MAX_LISTED)
+        return reference_of(self.settings, row, contents.get(row.namespace))
 
     async def under_policy(self, memory: TaskMemoryName, said: Beginning) -> Beginning:
-        """Return what is said of a namespace as the policy of its tool has it, if one is said."""
+        """Return a namespace's settings, tightened by the policy of the tool if one is named."""
         if said.tool is None:
             return said
         async with self.db.snapshot() as session:
@@ -91,26 +91,26 @@ class TaskService:
     # Task memories
 
     async def list_memories(self, name: EngineName, page: PageRequest) -> ListTaskMemoriesResponse:
-        """Return a page of the memories that have something in them, by their names."""
+        """Return a page of the memories that are not empty, ordered by name."""
         limit = clamp_page_size(page.size, maximum=self.settings.max_page_size)
         query = {"list": "taskMemories", "engine": name.engine}
         after = typed_key(decode_token(page.token, query), str)[0] if page.token else ""
         now = self.clock.now()
         async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name))
-            found = await repository.list_memories(session, engine, now, limit + 1, after)
+            memories = await repository.list_memories(session, engine, now, limit + 1, after)
         return ListTaskMemoriesResponse(
-            task_memories=[_memory_of(engine, sums) for sums in found[:limit]],
-            next_page_token=encode_token(query, [found[limit - 1][0]])
-            if len(found) > limit
+            task_memories=[_memory_of(engine, sums) for sums in memories[:limit]],
+            next_page_token=encode_token(query, [memories[limit - 1][0]])
+            if len(memories) > limit
             else None,
         )
 
     async def get_memory(self, name: TaskMemoryName) -> TaskMemory:
-        """Return a memory that has something in it.
+        """Return a memory that is not empty.
 
         Raises:
-            NotFound: there is nothing in it.
+            NotFound: the memory is empty.
         """
         async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.engine))
@@ -121,7 +121,7 @@ class TaskService:
     async def list_namespaces(
         self, name: TaskMemoryName, page: PageRequest
     ) -> ListNamespacesResponse:
-        """Return a page of namespaces, newest first; of what is in each, little is listed."""
+        """Return a page of namespaces, newest first, each with few of its artifacts."""
         limit = clamp_page_size(page.size, maximum=MAX_NAMESPACE_PAGE)
         query = {"list": "namespaces", "memory": f"{name.engine.engine}/{name.memory}"}
         after = typed_key(decode_token(page.token, query), datetime, str) if page.token else None
@@ -146,7 +146,7 @@ class TaskService:
         """Return a namespace.
 
         Raises:
-            NotFound: there is none.
+            NotFound: the namespace does not exist.
         """
         async with self.db.snapshot() as session:
             return await self._read_namespace(session, name, self.clock.now())
@@ -159,21 +159,22 @@ class TaskService:
         once: Once | None,
         caller: Caller,
     ) -> Namespace:
-        """Change what holds for a namespace; what is not sent stays as it is.
+        """Change the settings of a namespace; omitted ones stay.
 
         Raises:
             Aborted: the etag is stale.
-            InvalidArgument: there is no such embedder.
-            NotFound: there is none.
-            PermissionDenied: it would become looser, and the caller may not do that; or it may not
-                have its embedder, as it would be.
+            InvalidArgument: no embedder has this name.
+            NotFound: the namespace does not exist.
+            PermissionDenied: it would become looser, which the caller may not do; or its rules, as
+                they would be, do not allow its embedder.
         """
         now = self.clock.now()
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
             if not await repeats.is_repeated(session, name.memory.engine.engine, once, now):
                 row = await repository.get_namespace(session, name, now, for_update=True)
-                # The lock may have been long in coming, and what is in it have expired.
+                # Waiting for the lock may have taken long, and artifacts may have expired
+                # meanwhile.
                 now = self.clock.now()
                 check_etag(row.version, etag)
                 before = row.embedding_model
@@ -196,7 +197,9 @@ class TaskService:
         """Return the columns that a request changes."""
         sent = request.model_fields_set
         columns = ("allowed_models", "embedding_model")
-        values: dict[str, Any] = {one: getattr(request, one) for one in columns if one in sent}
+        values: dict[str, Any] = {
+            column: getattr(request, column) for column in columns if column in sent
+        }
         for flag in ("sensitive", "local_only"):
             if getattr(request, flag) is not None:
                 values[flag] = getattr(request, flag)
@@ -220,10 +223,10 @@ class TaskService:
     async def list_artifacts(
         self, name: NamespaceName, page: PageRequest, caller: Caller
     ) -> ListArtifactsResponse:
-        """Return a page of what is in a namespace, in the order in which it came.
+        """Return a page of a namespace's artifacts, in the order of their arrival.
 
         Raises:
-            NotFound: there is no such namespace.
+            NotFound: the namespace does not exist.
         """
         limit = clamp_page_size(page.size, maximum=self.settings.max_page_size)
         where = f"{name.memory.engine.engine}/{name.memory.memory}/{name.namespace}"
@@ -243,10 +246,10 @@ class TaskService:
         )
 
     async def get_artifact(self, name: ArtifactName, caller: Caller) -> Artifact:
-        """Return what may be known of an artifact.
+        """Return an artifact, without content.
 
         Raises:
-            NotFound: there is none.
+            NotFound: the artifact does not exist.
         """
         now = self.clock.now()
         async with self.db.snapshot() as session:
@@ -264,7 +267,7 @@ class TaskService:
         caller: Caller,
         silent: Collection[str] = (),
     ) -> Artifact:
-        """Return what a caller may know of an artifact; `silent` are those `listing` says."""
+        """Return an artifact as a caller may see it; `silent` comes from `listing.list_silent`."""
         return artifact_of(
             self.settings,
             TaskMemoryName(engine, namespace.memory),
@@ -278,7 +281,7 @@ class TaskService:
         """Return an artifact whose content can be read.
 
         Raises:
-            NotFound: there is none.
+            NotFound: the artifact does not exist.
         """
         async with self.db.snapshot() as session:
             await engines.get(session, name.namespace.memory.engine)
@@ -288,7 +291,7 @@ class TaskService:
         """Yield the bytes of an artifact from `start` up to `end`, a page at a time.
 
         Raises:
-            Aborted: it was deleted meanwhile.
+            Aborted: the artifact was deleted meanwhile.
         """
         return Pages(self.db, Place.of(row)).read(start, end)
 
@@ -296,30 +299,30 @@ class TaskService:
 async def _check_no_looser(
     session: Session, row: NamespaceRow, values: dict[str, Any], now: datetime
 ) -> None:
-    """Make sure that a change by somebody without `engines.update` lets no more be done.
+    """Check that a change by a caller without `engines.update` loosens nothing.
 
     Raises:
-        PermissionDenied: it does.
+        PermissionDenied: the change loosens a rule.
     """
     earliest = await lookups.earliest_expiry(session, row, now)
     if _loosens(row, values, earliest or row.expire_time):
         raise PermissionDenied(
-            "What is set for a namespace can be loosened with engines.update only.",
+            "Settings of a namespace can only be loosened with engines.update.",
             Reason.PERMISSION_MISSING,
             metadata={"permission": Permission.ENGINES_UPDATE.value},
         )
 
 
 def _loosens(row: NamespaceRow, values: dict[str, Any], earliest: datetime) -> bool:
-    """Say whether a change lets more be done with a namespace than may be now.
+    """Return True if a change loosens the rules of a namespace.
 
-    `earliest` is when the first of what is in it expires.
+    `earliest` is the first expiry among its artifacts.
     """
     flags = (flag for flag in ("sensitive", "local_only") if not values.get(flag, True))
     if any(getattr(row, flag) for flag in flags):
         return True
     if row.sensitive and values.get("expire_time", earliest) > earliest:
-        # The policy of its tool may have said how long that is kept.
+        # The policy of its tool may have limited its life.
         return True
     if values.get("embedding_model", row.embedding_model) not in {None, row.embedding_model}:
         return True

@@ -1,4 +1,4 @@
-"""The policies of tools: what holds for their outputs where requests do not say."""
+"""Policies for the outputs of tools, used where requests do not decide."""
 
 from dataclasses import dataclass
 
@@ -24,12 +24,12 @@ from app.platform.operations.store import repeats
 
 @dataclass(frozen=True)
 class PolicyService:
-    """The policies of tools."""
+    """Reads and writes of tool policies."""
 
     tasks: TaskService
 
     async def list_page(self, name: TaskMemoryName, page: PageRequest) -> ListToolPoliciesResponse:
-        """Return a page of the policies of a memory, by the names of their tools."""
+        """Return a page of a memory's policies, ordered by tool name."""
         limit = clamp_page_size(page.size, maximum=self.tasks.settings.max_page_size)
         query = {"list": "toolPolicies", "memory": f"{name.engine.engine}/{name.memory}"}
         after = typed_key(decode_token(page.token, query), str)[0] if page.token else ""
@@ -49,7 +49,7 @@ class PolicyService:
         """Return the policy of a tool.
 
         Raises:
-            NotFound: there is none.
+            NotFound: the tool has no policy.
         """
         async with self.tasks.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.memory.engine))
@@ -59,7 +59,7 @@ class PolicyService:
         return policy_of(TaskMemoryName(engine, name.memory.memory), row)
 
     async def _is_seen(self, session: Session, name: TaskMemoryName) -> bool:
-        """Say whether the caller may know of a memory: one who is bound needs a namespace in it."""
+        """Return True if the caller may know of a memory; a bound one needs a namespace in it."""
         tasks = self.tasks
         return tasks.db.sees_all or await repository.has_any(session, name, tasks.clock.now())
 
@@ -70,7 +70,7 @@ class PolicyService:
         etag: str | None,
         once: Once | None,
     ) -> ToolPolicy:
-        """Set the policy of a tool in full.
+        """Replace the policy of a tool.
 
         Raises:
             Aborted: the etag is stale.
@@ -94,11 +94,11 @@ class PolicyService:
             return policy_of(TaskMemoryName(name_of(engine), name.memory.memory), row)
 
     async def delete(self, name: ToolPolicyName, etag: str | None, once: Once | None) -> None:
-        """Remove the policy of a tool.
+        """Delete the policy of a tool.
 
         Raises:
             Aborted: the etag is stale.
-            NotFound: there is none.
+            NotFound: the tool has no policy.
         """
         now = self.tasks.clock.now()
         async with self.tasks.db.transaction() as session:

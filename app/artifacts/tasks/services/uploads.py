@@ -1,9 +1,9 @@
-"""Artifacts of any media type, taken as they come: a page of memory each, whatever their length.
+"""Streaming uploads of any media type; each needs one page of memory, whatever its length.
 
-The pages are written one by one, in short transactions, below a row whose state is `uploading`,
-which nothing finds. Once all have come and are what they should be, one transaction puts it under
-its name. Whatever ends an upload before that takes the row and its pages away again; should the
-process die first, a sweep does.
+Pages are written one by one, in short transactions, under a row in state `uploading`, which no
+lookup finds. Once all pages have arrived and were verified, one transaction commits the row under
+its name. An upload that fails earlier deletes its row and pages; if the process dies first, a sweep
+does.
 """
 
 import asyncio
@@ -41,17 +41,17 @@ from app.platform.engines.store.rows import name_of
 log = structlog.get_logger()
 
 _withdrawals: set[asyncio.Task[None]] = set()
-"""Those under way: the event loop itself would not keep them from being collected."""
+"""Withdrawals under way, kept here so that they are not garbage-collected."""
 
 
 @dataclass(frozen=True)
 class Upload:
-    """What an upload says of itself before its bytes.
+    """Parameters of an upload, known before its bytes.
 
     Attributes:
-        size: how many bytes are to come, where that is told.
-        sha256: their digest, where that is told.
-        etag: of what it is to take the place of; None: nothing may be under its name.
+        size: the declared number of bytes, if any.
+        sha256: the declared digest, if any.
+        etag: of the content to replace; None: the name must be free.
     """
 
     name: ArtifactName
@@ -64,13 +64,13 @@ class Upload:
 
 @dataclass
 class _Received:
-    """The bytes that have come: counted and hashed, and kept as far as that is needed."""
+    """Bytes received so far: counted, hashed, and kept as far as needed."""
 
     keep: int
     size: int = 0
     digest: Any = field(default_factory=hashlib.sha256)
     kept: bytearray = field(default_factory=bytearray)
-    """The first bytes; all of them, unless there are more than are cut into chunks at once."""
+    """The first bytes; all of them, unless the content is too long to be cut at once."""
 
     def add(self, page: bytes) -> None:
         self.size += len(page)
@@ -80,22 +80,21 @@ class _Received:
 
 @dataclass(frozen=True)
 class UploadService:
-    """Takes uploads."""
+    """Storage of uploads."""
 
     tasks: TaskService
 
     async def put(self, upload: Upload, pieces: AsyncIterator[bytes], caller: Caller) -> Artifact:
-        """Store what comes under the artifact's name; the same bytes again change nothing.
+        """Store an upload under the artifact's name; identical bytes change nothing.
 
-        Unless their text was given up: then it is cut once more.
-
-        To callers that may not know what is there, the same bytes are as any others.
+        If the indexing of identical bytes was given up, their text is cut again. For callers who
+        may not know the stored bytes, identical bytes are treated like any others.
 
         Raises:
-            Aborted: other bytes are under the name, or not those with the etag.
-            InvalidArgument: the bytes are not those of the digest, or were broken off.
-            NotFound: there is no such engine, or for the caller no such user.
-            ResourceExhausted: it is too long, or a quota is used up.
+            Aborted: the name has other bytes, or other ones than the etag names.
+            InvalidArgument: the bytes do not match the digest, or were cut off.
+            NotFound: the engine does not exist, or the caller does not reach the user.
+            ResourceExhausted: the upload is too long, or a quota is used up.
         """
         most = self.tasks.settings.task_max_artifact_bytes
         if upload.size is not None and upload.size > most:
@@ -108,7 +107,7 @@ class UploadService:
             received = await self._receive(place, pieces)
             digest: bytes = received.digest.digest()
             if upload.sha256 not in {None, digest}:
-                message = "Content-Digest: what has come has another digest; nothing of it is kept."
+                message = "Content-Digest: must match the bytes; nothing was stored."
                 raise InvalidArgument(message, Reason.DIGEST_MISMATCH)
             kept, kind = bytes(received.kept), kind_of(upload.media_type)
             prepared = await prepare(
@@ -118,7 +117,7 @@ class UploadService:
 
     @asynccontextmanager
     async def _begun(self, upload: Upload) -> AsyncIterator[Place]:
-        """Make room for what comes; take back what is not put under its name in the block."""
+        """Reserve room for an upload; withdraw it if the block fails."""
         now, name = self.tasks.clock.now(), upload.name.namespace
         engine_id = name.memory.engine.engine
         place = Place(engine_id, name.memory.memory, name.namespace, str(new_id(now)))
@@ -126,8 +125,8 @@ class UploadService:
             await self._begin(upload, place, now)
             yield place
         except BaseException:
-            # Whoever cancels this waits for it: it is the work of a moment. Cancelled once more, it
-            # goes on by itself.
+            # A cancelled caller waits for the withdrawal, which is short. If it is cancelled once
+            # more, the withdrawal still finishes in the background.
             withdrawal = asyncio.create_task(self._withdraw(upload, place))
             _withdrawals.add(withdrawal)
             withdrawal.add_done_callback(_withdrawals.discard)
@@ -137,7 +136,7 @@ class UploadService:
     async def _begin(self, upload: Upload, place: Place, now: datetime) -> None:
         service, name = self.tasks, upload.name
         most = service.settings.task_max_artifact_bytes
-        # Whoever does not say how much will come could fill what others need.
+        # An upload of unknown length must not take the room that others need.
         length = most if upload.size is None else upload.size
         until = now + timedelta(seconds=service.settings.task_upload_seconds)
         async with service.db.in_parts().transaction() as session:
@@ -145,11 +144,11 @@ class UploadService:
             namespace = await service.places.begin(
                 session, name.namespace, upload.beginning, now, until
             )
-            found = await repository.find_artifact(session, name, now)
-            check_content_etag(found, upload.etag)
-            # It takes the place of what is there, or is the same.
-            going = 0 if found is None else found.size_bytes
-            added = 1 if found is None else 0
+            existing = await repository.find_artifact(session, name, now)
+            check_content_etag(existing, upload.etag)
+            # The upload replaces the existing artifact, or equals it.
+            going = 0 if existing is None else existing.size_bytes
+            added = 1 if existing is None else 0
             await service.places.check_room(session, namespace, length - going, added)
             await repository.insert_artifacts(
                 session,
@@ -171,10 +170,10 @@ class UploadService:
             await service.places.check_engine(session, engine.engine_id, going)
 
     async def _receive(self, place: Place, pieces: AsyncIterator[bytes]) -> _Received:
-        """Write the pages that come.
+        """Write the pages as they arrive.
 
         Raises:
-            ResourceExhausted: they are more than an artifact may have.
+            ResourceExhausted: the upload exceeds the maximum size of an artifact.
         """
         settings = self.tasks.settings
         received = _Received(max(settings.task_index_at_once_bytes, HEAD_BYTES))
@@ -198,9 +197,10 @@ class UploadService:
     async def _end(
         self, upload: Upload, place: Place, prepared: Prepared, caller: Caller
     ) -> Artifact:
-        """Put what has come under its name, in one transaction.
+        """Commit an upload under its name, in one transaction.
 
-        That the same is there is not told of what is sensitive, or trying would find it out.
+        For sensitive content the response does not reveal identical bytes; guessing would find them
+        out.
         """
         service, name = self.tasks, upload.name.namespace
         async with service.db.transaction() as session:
@@ -211,8 +211,8 @@ class UploadService:
             if row is None or row.expire_time <= now:
                 # A sweep may have freed some of its pages.
                 raise repository.gone_meanwhile()
-            found = await repository.find_names(session, name, [row.name])
-            known = found.get(row.name)
+            named = await repository.find_names(session, name, [row.name])
+            known = named.get(row.name)
             live = None if known is None or known.expire_time <= now else known
             check_content_etag(live, upload.etag)
             may_tell = _may_know_bytes(caller, namespace)
@@ -222,7 +222,7 @@ class UploadService:
                 row = live
             else:
                 if live is not None and upload.etag is None and not is_same:
-                    raise _taken(live)
+                    raise _name_taken(live)
                 if known is not None:
                     await erasure.remove_artifact(session, namespace, known)
                     namespace = await service.places.uncount(session, namespace, known)
@@ -242,7 +242,7 @@ class UploadService:
         prepared: Prepared,
         asked: tuple[Upload, ArtifactRow | None, datetime],
     ) -> ArtifactRow:
-        """Put it where nothing is any more."""
+        """Make the uploaded row the artifact of its name, which is free by now."""
         upload, before, now = asked
         places = self.tasks.places
         await places.check_room(session, namespace, prepared.size, 1, row.content_id)
@@ -265,23 +265,23 @@ class UploadService:
         return row
 
     async def _withdraw(self, upload: Upload, place: Place) -> None:
-        """Take away what has come; should that fail, a sweep does it."""
+        """Delete an upload; if that fails, a sweep does it."""
         try:
             async with self.tasks.db.in_parts().transaction() as session:
                 namespace = await repository.lock_for_upload(session, upload.name.namespace)
                 await erasure.remove_upload(session, place.engine_id, place.content_id)
                 await erasure.remove_if_empty(session, namespace)
         except Aborted:
-            # It is gone already.
+            # It is already gone.
             return
         except ServiceError as error:
             log.warning("upload.not_withdrawn", reason=error.reason)
 
 
 def _may_know_bytes(caller: Caller, namespace: NamespaceRow) -> bool:
-    """Say whether a caller may be told that bytes are those which are stored.
+    """Return True if a caller may learn that uploaded bytes equal the stored ones.
 
-    Everybody else could guess a short secret, and have it confirmed.
+    Other callers could guess a short secret and have it confirmed.
     """
     if caller.may(Permission.ARTIFACTS_CONTENT):
         return True
@@ -297,18 +297,18 @@ def _is_same(row: ArtifactRow, prepared: Prepared, media_type: str) -> bool:
 
 
 async def _lacks_text(session: Session, row: ArtifactRow, prepared: Prepared) -> bool:
-    """Say whether the text of an artifact can be cut, and nobody does: it was given up."""
+    """Return True if an artifact's text can be cut but its indexing was given up."""
     if row.chunks or not (prepared.chunks or prepared.is_indexed_later):
         return False
     return row.state == State.READY or bool(await list_silent(session, [row]))
 
 
-def _taken(row: ArtifactRow) -> Aborted:
-    """Return what an upload is told that would take the place of something unasked."""
+def _name_taken(row: ArtifactRow) -> Aborted:
+    """Return the error for an upload that would replace an artifact without its etag."""
     message = f"artifacts/{row.name} exists; to replace it, send its etag as If-Match, or *."
     return Aborted(message, Reason.ETAG_STALE)
 
 
 def _too_large(most: int) -> ResourceExhausted:
-    message = f"An artifact may have {most} bytes."
+    message = f"An artifact must have at most {most} bytes."
     return ResourceExhausted(message, Reason.ARTIFACT_TOO_LARGE, http=413)

@@ -1,4 +1,4 @@
-"""What callers are told of the rows of task memory: of content, nothing."""
+"""Conversion of task memory rows to wire types; no content is included."""
 
 from collections.abc import Iterable
 
@@ -23,26 +23,30 @@ _EMPTY = Contents(0, 0, has_text=False)
 
 
 def reference_of(settings: Settings, row: NamespaceRow, inside: Contents | None) -> Reference:
-    """Return all that a prompt may know of a namespace."""
-    found = inside or _EMPTY
+    """Return the reference of a namespace, which prompts may show."""
+    contents = inside or _EMPTY
     sources = list(
-        dict.fromkeys(one for artifact in found.artifacts for one in _sources(artifact.sources))
+        dict.fromkeys(
+            source for artifact in contents.artifacts for source in _sources(artifact.sources)
+        )
     )
     return Reference(
         memory=row.memory,
         namespace=row.namespace,
-        artifacts=[_named(one) for one in found.artifacts],
-        count=found.count,
-        total_bytes=found.bytes,
+        artifacts=[_to_reference(artifact) for artifact in contents.artifacts],
+        count=contents.count,
+        total_bytes=contents.bytes,
         created_time=row.create_time,
         expire_time=row.expire_time,
-        readable_with=_readers(settings, row, has_text=found.has_text),
-        derived_from=[Source(namespace=one[0], name=one[1]) for one in sources[:MAX_LISTED]]
+        readable_with=_readers(settings, row, has_text=contents.has_text),
+        derived_from=[
+            Source(namespace=source[0], name=source[1]) for source in sources[:MAX_LISTED]
+        ]
         or None,
     )
 
 
-def _named(row: Listed) -> ArtifactReference:
+def _to_reference(row: Listed) -> ArtifactReference:
     return ArtifactReference(
         name=row.name,
         kind=Kind(row.kind),
@@ -52,8 +56,8 @@ def _named(row: Listed) -> ArtifactReference:
     )
 
 
-def _sources(found: Iterable[dict[str, str]] | None) -> list[tuple[str, str]]:
-    return [(one["namespace"], one["name"]) for one in found or ()]
+def _sources(sources: Iterable[dict[str, str]] | None) -> list[tuple[str, str]]:
+    return [(source["namespace"], source["name"]) for source in sources or ()]
 
 
 def _readers(settings: Settings, row: NamespaceRow, *, has_text: bool) -> list[Reader]:
@@ -74,11 +78,11 @@ def artifact_of(
     may_see_content: bool,
     is_silent: bool,
 ) -> Artifact:
-    """Return what may be known of an artifact; its look and digest by those who may read it.
+    """Return an artifact; sniffed type and digest only for callers who may see content.
 
-    `is_silent`: whether it waits for its text to be cut, which no worker does any more.
+    `is_silent`: whether the indexing of its text was given up.
     """
-    sources = [Source(namespace=one[0], name=one[1]) for one in _sources(row.derived_from)]
+    sources = [Source(namespace=source[0], name=source[1]) for source in _sources(row.derived_from)]
     state = State.READY if is_silent else State(row.state)
     return Artifact(
         name=str(ArtifactName(NamespaceName(memory, row.namespace), row.name)),
@@ -104,7 +108,7 @@ def artifact_of(
 def namespace_of(
     settings: Settings, memory: TaskMemoryName, row: NamespaceRow, inside: Contents | None
 ) -> Namespace:
-    """Return what may be known of a namespace."""
+    """Return a namespace."""
     return Namespace(
         name=str(NamespaceName(memory, row.namespace)),
         reference=reference_of(settings, row, inside),

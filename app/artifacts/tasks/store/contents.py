@@ -1,7 +1,7 @@
-"""The bytes of artifacts in pages, and their texts in chunks: how they are written and read.
+"""Reads and writes of artifact bytes in pages, and of their texts in chunks.
 
-All functions with a session take part in the caller's transaction. `Pages` opens short ones, one
-for each page, so that artifacts of any length take a page of memory, and no transaction is open
+All functions with a session take part in the caller's transaction. `Pages` opens one short
+transaction a page: an artifact of any length needs one page of memory. No transaction stays open
 while a slow client sends or reads.
 """
 
@@ -24,7 +24,7 @@ _CHUNKS_AT_ONCE = 500
 
 @dataclass(frozen=True)
 class Place:
-    """Where the content of an artifact is."""
+    """Key of an artifact's content."""
 
     engine_id: int
     memory: str
@@ -33,12 +33,12 @@ class Place:
 
     @classmethod
     def of(cls, row: ArtifactRow) -> "Place":
-        """Return where an artifact has its content."""
+        """Return the key of an artifact's content."""
         return cls(row.engine_id, row.memory, row.namespace, row.content_id)
 
     @property
     def columns(self) -> dict[str, Any]:
-        """The columns that say so in the tables of pages and chunks."""
+        """The key's columns in the tables of pages and chunks."""
         return {
             "engine_id": self.engine_id,
             "memory": self.memory,
@@ -48,19 +48,19 @@ class Place:
 
 
 def pages_of(data: bytes) -> list[bytes]:
-    """Cut bytes into pages; without any, there is none."""
+    """Cut bytes into pages; no bytes give no page."""
     return [data[start : start + PAGE_BYTES] for start in range(0, len(data), PAGE_BYTES)]
 
 
 async def insert_pages(session: Session, place: Place, first: int, pages: Sequence[bytes]) -> None:
-    """Write pages from the number `first` on, of an artifact that the caller has locked."""
+    """Insert pages, numbered from `first`, of an artifact that the caller has locked."""
     for number, data in enumerate(pages, start=first):
         values = {**place.columns, "page": number, "data": data}
         await session.execute(insert(PageRow).values(values))
 
 
 async def read_page(session: Session, place: Place, page: int) -> bytes | None:
-    """Return a page, if it is there."""
+    """Return a page, or None if it does not exist."""
     statement = select(PageRow.data).where(
         PageRow.engine_id == place.engine_id,
         PageRow.memory == place.memory,
@@ -74,7 +74,7 @@ async def read_page(session: Session, place: Place, page: int) -> bytes | None:
 async def insert_chunks(
     session: Session, place: Place, language: str, chunks: Sequence[Mapping[str, Any]]
 ) -> None:
-    """Write pieces of the text of an artifact that the caller has locked.
+    """Insert chunks of the text of an artifact that the caller has locked.
 
     Each has `n`, `start_offset`, `end_offset`, `text` and `tokens`.
     """
@@ -87,7 +87,7 @@ async def insert_chunks(
 
 
 async def remove_chunks(session: Session, place: Place) -> None:
-    """Remove what was written of an artifact's text."""
+    """Delete the chunks of an artifact."""
     await session.execute(
         delete(ChunkRow).where(
             ChunkRow.engine_id == place.engine_id,
@@ -99,13 +99,13 @@ async def remove_chunks(session: Session, place: Place) -> None:
 
 
 async def lock_uploading(session: Session, place: Place, now: datetime | None = None) -> None:
-    """Make sure that what is uploaded still has its place, and keep that.
+    """Check that an upload still has its artifact row, and lock the row.
 
-    With `now`, what has expired by then has it no more: a sweep frees its pages in several
-    transactions, and another may not be written between them.
+    With `now`, an upload that has expired by then counts as gone. A sweep frees its pages in
+    several transactions, and no page may be written between them.
 
     Raises:
-        Aborted: it was swept or deleted meanwhile.
+        Aborted: the upload was swept or deleted meanwhile.
     """
     has_time = true() if now is None else ArtifactRow.expire_time > now
     statement = (
@@ -120,13 +120,13 @@ async def lock_uploading(session: Session, place: Place, now: datetime | None = 
         .with_for_update(read=True, key_share=True)
     )
     if (await session.execute(statement)).scalar_one_or_none() is None:
-        message = "It took too long, or the namespace was deleted meanwhile; send it again."
+        message = "The upload took too long, or its namespace was deleted; send it again."
         raise Aborted(message, Reason.CONCURRENT_CHANGE)
 
 
 @dataclass(frozen=True)
 class Pages:
-    """The pages of one content, each written and read in a transaction of its own."""
+    """The pages of one content; each is written and read in its own transaction."""
 
     db: Database
     place: Place
@@ -135,7 +135,7 @@ class Pages:
         """Write a page.
 
         Raises:
-            Aborted: its artifact was swept or deleted meanwhile, or has expired.
+            Aborted: the artifact was swept or deleted meanwhile, or has expired.
         """
         async with self.db.transaction() as session:
             await lock_uploading(session, self.place, now)

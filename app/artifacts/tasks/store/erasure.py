@@ -1,7 +1,7 @@
-"""Takes what task memory holds away for good: on request, when its time is over, with its engine.
+"""Hard deletion in task memory: on request, after expiry, and with the engine.
 
-With an artifact go its pages, chunks and vectors. What was derived from it stays, and says that its
-source is gone. All functions take part in the caller's transaction.
+Deleting an artifact deletes its pages, chunks and vectors. Artifacts derived from it stay, marked
+as having lost their source. All functions take part in the caller's transaction.
 """
 
 from collections.abc import Collection, Sequence
@@ -40,9 +40,9 @@ from app.artifacts.tasks.store.tables import (
 )
 
 _PAGES_AT_ONCE = 64
-"""16 MiB: what one transaction of a sweep frees."""
+"""16 MiB, the most that one transaction of a sweep frees."""
 _SLASH = "/"
-"""Stands between names and is in none."""
+"""Separator between names; no name contains it."""
 _Named = tuple[str, str]
 """The namespace of an artifact, and its name there."""
 Key = tuple[int, str, str]
@@ -50,21 +50,21 @@ Key = tuple[int, str, str]
 
 
 async def remove_artifact(session: Session, namespace: NamespaceRow, row: ArtifactRow) -> None:
-    """Remove an artifact; the caller has locked its namespace, and counts what is left there."""
+    """Delete an artifact; the caller has locked its namespace and updates the counts there."""
     await remove_content(session, row.engine_id, row.content_id)
     await mark_derived(session, namespace, [row.name])
 
 
 async def remove_content(session: Session, engine_id: int, content_id: str) -> None:
-    """Remove an artifact by its content, whatever its state."""
+    """Delete an artifact by its content id, whatever its state."""
     await session.execute(delete(ArtifactRow).where(_has_content(engine_id, content_id)))
 
 
 async def remove_upload(session: Session, engine_id: int, content_id: str) -> None:
-    """Remove what has come of an upload, unless it was put under its name.
+    """Delete an upload, unless it was already committed under its name.
 
-    It may have been, without whoever takes it back knowing that: the answer of a commit can be
-    lost, and its caller be cancelled meanwhile.
+    The caller may not know that it was committed: the reply to a commit can be lost, and the caller
+    can be cancelled meanwhile.
     """
     await session.execute(
         delete(ArtifactRow).where(
@@ -74,13 +74,13 @@ async def remove_upload(session: Session, engine_id: int, content_id: str) -> No
 
 
 async def remove_namespace(session: Session, namespace: NamespaceRow) -> None:
-    """Remove a namespace that the caller has locked, with all that is in it."""
-    await session.execute(delete(NamespaceRow).where(_is_it(namespace)))
+    """Delete a namespace that the caller has locked, with everything in it."""
+    await session.execute(delete(NamespaceRow).where(_is_same_namespace(namespace)))
     await mark_derived(session, namespace, None)
 
 
 async def remove_if_empty(session: Session, namespace: NamespaceRow) -> bool:
-    """Remove a namespace in which nothing is, and nothing is coming; say whether it went."""
+    """Delete a namespace without artifacts or uploads; return True if it was deleted."""
     inside = select(ArtifactRow.content_id).where(
         ArtifactRow.engine_id == NamespaceRow.engine_id,
         ArtifactRow.memory == NamespaceRow.memory,
@@ -88,7 +88,7 @@ async def remove_if_empty(session: Session, namespace: NamespaceRow) -> bool:
     )
     removed = await session.execute(
         delete(NamespaceRow)
-        .where(_is_it(namespace), ~inside.exists())
+        .where(_is_same_namespace(namespace), ~inside.exists())
         .returning(NamespaceRow.namespace)
         .execution_options(synchronize_session=False)
     )
@@ -96,29 +96,28 @@ async def remove_if_empty(session: Session, namespace: NamespaceRow) -> bool:
 
 
 async def mark_derived(session: Session, source: NamespaceRow, names: Sequence[str] | None) -> None:
-    """Note at what was derived from artifacts, or from any of the namespace, that they are gone.
+    """Mark artifacts derived from deleted ones, directly or indirectly, as having lost a source.
 
-    And at what was derived from that, in turn. The caller has locked the artifacts, or removed
-    them: all who do so go from sources to what was made of them.
+    `names` None means every artifact of the namespace. The caller has locked or deleted the
+    sources. All callers lock sources before what was derived from them.
     """
     if names is None:
         gone = await _mark(session, source, [source.namespace])
     else:
         gone = await _mark_from(session, source, [(source.namespace, name) for name in names])
     while gone:
-        # What is marked already is not marked again, so that this ends.
+        # Artifacts already marked are skipped, so the loop ends.
         gone = await _mark_from(session, source, gone)
 
 
 async def _mark_from(
     session: Session, source: NamespaceRow, gone: Sequence[_Named]
 ) -> Sequence[_Named]:
-    """Mark what was derived from artifacts of the memory, and return what was not marked before.
+    """Mark artifacts derived from those named; return the newly marked ones.
 
-    Each source of it is looked up among all that are gone, and that by its key: there may be very
-    many of both.
+    Each source is looked up by its key among all deleted ones, since both lists can be very long.
     """
-    lost = literal({_SLASH.join(one): None for one in gone}, JSONB)
+    lost = literal({_SLASH.join(source): None for source in gone}, JSONB)
     elements = func.jsonb_array_elements(ArtifactRow.derived_from)
     each = elements.table_valued(column("value", JSONB)).render_derived(name="each")
     key = ArtifactRow.origin + _SLASH + each.c.value["name"].astext
@@ -130,7 +129,7 @@ async def _mark_from(
 async def _mark(
     session: Session, source: NamespaceRow, origins: Sequence[str], *which: ColumnElement[bool]
 ) -> Sequence[_Named]:
-    """Mark what was derived from namespaces of a memory; return what was not marked before."""
+    """Mark artifacts derived from namespaces of a memory; return the newly marked ones."""
     marked = await session.execute(
         update(ArtifactRow)
         .where(
@@ -151,7 +150,7 @@ def _has_content(engine_id: int, content_id: str) -> ColumnElement[bool]:
     return and_(ArtifactRow.engine_id == engine_id, ArtifactRow.content_id == content_id)
 
 
-def _is_it(row: NamespaceRow) -> ColumnElement[bool]:
+def _is_same_namespace(row: NamespaceRow) -> ColumnElement[bool]:
     return _is_namespace((row.engine_id, row.memory, row.namespace))
 
 
@@ -177,11 +176,11 @@ def _is_in(key: Key) -> ColumnElement[bool]:
 
 
 async def remove_of_engine(session: Session, engine_id: int, limit: int) -> int:
-    """Remove up to `limit` rows of an engine, or a few pages; return how many."""
+    """Delete up to `limit` rows of an engine, or a few pages; return the count."""
     for row, keys in _BELOW:
         most = _PAGES_AT_ONCE if row is PageRow else limit
         columns = [getattr(row, key) for key in keys]
-        mine: Any = row.engine_id == engine_id  # type: ignore[attr-defined]  # each of these has it
+        mine: Any = row.engine_id == engine_id  # type: ignore[attr-defined]  # every table here has the column
         some = select(*columns).where(mine).limit(most).with_for_update(skip_locked=True).cte()
         removed = await session.execute(
             delete(row)
@@ -204,37 +203,36 @@ _BELOW: Sequence[tuple[type[Base], tuple[str, ...]]] = (
 )
 
 
-# When its time is over
+# After expiry
 
 
 async def list_expired(
     session: Session, grace: timedelta, limit: int, but: Collection[Key]
 ) -> list[Key]:
-    """Return namespaces with something to remove, without those of `but`; a sweep's.
+    """Return namespaces with expired artifacts, except those in `but`; for a sweep.
 
-    Those of the `limit` artifacts that have expired first, `grace` or more ago.
+    They are the namespaces of the `limit` artifacts that expired first, at least `grace` ago.
     """
     theirs = (ArtifactRow.engine_id, ArtifactRow.memory, ArtifactRow.namespace)
-    first = select(*theirs).where(_is_over(session, ArtifactRow, grace))
+    first = select(*theirs).where(_has_expired(session, ArtifactRow, grace))
     if but:
         first = first.where(tuple_(*theirs).not_in(but))
     some = first.order_by(ArtifactRow.expire_time).limit(limit).cte("some")
-    found = await session.execute(select(some).distinct())
-    return [(row[0], row[1], row[2]) for row in found]
+    rows = await session.execute(select(some).distinct())
+    return [(row[0], row[1], row[2]) for row in rows]
 
 
 async def remove_expired(session: Session, key: Key, grace: timedelta, limit: int) -> int | None:
-    """Free a part of what no longer can be read of a namespace, and of uploads that did not end.
+    """Free a batch of a namespace's expired content and abandoned uploads; return the row count.
 
-    Returns how many rows that were, 0 if nothing is left. None: somebody else holds the namespace,
-    or it is gone.
+    Returns 0 if nothing is left, and None if another transaction holds the namespace or it is gone.
     """
     namespace = await _lock(session, key)
     if namespace is None:
         return None
     statement = (
         select(ArtifactRow)
-        .where(_is_in(key), _is_over(session, ArtifactRow, grace))
+        .where(_is_in(key), _has_expired(session, ArtifactRow, grace))
         .limit(limit)
         .with_for_update()
     )
@@ -252,21 +250,21 @@ async def remove_expired(session: Session, key: Key, grace: timedelta, limit: in
     return len(rows)
 
 
-def _is_over(
+def _has_expired(
     session: Session, row: type[ArtifactRow | NamespaceRow], grace: timedelta
 ) -> ColumnElement[bool]:
-    """Select what has expired so long ago that nobody can be about to revive it."""
+    """Select rows that expired so long ago that no request can still revive them."""
     return row.expire_time <= database_time(session) - grace
 
 
 async def _lock(session: Session, key: Key) -> NamespaceRow | None:
-    """Lock a namespace before what is in it, as requests do; not if somebody else holds it."""
+    """Lock a namespace before its artifacts, as requests do; return None if others hold it."""
     statement = select(NamespaceRow).where(_is_namespace(key)).with_for_update(skip_locked=True)
     return (await session.execute(statement)).scalar_one_or_none()
 
 
 async def remove_expired_namespaces(session: Session, grace: timedelta, limit: int) -> int:
-    """Remove up to `limit` namespaces whose time is over and in which nothing is; a sweep's."""
+    """Delete up to `limit` empty, expired namespaces, and return the count; for a sweep."""
     key = (NamespaceRow.engine_id, NamespaceRow.memory, NamespaceRow.namespace)
     inside = exists().where(
         ArtifactRow.engine_id == NamespaceRow.engine_id,
@@ -275,7 +273,7 @@ async def remove_expired_namespaces(session: Session, grace: timedelta, limit: i
     )
     old = (
         select(*key)
-        .where(_is_over(session, NamespaceRow, grace), ~inside)
+        .where(_has_expired(session, NamespaceRow, grace), ~inside)
         .limit(limit)
         .with_for_update(skip_locked=True)
         .cte("old")
@@ -296,7 +294,7 @@ async def _free(
     contents: tuple[int, Sequence[str]],
     limit: int,
 ) -> int:
-    """Remove some of the pages, chunks or vectors of an engine's contents; return how many."""
+    """Delete some pages, chunks or vectors of an engine's contents; return the count."""
     engine_id, content_ids = contents
     key = (row.content_id, last)
     mine = row.engine_id == engine_id
@@ -313,11 +311,11 @@ async def _free(
 async def _remove_of_namespace(
     session: Session, namespace: NamespaceRow, rows: Sequence[ArtifactRow]
 ) -> None:
-    """Remove artifacts of one namespace, without pages any more, and count what is left there."""
+    """Delete artifacts of one namespace whose pages are gone, and update its counts."""
     counted = [row for row in rows if row.state != State.UPLOADING]
     await session.execute(
         update(NamespaceRow)
-        .where(_is_it(namespace))
+        .where(_is_same_namespace(namespace))
         .values(
             artifacts=NamespaceRow.artifacts - len(counted),
             bytes=NamespaceRow.bytes - sum(row.size_bytes for row in counted),

@@ -1,4 +1,4 @@
-"""Has a worker do what a caller need not wait for: cut a long text into pieces, embed pieces."""
+"""Enqueueing of slow work for a worker: cut a long text into chunks, embed chunks."""
 
 from collections.abc import Collection, Sequence
 from datetime import datetime
@@ -20,13 +20,13 @@ from app.platform.operations.store.repository import NewOperation
 from app.settings.settings import Settings
 
 INDEX: Final = "tasks.index"
-"""The kind of the operation that cuts a text into pieces."""
+"""Kind of the operation that cuts a text into chunks."""
 EMBED: Final = "tasks.embed"
-"""The kind of that which embeds the pieces of a namespace, of which each has at most one."""
+"""Kind of the operation that embeds a namespace's chunks; at most one a namespace is queued."""
 
 
 class QueuedIndexing(WireModel):
-    """Which content is to be cut; of what it says, nothing."""
+    """Payload naming the content to cut; it holds no text."""
 
     memory: str
     namespace: str
@@ -34,7 +34,7 @@ class QueuedIndexing(WireModel):
 
 
 class QueuedEmbedding(WireModel):
-    """Which namespace's pieces are to be embedded; of what they say, nothing."""
+    """Payload naming the namespace to embed; it holds no text."""
 
     memory: str
     namespace: str
@@ -48,10 +48,10 @@ async def index_later(
     place: Place,
     now: datetime,
 ) -> None:
-    """Queue it, in the transaction that stores the artifact.
+    """Enqueue the indexing of a content, in the transaction that stores the artifact.
 
     Raises:
-        ResourceExhausted: the engine has as many operations waiting as it may.
+        ResourceExhausted: the engine's queue is full.
     """
     request = QueuedIndexing(
         memory=place.memory, namespace=place.namespace, content_id=place.content_id
@@ -63,19 +63,19 @@ async def index_later(
 async def embed_later(
     session: Session, settings: Settings, engine: EngineName, namespace: NamespaceRow, now: datetime
 ) -> None:
-    """Queue it where the namespace has a model, in the transaction that has locked the namespace.
+    """Enqueue the embedding of a namespace that has a model, in the transaction that locked it.
 
-    One that is queued or runs already will see what this transaction has written: it ends with the
-    namespace locked, and only if nothing lacks a vector then.
+    An operation that is already queued or running will see what this transaction writes. It ends
+    with the namespace locked, and only if every chunk has a vector by then.
 
     Raises:
-        ResourceExhausted: as `index_later`.
+        ResourceExhausted: see `index_later`.
     """
     if namespace.embedding_model is None:
         return
     key = f"{EMBED}/{namespace.memory}/{namespace.namespace}"
-    found = await claims.unfinished(session, namespace.engine_id, EMBED, key)
-    if found is not None and not found.cancel_requested:
+    operation = await claims.unfinished(session, namespace.engine_id, EMBED, key)
+    if operation is not None and not operation.cancel_requested:
         return
     request = QueuedEmbedding(memory=namespace.memory, namespace=namespace.namespace)
     new = _operation(settings, engine, namespace, EMBED, now)
@@ -115,21 +115,21 @@ def _key(content_id: str) -> str:
 async def list_given_up(
     session: Session, engine_id: int, content_ids: Collection[str]
 ) -> Sequence[str]:
-    """Return those of some contents, which are being indexed, that no worker indexes any more.
+    """Return those of the contents in state `indexing` that no worker will index any more.
 
-    The operation has failed for good, or was cancelled.
+    Their operation failed for good, or was cancelled.
     """
-    keys = {_key(one): one for one in content_ids}
+    keys = {_key(content_id): content_id for content_id in content_ids}
     going_on = await queue.keys_unfinished(session, engine_id, INDEX, keys)
-    return [one for key, one in keys.items() if key not in going_on]
+    return [content_id for key, content_id in keys.items() if key not in going_on]
 
 
 async def give_up(session: Session, place: Place) -> None:
-    """Leave an artifact without a text whose indexing was given up: it can be exported only."""
+    """Make an artifact ready without text if its indexing was given up; it can only be exported."""
     row = await repository.lock_content(session, place.engine_id, place.content_id)
     if row is None or row.state != State.INDEXING:
         return
-    # Locked: an operation ends in the transaction that makes the artifact ready.
+    # The row is locked, and an operation ends in the transaction that makes the artifact ready.
     if await list_given_up(session, place.engine_id, [place.content_id]):
         await contents.remove_chunks(session, place)
         await repository.update_artifact(session, row, {"state": State.READY, "chunks": 0})

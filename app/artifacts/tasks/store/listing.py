@@ -1,4 +1,4 @@
-"""What is told of the content of namespaces: sums, first artifacts, and whether it can be read.
+"""Summaries of namespaces' contents: totals, first artifacts, and readability.
 
 All functions take part in the caller's transaction.
 """
@@ -21,7 +21,7 @@ _MOST_INDEXING = 1_000
 
 
 class Listed(NamedTuple):
-    """An artifact, as a reference lists it; `sources` as the column `derived_from` has them."""
+    """An artifact listed in a reference; `sources` has the form of the column `derived_from`."""
 
     name: str
     kind: str
@@ -33,9 +33,9 @@ class Listed(NamedTuple):
 
 @dataclass
 class Contents:
-    """What is in a namespace: how many artifacts and bytes, and the first artifacts.
+    """Summary of a namespace's contents: totals, and the first artifacts.
 
-    `has_text`: whether readers can be given a text of any, now or soon.
+    `has_text`: whether any artifact has a text for readers, now or soon.
     """
 
     count: int
@@ -47,20 +47,20 @@ class Contents:
 async def read_contents(
     session: Session, name: TaskMemoryName, namespaces: Sequence[str], now: datetime, limit: int
 ) -> dict[str, Contents]:
-    """Return what is in namespaces of a memory: of each the first `limit`, and the sums of all."""
+    """Return totals and the first `limit` artifacts of each of a memory's namespaces."""
     if not namespaces:
         return {}
-    found = await _sums(session, name, namespaces, now)
-    for namespace, listed in await _first(session, name, list(found), now, limit):
-        found[namespace].artifacts.append(listed)
-    silent = [one for one, inside in found.items() if not inside.has_text]
-    for namespace in await _indexing(session, name, silent, now):
-        found[namespace].has_text = True
-    return found
+    summaries = await _sums(session, name, namespaces, now)
+    for namespace, listed in await _first_artifacts(session, name, list(summaries), now, limit):
+        summaries[namespace].artifacts.append(listed)
+    silent = [namespace for namespace, inside in summaries.items() if not inside.has_text]
+    for namespace in await _still_indexing(session, name, silent, now):
+        summaries[namespace].has_text = True
+    return summaries
 
 
 async def list_silent(session: Session, rows: Iterable[ArtifactRow]) -> Collection[str]:
-    """Return those of an engine's contents whose texts no worker cuts any more, and no other."""
+    """Return those of an engine's contents whose indexing was given up; skip other states."""
     indexing = [row for row in rows if row.state == State.INDEXING]
     if not indexing:
         return ()
@@ -87,10 +87,10 @@ async def _sums(
     }
 
 
-async def _first(
+async def _first_artifacts(
     session: Session, name: TaskMemoryName, namespaces: Sequence[str], now: datetime, limit: int
 ) -> list[tuple[str, Listed]]:
-    """Return the first artifacts of each, in their order, with so many of their sources at most."""
+    """Return the first artifacts of each namespace, in order, with up to `limit` sources each."""
     row = ArtifactRow
     asked = func.unnest(literal(namespaces, ARRAY(Text))).column_valued("asked")
     sources: ColumnElement[Any] = func.jsonb_path_query_array(
@@ -125,13 +125,13 @@ async def _first(
         .join(its, true())
         .order_by(asked, its.c.ordinal, its.c.content_id)
     )
-    return [(found[0], Listed(*found[1:])) for found in await session.execute(statement)]
+    return [(values[0], Listed(*values[1:])) for values in await session.execute(statement)]
 
 
-async def _indexing(
+async def _still_indexing(
     session: Session, name: TaskMemoryName, namespaces: Sequence[str], now: datetime
 ) -> set[str]:
-    """Return those of the namespaces that have a text which a worker will cut, or cuts."""
+    """Return those of the namespaces with a text that a worker is indexing or will index."""
     row = ArtifactRow
     statement = (
         select(row.content_id, row.namespace)
@@ -141,16 +141,18 @@ async def _indexing(
             row.state == State.INDEXING,
             row.expire_time > now,
         )
-        # The newest have not been given up most likely.
+        # The newest are the least likely to have been given up.
         .order_by(row.content_id.desc())
         .limit(_MOST_INDEXING)
     )
-    found = {one[0]: one[1] for one in await session.execute(statement)} if namespaces else {}
-    if not found:
+    content_namespaces = (
+        {values[0]: values[1] for values in await session.execute(statement)} if namespaces else {}
+    )
+    if not content_namespaces:
         return set()
-    for content_id in await list_given_up(session, name.engine.engine, found):
-        del found[content_id]
-    return set(found.values())
+    for content_id in await list_given_up(session, name.engine.engine, content_namespaces):
+        del content_namespaces[content_id]
+    return set(content_namespaces.values())
 
 
 def _is_of(name: TaskMemoryName) -> ColumnElement[bool]:

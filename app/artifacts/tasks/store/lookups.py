@@ -1,4 +1,4 @@
-"""What there is in a namespace, and what is coming into it, in numbers and moments.
+"""Counts and expiry times of a namespace's contents.
 
 All functions take part in the caller's transaction, which has locked the namespace.
 """
@@ -17,24 +17,24 @@ from app.kernel.task_names import NamespaceName
 async def sum_coming(
     session: Session, row: NamespaceRow, now: datetime, but: str | None = None
 ) -> tuple[int, int]:
-    """Return how many uploads are under way into a namespace, and how many bytes these may bring.
+    """Return the number of uploads under way into a namespace, and their total bytes.
 
-    Without the one whose content is `but`.
+    The upload whose content id is `but` is left out.
     """
     statement = select(func.count(), func.coalesce(func.sum(ArtifactRow.size_bytes), 0)).where(
         _is_in(row),
-        # What the index finds them by.
+        # Needed to use the index.
         ArtifactRow.ordinal == 0,
         ArtifactRow.state == State.UPLOADING,
         ArtifactRow.expire_time > now,
         ArtifactRow.content_id != (but or ""),
     )
-    found = (await session.execute(statement)).one()
-    return int(found[0]), int(found[1])
+    totals = (await session.execute(statement)).one()
+    return int(totals[0]), int(totals[1])
 
 
 async def latest_expiry(session: Session, row: NamespaceRow) -> datetime | None:
-    """Return when the last of what is in a namespace expires; uploads count if nothing else is."""
+    """Return the latest expiry in a namespace; uploads count only if nothing else is there."""
     latest = func.max(ArtifactRow.expire_time)
     whole = latest.filter(ArtifactRow.state != State.UPLOADING)
     statement = select(func.coalesce(whole, latest)).where(_is_in(row))
@@ -42,7 +42,7 @@ async def latest_expiry(session: Session, row: NamespaceRow) -> datetime | None:
 
 
 async def earliest_expiry(session: Session, row: NamespaceRow, now: datetime) -> datetime | None:
-    """Return when the first of what can be read in a namespace expires."""
+    """Return the earliest expiry among a namespace's readable artifacts."""
     statement = select(func.min(ArtifactRow.expire_time)).where(
         _is_in(row), ArtifactRow.state != State.UPLOADING, ArtifactRow.expire_time > now
     )
@@ -50,10 +50,10 @@ async def earliest_expiry(session: Session, row: NamespaceRow, now: datetime) ->
 
 
 async def has_lost_source(session: Session, name: NamespaceName, artifacts: Sequence[str]) -> bool:
-    """Say whether artifacts of a namespace were derived themselves, and of what is gone.
+    """Return True if any of the artifacts was derived from one that is gone.
 
-    They are locked until the transaction ends: what is kept of them meanwhile is marked with them,
-    if their source goes.
+    Locks the artifacts until the transaction ends: if a source is deleted meanwhile, new artifacts
+    derived from them are marked as well.
     """
     row = ArtifactRow
     statement = (

@@ -14,7 +14,7 @@ from app.kernel.task_names import TaskMemoryName, ToolPolicyName
 async def find(
     session: Session, name: ToolPolicyName, *, for_update: bool = False
 ) -> ToolPolicyRow | None:
-    """Return the policy of a tool, if there is one."""
+    """Return the policy of a tool, or None."""
     statement = select(ToolPolicyRow).where(_is_policy(name))
     if for_update:
         statement = statement.with_for_update()
@@ -43,7 +43,7 @@ async def put(session: Session, name: ToolPolicyName, values: Mapping[str, Any])
 async def list_page(
     session: Session, name: TaskMemoryName, limit: int, after: str
 ) -> Sequence[ToolPolicyRow]:
-    """Return policies of a memory by the names of their tools."""
+    """Return policies of a memory, ordered by tool name."""
     statement = (
         select(ToolPolicyRow)
         .where(

@@ -21,9 +21,9 @@ from app.kernel.names import EngineName
 from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName
 
 _TRIES = 2
-"""To begin a namespace that others delete at the same moment."""
+"""Attempts to create a namespace that others delete at the same time."""
 Sums = tuple[str, int, int, int]
-"""A memory, and how many namespaces, artifacts and bytes it has."""
+"""A memory's name, and its numbers of namespaces, artifacts and bytes."""
 
 
 # Namespaces
@@ -32,10 +32,10 @@ Sums = tuple[str, int, int, int]
 async def get_namespace(
     session: Session, name: NamespaceName, now: datetime, *, for_update: bool = False
 ) -> NamespaceRow:
-    """Return a namespace with something in it.
+    """Return a namespace that is not empty.
 
     Raises:
-        NotFound: there is none.
+        NotFound: it does not exist, or is empty.
     """
     row = await find_namespace(session, name, now, for_update=for_update)
     if row is None:
@@ -46,7 +46,7 @@ async def get_namespace(
 async def find_namespace(
     session: Session, name: NamespaceName, now: datetime, *, for_update: bool = False
 ) -> NamespaceRow | None:
-    """Return a namespace, if there is one with something in it."""
+    """Return a namespace, or None if it does not exist or is empty."""
     statement = select(NamespaceRow).where(_is_namespace(name), _is_there(now))
     if for_update:
         statement = statement.with_for_update()
@@ -56,19 +56,19 @@ async def find_namespace(
 async def begin_namespace(
     session: Session, name: NamespaceName, values: Mapping[str, Any]
 ) -> tuple[NamespaceRow, bool]:
-    """Return a namespace, locked, and whether it was begun here.
+    """Return a namespace, locked, and True if it was created here.
 
     Raises:
-        Aborted: others begin and delete it at the same time.
-        AlreadyExists: it is there, and not for the session's caller.
+        Aborted: others create and delete it at the same time.
+        AlreadyExists: it exists, but not for the session's caller.
         NotFound: the session's caller does not reach the user.
     """
     user = values["user_id"]
     if user is None and conditions_of(session):
-        # A caller who is bound may add to what is there without saying whose that is.
-        found = await lock_namespace(session, name)
-        if found is not None:
-            return found, False
+        # A bound caller may add to an existing namespace without naming its user.
+        existing = await lock_namespace(session, name)
+        if existing is not None:
+            return existing, False
     check_scope(session, {} if user is None else {"user_id": user})
     key = {"engine_id": name.memory.engine.engine, "memory": name.memory.memory}
     given = {**key, "namespace": name.namespace, **values}
@@ -80,26 +80,26 @@ async def begin_namespace(
         row = await lock_namespace(session, name)
         if row is not None:
             return row, False
-        # It was deleted in between, or is another user's.
+        # It was deleted meanwhile, or belongs to another user.
     if conditions_of(session):
         raise AlreadyExists(
             f"namespaces/{name.namespace} exists; choose another name.", Reason.ID_TAKEN
         )
-    message = f"namespaces/{name.namespace} was deleted meanwhile; send this again."
+    message = f"namespaces/{name.namespace} was deleted meanwhile; send the request again."
     raise Aborted(message, Reason.CONCURRENT_CHANGE)
 
 
 async def lock_namespace(session: Session, name: NamespaceName) -> NamespaceRow | None:
-    """Return a namespace, locked, if it is there, whatever is in it."""
+    """Return a namespace, locked, or None; it may be empty."""
     statement = select(NamespaceRow).where(_is_namespace(name)).with_for_update()
     return (await session.execute(statement)).scalar_one_or_none()
 
 
 async def lock_for_upload(session: Session, name: NamespaceName) -> NamespaceRow:
-    """Return the namespace into which an upload of this caller is coming, locked.
+    """Return the namespace of this caller's upload, locked.
 
     Raises:
-        Aborted: it was deleted meanwhile.
+        Aborted: the namespace was deleted meanwhile.
     """
     row = await lock_namespace(session, name)
     if row is None:
@@ -108,15 +108,15 @@ async def lock_for_upload(session: Session, name: NamespaceName) -> NamespaceRow
 
 
 def gone_meanwhile() -> Aborted:
-    """Return what an upload is told whose place was taken away."""
-    message = "It took too long, or the namespace was deleted meanwhile; send it again."
+    """Return the error for an upload whose namespace or row is gone."""
+    message = "The upload took too long, or its namespace was deleted; send it again."
     return Aborted(message, Reason.CONCURRENT_CHANGE)
 
 
 async def update_namespace(
     session: Session, row: NamespaceRow, values: Mapping[str, Any]
 ) -> NamespaceRow:
-    """Change a namespace that the caller has locked."""
+    """Update a namespace that the caller has locked."""
     statement = (
         update(NamespaceRow)
         .where(_is_same_namespace(row))
@@ -130,7 +130,7 @@ async def update_namespace(
 async def list_namespaces(
     session: Session, name: TaskMemoryName, now: datetime, page: Slice[tuple[datetime, str]]
 ) -> Sequence[NamespaceRow]:
-    """Return namespaces of a memory by the time of their making."""
+    """Return namespaces of a memory, ordered by creation time."""
     statement = select(NamespaceRow).where(_is_in_memory(name), _is_there(now))
     order = (NamespaceRow.create_time, NamespaceRow.namespace)
     return (await session.execute(sliced(statement, order, page))).scalars().all()
@@ -139,7 +139,7 @@ async def list_namespaces(
 async def list_memories(
     session: Session, engine: EngineName, now: datetime, limit: int, after: str
 ) -> Sequence[Sums]:
-    """Return the memories of an engine with more than `after` as their names, and their sums."""
+    """Return the memories of an engine whose names sort after `after`, with their totals."""
     statement = (
         _sums()
         .where(NamespaceRow.engine_id == engine.engine, _is_there(now), NamespaceRow.memory > after)
@@ -151,20 +151,20 @@ async def list_memories(
 
 
 async def get_memory(session: Session, name: TaskMemoryName, now: datetime) -> Sums:
-    """Return the sums of a memory.
+    """Return the totals of a memory.
 
     Raises:
-        NotFound: there is nothing in it.
+        NotFound: the memory is empty.
     """
     statement = _sums().where(_is_in_memory(name), _is_there(now)).group_by(NamespaceRow.memory)
-    found = (await session.execute(statement)).first()
-    if found is None:
+    row = (await session.execute(statement)).first()
+    if row is None:
         raise NotFound.of(name)
-    return _as_sums(found)
+    return _as_sums(row)
 
 
 async def has_any(session: Session, name: TaskMemoryName, now: datetime) -> bool:
-    """Say whether there is a namespace with something in it in a memory."""
+    """Return True if a memory has a namespace that is not empty."""
     statement = select(NamespaceRow.namespace).where(_is_in_memory(name), _is_there(now))
     return (await session.execute(statement.limit(1))).first() is not None
 
@@ -179,7 +179,7 @@ def _as_sums(row: Any) -> Sums:  # noqa: ANN401 - as above
 
 
 async def exists_any(session: Session, engine_id: int, now: datetime) -> bool:
-    """Say whether an engine has anything in task memories."""
+    """Return True if an engine has any task memory."""
     statement = select(NamespaceRow.namespace).where(
         NamespaceRow.engine_id == engine_id, _is_there(now)
     )
@@ -215,10 +215,10 @@ def _is_there(now: datetime) -> ColumnElement[bool]:
 async def get_artifact(
     session: Session, name: ArtifactName, now: datetime, *, for_update: bool = False
 ) -> ArtifactRow:
-    """Return an artifact that has come whole and has not expired.
+    """Return an artifact that is completely uploaded and has not expired.
 
     Raises:
-        NotFound: there is none.
+        NotFound: the artifact does not exist.
     """
     row = await find_artifact(session, name, now, for_update=for_update)
     if row is None:
@@ -229,7 +229,7 @@ async def get_artifact(
 async def find_artifact(
     session: Session, name: ArtifactName, now: datetime, *, for_update: bool = False
 ) -> ArtifactRow | None:
-    """Return an artifact, if there is one that has come whole and has not expired."""
+    """Return an artifact that is completely uploaded and has not expired, or None."""
     statement = select(ArtifactRow).where(
         _is_in(name.namespace), ArtifactRow.name == name.artifact, _is_readable(now)
     )
@@ -241,7 +241,7 @@ async def find_artifact(
 async def list_artifacts(
     session: Session, name: NamespaceName, now: datetime, page: Slice[tuple[int, str]]
 ) -> Sequence[ArtifactRow]:
-    """Return artifacts of a namespace in the order in which they came."""
+    """Return artifacts of a namespace, in the order of their arrival."""
     statement = select(ArtifactRow).where(_is_in(name), _is_readable(now))
     order = (ArtifactRow.ordinal, ArtifactRow.content_id)
     return (await session.execute(sliced(statement, order, page))).scalars().all()
@@ -250,7 +250,7 @@ async def list_artifacts(
 async def find_names(
     session: Session, name: NamespaceName, names: Sequence[str]
 ) -> dict[str, ArtifactRow]:
-    """Return those of the artifacts that are there, whole, by their names; expired ones, too."""
+    """Return the completely uploaded artifacts of these names, expired ones included."""
     statement = select(ArtifactRow).where(
         _is_in(name), ArtifactRow.name.in_(names), ArtifactRow.state != State.UPLOADING
     )
@@ -263,7 +263,7 @@ async def insert_artifacts(session: Session, rows: Sequence[Mapping[str, Any]]) 
 
 
 async def lock_content(session: Session, engine_id: int, content_id: str) -> ArtifactRow | None:
-    """Return the artifact that has a content, locked, whatever its state."""
+    """Return the artifact with a content id, locked, whatever its state."""
     statement = (
         select(ArtifactRow)
         .where(ArtifactRow.engine_id == engine_id, ArtifactRow.content_id == content_id)
@@ -273,7 +273,7 @@ async def lock_content(session: Session, engine_id: int, content_id: str) -> Art
 
 
 async def set_expiry(session: Session, name: NamespaceName, until: datetime, now: datetime) -> None:
-    """Let all that is in a namespace, which the caller has locked, expire at a moment."""
+    """Set the expiry of all artifacts in a namespace that the caller has locked."""
     await session.execute(
         update(ArtifactRow)
         .where(_is_in(name), _is_readable(now))
@@ -285,7 +285,7 @@ async def set_expiry(session: Session, name: NamespaceName, until: datetime, now
 async def update_artifact(
     session: Session, row: ArtifactRow, values: Mapping[str, Any]
 ) -> ArtifactRow:
-    """Change an artifact that the caller has locked."""
+    """Update an artifact that the caller has locked."""
     statement = (
         update(ArtifactRow)
         .where(ArtifactRow.engine_id == row.engine_id, ArtifactRow.content_id == row.content_id)

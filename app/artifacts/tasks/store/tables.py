@@ -1,4 +1,4 @@
-"""Task memory: namespaces, artifacts in them, their bytes in pages, their texts in chunks."""
+"""Tables of task memory: namespaces, artifacts, bytes in pages, texts in chunks."""
 
 from datetime import datetime, timedelta
 
@@ -21,12 +21,12 @@ _NAMESPACE = ("engine_id", "memory", "namespace")
 _FALSE = sql_text("false")
 _ZERO = sql_text("0")
 _ORIGIN = "derived_from -> 0 ->> 'namespace'"
-# Accents go, as they do from the words of a query: see `app.memory.retrieval.store.words.folded`.
+# Accents are removed, as in query words: see `app.memory.retrieval.store.words.folded`.
 _TERMS = r"to_tsvector(language, regexp_replace(normalize(text, NFD), '[\u0300-\u036f]', '', 'g'))"
 
 
 class NamespaceRow(Base):
-    """What one output of a tool has left, or several that were put together."""
+    """Artifacts of one tool output, or of several stored together."""
 
     __tablename__ = "task_namespaces"
     conditioned_by = ByKeys({"user_id": "user_id"})
@@ -36,34 +36,34 @@ class NamespaceRow(Base):
     memory: Mapped[str] = mapped_column(Text, primary_key=True)
     namespace: Mapped[str] = mapped_column(Text, primary_key=True)
     user_id: Mapped[str | None] = mapped_column(Text)
-    """Whose it is; null: nobody's, and seen by no key that is bound to users."""
+    """Owner; null: nobody, and hidden from keys that are bound to users."""
     sensitive: Mapped[bool] = mapped_column(server_default=_FALSE)
-    """Whether what is derived from it stays off the prompt, too."""
+    """True if derived artifacts must stay off the prompt as well."""
     local_only: Mapped[bool] = mapped_column(server_default=_FALSE)
-    """Whether no remote model may read it."""
+    """True if no remote model may read it."""
     allowed_models: Mapped[list[str] | None] = mapped_column(ARRAY(Text))
-    """The reader models that may read it; null: all that are configured."""
+    """Reader models that may read it; null: all configured ones."""
     embedding_model: Mapped[str | None] = mapped_column(Text)
-    """That which may embed its chunks; null: none, they are found by their words."""
+    """Model that may embed its chunks; null: none, chunks are found by their words."""
     tool: Mapped[str | None] = mapped_column(Text)
     activity: Mapped[str | None] = mapped_column(Text)
     artifacts: Mapped[int] = mapped_column(server_default=_ZERO)
-    """How many can be read, and are not past their time or wait to be swept."""
+    """Number of completely uploaded artifacts, including expired ones not swept yet."""
     bytes: Mapped[int] = mapped_column(server_default=_ZERO)
-    """What these hold."""
+    """Total size of these artifacts."""
     last_ordinal: Mapped[int] = mapped_column(server_default=_ZERO)
-    """The number of the artifact that came last."""
+    """Ordinal of the newest artifact."""
     version: Mapped[int]
     create_time: Mapped[datetime]
     update_time: Mapped[datetime]
     expire_time: Mapped[datetime]
-    """The latest among those of its artifacts."""
+    """The latest expiry of its artifacts."""
 
 
 class ArtifactRow(Base):
-    """What a reference names. Its bytes never change: other bytes are another row.
+    """An artifact. Its bytes never change: new bytes make a new row.
 
-    While they come, its state is `uploading`, and nothing finds it by its name.
+    During the upload its state is `uploading`, and no lookup by name finds it.
     """
 
     __tablename__ = "task_artifacts"
@@ -97,44 +97,44 @@ class ArtifactRow(Base):
 
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     content_id: Mapped[str] = mapped_column(Text, primary_key=True)
-    """Made by the server, of nothing that the content says; the etag of the artifact."""
+    """Made by the server, independent of the content; also the artifact's etag."""
     memory: Mapped[str] = mapped_column(Text)
     namespace: Mapped[str] = mapped_column(Text)
     name: Mapped[str] = mapped_column(Text)
     ordinal: Mapped[int]
-    """Its place among those of the namespace; 0 while it is uploading."""
+    """Position in the namespace; 0 during the upload."""
     kind: Mapped[str] = mapped_column(Text)
     """`text`, `json` or `blob`."""
     media_type: Mapped[str] = mapped_column(Text)
-    """As it was declared."""
+    """The declared type."""
     sniffed_type: Mapped[str | None] = mapped_column(Text)
-    """What its first bytes look like, where that is known."""
+    """Type recognised from the first bytes, if any."""
     size_bytes: Mapped[int]
-    """While it is uploading, what was said that will come, or the most that may."""
+    """During the upload: the declared length, or the maximum."""
     sha256: Mapped[bytes | None] = mapped_column(LargeBinary)
     token_estimate: Mapped[int] = mapped_column(server_default=_ZERO)
     language: Mapped[str | None] = mapped_column(Text)
     state: Mapped[str] = mapped_column(Text)
-    """`uploading`, `indexing` (it can be read, but not be queried yet) or `ready`."""
+    """`uploading`, `indexing` (readable, but not searchable yet) or `ready`."""
     chunks: Mapped[int] = mapped_column(server_default=_ZERO)
-    """How many its text was cut into; 0: it has none that a reader can read."""
+    """Number of chunks; 0: the artifact has no text for readers."""
     depth: Mapped[int] = mapped_column(server_default=_ZERO)
-    """How many derivations lie between it and what a tool has put out."""
+    """Number of derivations since the tool's output."""
     derived_from: Mapped[JsonList | None]
-    """`[{"namespace", "name"}]`: of one namespace of the same memory."""
+    """`[{"namespace", "name"}]`: all in one namespace of the same memory."""
     origin: Mapped[str | None] = mapped_column(Text, Computed(_ORIGIN, persisted=True))
-    """That namespace."""
+    """Namespace of its sources."""
     source_deleted: Mapped[bool] = mapped_column(server_default=_FALSE)
     input_hash: Mapped[bytes | None] = mapped_column(LargeBinary)
-    """Of what it was derived by: the same again is the same artifact."""
+    """Digest of the derivation's inputs; equal inputs give the same artifact."""
     version: Mapped[int]
-    """From 1: how many contents there were under its name in a row."""
+    """Number of successive contents under its name, from 1."""
     create_time: Mapped[datetime]
     expire_time: Mapped[datetime]
 
 
 class PageRow(Base):
-    """Up to 256 KiB of an artifact's bytes; all but the last have as many."""
+    """A page of up to 256 KiB of an artifact's bytes; only the last one is shorter."""
 
     __tablename__ = "task_pages"
     conditioned_by = ByParent("task_namespaces", _NAMESPACE)
@@ -156,7 +156,7 @@ class PageRow(Base):
 
 
 class ChunkRow(Base):
-    """A piece of an artifact's text, as readers are given it."""
+    """A chunk of an artifact's text, as readers get it."""
 
     __tablename__ = "task_chunks"
     conditioned_by = ByParent("task_namespaces", _NAMESPACE)
@@ -176,7 +176,7 @@ class ChunkRow(Base):
     namespace: Mapped[str] = mapped_column(Text)
     start_offset: Mapped[int]
     end_offset: Mapped[int]
-    """Where it stands in the text, in characters."""
+    """Position in the text, in characters."""
     text: Mapped[str] = mapped_column(Text)
     tokens: Mapped[int]
     language: Mapped[str] = mapped_column(REGCONFIG, server_default=sql_text("'simple'::regconfig"))
@@ -184,7 +184,7 @@ class ChunkRow(Base):
 
 
 class VectorRow(Base):
-    """The vector of a part of a piece, by the model that its namespace names; most have none."""
+    """Vector of a part of a chunk, by its namespace's model; most chunks have none."""
 
     __tablename__ = "task_vectors"
     conditioned_by = ByParent("task_namespaces", _NAMESPACE)
@@ -200,7 +200,7 @@ class VectorRow(Base):
     content_id: Mapped[str] = mapped_column(Text, primary_key=True)
     n: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     part: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
-    """From 0: models read less at a time than readers do."""
+    """From 0: models read less text at a time than readers."""
     memory: Mapped[str] = mapped_column(Text)
     namespace: Mapped[str] = mapped_column(Text)
     model_id: Mapped[str] = mapped_column(Text)
@@ -208,7 +208,7 @@ class VectorRow(Base):
 
 
 class ToolPolicyRow(Base):
-    """What holds for all outputs of a tool, so that the agent's loop need not know."""
+    """Policy for all outputs of a tool; the agent's loop need not know it."""
 
     __tablename__ = "tool_policies"
 

@@ -1,4 +1,4 @@
-"""Statements on the vectors of pieces, all by the model that their namespace names.
+"""Statements on the vectors of chunks, all made by the model that their namespace names.
 
 All functions take part in the caller's transaction.
 """
@@ -17,13 +17,13 @@ from app.artifacts.tasks.store.tables import ArtifactRow, ChunkRow, VectorRow
 from app.kernel.task_names import NamespaceName
 
 Key = tuple[str, int]
-"""A content, and the number of the piece of its text."""
+"""Content id and chunk number."""
 BEGINNING: Key = ("", -1)
 
 
 @dataclass(frozen=True)
 class Unembedded:
-    """A piece that has no vectors."""
+    """A chunk without vectors."""
 
     key: Key
     text: str
@@ -31,7 +31,7 @@ class Unembedded:
 
 @dataclass(frozen=True)
 class Near:
-    """A piece near to a question; `ordinal` is the place of its artifact in the namespace."""
+    """A chunk near to a question; `ordinal` is its artifact's position in the namespace."""
 
     key: Key
     ordinal: int
@@ -40,7 +40,7 @@ class Near:
 async def list_lacking(
     session: Session, name: NamespaceName, now: datetime, after: Key, limit: int
 ) -> Sequence[Unembedded]:
-    """Return pieces of a namespace that have no vectors, of texts that are cut whole, by key."""
+    """Return chunks without vectors of a namespace's ready artifacts, ordered by key."""
     has_one = select(VectorRow.n).where(
         VectorRow.engine_id == ChunkRow.engine_id,
         VectorRow.memory == ChunkRow.memory,
@@ -72,8 +72,8 @@ async def list_lacking(
 
 
 async def has_any(session: Session, name: NamespaceName, model_id: str, now: datetime) -> bool:
-    """Say whether any piece that can be read has a vector by a model."""
-    its = select(VectorRow.n).where(_is_its(model_id)).limit(1).lateral("its")
+    """Return True if any readable chunk has a vector by the model."""
+    its = select(VectorRow.n).where(_is_vector_of_artifact(model_id)).limit(1).lateral("its")
     statement = select(ArtifactRow.content_id).join(its, true()).where(*_readable(name, now))
     return (await session.execute(statement.limit(1))).first() is not None
 
@@ -85,15 +85,18 @@ async def list_nearest(
     now: datetime,
     limit: int,
 ) -> Sequence[Near]:
-    """Return the pieces nearest to a vector by its model, the nearest first; all are compared.
+    """Return the chunks nearest to a vector, nearest first; the search is exhaustive.
 
-    What counts is the nearest part of a piece.
+    A chunk ranks by its nearest part.
     """
     model_id, vector = near
     distance = func.min(VectorRow.embedding.l2_distance(vector)).label("distance")
-    # Text after text, by the key: what else the engine has may be many times as much.
+    # The key is read artifact by artifact, since the engine may hold many times as many vectors.
     its = (
-        select(VectorRow.n, distance).where(_is_its(model_id)).group_by(VectorRow.n).lateral("its")
+        select(VectorRow.n, distance)
+        .where(_is_vector_of_artifact(model_id))
+        .group_by(VectorRow.n)
+        .lateral("its")
     )
     statement = (
         select(ArtifactRow.content_id, its.c.n, ArtifactRow.ordinal)
@@ -111,10 +114,10 @@ async def insert(
     model_id: str,
     vectors: Mapping[tuple[str, int, int], Vectors],
 ) -> None:
-    """Write the vectors of all parts of some pieces, by content, piece and part.
+    """Insert the vectors of all parts of some chunks, by content, chunk and part.
 
-    The caller has locked the namespace.
-    One that is there stays; of artifacts that are gone by now, none is written.
+    The caller has locked the namespace. Existing vectors stay; vectors of deleted artifacts are not
+    written.
     """
     contents = {content_id for content_id, *_ in vectors}
     statement = (
@@ -141,7 +144,7 @@ async def insert(
 
 
 async def remove(session: Session, name: NamespaceName) -> None:
-    """Remove the vectors of a namespace, which the caller has locked."""
+    """Delete the vectors of a namespace that the caller has locked."""
     inside = select(ArtifactRow.content_id).where(_is_in(name))
     await session.execute(
         delete(VectorRow)
@@ -149,7 +152,7 @@ async def remove(session: Session, name: NamespaceName) -> None:
             VectorRow.engine_id == name.memory.engine.engine,
             VectorRow.memory == name.memory.memory,
             VectorRow.namespace == name.namespace,
-            # By this, they are found.
+            # Needed to use the index.
             VectorRow.content_id.in_(inside),
         )
         .execution_options(synchronize_session=False)
@@ -164,7 +167,7 @@ def _is_in(name: NamespaceName) -> ColumnElement[bool]:
     )
 
 
-def _is_its(model_id: str) -> ColumnElement[bool]:
+def _is_vector_of_artifact(model_id: str) -> ColumnElement[bool]:
     return and_(
         VectorRow.engine_id == ArtifactRow.engine_id,
         VectorRow.content_id == ArtifactRow.content_id,

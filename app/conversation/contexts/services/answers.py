@@ -1,4 +1,4 @@
-"""What a context is answered with: what it shows, and the account of it."""
+"""Response of a context: the shown content, and the account of every token and event."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,17 +16,17 @@ from app.kernel.wire.memory_policy import MemoryPolicy
 
 @dataclass(frozen=True)
 class Prompt:
-    """What stands around a session in a context."""
+    """System prompt and pending message, which enclose a session in a context."""
 
     system: str | None = None
     pending: str | None = None
 
     async def weighed(self, scale: Scale) -> Fixed:
-        """Return what it takes of the window."""
+        """Return the tokens that they take in the window."""
         length = len(self.system or "") + len(self.pending or "")
-        return await done(length, self._weighed, scale)
+        return await done(length, self._weigh, scale)
 
-    def _weighed(self, scale: Scale) -> Fixed:
+    def _weigh(self, scale: Scale) -> Fixed:
         return Fixed(
             system=scale.of_part(Source.SYSTEM, self.system or ""),
             pending=scale.of_part(Source.PENDING, self.pending or ""),
@@ -35,7 +35,7 @@ class Prompt:
 
 @dataclass(frozen=True)
 class Composed:
-    """A context before it has a form.
+    """A composed context before rendering.
 
     Attributes:
         session: the full name of the session.
@@ -56,21 +56,21 @@ class Composed:
 
     @property
     def total(self) -> int:
-        """All tokens of the context, those of the marks around summaries included."""
+        """All tokens of the context, with the marks around summaries."""
         return sum(self._parts().values()) + self._framing
 
     @property
     def length(self) -> int:
-        """About how many characters it shows, and as many again as make the same work."""
-        shown = self._shown()
+        """Approximate number of shown characters, plus the fixed work for each text."""
+        shown = self._to_shown()
         texts = [text for _, text in (*shown.summaries, *shown.memories)]
-        texts += [one.text for one in shown.said]
+        texts += [event.text for event in shown.said]
         return sum(map(len, texts)) + WORK_PER_TEXT * len(texts)
 
     def answer(self) -> dict[str, Any]:
-        """Return the JSON form of a `ContextResponse`. Of the same, it is the same."""
+        """Return the JSON form of a `ContextResponse`; equal content gives equal output."""
         return {
-            **render(self._shown(), self.scale.rules, self.scale.form, self.scale.counter.count),
+            **render(self._to_shown(), self.scale.rules, self.scale.form, self.scale.counter.count),
             "tokens": self._tokens(),
             "coverage": self._coverage(),
             "summaryState": self.state.value,
@@ -82,13 +82,15 @@ class Composed:
             "lastSeq": self.told.history.last_seq,
         }
 
-    def _shown(self) -> Shown:
+    def _to_shown(self) -> Shown:
         rows = self.told.summaries
         chosen = self.composition.summaries
         return Shown(
             session=self.session,
             system=self.prompt.system,
-            summaries=[(one.summary_id, rows[one.summary_id].text or "") for one in chosen],
+            summaries=[
+                (summary.summary_id, rows[summary.summary_id].text or "") for summary in chosen
+            ],
             said=[self.told.said[turn.seq] for turn in self.composition.turns],
             cut=self.composition.cut,
             memories=self.memories,
@@ -99,15 +101,15 @@ class Composed:
         cut = self.composition.cut
         return {
             "system": self.fixed.system,
-            "summaries": sum(one.tokens for one in self.composition.summaries),
-            "events": sum(cut.get(one.seq, one.tokens) for one in self.composition.turns),
+            "summaries": sum(summary.tokens for summary in self.composition.summaries),
+            "events": sum(cut.get(turn.seq, turn.tokens) for turn in self.composition.turns),
             "memories": self.scale.of_facts([fact for _, fact in self.memories]),
             "pending": self.fixed.pending,
         }
 
     @property
     def _framing(self) -> int:
-        return sum(one.framing for one in self.composition.summaries)
+        return sum(summary.framing for summary in self.composition.summaries)
 
     def _tokens(self) -> dict[str, Any]:
         rules = self.scale.rules
@@ -126,27 +128,31 @@ class Composed:
         }
 
     def _coverage(self) -> dict[str, Any]:
-        found = self.composition
+        composition = self.composition
         return {
-            "verbatim": _told(_joined(turn.seq for turn in found.turns)),
+            "verbatim": _ranges_to_json(_joined(turn.seq for turn in composition.turns)),
             "summarised": [
-                {"summary": one.summary_id, "firstSeq": one.first_seq, "lastSeq": one.last_seq}
-                for one in found.summaries
+                {
+                    "summary": summary.summary_id,
+                    "firstSeq": summary.first_seq,
+                    "lastSeq": summary.last_seq,
+                }
+                for summary in composition.summaries
             ],
-            "omitted": _told(found.omitted),
+            "omitted": _ranges_to_json(composition.omitted),
         }
 
 
 def _joined(seqs: Iterable[int]) -> list[tuple[int, int]]:
     """Return ascending numbers as ranges, first and last."""
-    found: list[tuple[int, int]] = []
+    ranges: list[tuple[int, int]] = []
     for seq in seqs:
-        if found and found[-1][1] == seq - 1:
-            found[-1] = (found[-1][0], seq)
+        if ranges and ranges[-1][1] == seq - 1:
+            ranges[-1] = (ranges[-1][0], seq)
         else:
-            found.append((seq, seq))
-    return found
+            ranges.append((seq, seq))
+    return ranges
 
 
-def _told(ranges: Iterable[tuple[int, int]]) -> list[Mapping[str, int]]:
+def _ranges_to_json(ranges: Iterable[tuple[int, int]]) -> list[Mapping[str, int]]:
     return [{"firstSeq": first, "lastSeq": last} for first, last in ranges]

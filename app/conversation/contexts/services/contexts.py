@@ -1,4 +1,4 @@
-"""Use cases of contexts: compose what a prompt shows of a session."""
+"""Composition of contexts for prompts."""
 
 import asyncio
 import json
@@ -43,19 +43,19 @@ from app.platform.usage.logic.costs import money
 from app.settings.settings import Settings
 
 GivenUp = Callable[[], Awaitable[bool]]
-"""Says whether nobody waits for the answer any more."""
+"""Callback that returns True if the client no longer waits for the response."""
 _PRICED_TOKENS = 1_000_000
 _ROUNDS = 2
-"""How often what is due is waited for."""
+"""Maximum number of waits for due summaries in one request."""
 
 
 @dataclass(frozen=True)
 class _Frame:
-    """What stands around the events, by which policy, and what of the window it leaves.
+    """Policy, fixed parts and remaining room of a context.
 
     Attributes:
-        fixed: tokens in the form that is asked for.
-        plain: tokens as messages, by which summaries are due.
+        fixed: tokens in the requested format.
+        plain: tokens as plain messages, which decide whether summaries are due.
     """
 
     policy: MemoryPolicy
@@ -67,37 +67,37 @@ class _Frame:
 
     @property
     def room(self) -> int | None:
-        """How many tokens of events to read: of which it can be seen whether a summary is due."""
+        """Tokens of events to read, enough to see whether a summary is due."""
         if self.shares.room is None:
             return None
         split = self._split
         return max(self.shares.room, (split and split.stm) or 0)
 
     def is_due(self, history: History) -> bool:
-        """Say whether a summary is to be made."""
+        """Return True if a summary is due."""
         split = self._split
         return split is not None and next_due(self.scale.rules, history, split) is not None
 
     @property
     def _split(self) -> Shares | None:
-        """How a summariser divides the window; None: nothing is summarised."""
+        """Division of the window for the summariser; None: nothing is summarised."""
         if self.scale.rules.summarising is None:
             return None
         try:
             return shares_of(self.scale.rules, self.plain)
         except BudgetTooSmall:
-            # What is shown fits, and as messages it does not.
+            # The content fits in its format, but not as plain messages.
             return None
 
 
 @dataclass(frozen=True)
 class _Due:
-    """Whether a summary is to be made, and how it stands with it.
+    """State of a due summary.
 
     Attributes:
-        attempts: how often in a row that has failed.
-        operation: the id of the one that makes it, if it is under way.
-        start_time: when that runs next, at the earliest.
+        attempts: number of failures in a row.
+        operation: id of the unfinished operation that makes it, if any.
+        start_time: the earliest time at which that operation runs next.
     """
 
     state: SummaryState
@@ -107,11 +107,11 @@ class _Due:
 
     @property
     def is_due(self) -> bool:
-        """Whether one is."""
+        """True if a summary is due."""
         return self.state is not SummaryState.CURRENT
 
     def begins_by(self, latest: datetime) -> bool:
-        """Say whether it may be made until then; one that failed is put off."""
+        """Return True if it may be made by then; a failed one waits for its retry."""
         return self.start_time is None or self.start_time <= latest
 
 
@@ -120,12 +120,12 @@ _NOT_DUE = _Due(SummaryState.CURRENT)
 
 @dataclass(frozen=True)
 class _Found:
-    """What there is of a session at present, for a context without memories.
+    """Current content of a session, for a context without memories yet.
 
     Attributes:
         session: the full name.
-        plain: tokens of what stands around the events, as messages.
-        query: what memories are looked for by; None: none are.
+        plain: tokens of the fixed parts, as plain messages.
+        query: search query for memories; None: none are included.
     """
 
     session: SessionName
@@ -138,7 +138,7 @@ class _Found:
 
 @dataclass(frozen=True)
 class ContextService:
-    """Contexts of sessions."""
+    """Composition of contexts of sessions."""
 
     db: Database
     clock: Clock
@@ -162,31 +162,31 @@ class ContextService:
     async def compose(
         self, name: SessionName, request: ComposeContextRequest, is_given_up: GivenUp
     ) -> bytes:
-        """Return a context, a `ContextResponse` as JSON; what is due is asked for.
+        """Return a context, a `ContextResponse` as JSON; enqueue summaries that are due.
 
-        Calls no model but that of the embeddings, where memories are looked for.
+        Calls no model except the embedding model, if memories are included.
 
         Raises:
-            BudgetTooSmall: what has to be shown does not fit.
-            InvalidArgument: the policy names what is not here, or needs a limit.
-            NotFound: no such session.
+            BudgetTooSmall: the mandatory content does not fit.
+            InvalidArgument: the policy names something that does not exist, or needs a limit.
+            NotFound: the session does not exist.
         """
         check_policy(request.policy, self.models, self.settings, "policy")
-        found = await self._find(name, request)
-        if found.due.is_due:
-            found = await self._with_due(name, request, found, is_given_up)
-        composed = await self._with_memories(request, found)
-        return await done(composed.length, self._written, composed, request.model)
+        current = await self._find(name, request)
+        if current.due.is_due:
+            current = await self._with_due(name, request, current, is_given_up)
+        composed = await self._with_memories(request, current)
+        return await done(composed.length, self._to_json, composed, request.model)
 
-    def _written(self, composed: Composed, model: str | None) -> bytes:
+    def _to_json(self, composed: Composed, model: str | None) -> bytes:
         answer, cost = composed.answer(), self._cost(model, composed.total)
         if cost is not None:
             answer["estimatedCost"] = cost
         return json.dumps(answer, ensure_ascii=False, separators=(",", ":")).encode()
 
     async def _find(self, name: SessionName, request: ComposeContextRequest) -> _Found:
-        """Read what there is, as of one moment, and compose it."""
-        frame = await self._framed(name, request)
+        """Read the session's content in one snapshot, and compose it."""
+        frame = await self._read_frame(name, request)
         scale = frame.scale
         async with self.db.snapshot() as session:
             engine = await engines.get(session, name.engine)
@@ -207,17 +207,17 @@ class ContextService:
             fixed=frame.fixed,
             shares=frame.shares,
             told=told,
-            composition=_composed(scale, told, frame.shares),
+            composition=_compose(scale, told, frame.shares),
             state=due.state,
         )
         return _Found(full_name, row.user_id, composed, frame.plain, due, query)
 
-    async def _framed(self, name: SessionName, request: ComposeContextRequest) -> _Frame:
-        """Weigh what stands around the events; outside any transaction, as it may be long."""
+    async def _read_frame(self, name: SessionName, request: ComposeContextRequest) -> _Frame:
+        """Count the fixed parts; outside any transaction, since they may be long."""
         async with self.db.snapshot() as session:
             engine = await engines.get(session, name.engine)
             row = await sessions.get(session, name, self.clock.now())
-            policy = _effective(request, row, engine)
+            policy = _effective_policy(request, row, engine)
         rules = rules_of(policy)
         _check_limit(rules)
         scale = Scale(rules, await loaded(rules.counter, self.settings), request.format)
@@ -230,60 +230,60 @@ class ContextService:
         self,
         name: SessionName,
         request: ComposeContextRequest,
-        found: _Found,
+        current: _Found,
         is_given_up: GivenUp,
     ) -> _Found:
-        """Have what is due made; return the context as it is then, where that is waited for.
+        """Have due summaries made; if the request waits for them, return the renewed context.
 
-        What was asked for by another request may not be all that this one needs.
+        An operation that another request has enqueued may not make all that this one needs.
         """
         loop = asyncio.get_running_loop()
         longest = self.operations.longest_wait
         asked = longest if request.wait_timeout is None else min(request.wait_timeout, longest)
         deadline = loop.time() + asked.total_seconds()
         for _ in range(_ROUNDS):
-            attempts = found.due.attempts
-            operation = found.due.operation or await self._ask(name, found)
+            attempts = current.due.attempts
+            operation = current.due.operation or await self._enqueue_summary(name, current)
             left = timedelta(seconds=max(0.0, deadline - loop.time()))
-            is_for_now = found.due.begins_by(self.clock.now() + left)
+            is_for_now = current.due.begins_by(self.clock.now() + left)
             if request.consistency is not Consistency.WAIT or not is_for_now:
-                return found
-            waited = OperationName(found.session.engine, operation)
-            is_in_vain = partial(self._is_in_vain, name, found, is_given_up)
+                return current
+            waited = OperationName(current.session.engine, operation)
+            is_in_vain = partial(self._is_in_vain, name, current, is_given_up)
             await self.operations.wait(waited, left, is_in_vain)
-            found = await self._find(name, request)
-            if not found.due.is_due or found.due.attempts > attempts or loop.time() >= deadline:
+            current = await self._find(name, request)
+            if not current.due.is_due or current.due.attempts > attempts or loop.time() >= deadline:
                 break
-        return found
+        return current
 
-    async def _is_in_vain(self, name: SessionName, found: _Found, is_given_up: GivenUp) -> bool:
-        """Say whether nobody waits any more, or the summary has failed once more since."""
+    async def _is_in_vain(self, name: SessionName, current: _Found, is_given_up: GivenUp) -> bool:
+        """Return True if the client no longer waits, or the summary has failed again."""
         if await is_given_up():
             return True
-        key = found.composed.scale.rules.key
+        key = current.composed.scale.rules.key
         async with self.db.snapshot() as session:
             failed = await repository.last_failure(session, name, key)
-        return failed is not None and failed.attempts > found.due.attempts
+        return failed is not None and failed.attempts > current.due.attempts
 
-    async def _ask(self, name: SessionName, found: _Found) -> str:
+    async def _enqueue_summary(self, name: SessionName, current: _Found) -> str:
         now = self.clock.now()
-        asked = queue.Asked(found.composed.policy, found.plain)
+        asked = queue.Asked(current.composed.policy, current.plain)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             row = await sessions.get(session, name, now, for_update=True)
             operation = await queue.ask(session, engine, row, asked, now, self.settings)
             return operation.operation_id
 
-    async def _with_memories(self, request: ComposeContextRequest, found: _Found) -> Composed:
-        asked, composed = request.include_memories, found.composed
-        if asked is None or found.query is None:
+    async def _with_memories(self, request: ComposeContextRequest, current: _Found) -> Composed:
+        asked, composed = request.include_memories, current.composed
+        if asked is None or current.query is None:
             return composed
         left = composed.composition.left
         bounds = [bound for bound in (left, asked.max_tokens) if bound is not None]
         room = min(bounds, default=None)
-        scope = asked.scope or {"user_id": found.user_id}
-        engine = found.session.engine
-        memories = await included.find(self.retrieval, engine, asked, found.query, scope)
+        scope = asked.scope or {"user_id": current.user_id}
+        engine = current.session.engine
+        memories = await included.find(self.retrieval, engine, asked, current.query, scope)
         fitting = await included.fitting(memories, room, composed.scale)
         return replace(composed, memories=fitting)
 
@@ -294,8 +294,10 @@ class ContextService:
         return money([price.input * tokens / _PRICED_TOKENS], self.settings.price_currency)
 
 
-def _effective(request: ComposeContextRequest, row: SessionRow, engine: EngineRow) -> MemoryPolicy:
-    """Return the policy of the request, of the session, of the engine or the default one."""
+def _effective_policy(
+    request: ComposeContextRequest, row: SessionRow, engine: EngineRow
+) -> MemoryPolicy:
+    """Return the policy of the request, session or engine, or the default."""
     policy = request.policy or queue.policy_of(row.memory_policy, engine) or DEFAULT
     given = {
         "token_limit": request.token_limit,
@@ -308,7 +310,7 @@ def _effective(request: ComposeContextRequest, row: SessionRow, engine: EngineRo
 def _check_limit(rules: Rules) -> None:
     if rules.strategy is Strategy.AGENT_SUMMARY and rules.limit is None:
         raise InvalidArgument.of_field(
-            "tokenLimit", f"is needed by {rules.strategy}; give it here or in the policy."
+            "tokenLimit", f"is required by {rules.strategy}, here or in the policy."
         )
 
 
@@ -320,7 +322,7 @@ def _check_as_of(request: ComposeContextRequest, row: SessionRow) -> None:
 
 
 async def _due(session: Session, row: SessionRow, name: SessionName, policy_key: str) -> _Due:
-    """Return how it stands with a summary that is to be made."""
+    """Return the state of a due summary."""
     failed = await repository.last_failure(session, name, policy_key)
     key = queue.key_of(row.session_id, policy_key)
     under_way = await claims.unfinished(session, row.engine_id, queue.SUMMARIZE, key)
@@ -335,7 +337,7 @@ async def _due(session: Session, row: SessionRow, name: SessionName, policy_key:
 async def _query(
     session: Session, row: SessionRow, name: SessionName, request: ComposeContextRequest
 ) -> str | None:
-    """Return what memories are looked for by; None where there is nothing to ask for."""
+    """Return the search query for memories, or None if there is none."""
     if request.include_memories is None:
         return None
     if request.include_memories.query != AUTO:
@@ -345,12 +347,12 @@ async def _query(
     return await last_words(session, row, name, request.as_of_seq)
 
 
-def _composed(scale: Scale, told: Told, shares: Shares) -> Composition:
+def _compose(scale: Scale, told: Told, shares: Shares) -> Composition:
     rules = scale.rules
     if told.is_bounded and not rules.may_omit:
         raise InvalidArgument.of_field(
             "tokenLimit",
-            "the session has more events than one context takes; set a tokenLimit with onOverflow"
-            " omit, or choose another strategy.",
+            "must be set, with onOverflow omit: the session has more events than one context"
+            " takes; or choose another strategy.",
         )
     return compose(rules, told.shown, shares, lambda turn: scale.least(told.said[turn.seq]))

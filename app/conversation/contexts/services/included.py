@@ -1,4 +1,4 @@
-"""Facts of the memory bank for a context: as many as there is room for, the best first."""
+"""Facts of the memory bank for a context: the best ones that fit."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,7 +14,7 @@ from app.platform.engines.logic.config import MAX_FACT_CHARS
 Memory = tuple[str, str]
 """Name and fact."""
 _ROUNDING = 1
-"""Tokens by which a whole may be less than its two parts."""
+"""Tokens by which a whole may count less than its two parts."""
 
 
 async def find(
@@ -24,7 +24,7 @@ async def find(
     query: str,
     scope: Mapping[str, str],
 ) -> list[Memory]:
-    """Return the memories of a scope that suit a query, best first. Asks the embedding model.
+    """Return the memories of a scope that match a query, best first; calls the embedding model.
 
     Must not be called inside a transaction.
     """
@@ -34,26 +34,26 @@ async def find(
             search_query=query[:MAX_FACT_CHARS], top_k=asked.top_k
         ),
     )
-    found = (await retrieval.retrieve(engine, request)).response["retrievedMemories"]
-    memories = [one["memory"] for one in found]
-    return [(one["name"], one["fact"]) for one in memories if one.get("fact")]
+    hits = (await retrieval.retrieve(engine, request)).response["retrievedMemories"]
+    memories = [hit["memory"] for hit in hits]
+    return [(memory["name"], memory["fact"]) for memory in memories if memory.get("fact")]
 
 
-async def fitting(found: Sequence[Memory], room: int | None, scale: Scale) -> list[Memory]:
-    """Return, in their order, each memory for which there is still room; none is cut.
+async def fitting(memories: Sequence[Memory], room: int | None, scale: Scale) -> list[Memory]:
+    """Return the memories that still fit, in their order; none is cut.
 
-    One that does not fit is passed over, so that a long one does not keep out all the others.
+    A memory that does not fit is skipped, so that a long one does not exclude all others.
     """
-    length = sum(len(fact) + WORK_PER_TEXT for _, fact in found)
-    return await done(length, _fitting, found, room, scale)
+    length = sum(len(fact) + WORK_PER_TEXT for _, fact in memories)
+    return await done(length, _fitting, memories, room, scale)
 
 
-def _fitting(found: Sequence[Memory], room: int | None, scale: Scale) -> list[Memory]:
+def _fitting(memories: Sequence[Memory], room: int | None, scale: Scale) -> list[Memory]:
     if room is None:
-        return list(found)
+        return list(memories)
     block = _Block(room, scale)
-    kept = [one for one in found if block.takes(one[1])]
-    # A counter that takes a long text in pieces may find more in the whole than in its parts.
+    kept = [memory for memory in memories if block.takes(memory[1])]
+    # A counter that splits long texts may find more tokens in the whole than in its parts.
     while kept and scale.of_facts([fact for _, fact in kept]) > room:
         kept.pop()
     return kept
@@ -61,13 +61,13 @@ def _fitting(found: Sequence[Memory], room: int | None, scale: Scale) -> list[Me
 
 @dataclass
 class _Block:
-    """A block of facts as it grows.
+    """A growing block of facts.
 
-    Each fact is weighed once. The whole is weighed only where the sum of its parts, which is a
-    token more at each of them, leaves open whether it fits.
+    Each fact is counted once. The whole block is counted only if the sum of its parts, which is one
+    token too high for each, does not settle whether it fits.
 
     Attributes:
-        most: tokens of the facts so far, or somewhat more unless `is_weighed`.
+        most: tokens of the facts so far; an upper bound unless `is_weighed`.
     """
 
     room: int
@@ -77,16 +77,16 @@ class _Block:
     is_weighed: bool = True
 
     def takes(self, fact: str) -> bool:
-        """Add a fact, if there is room for it."""
+        """Add a fact if it fits; return True if it was added."""
         tokens = self.scale.of_fact(fact)
         if self.facts and self.most + tokens <= self.room:
             return self._add(fact, self.most + tokens, is_weighed=False)
-        if self._weighed() + tokens - _ROUNDING > self.room:
+        if self._exact_tokens() + tokens - _ROUNDING > self.room:
             return False
         whole = self.scale.of_facts([*self.facts, fact])
         return whole <= self.room and self._add(fact, whole, is_weighed=True)
 
-    def _weighed(self) -> int:
+    def _exact_tokens(self) -> int:
         if not self.is_weighed:
             self.most, self.is_weighed = self.scale.of_facts(self.facts), True
         return self.most

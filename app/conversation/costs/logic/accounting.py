@@ -1,11 +1,11 @@
-"""What strategies cost in tokens and money (pure).
+"""Token and money costs of strategies (pure).
 
-A message is a prompt and its answer. It is counted once: with its prompt, which shows what the
-strategy keeps of the messages before it, and what that holds besides. The sums are closed forms:
-a hundred thousand messages take no longer than one.
+A message is a prompt with its answer. It is counted once, with its whole prompt, which includes the
+earlier messages that the strategy keeps. The sums are closed forms: a hundred thousand messages
+take no longer than one.
 
-Summaries are taken to be as long as they may be, and made as soon as they are due. Nothing is
-left out to fit a window; it is told which message is the first that does not.
+Summaries are assumed to have their maximum length, and to be made as soon as they are due. Nothing
+is left out to fit a window; the result names the first message that does not fit.
 """
 
 from bisect import bisect_right
@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Context, Decimal, Inexact
 from typing import Protocol
 
-# Amounts are sums of products of whole numbers and prices: with so many digits they are exact, and
-# one that would not be is an error.
+# Amounts are sums of products of whole numbers and prices. With this many digits they are exact; an
+# inexact one raises an error.
 _EXACT = Context(prec=100, traps=[Inexact])
 _ROUNDED = Context(prec=100, rounding=ROUND_HALF_UP)
 _PRICED_TOKENS_EXPONENT = -3
@@ -24,13 +24,13 @@ _SHARE_DIGITS = Decimal("0.000001")
 
 @dataclass(frozen=True)
 class Sizes:
-    """Tokens of what prompts are made of.
+    """Token sizes of the parts of prompts.
 
     Attributes:
-        user, assistant: the two halves of a message. Where answers are not counted apart, the
-            whole message is `user`.
-        summary: a summary.
-        overhead: what a summariser is told beside what it reads.
+        user, assistant: the two halves of a message. If answers are not counted apart, the whole
+            message is `user`.
+        summary: of a summary.
+        overhead: of a summariser's prompt, beside the content that it reads.
     """
 
     system: int
@@ -47,7 +47,7 @@ class Sizes:
 
 @dataclass(frozen=True)
 class SummaryPart:
-    """What summaries take: calls of a summariser, and tokens in and out of them."""
+    """Cost of summaries: calls of a summariser, and its input and output tokens."""
 
     calls: int = 0
     tokens_in: int = 0
@@ -56,12 +56,12 @@ class SummaryPart:
 
 @dataclass(frozen=True)
 class Totals:
-    """What so many messages take.
+    """Costs of a session up to some message.
 
     Attributes:
         last, largest: tokens of the last and of the largest prompt, each with its answer.
         prompts: tokens of all prompts with their answers.
-        first_over: the first message whose prompt does not fit the window; None: all do.
+        first_over: the first message whose prompt does not fit the window; None: all fit.
     """
 
     last: int
@@ -72,35 +72,35 @@ class Totals:
 
 
 class Course(Protocol):
-    """How a session goes under a strategy."""
+    """Cost model of a session under a strategy."""
 
     @property
     def sizes(self) -> Sizes:
-        """Of what its prompts are made of."""
+        """Token sizes of the parts of its prompts."""
         ...
 
     def totals(self, ends: Sequence[int], window: int | None) -> Sequence[Totals]:
-        """Return what it takes up to each of these messages, given in ascending order."""
+        """Return the costs up to each of the given messages, which are ascending."""
         ...
 
 
 @dataclass(frozen=True)
 class Tail:
-    """No summaries: `none`, `inclusive` and `window`.
+    """Cost model without summaries: `none`, `inclusive` and `window`.
 
     Attributes:
-        kept: the most tokens that are shown of the messages before; None: all.
+        kept: maximum tokens shown of earlier messages; None: all.
     """
 
     sizes: Sizes
     kept: int | None
 
     def totals(self, ends: Sequence[int], window: int | None) -> Sequence[Totals]:
-        """As `Course` has it."""
+        """Return the costs: see `Course`."""
         return [self._totals(end, window) for end in ends]
 
     def prompt(self, message: int) -> int:
-        """Return the tokens of the prompt of a message, its answer included."""
+        """Return the tokens of a message's prompt, with its answer."""
         before = (message - 1) * self.sizes.message
         kept = before if self.kept is None else min(before, self.kept)
         return self.sizes.system + kept + self.sizes.message
@@ -122,12 +122,11 @@ class Tail:
 
 @dataclass(frozen=True)
 class Blocks:
-    """A summary of every so many messages: `every_n`, and both abstractions.
+    """Cost model with summaries of blocks of messages: `every_n`, and both abstractions.
 
-    Once `cap` + `keep` messages are held word for word, the oldest `cap` of them are summarised.
-    Where summaries are appended and there are more than `most`, the two oldest are merged by a
-    call of its own, which reads both. Where there is one that is replaced, each call but the first
-    reads it, too.
+    Once `cap` + `keep` messages are held word for word, the oldest `cap` of them are summarised. If
+    summaries are appended and exceed `most`, a separate call reads and merges the two oldest. If
+    one summary is replaced each time, every call but the first also reads it.
     """
 
     sizes: Sizes
@@ -137,7 +136,7 @@ class Blocks:
     is_replaced: bool = False
 
     def totals(self, ends: Sequence[int], window: int | None) -> Sequence[Totals]:
-        """As `Course` has it."""
+        """Return the costs: see `Course`."""
         return [
             Totals(
                 last=self.prompt(end),
@@ -150,22 +149,22 @@ class Blocks:
         ]
 
     def prompt(self, message: int) -> int:
-        """Return the tokens of the prompt of a message, its answer included."""
-        made = self._made(message - 1)
+        """Return the tokens of a message's prompt, with its answer."""
+        made = self._blocks_made(message - 1)
         held = (message - made * self.cap) * self.sizes.message
         return self.sizes.system + self._shown(made) * self.sizes.summary + held
 
     def summary_part(self, end: int) -> SummaryPart:
-        """Return what the summaries take that are made up to the end of a message."""
-        made = self._made(end)
+        """Return the cost of the summaries made up to the end of a message."""
+        made = self._blocks_made(end)
         merged = 0 if self.is_replaced or self.most is None else max(0, made - self.most)
         again = max(0, made - 1) if self.is_replaced else 2 * merged
         calls = made + merged
         read = made * self.cap * self.sizes.message + again * self.sizes.summary
         return SummaryPart(calls, read + calls * self.sizes.overhead, calls * self.sizes.summary)
 
-    def _made(self, message: int) -> int:
-        """Return how many blocks are summarised after a message."""
+    def _blocks_made(self, message: int) -> int:
+        """Return the number of blocks summarised after a message."""
         return max(0, message - self.keep) // self.cap
 
     @property
@@ -182,8 +181,8 @@ class Blocks:
         return end * sizes.system + sizes.message * held + sizes.summary * shown
 
     def _sum_of_made(self, end: int, most: int | None) -> int:
-        """Sum over the prompts how many blocks are summarised, or `most` where it is more."""
-        made = self._made(end - 1)
+        """Return the sum over all prompts of the summarised blocks, each capped at `most`."""
+        made = self._blocks_made(end - 1)
         whole = made if most is None else min(made, most)
         rest = max(0, end - self.keep - whole * self.cap)
         return self.cap * _triangle(whole - 1) + rest * whole
@@ -193,8 +192,8 @@ class Blocks:
         return self.keep + (made + 1) * self.cap
 
     def _largest(self, end: int) -> int:
-        # Prompts grow within a block, and the ends of blocks do from block to block.
-        made = self._made(end - 1)
+        # Prompts grow within a block, and so do the ends of successive blocks.
+        made = self._blocks_made(end - 1)
         before = self.prompt(self._end_of_block(made - 1)) if made else 0
         return max(before, self.prompt(end))
 
@@ -202,18 +201,18 @@ class Blocks:
         def at_end(made: int) -> int:
             return self.prompt(min(end, self._end_of_block(made)))
 
-        made = self._made(end - 1)
-        # The last block may end early: it is looked at apart, since its end may be smaller.
+        made = self._blocks_made(end - 1)
+        # The last block may end early with a smaller prompt, so it is searched separately.
         block = bisect_right(range(made), window, key=at_end)
         first = self._end_of_block(block - 1) + 1 if block else 1
         last = min(end, self._end_of_block(block))
-        found = first + bisect_right(range(first, last + 1), window, key=self.prompt)
-        return None if found > last else found
+        first_over = first + bisect_right(range(first, last + 1), window, key=self.prompt)
+        return None if first_over > last else first_over
 
 
 @dataclass(frozen=True)
 class Prices:
-    """Of a thousand tokens: of prompts and answers, and of what summarisers read and write."""
+    """Prices of a thousand tokens: of prompts, answers, and summarisers' input and output."""
 
     prompt_in: Decimal
     prompt_out: Decimal
@@ -222,13 +221,13 @@ class Prices:
 
     @property
     def is_one(self) -> bool:
-        """Whether all of them are the same."""
+        """True if all prices are equal."""
         return self.prompt_in == self.prompt_out == self.summary_in == self.summary_out
 
 
 @dataclass(frozen=True)
 class Billed:
-    """The tokens that are paid for."""
+    """The billed tokens."""
 
     prompt_in: int
     prompt_out: int
@@ -237,18 +236,18 @@ class Billed:
 
     @classmethod
     def of(cls, sizes: Sizes, messages: int, totals: Totals) -> "Billed":
-        """Divide the tokens of so many messages into what goes in and what comes out."""
+        """Return the tokens of a session, divided into input and output."""
         out = messages * sizes.assistant
         made = totals.summaries
         return cls(totals.prompts - out, out, made.tokens_in, made.tokens_out)
 
     @property
     def total(self) -> int:
-        """All of them."""
+        """All billed tokens."""
         return self.prompt_in + self.prompt_out + self.summary_in + self.summary_out
 
     def cost(self, prices: Prices) -> Decimal:
-        """Return what they cost, exactly."""
+        """Return the exact cost of the tokens."""
         total = Decimal(0)
         for amount in (
             cost_of(self.prompt_in, prices.prompt_in),
@@ -261,19 +260,19 @@ class Billed:
 
 
 def cost_of(tokens: int, price: Decimal) -> Decimal:
-    """Return what tokens cost at a price of a thousand, exactly."""
+    """Return the exact cost of tokens at a price per thousand."""
     return _EXACT.scaleb(_EXACT.multiply(Decimal(tokens), price), _PRICED_TOKENS_EXPONENT)
 
 
 def saved(cost: Decimal, whole: Decimal) -> Decimal:
-    """Return which share of an amount above 0 is saved by another, rounded to six digits."""
+    """Return the share of an amount above 0 that another amount saves, rounded to six digits."""
     share = _ROUNDED.subtract(Decimal(1), _ROUNDED.divide(cost, whole))
-    # Of one that is rounded to nothing, the sign goes, too.
+    # A share rounded to zero loses its sign.
     return _ROUNDED.plus(share.quantize(_SHARE_DIGITS, context=_ROUNDED))
 
 
 def plain(amount: Decimal) -> str:
-    """Write an amount with all of its digits, without an exponent and without idle zeros."""
+    """Return an amount with all digits, without an exponent or trailing zeros."""
     return format(amount.normalize(_EXACT), "f")
 
 

@@ -1,4 +1,4 @@
-"""Charts of what strategies cost: in characters, and as SVG (pure)."""
+"""Charts of the costs of strategies, in characters and as SVG (pure)."""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -7,27 +7,27 @@ from string import ascii_lowercase
 from xml.sax.saxutils import escape
 
 COLUMNS = 64
-"""How many points a chart in characters has room for."""
+"""Number of points in a character chart."""
 _LINES = 16
 _WIDTH, _HEIGHT = 760, 440
 _LEFT, _RIGHT, _TOP, _BOTTOM = 80, 24, 48, 56
 _LEGEND_LINE = 20
 _TICKS = 6
-# Told apart by those who do not see all colours, too; from the eighth on, lines are dashed.
+# Distinguishable for colour-blind readers; from the eighth on, lines are dashed.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#000000")
 _SEVERAL = "*"
 
 
 @dataclass(frozen=True)
 class Line:
-    """What one strategy costs: numbers of messages, ascending, with their costs."""
+    """Costs of one strategy: ascending numbers of messages, with their costs."""
 
     label: str
     points: Sequence[tuple[int, float]]
 
 
 def in_characters(lines: Sequence[Line]) -> str:
-    """Draw the lines in characters, a letter each; all have the same numbers of messages."""
+    """Return a character chart with a letter for each line; all have the same message numbers."""
     top = _highest(lines)
     last = lines[0].points[-1][0]
     rows = [[" "] * COLUMNS for _ in range(_LINES)]
@@ -54,7 +54,7 @@ def in_characters(lines: Sequence[Line]) -> str:
 
 
 def as_svg(lines: Sequence[Line], title: str) -> str:
-    """Draw the lines as an SVG document of its own."""
+    """Return the lines as a complete SVG document."""
     height = _HEIGHT + _LEGEND_LINE * len(lines)
     size = f'viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}"'
     look = 'role="img" font-family="sans-serif" font-size="12"'
@@ -71,7 +71,7 @@ def as_svg(lines: Sequence[Line], title: str) -> str:
 
 
 def ticks(top: float) -> list[float]:
-    """Return round numbers from 0 up to the first that is not below `top`; few of them."""
+    """Return a few round numbers from 0 up to the first one not below `top`."""
     if top <= 0:
         return [0.0, 1.0]
     unit = 10.0 ** floor(log10(top / _TICKS))

@@ -1,7 +1,7 @@
-"""The accounting of the tables that Prompt Memory Lab has published (pure).
+"""Accounting of the tables published by Prompt Memory Lab (pure).
 
-It is kept to compare with those tables, and for nothing else: it sums running totals, so that a
-message is paid for again with each one after it.
+It exists only for comparison with those tables: it sums running totals, so that each message is
+paid for again with every later one.
 """
 
 from dataclasses import dataclass
@@ -14,19 +14,19 @@ NOTE = (
     " too much at 30 messages without summaries, 35 times at 100), and a smaller cap always looks"
     " cheaper. Values are not rounded; the tables cut some digits off."
 )
-"""What is wrong with it."""
+"""Warning about this accounting in responses."""
 
 
 @dataclass(frozen=True)
 class Published:
-    """The figures of a published table, all in tokens.
+    """Figures of a published table, all in tokens.
 
     Attributes:
-        final: what the tables call tokens: the running total at the last message, or 0 where a
-            summary was just made.
-        last: what the last message costs.
-        total: what all messages and summaries cost.
-        summaries: how many are made.
+        final: the tables' tokens: the running total at the last message, or 0 if a summary was just
+            made.
+        last: cost of the last message.
+        total: cost of all messages and summaries.
+        summaries: number of summaries made.
     """
 
     final: int
@@ -37,15 +37,15 @@ class Published:
 
 @dataclass(frozen=True)
 class PublishedCourse:
-    """A session as the tables have it. `cap`: None: no summaries."""
+    """Cost model of a session as in the tables; `cap` None: no summaries."""
 
     sizes: Sizes
     cap: int | None
     is_replaced: bool
 
     def figures(self, end: int) -> Published:
-        """Return the figures of so many messages."""
-        made = self._made(end)
+        """Return the figures up to a message."""
+        made = self._summaries_made(end)
         rest = end - made * (self.cap or 0)
         place = (made, rest) if rest else (made - 1, self.cap or 0)
         running = self._running(*place)
@@ -56,39 +56,39 @@ class PublishedCourse:
             summaries=made,
         )
 
-    def _made(self, end: int) -> int:
+    def _summaries_made(self, end: int) -> int:
         if self.cap is None:
             return 0
         if end > self.cap and (end - 1) % self.cap == 0:
-            # With one message to go none is made, and the countdown passes zero.
+            # With one message left none is made, and the countdown passes zero.
             return (end - 1) // self.cap - 1
         return end // self.cap
 
     def _carried(self, block: int) -> int:
-        """Return the tokens of the summaries in the prompts of a block."""
+        """Return the tokens of the summaries in a block's prompts."""
         return self.sizes.summary * (min(block, 1) if self.is_replaced else block)
 
     def _running(self, block: int, place: int) -> int:
-        """Return the running total after so many messages of a block, which count from 0."""
+        """Return the running total after `place` messages of a block; blocks count from 0."""
         weight = _triangle(place) if block == 0 else _triangle(place - 1)
         return self.sizes.message * weight + place * (self.sizes.system + self._carried(block))
 
     def _total(self, made: int, rest: int) -> int:
         cap = self.cap or 0
         called = self.sizes.overhead + self.sizes.summary
-        found = self._messages(made, rest)
+        cost = self._messages(made, rest)
         if made:
-            found += self._messages(0, cap) + self._running(0, cap) + called
+            cost += self._messages(0, cap) + self._running(0, cap) + called
         if made > 1:
-            # Of the blocks between, each differs from the next by what its summaries add.
+            # Successive blocks differ by the tokens of the added summary.
             carried = sum(self._carried(block) for block in (1, made - 1)) * (made - 1) // 2
             each = self._messages(1, cap) + self._running(1, cap) + called
             more = carried - (made - 1) * self._carried(1)
-            found += (made - 1) * each + more * (_triangle(cap) + cap)
-        return found
+            cost += (made - 1) * each + more * (_triangle(cap) + cap)
+        return cost
 
     def _messages(self, block: int, count: int) -> int:
-        """Return what the first messages of a block cost: each its running total and the system."""
+        """Return the cost of a block's first messages: running total and system prompt for each."""
         sizes = self.sizes
         weights = _pyramid(count) if block == 0 else _pyramid(count - 1)
         each = sizes.system + self._carried(block)

@@ -1,7 +1,7 @@
-"""What `agent_summary` costs, counted message by message (pure).
+"""Cost of `agent_summary`, simulated message by message (pure).
 
-Each prompt is as `strategies/logic/composing.py` composes it once its summary is made; the summary
-is taken to be as long as its share of the window. A hundred thousand messages take some tens of
+Each prompt is composed as in `strategies/logic/composing.py`, once its summary is made. Summaries
+are assumed to fill their share of the window. A hundred thousand messages take some tens of
 milliseconds.
 """
 
@@ -11,21 +11,21 @@ from dataclasses import dataclass
 from app.conversation.costs.logic.accounting import Sizes, SummaryPart, Totals
 
 _FULL_PROMPT_TOKENS = 14
-"""What a full summary's prompt is taken to hold beside the events, as in the source."""
+"""Tokens of a full summary's prompt beside the events, as in the source."""
 
 
 @dataclass(frozen=True)
 class Shared:
-    """A session whose newest events have a share of the window, and a summary of the rest another.
+    """Cost model in which events and summary each have a share of the window.
 
     Attributes:
         sizes: `summary` is the share of the summary.
         user, assistant: tokens of the two events of a message.
         limit: tokens of the window.
         share: tokens for the events.
-        low: how many of them stay once they are more than that.
-        is_recursive: whether each summary but the first is made from the one before it, also
-            where all events would fit the summariser's window.
+        low: tokens of events that stay once the share is exceeded.
+        is_recursive: whether each summary but the first is made from the previous one, even if all
+            events would fit the summariser's window.
     """
 
     sizes: Sizes
@@ -37,8 +37,8 @@ class Shared:
     is_recursive: bool
 
     def totals(self, ends: Sequence[int], window: int | None) -> Sequence[Totals]:
-        """As `Course` has it."""
-        found: list[Totals] = []
+        """Return the costs: see `Course`."""
+        totals: list[Totals] = []
         message_tokens = self.user + self.assistant
         part = SummaryPart()
         events = gone = prompt = largest = prompts = 0
@@ -46,9 +46,9 @@ class Shared:
         for message in range(1, ends[-1] + 1):
             told = (message - 1) * message_tokens
             if told - gone > self.share:
-                events, until = self._evicted(events, gone, told)
+                events, until = self._evict(events, gone, told)
                 if until > gone:
-                    part = self._called(part, gone, until)
+                    part = self._with_call(part, gone, until)
                 gone = until
             cell = self.sizes.summary if part.calls else 0
             prompt = self.sizes.system + cell + told - gone + message_tokens
@@ -56,22 +56,22 @@ class Shared:
             largest = max(largest, prompt)
             if over is None and window is not None and prompt > window:
                 over = message
-            if message == ends[len(found)]:
-                found.append(Totals(prompt, largest, prompts, part, over))
-        return found
+            if message == ends[len(totals)]:
+                totals.append(Totals(prompt, largest, prompts, part, over))
+        return totals
 
-    def _evicted(self, events: int, gone: int, told: int) -> tuple[int, int]:
-        """Return how many events are summarised so that few enough stay, and their tokens.
+    def _evict(self, events: int, gone: int, told: int) -> tuple[int, int]:
+        """Return number and tokens of all events summarised after an eviction.
 
-        The newest always stays.
+        The newest event always stays.
         """
         while told - gone > self.low and told - gone > self.assistant:
             gone += self.assistant if events % 2 else self.user
             events += 1
         return events, gone
 
-    def _called(self, part: SummaryPart, before: int, until: int) -> SummaryPart:
-        """Add the call that summarises so many tokens, where it was fewer before."""
+    def _with_call(self, part: SummaryPart, before: int, until: int) -> SummaryPart:
+        """Return the cost with one more call, which extends a summary from `before` to `until`."""
         longest = self.sizes.summary
         read = until
         does_not_fit = until + _FULL_PROMPT_TOKENS + longest > self.limit

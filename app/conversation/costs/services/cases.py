@@ -1,4 +1,4 @@
-"""Reads a request for estimates into the courses and prices that are counted with (pure)."""
+"""Conversion of an estimate request into cost models and prices (pure)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -30,10 +30,10 @@ _FREE = ModelPrices(input_per_1k=Decimal(0), output_per_1k=Decimal(0))
 
 @dataclass(frozen=True)
 class Case:
-    """A strategy, with what its figures are counted from.
+    """A strategy with its cost model and prices.
 
     Attributes:
-        window: tokens that a prompt with its answer may have; None: any number.
+        window: maximum tokens of a prompt with its answer; None: no limit.
     """
 
     policy: MemoryPolicy
@@ -44,10 +44,10 @@ class Case:
 
 
 def cases_of(request: EstimateContextCostsRequest) -> Sequence[Case]:
-    """Return the strategies of a request as they are counted.
+    """Return the strategies of a request, ready to be estimated.
 
     Raises:
-        InvalidArgument: a field does not go with the others; it is named.
+        InvalidArgument: a field conflicts with the others; the error names it.
     """
     if not request.message_tokens.message:
         raise InvalidArgument.of_field("messageTokens", "must have at least one token.")
@@ -58,9 +58,10 @@ def cases_of(request: EstimateContextCostsRequest) -> Sequence[Case]:
 
 
 def summary_part(policy: MemoryPolicy, sizes: Sizes, messages: int) -> SummaryPart:
-    """Return what the summaries of a session of so many messages take, of a strategy by exchange.
+    """Return the cost of the summaries of a session with this many messages.
 
-    It takes up summaries of `sizes.summary`, whatever longest length the policy has.
+    Applies to strategies that summarise by exchange. Summaries have `sizes.summary` tokens,
+    whatever maximum the policy sets.
     """
     summarising = rules_of(policy).summarising
     if summarising is None or summarising.combine is Combine.SPLIT:
@@ -85,7 +86,7 @@ def _case(request: EstimateContextCostsRequest, place: int) -> Case:
         course = _blocks(summarising, sizes)
     _, answer = _events(request.message_tokens)
     if window is not None:
-        # The figures hold the answer already, but what is reserved for it may be longer.
+        # The figures already include the answer, but more tokens may be reserved for it.
         window -= max(0, rules.reserved - answer)
     return Case(policy, rules, course, prices, window)
 
@@ -105,7 +106,7 @@ def _sizes(request: EstimateContextCostsRequest, policy: MemoryPolicy, field: st
 
 
 def _kept(rules: Rules, request: EstimateContextCostsRequest) -> int | None:
-    """Return the most tokens that are shown of earlier messages; None: all."""
+    """Return the maximum tokens shown of earlier messages; None: all."""
     if not rules.shows:
         return 0
     bounds = []
@@ -117,12 +118,12 @@ def _kept(rules: Rules, request: EstimateContextCostsRequest) -> int | None:
 
 
 def _fitting(most: int, tokens: MessageTokens) -> int:
-    """Return the tokens of the newest events that have so many at most."""
+    """Return the tokens of the newest events that fit into `most`."""
     rest = most % tokens.message
     _, assistant = _events(tokens)
     if rest >= assistant:
         return most - rest + assistant
-    # Of a single event that is longer, as much is shown as may be.
+    # A single event that is too long is cut.
     return most - rest if most > rest else most
 
 
@@ -141,14 +142,18 @@ def _shared(
 ) -> Shared:
     limit = rules.limit or request.context_window
     if limit is None:
-        raise InvalidArgument.of_field("contextWindow", f"is required by {field}: it divides it.")
+        raise InvalidArgument.of_field(
+            "contextWindow", f"is required by {field}, which divides it."
+        )
     user, assistant = _events(request.message_tokens)
     fixed = request.system_tokens + (user if rules.count_pending else 0) + rules.reserved
     shares = summarising.stm + summarising.lts
     unit = (limit - fixed) // shares
     if unit < 1:
         named = "contextWindow" if rules.limit is None else f"{field}.tokenLimit"
-        described = f"must be at least {fixed + shares}: {fixed} are taken, and the rest is shared."
+        described = (
+            f"must be at least {fixed + shares}: {fixed} tokens are fixed, and the rest is shared."
+        )
         raise InvalidArgument.of_field(named, described)
     sizes = Sizes(
         system=request.system_tokens,
@@ -170,7 +175,7 @@ def _shared(
 
 
 def _events(tokens: MessageTokens) -> tuple[int, int]:
-    """Return the tokens of the two events of a message."""
+    """Return the tokens of a message's two events."""
     if tokens.is_split:
         return tokens.user, tokens.assistant
     return tokens.user - tokens.user // 2, tokens.user // 2
@@ -213,16 +218,16 @@ def _plain_prices(request: EstimateContextCostsRequest, policy: MemoryPolicy, fi
     for name, given in {"model": request.model, **summarising}.items():
         if given is not None and (given != BUILTIN or name not in summarising):
             raise InvalidArgument.of_field(name, "needs models, with the prices of each.")
-    found = request.prices or PlainPrices()
-    prompt_in = _or(found.input_per_1k, _DEFAULT_PRICE)
-    prompt_out = _or(found.output_per_1k, prompt_in)
+    prices = request.prices or PlainPrices()
+    prompt_in = _or(prices.input_per_1k, _DEFAULT_PRICE)
+    prompt_out = _or(prices.output_per_1k, prompt_in)
     if (policy.summary_model or request.summary_model) == BUILTIN:
         return Prices(prompt_in, prompt_out, Decimal(0), Decimal(0))
     return Prices(
         prompt_in,
         prompt_out,
-        _or(found.summary_input_per_1k, prompt_in),
-        _or(found.summary_output_per_1k, prompt_out),
+        _or(prices.summary_input_per_1k, prompt_in),
+        _or(prices.summary_output_per_1k, prompt_out),
     )
 
 

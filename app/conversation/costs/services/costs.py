@@ -1,6 +1,6 @@
-"""Estimates what strategies would cost (pure; for long sessions it takes up to some seconds).
+"""Cost estimates of strategies (pure; long sessions take up to some seconds).
 
-Used by the API and by the command line alike.
+The API and the command line both use it.
 """
 
 from collections.abc import Sequence
@@ -32,7 +32,7 @@ from app.conversation.strategies.logic.policies import Combine
 from app.kernel.wire.memory_policy import Strategy
 
 MAX_CAP = 1_000
-"""The largest cap that a policy may have."""
+"""Maximum cap of a policy."""
 _SHARED_NOTE = (
     "Counted as two events a message, with each summary as long as its share of the window (an"
     " upper bound), and made before the prompt that needs it."
@@ -41,10 +41,10 @@ _HALVED_NOTE = " Each event is taken to be half a message."
 
 
 def estimate(request: EstimateContextCostsRequest) -> EstimateContextCostsResponse:
-    """Count.
+    """Return the estimates of a request.
 
     Raises:
-        InvalidArgument: a field does not go with the others; it is named.
+        InvalidArgument: a field conflicts with the others; the error names it.
     """
     cases = cases_of(request)
     if request.accounting is Accounting.PUBLISHED_TABLES:
@@ -65,7 +65,7 @@ def estimate(request: EstimateContextCostsRequest) -> EstimateContextCostsRespon
 
 
 def costs_of(case: Case, accounting: Accounting, ends: Sequence[int]) -> Sequence[Decimal]:
-    """Return what sessions of several lengths cost, which are given in ascending order."""
+    """Return the costs of sessions of several lengths, given in ascending order."""
     if accounting is Accounting.PER_PROMPT:
         return _costs(case, case.course, ends)
     course = _published(case)
@@ -81,8 +81,10 @@ def _costs(case: Case, course: Course, ends: Sequence[int]) -> Sequence[Decimal]
 
 def _rows(case: Case, request: EstimateContextCostsRequest) -> dict[int, ContextCost]:
     ends = sorted(set(request.messages))
-    found = case.course.totals(ends, case.window)
-    return {end: _row(case, request, end, totals) for end, totals in zip(ends, found, strict=True)}
+    all_totals = case.course.totals(ends, case.window)
+    return {
+        end: _row(case, request, end, totals) for end, totals in zip(ends, all_totals, strict=True)
+    }
 
 
 def _row(case: Case, request: EstimateContextCostsRequest, end: int, totals: Totals) -> ContextCost:
@@ -124,7 +126,7 @@ def _saved(case: Case, cost: Decimal, inclusive: Decimal) -> Decimal | None:
 
 
 def _best_cap(case: Case, end: int, inclusive: Decimal) -> BestCap | None:
-    """Return the cheapest cap, of equal ones the smallest; None where summaries do not pay."""
+    """Return the cheapest cap, the smallest of equal ones; None if summaries do not pay off."""
     course = case.course
     if not isinstance(course, Blocks):
         return None

@@ -1,4 +1,4 @@
-"""Estimates of costs as a table in characters (pure)."""
+"""Cost estimates as a text table (pure)."""
 
 import hashlib
 from collections.abc import Sequence
@@ -23,13 +23,13 @@ _HEADS = (
     "Best cap",
 )
 _IN_WORDS = frozenset({1, len(_HEADS) - 1})
-"""The columns that are not of numbers."""
+"""Columns that hold text."""
 
 
 def label(policy: MemoryPolicy) -> str:
-    """Name a policy in a few words: its strategy, its cap, and what else is set of it.
+    """Return a short name of a policy: its strategy, its cap, and its other settings.
 
-    One that is too long ends in what tells it from others with the same beginning.
+    A name that is too long ends in a digest that keeps it distinct.
     """
     made = rules_of(policy).summarising
     field = "every" if policy.strategy is Strategy.EVERY_N else "cap"
@@ -43,9 +43,9 @@ def label(policy: MemoryPolicy) -> str:
     return whole[: _MAX_LABEL_CHARS - len(end)] + end
 
 
-def table(found: EstimateContextCostsResponse) -> str:
-    """Write the estimates as a table; columns that would be empty are left out."""
-    rows = [_cells(row) for row in found.rows]
+def table(estimates: EstimateContextCostsResponse) -> str:
+    """Return the estimates as a table; empty columns are left out."""
+    rows = [_cells(row) for row in estimates.rows]
     kept = [place for place in range(len(_HEADS)) if any(row[place] for row in rows)]
     widths = {place: max(len(line[place]) for line in (_HEADS, *rows)) for place in kept}
     return "\n".join(

@@ -1,8 +1,8 @@
-"""Finds which sentences of a session may answer a query, by the words that they share (pure).
+"""Search for the sentences of a session that may answer a query, by shared words (pure).
 
-A sentence counts by its own words, by those of what was asked before it, and a little by those of
-the sentences beside it: "It is 4711." answers a question that has the words. Questions rarely
-answer one, so they count less. How rare a word is, the events of the session tell.
+A sentence scores by its own words, by those of the question before it, and slightly by those of
+adjacent sentences. So "It is 4711." answers a question that has the words. Questions rarely answer
+a query, so they score less. The session's events determine how rare a word is.
 """
 
 import re
@@ -19,15 +19,16 @@ from app.language.wording import OTHERS
 from app.platform.sessions.logic.spoken import Said, Speaker
 
 MAX_CHARS = 200_000
-"""The beginning of a text that is looked at: an event may have some millions of characters."""
+"""Length of a text's beginning that is read: an event may have millions of characters."""
 MAX_SENTENCES = 100_000
-"""So many are enough to choose from; each takes some memory."""
+"""Enough to choose from; each takes some memory."""
 MAX_FOUND = 500
-"""The best, which are looked at."""
+"""Maximum number of sentences returned."""
 _MAX_HELD_CHARS = 200_000
-"""Of events whose question is not read yet; with more, it is too far away to matter."""
+"""Maximum text of events whose question is not read yet; beyond it, the question is too far away.
+"""
 _ASKED, _BEFORE, _NEAR = 0.7, 0.2, 0.2
-"""What words count that are asked before, or said before, or beside; in later sentences less."""
+"""Weights of words in a question before, in other text before, or in adjacent sentences."""
 _LATER = 0.5
 _QUESTION = 0.3
 _LONG_CHARS = 400
@@ -39,14 +40,14 @@ _HEAD_CHARS = 80
 _LEANING = OTHERS | word_set(
     "this that these those there das dies diese dort esto eso ello cela ca"
 )
-"""Words for what the sentence before names, which sentences begin with."""
+"""Words that begin a sentence and refer to the sentence before."""
 _ASKING = word_set(
     """
     what which who whom whose where when why how was welche welcher welches wer wem wen wo wann
     warum wieso wie que cual quien donde cuando como quel quelle qui quand pourquoi comment
     """
 )
-"""Words that questions begin with; so do some statements, which end as such."""
+"""Words that begin questions; statements that begin so end as statements."""
 _REQUESTING = word_set(
     """
     please tell give show remind explain list name bitte sag sage gib zeig zeige nenne erklare dime
@@ -57,7 +58,7 @@ _REQUESTING = word_set(
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence or a piece of a long one; `matched` and so on are bits of the query's terms."""
+    """A sentence or part of a long one; `matched` etc. are bits of the query's terms."""
 
     start: int
     end: int
@@ -69,10 +70,10 @@ class Sentence:
 
 @dataclass(frozen=True)
 class _Before:
-    """The terms of what an event may be the answer to: a user's words, or an agent's questions.
+    """Terms that an event may answer: those of a user's message, or of an agent's questions.
 
     Attributes:
-        is_asked: whether there is a question or a request among these.
+        is_asked: whether it contains a question or a request.
     """
 
     matched: int = 0
@@ -81,7 +82,7 @@ class _Before:
 
 @dataclass(frozen=True)
 class Event:
-    """An event of which sentences may answer."""
+    """An event with candidate sentences."""
 
     said: Said
     sentences: Sequence[Sentence]
@@ -90,7 +91,7 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A sentence that may answer; which one of its event `place` says."""
+    """A candidate sentence; `place` is its index in the event."""
 
     event: Event
     place: int
@@ -99,7 +100,7 @@ class Found:
 
 @dataclass
 class Reader:
-    """Reads the events of a session, the newest page first, and keeps what may answer."""
+    """Collector of candidates from the events of a session, read newest page first."""
 
     terms: Terms
     size: int = 0
@@ -109,29 +110,29 @@ class Reader:
     _held: list[Said] = field(default_factory=list)
 
     def add(self, page: Sequence[Said]) -> None:
-        """Read events, ascending, that are all older than those before. Takes long."""
+        """Add events, ascending, all older than those added before; slow for long texts."""
         waiting = [*page, *self._held]
-        # Those up to the user's first may answer what is on the page before.
-        users = (n for n, one in enumerate(waiting) if one.speaker is Speaker.USER)
+        # Events up to the first user message may answer something on the next older page.
+        users = (n for n, event in enumerate(waiting) if event.speaker is Speaker.USER)
         known = next(users, len(waiting)) + 1
-        if known > len(waiting) and sum(len(one.text) for one in waiting) > _MAX_HELD_CHARS:
+        if known > len(waiting) and sum(len(event.text) for event in waiting) > _MAX_HELD_CHARS:
             known = 0
         self._held = waiting[:known]
         if known < len(waiting):
             self._read(waiting, known)
 
     def best(self) -> list[Found]:
-        """Return the best sentences that may answer, in order; later ones before equals. Once."""
+        """Return the best candidates, in order; newer ones first among equals. Call it once."""
         self._read(self._held, 0)
         self._held = []
         return nsmallest(
             MAX_FOUND,
             self._scored(),
-            key=lambda one: (-one.score, -one.event.said.seq, one.place),
+            key=lambda candidate: (-candidate.score, -candidate.event.said.seq, candidate.place),
         )
 
     def _read(self, events: Sequence[Said], since: int) -> None:
-        """Keep those of the events from a place on; the ones before tell what was asked."""
+        """Keep the events from a position on; the earlier ones provide the questions."""
         by_user = by_agent = _Before()
         for place, said in enumerate(events):
             text = said.text[:MAX_CHARS]
@@ -141,7 +142,7 @@ class Reader:
             cut = self._cut(text) if matched or before.matched else []
             if place >= since:
                 self._keep(Event(said, cut, before), matched)
-            questions = [one.matched for one in cut if one.is_question]
+            questions = [sentence.matched for sentence in cut if sentence.is_question]
             if is_users:
                 by_user, by_agent = _Before(matched, is_asked=bool(questions)), _Before()
             elif said.speaker is Speaker.AGENT:
@@ -157,41 +158,41 @@ class Reader:
             self._events.append(event)
 
     def _cut(self, text: str) -> list[Sentence]:
-        found = []
+        cut = []
         for start, end in _pieces(text):
             shown = text[start:end]
             matched, length = self.terms.read(shown)
             first = fold(shown[:_HEAD_CHARS]).partition(" ")[0]
             is_question = _is_question(shown, first)
-            found.append(Sentence(start, end, matched, length, first in _LEANING, is_question))
-        return found
+            cut.append(Sentence(start, end, matched, length, first in _LEANING, is_question))
+        return cut
 
     def _scored(self) -> Iterator[Found]:
-        words = sum(one.length for event in self._events for one in event.sentences)
+        words = sum(sentence.length for event in self._events for sentence in event.sentences)
         bm25 = Bm25(self.size, self._holding, words / max(self.sentences, 1))
         for event in self._events:
-            for place, one in enumerate(event.sentences):
-                if one.matched or event.before.matched:
+            for place, sentence in enumerate(event.sentences):
+                if sentence.matched or event.before.matched:
                     yield Found(event, place, _score(bm25, event, place))
 
 
 def _score(bm25: Bm25, event: Event, place: int) -> float:
-    one = event.sentences[place]
+    sentence = event.sentences[place]
     beside = event.sentences[max(place - 1, 0) : place + 2]
-    asked = event.before.matched & ~one.matched
-    # "It is 4711." speaks of what was said before, whether that was a question or not.
-    weight = _ASKED if event.before.is_asked or (one.leans and not place) else _BEFORE
-    near = together(other.matched for other in beside) & ~(one.matched | asked)
+    asked = event.before.matched & ~sentence.matched
+    # "It is 4711." refers to what was said before, whether that was a question or not.
+    weight = _ASKED if event.before.is_asked or (sentence.leans and not place) else _BEFORE
+    near = together(other.matched for other in beside) & ~(sentence.matched | asked)
     score = (
-        bm25.score(one.matched, one.length)
-        + weight * (_LATER if place else 1) * bm25.score(asked, one.length)
-        + _NEAR * bm25.score(near, one.length)
+        bm25.score(sentence.matched, sentence.length)
+        + weight * (_LATER if place else 1) * bm25.score(asked, sentence.length)
+        + _NEAR * bm25.score(near, sentence.length)
     )
-    return score * (_QUESTION if one.is_question else 1)
+    return score * (_QUESTION if sentence.is_question else 1)
 
 
 def _pieces(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where sentences begin and end; long ones in pieces."""
+    """Yield the start and end of each sentence; long ones are split."""
     for sentence in sentences(text):
         if len(sentence.text) <= _LONG_CHARS:
             yield sentence.start, sentence.start + len(sentence.text)
@@ -201,7 +202,7 @@ def _pieces(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _is_question(text: str, first: str) -> bool:
-    """Say whether a sentence asks for something, or is a call of a tool, which asks as well."""
+    """Return True if a sentence asks for something; a tool call counts as asking."""
     if _ENDS_ASKING.search(text) or text.startswith(_CALL):
         return True
     return first in _REQUESTING or (first in _ASKING and not _ENDS_STATING.search(text))

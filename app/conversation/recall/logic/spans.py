@@ -1,4 +1,4 @@
-"""Chooses the passages that answer a query: sentences, with what belongs to them (pure)."""
+"""Choice of the passages that answer a query: sentences, with those that belong to them (pure)."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from app.kernel.text import fold
 from app.platform.sessions.logic.spoken import Said
 
 FLOOR = 0.25
-"""Passages with less of the best score than this are hardly answers."""
+"""Passages that score below this share of the best score are hardly answers."""
 _MAX_LEANING = 2
 
 Count = Callable[[str], int]
@@ -33,20 +33,19 @@ class Span:
 def choose(
     ranked: Sequence[Found], top_k: int, max_tokens: int, count: Count, floor: float = FLOOR
 ) -> list[Span]:
-    """Return up to `top_k` passages, best first, of no more tokens in all than `max_tokens`.
+    """Return up to `top_k` passages, best first, with at most `max_tokens` tokens in all.
 
-    None has less than the part `floor` of the best score.
-    A sentence comes with those beside it that it leans on, if there is room for them. What is in
-    one already does not come again. Where not even the best fits, it is its beginning that does,
-    and it stands alone.
+    Passages that score below the share `floor` of the best score are left out. A sentence includes
+    adjacent ones that it depends on, if they fit. Overlapping and repeated passages are skipped. If
+    not even the best sentence fits, its beginning is the only passage.
     """
     chosen: list[Span] = []
     texts: set[str] = set()
     left = max_tokens
-    for one in ranked:
-        if len(chosen) == top_k or left <= 0 or one.score < ranked[0].score * floor:
+    for candidate in ranked:
+        if len(chosen) == top_k or left <= 0 or candidate.score < ranked[0].score * floor:
             break
-        span = _fitting(one, left, count, is_first=not chosen)
+        span = _fitting(candidate, left, count, is_first=not chosen)
         if span is None or fold(span.text) in texts or any(_overlap(span, of) for of in chosen):
             continue
         chosen.append(span)
@@ -57,8 +56,11 @@ def choose(
     return chosen
 
 
-def _fitting(one: Found, most: int, count: Count, *, is_first: bool) -> Span | None:
-    spans = [_span(one, *_with_leaning(one)), _span(one, one.place, one.place)]
+def _fitting(candidate: Found, most: int, count: Count, *, is_first: bool) -> Span | None:
+    spans = [
+        _span(candidate, *_with_leaning(candidate)),
+        _span(candidate, candidate.place, candidate.place),
+    ]
     for span in spans:
         if count(span.text) <= most:
             return span
@@ -71,7 +73,7 @@ def _fitting(one: Found, most: int, count: Count, *, is_first: bool) -> Span | N
 
 
 def beginning(text: str, fits: Callable[[str], bool]) -> str:
-    """Return the longest beginning that fits, of whole words if there is one; it may be empty."""
+    """Return the longest beginning that fits, in whole words if possible; it may be empty."""
     low, high = 0, len(text)
     while low < high:
         middle = (low + high + 1) // 2
@@ -86,25 +88,25 @@ def beginning(text: str, fits: Callable[[str], bool]) -> str:
     return kept.rstrip()
 
 
-def _with_leaning(one: Found) -> tuple[int, int]:
-    """Return the places of the first and last sentence of a passage."""
-    found, text = one.event.sentences, one.event.said.text
-    first = last = one.place
-    while first > 0 and found[first].leans and one.place - first < _MAX_LEANING:
+def _with_leaning(candidate: Found) -> tuple[int, int]:
+    """Return the indexes of the first and last sentence of a passage."""
+    sentences, text = candidate.event.sentences, candidate.event.said.text
+    first = last = candidate.place
+    while first > 0 and sentences[first].leans and candidate.place - first < _MAX_LEANING:
         first -= 1
-    while last + 1 < len(found) and last - one.place < _MAX_LEANING:
-        announces = text[: found[last].end].endswith(":")
-        if not announces and not found[last + 1].leans:
+    while last + 1 < len(sentences) and last - candidate.place < _MAX_LEANING:
+        announces = text[: sentences[last].end].endswith(":")
+        if not announces and not sentences[last + 1].leans:
             break
         last += 1
     return first, last
 
 
-def _span(one: Found, first: int, last: int) -> Span:
-    said, found = one.event.said, one.event.sentences
-    start, end = found[first].start, found[last].end
-    return Span(said, start, end, said.text[start:end], one.score)
+def _span(candidate: Found, first: int, last: int) -> Span:
+    said, sentences = candidate.event.said, candidate.event.sentences
+    start, end = sentences[first].start, sentences[last].end
+    return Span(said, start, end, said.text[start:end], candidate.score)
 
 
-def _overlap(one: Span, other: Span) -> bool:
-    return one.said.seq == other.said.seq and one.start < other.end and other.start < one.end
+def _overlap(span: Span, other: Span) -> bool:
+    return span.said.seq == other.said.seq and span.start < other.end and other.start < span.end

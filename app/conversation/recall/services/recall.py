@@ -1,7 +1,7 @@
-"""Finds again what was said in a session: passages word for word, or an answer made of them.
+"""Search in a session: passages word for word, or an answer made from them.
 
-The events are read in pages, each in a transaction of its own, and weighed beside the event loop;
-what was erased or cleared is not among them. No transaction is open while a model is asked.
+Events are read in pages, each in its own transaction, and scored in a thread. Erased and cleared
+events are skipped. No transaction is open during a model call.
 """
 
 import asyncio
@@ -31,21 +31,21 @@ from app.platform.usage.services.recording import recorded
 from app.platform.usage.services.usage import UsageService
 
 MAX_EVENTS = 20_000
-"""The most events that are searched, the newest; also the bytes of all together."""
+"""Maximum number of events searched, newest first; MAX_BYTES limits their total size."""
 MAX_BYTES = 4 * 1024 * 1024
 MAX_SECONDS = 2.0
-"""After so long no further events are searched."""
+"""Time after which no further events are searched."""
 GivenUp = Callable[[], Awaitable[bool]]
-"""Says whether nobody waits for the answer any more."""
+"""Callback that returns True if the client no longer waits for the response."""
 _MAX_CHARS_AT_ONCE = 100_000
-"""What is searched between two looks at the clock takes a fraction of a second."""
+"""Text searched between two checks of the clock; takes a fraction of a second."""
 _PAGE = 200
 _SCORE_DIGITS = 4
 
 
 @dataclass(frozen=True)
 class _Session:
-    """The session that is searched, and its events to search: first and last number."""
+    """Session to search, and the first and last number of its events to search."""
 
     name: SessionName
     first: int
@@ -54,7 +54,7 @@ class _Session:
 
 @dataclass
 class _Read:
-    """What was read of a session; `first`: the oldest event that was."""
+    """Progress of a search; `first`: the oldest event read so far."""
 
     reader: Reader
     first: int
@@ -64,12 +64,12 @@ class _Read:
     size_bytes: int = 0
 
     async def add(self, page: Sequence[Said], is_given_up: GivenUp) -> None:
-        """Read a page from its end on, until enough is read, or nobody waits for it any more."""
+        """Read a page, newest event first, until the limits are reached or the client gives up."""
         for some in _in_turn(page):
             await asyncio.to_thread(self.reader.add, some)
             self.first = some[0].seq
             self.events += len(some)
-            self.size_bytes += sum(one.size_bytes for one in some)
+            self.size_bytes += sum(event.size_bytes for event in some)
             self.is_given_up = await is_given_up()
             if self.is_full:
                 break
@@ -84,31 +84,31 @@ class _Read:
 
 @dataclass(frozen=True)
 class RecallService:
-    """Searches one session by the words of a query."""
+    """Searches of one session by the words of a query."""
 
     resources: Resources
 
     async def recall(
         self, name: SessionName, request: RecallRequest, is_given_up: GivenUp
     ) -> RecallResponse:
-        """Return what a session has on a query; nothing, and without a model, if that is given up.
+        """Return the matches in a session; a request that was given up gets none.
 
         Raises:
-            InvalidArgument: there is no such model or counter.
-            NotFound: there is no such session.
-            ResourceExhausted: the engine has used up its tokens of today.
-            BadGateway: the model's answer rests on nothing that it was shown.
+            InvalidArgument: the model or counter does not exist.
+            NotFound: the session does not exist.
+            ResourceExhausted: the engine's token budget for today is used up.
+            BadGateway: the model's reply names no passage that it was shown.
         """
         resources = self.resources
         counter = await loaded(request.counter or CHARS4, resources.settings, "counter")
         if request.model is not None:
             check_model(request.model, resources.models, "model")
         session = await self._session(name, request.exclude_recent)
-        found, searched = await self._found(session, request.query, is_given_up)
+        matches, searched = await self._search(session, request.query, is_given_up)
         if request.mode is RecallMode.EXTRACTIVE:
-            return await _extracted(session, request, counter, found, searched)
-        asked = Asked(request.query, found, request.top_k, request.max_tokens, counter)
-        return await self._retold(session, request, asked, searched)
+            return await _extract(session, request, counter, matches, searched)
+        asked = Asked(request.query, matches, request.top_k, request.max_tokens, counter)
+        return await self._answer(session, request, asked, searched)
 
     async def _session(self, name: SessionName, exclude_recent: int) -> _Session:
         async with self.resources.db.snapshot() as session:
@@ -117,10 +117,10 @@ class RecallService:
             full = SessionName(name_of(engine), row.session_id)
             return _Session(full, row.cleared_seq + 1, row.last_seq - exclude_recent)
 
-    async def _found(
+    async def _search(
         self, wanted: _Session, query: str, is_given_up: GivenUp
     ) -> tuple[list[Found], SeqRange | None]:
-        """Return the sentences that may answer, best first, and the events that were searched."""
+        """Return the best matching sentences, best first, and the range of events searched."""
         terms = Terms(query)
         if not len(terms):
             return [], None
@@ -136,10 +136,10 @@ class RecallService:
             await read.add(page, is_given_up)
         if read.first > wanted.last or read.is_given_up:
             return [], None
-        found = await asyncio.to_thread(read.reader.best)
-        return found, SeqRange(first_seq=read.first, last_seq=wanted.last)
+        matches = await asyncio.to_thread(read.reader.best)
+        return matches, SeqRange(first_seq=read.first, last_seq=wanted.last)
 
-    async def _retold(
+    async def _answer(
         self, session: _Session, request: RecallRequest, asked: Asked, searched: SeqRange | None
     ) -> RecallResponse:
         told: dict[str, Any] = {}
@@ -152,7 +152,7 @@ class RecallService:
             if model is None:
                 retold = await asyncio.to_thread(by_passages, asked)
             else:
-                retold, meter = await self._asked(session, model, asked)
+                retold, meter = await self._ask_model(session, model, asked)
                 told["usage"] = costs.details(meter, self.resources.settings)
         return RecallResponse(
             mode=request.mode,
@@ -166,10 +166,10 @@ class RecallService:
             **told,
         )
 
-    async def _asked(
+    async def _ask_model(
         self, session: _Session, model: TextModel, asked: Asked
     ) -> tuple[Retold, Meter]:
-        """Ask the model, and record what that has cost, whatever becomes of it."""
+        """Call the model, and record its usage even if the call fails."""
         resources, engine = self.resources, session.name.engine
         async with resources.db.snapshot() as read:
             await UsageService.of(resources).check_budget(read, engine.engine)
@@ -179,32 +179,32 @@ class RecallService:
         return retold, meter
 
 
-async def _extracted(
+async def _extract(
     session: _Session,
     request: RecallRequest,
     counter: Counter,
-    found: Sequence[Found],
+    matches: Sequence[Found],
     searched: SeqRange | None,
 ) -> RecallResponse:
-    spans = await asyncio.to_thread(_spans, session.name, request, counter, found)
+    spans = await asyncio.to_thread(_spans, session.name, request, counter, matches)
     return RecallResponse(
         mode=request.mode,
         spans=spans,
-        tokens=sum(one.tokens for one in spans),
+        tokens=sum(span.tokens for span in spans),
         counter=counter.name,
         searched=searched,
     )
 
 
 def _spans(
-    name: SessionName, request: RecallRequest, counter: Counter, found: Sequence[Found]
+    name: SessionName, request: RecallRequest, counter: Counter, matches: Sequence[Found]
 ) -> list[RecalledSpan]:
-    chosen = choose(found, request.top_k, request.max_tokens, counter.count)
-    return [_span(name, one, counter) for one in chosen]
+    chosen = choose(matches, request.top_k, request.max_tokens, counter.count)
+    return [_span(name, span, counter) for span in chosen]
 
 
 def _in_turn(page: Sequence[Said]) -> Iterator[Sequence[Said]]:
-    """Yield the events of a page in parts that are not long, or of one event, the last first."""
+    """Yield the events of a page in short batches, or single long events, newest first."""
     end, chars = len(page), 0
     for place in range(len(page) - 1, -1, -1):
         chars += len(page[place].text)

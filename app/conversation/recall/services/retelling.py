@@ -1,4 +1,4 @@
-"""Answers a query from passages of a session: by one call of a model, or with them as they are."""
+"""Answers to a query from passages of a session: by one model call, or by the passages."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -14,13 +14,13 @@ from app.kernel.errors import BadGateway, Reason
 from app.language.beginnings import cut_off
 
 MORE = 4
-"""How many times as many passages and tokens a model is shown as it may answer with."""
+"""Factor by which a model gets more passages and tokens than its answer may have."""
 _LEAST_SHOWN_TOKENS = 1_000
 _SCHEMA_TOKENS = 200
-"""What the shape of the reply takes of a model's window."""
+"""Tokens of the reply's schema in a model's window."""
 _LEAST_ROOM = 100
 _HEAD = "[0000000] agent: \n"
-"""About what stands before a passage in a prompt."""
+"""Typical text before a passage in a prompt."""
 _CHARS_PER_TOKEN = 4
 
 _INSTRUCTIONS = """\
@@ -33,7 +33,7 @@ If they do not answer the question: an empty text and no numbers."""
 
 
 class Reply(BaseModel):
-    """What a model answers."""
+    """Reply of a model to a recall query."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -43,10 +43,10 @@ class Reply(BaseModel):
 
 @dataclass(frozen=True)
 class Asked:
-    """What is to be answered from the sentences found, best first.
+    """A query to answer from the best sentences, best first.
 
     Attributes:
-        top_k: passages that it may rest on; a model is shown more.
+        top_k: maximum passages of the answer; a model gets more.
         max_tokens: of the answer.
     """
 
@@ -57,13 +57,13 @@ class Asked:
     counter: Counter
 
     def fits(self, text: str) -> bool:
-        """Say whether a text is short enough."""
+        """Return True if a text is short enough."""
         return self.counter.count(text) <= self.max_tokens
 
 
 @dataclass(frozen=True)
 class Retold:
-    """An answer, the events that it rests on, and whether its end is missing."""
+    """An answer, the events that it rests on, and True if its end is missing."""
 
     text: str
     seqs: Sequence[int]
@@ -71,33 +71,33 @@ class Retold:
 
 
 def by_passages(asked: Asked) -> Retold:
-    """Answer with the best passages, in the order in which they were said."""
+    """Answer with the best passages, in the order of the session."""
     spans = choose(
         asked.found, asked.top_k, asked.max_tokens, lambda text: asked.counter.count(f"{text}\n")
     )
     spans.sort(key=_place)
-    text = "\n".join(one.text for one in spans)
-    return Retold(text, _seqs(spans), is_cut=any(one.is_cut for one in spans))
+    text = "\n".join(span.text for span in spans)
+    return Retold(text, _seqs(spans), is_cut=any(span.is_cut for span in spans))
 
 
 async def by_model(model: TextModel, asked: Asked, meter: Meter) -> Retold:
-    """Answer with a model's words, which name what they rest on. One call.
+    """Answer with one model call; the reply names the passages that it rests on.
 
-    Must not be called inside a transaction. Raises what `TextModel.ask` raises.
+    Must not be called inside a transaction. Also raises what `TextModel.ask` raises.
 
     Raises:
-        BadGateway: what it rests on is nothing that it was shown.
+        BadGateway: the reply names no passage that the model was shown.
     """
     instructions = _INSTRUCTIONS.format(chars=asked.max_tokens * _CHARS_PER_TOKEN)
     question = f"Question: {_flat(asked.query)}\n\nPassages:\n"
-    shown = _shown(model, asked, instructions + question)
-    lines = [f"[{one.said.seq}] {one.said.speaker}: {_flat(one.text)}" for one in shown]
+    shown = _choose_shown(model, asked, instructions + question)
+    lines = [f"[{span.said.seq}] {span.said.speaker}: {_flat(span.text)}" for span in shown]
     reply = await model.ask(Prompt(instructions, question + "\n".join(lines)), Reply, meter)
     return _checked(reply, asked, shown)
 
 
-def _shown(model: TextModel, asked: Asked, before: str) -> Sequence[Span]:
-    """Return the passages that a model is shown, in their order: as many as its window takes."""
+def _choose_shown(model: TextModel, asked: Asked, before: str) -> Sequence[Span]:
+    """Return the passages for a model, in session order, as many as fit its window."""
     room = model.max_input_tokens - by_length(before) - _SCHEMA_TOKENS
     wanted = max(asked.max_tokens * MORE, _LEAST_SHOWN_TOKENS)
     spans = choose(
@@ -125,7 +125,7 @@ def _checked(reply: Reply, asked: Asked, shown: Sequence[Span]) -> Retold:
 
 
 def _within(text: str, asked: Asked) -> str:
-    """Return a text, cut off at the end of a sentence where it is too long."""
+    """Return a text, cut at the end of a sentence if it is too long."""
     if asked.fits(text):
         return text
     kept = beginning(text, asked.fits)
@@ -134,13 +134,13 @@ def _within(text: str, asked: Asked) -> str:
 
 
 def _seqs(spans: Sequence[Span]) -> Sequence[int]:
-    return list(dict.fromkeys(one.said.seq for one in spans))
+    return list(dict.fromkeys(span.said.seq for span in spans))
 
 
-def _place(one: Span) -> tuple[int, int]:
-    return one.said.seq, one.start
+def _place(span: Span) -> tuple[int, int]:
+    return span.said.seq, span.start
 
 
 def _flat(text: str) -> str:
-    """Return the text in one line: its own line breaks must not make lines of the prompt."""
+    """Return the text on one line, so that its line breaks make no lines of the prompt."""
     return " ".join(text.split())

@@ -1,4 +1,4 @@
-"""What fits in a budget of tokens, what is left out of a session, and what is refused (pure)."""
+"""Token budgets: what fits, what is left out, and the error for too small a window (pure)."""
 
 from collections.abc import Iterable, Sequence
 from typing import Protocol, TypeVar
@@ -10,11 +10,11 @@ _CHARS_PER_TOKEN = 4
 
 
 class BudgetTooSmall(InvalidArgument):
-    """What has to be shown does not fit in the window; the numbers are told.
+    """The mandatory content does not fit into the window; the error reports the numbers.
 
     Args:
-        what: what needs so many tokens, with its verb.
-        needed: the tokens of all that has to be shown, what is fixed included.
+        what: what needs the tokens, with its verb; begins the message.
+        needed: tokens of all mandatory content, with the fixed parts.
     """
 
     def __init__(self, what: str, limit: int, reserved: int, needed: int) -> None:
@@ -29,11 +29,11 @@ class BudgetTooSmall(InvalidArgument):
 
 
 class Costly(Protocol):
-    """What takes tokens of a prompt."""
+    """Anything that takes tokens of a prompt."""
 
     @property
     def cost(self) -> int:
-        """How many."""
+        """Number of tokens."""
         ...
 
 
@@ -41,12 +41,12 @@ _T = TypeVar("_T", bound=Costly)
 
 
 def by_length(text: str) -> int:
-    """Return about how many tokens a text has: a quarter of its characters, rounded up."""
+    """Return the estimated tokens of a text: a quarter of its characters, rounded up."""
     return -(-len(text) // _CHARS_PER_TOKEN)
 
 
 def newest_within(items: Sequence[_T], budget: int | None) -> Sequence[_T]:
-    """Return the newest of the items, the last, that a budget of tokens allows; None: all."""
+    """Return the newest (last) items that fit into a token budget; None: all."""
     if budget is None:
         return items
     count = 0
@@ -64,11 +64,11 @@ def total(items: Iterable[Costly]) -> int:
 
 
 def gaps(told: Iterable[tuple[int, int]], last: int) -> Sequence[tuple[int, int]]:
-    """Return the ranges from 1 to `last` that are in none of those told, which are ascending."""
-    found: list[tuple[int, int]] = []
+    """Return the ranges from 1 to `last` that no range in `told` covers; `told` is ascending."""
+    missing: list[tuple[int, int]] = []
     reached = 0
     for start, end in [*told, (last + 1, last + 1)]:
         if start > reached + 1:
-            found.append((reached + 1, start - 1))
+            missing.append((reached + 1, start - 1))
         reached = end
-    return found
+    return missing

@@ -1,8 +1,8 @@
-"""Which events of a session are shown, summarised or left out, under a budget (pure).
+"""Choice of the events to show, summarise or omit under a token budget (pure).
 
-One engine for all seven strategies: what they differ in is in their `Rules`. In every composition
-each event of the session is in exactly one of: shown word for word, covered by one summary that is
-shown, omitted. An erased event that no summary covers counts as omitted.
+One engine serves all seven strategies; they differ in their `Rules`. In every composition each
+event of the session is in exactly one of: shown word for word, covered by one shown summary,
+omitted. An erased event that no summary covers counts as omitted.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -44,10 +44,10 @@ __all__ = [
 
 
 def shares_of(rules: Rules, fixed: Fixed) -> Shares:
-    """Divide the window. Without a limit, `SPLIT` has no shares, and never summarises.
+    """Divide the window. Without a limit, `SPLIT` has no shares and never summarises.
 
     Raises:
-        BudgetTooSmall: what is fixed alone does not fit.
+        BudgetTooSmall: the fixed parts alone do not fit.
     """
     if rules.limit is None:
         return Shares(None)
@@ -67,14 +67,14 @@ def shares_of(rules: Rules, fixed: Fixed) -> Shares:
 def compose(
     rules: Rules, history: History, shares: Shares, least: Callable[[Turn], int] | None = None
 ) -> Composition:
-    """Choose what is shown.
+    """Choose what a context shows.
 
-    Over the budget, the oldest events go first, then the oldest summaries. Of a newest event that
-    does not fit, as much is shown as there is room for: if that is `least` at least, the tokens of
-    the shortest that an event is cut to; by default the overhead and one more.
+    Over the budget, the oldest events are omitted first, then the oldest summaries. A newest event
+    that does not fit is cut to the room left. That needs `least` tokens, those of the shortest cut
+    of an event; the default is the overhead plus one.
 
     Raises:
-        BudgetTooSmall: all events are to be shown, and do not fit.
+        BudgetTooSmall: all events must be shown, and do not fit.
     """
     if not rules.shows:
         return Composition((), (), _left_out(history, (), ()), shares.room)
@@ -108,7 +108,7 @@ def _cut(
     space: int | None,
     least: Callable[[Turn], int],
 ) -> dict[int, int]:
-    """Return the newest event that says something and does not fit, and how much of it does."""
+    """Return the newest event with content if it does not fit, and the tokens to cut it to."""
     if space is None or len(shown) == len(turns) or total(shown):
         return {}
     turn = turns[-1 - len(shown)]
@@ -116,7 +116,7 @@ def _cut(
 
 
 def _in_window(rules: Rules, history: History) -> Sequence[Turn]:
-    """Return the events of the newest complete exchanges, and of one that is not complete yet."""
+    """Return the events of the newest complete exchanges, and of a current incomplete one."""
     turns = history.turns
     if rules.window is None:
         return turns
@@ -130,6 +130,6 @@ def _without(budget: int | None, items: Iterable[Costly]) -> int | None:
 def _left_out(
     history: History, summaries: Sequence[Summary], turns: Sequence[Turn]
 ) -> Sequence[tuple[int, int]]:
-    """Return the events that are in none of the summaries and not shown."""
+    """Return the ranges of events that are neither summarised nor shown."""
     told = [(summary.first_seq, summary.last_seq) for summary in summaries]
     return gaps([*told, *((turn.seq, turn.seq) for turn in turns)], history.last_seq)

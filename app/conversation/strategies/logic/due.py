@@ -1,6 +1,6 @@
-"""Which summary of a session is to be made next (pure).
+"""Choice of the next summary of a session to make (pure).
 
-Either once enough exchanges are complete, or once the events outgrow their share of the window.
+A summary is due once enough exchanges are complete, or once events outgrow their token share.
 """
 
 from collections.abc import Sequence
@@ -13,14 +13,15 @@ from app.conversation.strategies.logic.turns import Due, History, Kind, Shares, 
 from app.kernel.wire.memory_policy import Recompute
 
 _COUNTED, _CALLED = 4, 10
-"""Tokens that a text costs beside itself, and a call beside its text, where it is asked whether a
-model takes all events at once."""
+"""Estimated overhead in tokens of a text, and of a call, when testing whether a model can take all
+events at once.
+"""
 
 
 def next_due(rules: Rules, history: History, shares: Shares) -> Due | None:
-    """Return the summary that is to be made next, if one is.
+    """Return the next summary to make, or None.
 
-    Of a tail, whether one is due is right, and what it covers is not.
+    For a tail, the result tells only whether a summary is due; its range is not reliable.
     """
     ways = rules.summarising
     if ways is None:
@@ -31,9 +32,9 @@ def next_due(rules: Rules, history: History, shares: Shares) -> Due | None:
 
 
 def _due_by_count(ways: Summarising, history: History) -> Due | None:
-    """Return what is due once enough exchanges are complete.
+    """Return the summary that is due once enough exchanges are complete.
 
-    Summaries are merged before the next is added to them, so that there never are too many.
+    Summaries are merged before the next one is added, so that their number never exceeds the limit.
     """
     end = _end_of_block(ways, history)
     summaries = history.summaries
@@ -57,16 +58,16 @@ def _due_by_count(ways: Summarising, history: History) -> Due | None:
 
 @dataclass(frozen=True)
 class _End:
-    """Where what a summary covers ends."""
+    """End of the range that a summary covers."""
 
     seq: int
     exchange: int
 
 
 def _end_of_block(ways: Summarising, history: History) -> _End | None:
-    """Return where the next block of exchanges ends; None: it is not complete.
+    """Return the end of the next block of exchanges, or None if it is not complete.
 
-    Exchanges of which all is erased make no block: it goes on until there is something to read.
+    Fully erased exchanges form no block of their own: the block extends to the next readable one.
     """
     turns = history.turns
     if ways.combine is Combine.APPEND and (again := _gap(turns, history.until)):
@@ -79,27 +80,26 @@ def _end_of_block(ways: Summarising, history: History) -> _End | None:
     if after is not None:
         return _End(after.seq - 1, target)
     if history.is_bounded and turns:
-        # It ends with what was read; what comes after that is left to the next.
+        # The block ends with the events that were read; the next block continues from there.
         return _End(turns[-1].seq, min(target, turns[-1].exchange))
     return _End(turns[-1].seq if turns else history.last_seq, target)
 
 
 def next_target(ways: Summarising, behind: int, oldest: int = 0) -> int:
-    """Return the exchange that the next summary reaches to.
+    """Return the exchange up to which the next summary reaches.
 
-    `behind` is the last that is covered, `oldest` the first after it of which there is something
-    to read; 0: not known.
+    `behind` is the last exchange covered, `oldest` the first readable one after it; 0: unknown.
     """
     return max(behind + ways.cap, oldest)
 
 
 def is_reached(ways: Summarising, complete: int, target: int) -> bool:
-    """Say whether so many exchanges are complete that a summary up to one of them is due."""
+    """Return True if enough exchanges are complete for a summary up to `target`."""
     return target <= complete - ways.keep
 
 
 def _gap(turns: Sequence[Turn], until: int | None) -> _End | None:
-    """Return the end of a gap between summaries, if there is something in it."""
+    """Return the end of a gap between summaries, if it has readable events."""
     within = [turn for turn in turns if until is not None and turn.seq <= until]
     return _End(until, within[-1].exchange) if until is not None and within else None
 
@@ -112,7 +112,10 @@ def _merge(ways: Summarising, merged: Sequence[Summary]) -> Due:
 
 
 def _due_by_budget(rules: Rules, ways: Summarising, history: History, shares: Shares) -> Due | None:
-    """Return what is due once the events outgrow their share; the newest is never taken away."""
+    """Return the summary that is due once events outgrow their share.
+
+    The newest event always stays.
+    """
     turns = history.turns
     if rules.limit is None or not shares.stm or not shares.lts:
         return None
@@ -139,18 +142,18 @@ def _due_by_budget(rules: Rules, ways: Summarising, history: History, shares: Sh
 
 
 def _share(stm: int, summaries: Sequence[Summary], room: int | None) -> int:
-    """Return what events may take beside the summary there is.
+    """Return the token share of the events beside the existing summary.
 
-    The marks around that are in neither share: where the rest of the window lacks the room for
-    them, they take it from the events, so that none is left out.
+    The marks around the summary belong to neither share. If the rest of the window is too small for
+    them, they take room from the events, so that no summary is left out.
     """
-    framing = sum(one.framing for one in summaries)
+    framing = sum(summary.framing for summary in summaries)
     lacking = stm + total(summaries) - (room or 0)
     return stm - max(0, min(framing, lacking))
 
 
 def _is_taken_whole(ways: Summarising, covered: int | None, needed: int, limit: int) -> bool:
-    """Say whether the model takes all events there are at once."""
+    """Return True if the model can take all existing events at once."""
     is_asked = ways.recompute is Recompute.FULL_UNTIL_OVERFLOW
     return is_asked and covered is not None and covered + needed <= limit
 

@@ -1,10 +1,10 @@
-"""In what form a context is answered, and what its parts come from (pure)."""
+"""Output formats of a context, and sources of its parts (pure)."""
 
 from enum import StrEnum
 
 
 class Format(StrEnum):
-    """In what form a context is answered."""
+    """Output format of a context."""
 
     MESSAGES = "messages"
     OPENAI = "openai"
@@ -13,7 +13,7 @@ class Format(StrEnum):
 
 
 class Source(StrEnum):
-    """What a message comes from."""
+    """Source of a message."""
 
     SYSTEM = "system"
     SUMMARY = "summary"

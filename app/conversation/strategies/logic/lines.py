@@ -1,4 +1,4 @@
-"""A conversation as lines that say who speaks (pure)."""
+"""Conversations as lines that begin with the speaker's label (pure)."""
 
 import re
 from collections.abc import Iterable
@@ -9,34 +9,34 @@ from app.platform.sessions.logic.spoken import Said, Speaker
 
 _LABELS = {Speaker.TOOL: "Tool", Speaker.SYSTEM: "System"}
 _BREAK = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
-"""What ends a line to anyone, as `str.splitlines` has it."""
+"""Any line end, as `str.splitlines` defines it."""
 _INDENT = "  "
 _HEAD_CHARS = 200
 
 
 def lines_of(said: Iterable[Said], rules: Rules) -> list[str]:
-    """Return a conversation in lines that say who speaks; events that show nothing have none.
+    """Return a conversation as labelled lines; events without text give none.
 
-    Further lines of one event are indented, so that nobody speaks in another's name.
+    Continuation lines of an event are indented, so that no text can imitate another speaker.
     """
-    return [line_of(one.speaker, one.text, rules) for one in said if one.text]
+    return [line_of(event.speaker, event.text, rules) for event in said if event.text]
 
 
 def line_of(speaker: Speaker, text: str, rules: Rules) -> str:
-    """Return what somebody says; one without a label does not begin with that of another."""
+    """Return one labelled line; a text without a label must not look like another speaker's."""
     label = label_of(speaker, rules)
     is_forged = not label and (begins_as_line(text, rules) or begins_as_other(text))
     return (_INDENT if is_forged else "") + line(label, text)
 
 
 def line(label: str, text: str) -> str:
-    """Return what somebody says; without a label, that alone."""
+    """Return a labelled line, or the text alone if the label is empty."""
     shown = _BREAK.sub("\n" + _INDENT, text)
     return f"{label}: {shown}" if label else shown
 
 
 def begins_as_line(text: str, rules: Rules) -> bool:
-    """Say whether a text begins as a line that says who speaks."""
+    """Return True if a text begins like a labelled line."""
     head = text.lstrip()[:_HEAD_CHARS].casefold()
     labels = (label_of(speaker, rules).strip().casefold() for speaker in Speaker)
     return any(
@@ -46,6 +46,6 @@ def begins_as_line(text: str, rules: Rules) -> bool:
 
 
 def label_of(speaker: Speaker, rules: Rules) -> str:
-    """Return who speaks, as a conversation shows it."""
+    """Return a speaker's label in a conversation."""
     labels = {Speaker.USER: rules.human_label, Speaker.AGENT: rules.ai_label, **_LABELS}
     return labels[speaker]

@@ -1,8 +1,8 @@
-"""The marks that tell whose a text is where a role does not, kept from being forged (pure).
+"""Marks for the source of a text where its role does not show it, protected from forgery (pure).
 
-Gemini has no turn of the system among the others, and memories are turns of the user there;
-summaries, and what tools return as text, may be the user's in every form. So what a user or a tool
-says that begins as if it were such a thing is shown after a mark of its own: `[user] [system] ...`.
+Gemini has no system turns among the others, so system messages and memories are user turns there.
+Summaries, and tool results as text, may have the user's role in every format. So a text of a user
+or a tool that begins like a marked one is shown with its own mark in front: `[user] [system] ...`.
 """
 
 import re
@@ -23,17 +23,17 @@ _OF_OTHERS = re.compile(
     rf"|[<\uff1c]{_BLANKS}(?:memory_bank_context|session_summary))",
     re.IGNORECASE,
 )
-"""The marks of what has any, and the beginnings of summaries and of the block of memories."""
+"""All marks in use, and the beginnings of summaries and of the block of memories."""
 _GUARDED = frozenset({Speaker.USER, Speaker.TOOL})
 
 
 def begins_as_other(text: str) -> bool:
-    """Say whether a text begins as something does that is marked."""
+    """Return True if a text begins like a marked one."""
     return _OF_OTHERS.match(text) is not None
 
 
 def guarded(text: str, speaker: Speaker, form: Format) -> str:
-    """Return a text as a message, or a part of one, that nothing else can look like."""
+    """Return a message text, or part of one, that cannot pass for anything else."""
     if speaker not in _GUARDED or form is Format.TEXT:
         return text
     is_forged = _OF_SUMMARIES.match(text) is not None

@@ -1,4 +1,4 @@
-"""What a policy comes to: its strategy with all that was left open filled in (pure)."""
+"""Complete rules of a memory policy: its strategy, with defaults filled in (pure)."""
 
 import hashlib
 import json
@@ -35,31 +35,32 @@ __all__ = [
 _T = TypeVar("_T")
 
 DEFAULT = MemoryPolicy(strategy=Strategy.INCLUSIVE)
-"""The policy where neither session nor engine has one."""
+"""Policy that applies if neither session nor engine has one."""
 _EVERY, _CAP, _SUMMARY_TOKENS = 3, 10, 250
 
 
 class Combine(StrEnum):
-    """What becomes of the summaries there are when the next is made."""
+    """Treatment of existing summaries when the next one is made."""
 
     APPEND = "append"
-    """They stay, and the next covers the exchanges after them."""
+    """They stay, and the next one covers the exchanges after them."""
     REPLACE = "replace"
-    """The next takes them up, and covers what they cover as well."""
+    """The next one absorbs them, and covers their range as well."""
     SPLIT = "split"
-    """As `REPLACE`; made when the events outgrow their share of the budget, not by exchanges."""
+    """Like `REPLACE`, but made when events outgrow their token share, not by number of exchanges.
+    """
 
 
 @dataclass(frozen=True)
 class Summarising:
-    """How summaries are made.
+    """Rules for making summaries.
 
     Attributes:
-        cap: complete exchanges that a summary covers; 0 with `SPLIT`.
-        keep: the newest complete exchanges, which stay as they are.
-        most: how many summaries there may be at once, at least 2 with `APPEND`; None: any number.
-        tokens: the longest summary; None with `SPLIT`, where the budget says.
-        template: None: the one of the strategy (`prompts.py`).
+        cap: complete exchanges in a summary; 0 with `SPLIT`.
+        keep: newest complete exchanges that are not summarised.
+        most: maximum number of summaries at once, at least 2 with `APPEND`; None: no limit.
+        tokens: maximum length of a summary; None with `SPLIT`, where the budget decides.
+        template: None: the strategy's default (`prompts.py`).
     """
 
     combine: Combine
@@ -79,13 +80,13 @@ class Summarising:
 
 @dataclass(frozen=True)
 class Rules:
-    """A policy without gaps.
+    """A policy with every default filled in.
 
     Attributes:
-        limit: tokens of the window, the reserved ones included; None: any number.
-        window: how many complete exchanges are shown; None: any number; also `window_tokens`.
-        shows: False: nothing of the session.
-        may_omit: whether events that do not fit are left out, or are an error.
+        limit: tokens of the window, with the reserved ones; None: no limit.
+        window: number of complete exchanges shown; None: no limit; see also `window_tokens`.
+        shows: False: no event of the session is shown.
+        may_omit: True if events that do not fit are left out; otherwise they are an error.
         summarising: None: no summaries.
     """
 
@@ -107,11 +108,12 @@ class Rules:
 
     @property
     def key(self) -> str:
-        """What tells summaries of one policy from those of another.
+        """Key that separates the summaries of one policy from those of another.
 
-        Of what does not change a summary (limits of the window, but for `SPLIT`; roles), nothing
-        is in it. Equal settings under two names have one key, and what is None is left out: a
-        setting that a later release adds must not part summaries from their policy.
+        Settings that do not change a summary are left out: limits of the window, except with
+        `SPLIT`, and roles. Equal settings under two names give the same key. Fields that are None
+        are left out, since a setting added by a later release must not separate existing summaries
+        from their policy.
         """
         parts: dict[str, object] = {"labels": [self.human_label, self.ai_label]}
         if self.summarising is not None:
@@ -124,7 +126,7 @@ class Rules:
 
 
 def rules_of(policy: MemoryPolicy) -> Rules:
-    """Fill in what a policy leaves open."""
+    """Return the rules of a policy, with defaults filled in."""
     is_agents = policy.strategy is Strategy.AGENT_SUMMARY
     reserve = AGENT_RESERVE if is_agents else 0
     return Rules(
@@ -152,7 +154,7 @@ def _former_role(policy: MemoryPolicy) -> SummaryRole:
 
 
 def _summarising(policy: MemoryPolicy) -> Summarising | None:
-    found = {
+    choice = {
         Strategy.EVERY_N: (
             Combine.REPLACE if policy.refresh is Refresh.WHOLE else Combine.APPEND,
             _or(policy.every, _EVERY),
@@ -161,9 +163,9 @@ def _summarising(policy: MemoryPolicy) -> Summarising | None:
         Strategy.FULLY_ABSTRACTED: (Combine.REPLACE, _or(policy.cap, _CAP)),
         Strategy.AGENT_SUMMARY: (Combine.SPLIT, 0),
     }.get(policy.strategy)
-    if found is None:
+    if choice is None:
         return None
-    combine, cap = found
+    combine, cap = choice
     if policy.max_abstractions == 1 and combine is Combine.APPEND:
         combine = Combine.REPLACE  # a list of one is a cell
     split = _or(policy.split, Split(stm=3, lts=1)) if combine is Combine.SPLIT else None

@@ -1,16 +1,15 @@
-"""What a context looks like to a model: messages, the shapes of providers, or one text (pure).
+"""Rendering of a context for a model: messages, provider formats, or plain text (pure).
 
-`messages` has the roles system, user and assistant; what tools return is the user's there, marked
-by its own form. `openai` and `gemini` are sent to a provider as they stand: calls of tools are
-structured where their results are shown directly after them (`shapes.py`), else both are text.
-`text` is lines, `Human: ...` and `AI: ...`: each thing on lines of its own, but for summaries,
-which the policy's joiner joins. Further lines of one thing said or of a summary are indented, so
-that nobody speaks in another's name. Summaries stand between marks that say that they are data, as
-memories do, and none ends them early. What begins with a mark that is not its own has one before it
-(`marks.py`).
+`messages` has the roles system, user and assistant; tool results have the user's role, marked by
+their own format. `openai` and `gemini` can be sent to a provider unchanged. There, tool calls are
+structured if their results follow directly (`shapes.py`); otherwise both are text. `text` has
+lines, `Human: ...` and `AI: ...`, one or more for each item; the policy's joiner separates
+summaries. Continuation lines are indented, so that no text can imitate another speaker. Summaries
+and memories stand between marks that declare them to be data, and no content can end them early. A
+text that begins with another's mark gets its own mark in front (`marks.py`).
 
-Everything shown has a piece, the text that it is counted by. The texts of a rendering together are
-never longer than the pieces of all that it shows. Files have no more than their mention counted.
+Each item has a piece, the text by which its tokens are counted. The rendered texts together are
+never longer than the pieces of all items. Files count only with their mention.
 """
 
 import re
@@ -35,11 +34,11 @@ from app.language.sentences import CONTEXT_BEGIN, CONTEXT_END
 from app.platform.sessions.logic.spoken import Said, Speaker, parts_of, text_of
 
 CUT = "[... cut]"
-"""The end of an event of which not all is shown."""
+"""End of an event that was cut."""
 _CUT_SHORT = "\u2026"
 _MARKER_NAMES = (CONTEXT_BEGIN.strip("<>"), SUMMARY_BEGIN.strip("<>"))
 _NOT_OF_NAME = re.compile(r"[^a-z_]")
-"""Signs that are not seen, and what stands above letters, are many."""
+"""Letters of the markers' names only: invisible characters and combining accents are many."""
 _BRACKETS = str.maketrans("<>\uff1c\uff1e\ufe64\ufe65", "\u2039\u203a" * 3)
 
 Count = Callable[[str], int]
@@ -47,14 +46,14 @@ Count = Callable[[str], int]
 
 @dataclass(frozen=True)
 class Shown:
-    """What a context shows, in its order.
+    """Content of a context, in its order.
 
     Attributes:
-        session: the full name of the session, of which names of events are made.
+        session: the full name of the session, used in names of events.
         summaries: id and text of each, oldest first.
-        said: oldest first; of those in `cut`, by seq, only so many tokens, overhead included.
-        memories: name and fact of each, the best first.
-        pending: the message that the model is to answer.
+        said: oldest first; those in `cut`, by seq, are cut to that many tokens with overhead.
+        memories: name and fact of each, best first.
+        pending: the message that the model must answer.
     """
 
     session: str
@@ -67,16 +66,16 @@ class Shown:
 
 
 def render(shown: Shown, rules: Rules, form: Format, count: Count = by_length) -> dict[str, Any]:
-    """Return a context in a form, ready for JSON.
+    """Return a context in a format, ready for JSON.
 
     `messages`: `messages[]` of role, content and source. `openai`: `messages[]` as chat completions
-    takes them, and `sources[]`, one for each. `gemini`: `contents[]`, `systemInstruction` if there
-    is one, and `sources[]`: one for each part of the instruction, then one for each of the
-    contents. `text`: `text`. A content made of several events has the first as its source, and the
-    last as its `lastSeq`.
+    accept them, and `sources[]`, one for each message. `gemini`: `contents[]`, an optional
+    `systemInstruction`, and `sources[]`: one for each part of the instruction, then one for each of
+    the contents. `text`: `text`. A content made of several events has the first event as its
+    source, and the last one as its `lastSeq`.
 
-    The conversation that is left may begin with the agent, where a budget has left out the
-    question. Events are cut by `count`.
+    The conversation may begin with the agent if the budget has left out the question. Events are
+    cut by `count`.
     """
     items = list(_items(shown, rules, form, count))
     if form is Format.TEXT:
@@ -91,39 +90,41 @@ def render(shown: Shown, rules: Rules, form: Format, count: Count = by_length) -
 
 
 def piece(said: Said, rules: Rules, form: Format) -> str:
-    """Return the text that an event is counted by; empty: nothing of it is shown."""
+    """Return the text by which an event is counted; empty if nothing of it is shown."""
     if form is Format.GEMINI and said.speaker in {Speaker.USER, Speaker.TOOL}:
-        # Each of its parts is one of the message, too.
+        # Each part is also a part of the message.
         texts = (text_of({"parts": [part]}) for part in parts_of(said.content))
         return "\n".join(guarded(text, said.speaker, form) for text in texts if text)
-    return _dressed(said, said.text, rules, form) if said.text else ""
+    return _render_event(said, said.text, rules, form) if said.text else ""
 
 
 def least(said: Said, rules: Rules, form: Format, count: Count) -> int:
-    """Return the tokens of the shortest that an event is cut to, its message included."""
+    """Return the tokens of the shortest cut of an event, with its message's overhead."""
     overhead = 0 if form is Format.TEXT else rules.overhead
-    return overhead + min(count(_dressed(said, mark, rules, form)) for mark in (CUT, _CUT_SHORT))
+    return overhead + min(
+        count(_render_event(said, mark, rules, form)) for mark in (CUT, _CUT_SHORT)
+    )
 
 
 def piece_of(kind: Source, text: str, rules: Rules, form: Format) -> str:
-    """Return the text that a system prompt, summary, block of memories or pending message costs."""
+    """Return the text by which a system prompt, summary, memory block or pending message counts."""
     if not text:
         return ""
     ending = "\n" if form is Format.TEXT else ""
     if kind is Source.SUMMARY:
-        return _joined(_framed(text, form), rules, form)
+        return _with_separator(_render_summary(text, form), rules, form)
     if kind is Source.PENDING:
-        return _asked(text, rules, form) + ending
+        return _render_pending(text, rules, form) + ending
     return text + ending
 
 
 def bare_summary(text: str, rules: Rules, form: Format) -> str:
-    """Return what a summary would cost without its marks."""
-    return _joined(line("", text) if form is Format.TEXT else text, rules, form)
+    """Return the text by which a summary would count without its marks."""
+    return _with_separator(line("", text) if form is Format.TEXT else text, rules, form)
 
 
 def memory_block(facts: Sequence[str]) -> str:
-    """Return facts as one block, a line for each; empty without any. None ends the block early."""
+    """Return facts as one block, a line each; empty without facts. No fact ends the block early."""
     if not facts:
         return ""
     return "\n".join((CONTEXT_BEGIN, *map(memory_line, facts), CONTEXT_END))
@@ -131,13 +132,13 @@ def memory_block(facts: Sequence[str]) -> str:
 
 def memory_line(fact: str) -> str:
     """Return a fact as a line of the block."""
-    return f"- {_harmless(' '.join(fact.split()))}"
+    return f"- {_escape_markers(' '.join(fact.split()))}"
 
 
 def cut_text(text: str, fits: Callable[[str], bool]) -> str:
-    """Return the longest beginning of a text that fits with a mark at its end; empty: none does.
+    """Return the longest beginning of a text that fits with a cut mark; empty if none does.
 
-    A text that fits as it is stays so.
+    A text that fits as a whole is returned unchanged.
     """
     if fits(text):
         return text
@@ -148,7 +149,7 @@ def cut_text(text: str, fits: Callable[[str], bool]) -> str:
 
 
 def _beginning(text: str, fits: Callable[[str], bool], mark: str) -> str:
-    # What is far longer than fits is not counted as a whole.
+    # Very long texts are never counted as a whole.
     low, high = 0, min(64, len(text))
     while high < len(text) and fits(_marked(text[:high], mark)):
         low, high = high, min(high * 2, len(text))
@@ -166,8 +167,8 @@ def _marked(kept: str, mark: str) -> str:
     return f"{kept} {mark}" if kept else mark
 
 
-def _harmless(text: str) -> str:
-    """Take the angle brackets off a text that names one of the markers, however disguised."""
+def _escape_markers(text: str) -> str:
+    """Replace angle brackets in a text that names one of the markers, however disguised."""
     plain = _NOT_OF_NAME.sub("", normalize("NFKD", text).lower())
     return text.translate(_BRACKETS) if any(name in plain for name in _MARKER_NAMES) else text
 
@@ -178,7 +179,7 @@ def _items(shown: Shown, rules: Rules, form: Format, count: Count) -> Iterator[I
     for summary_id, text in shown.summaries:
         if text:
             summary = {"kind": Source.SUMMARY, "summary": summary_id}
-            yield Item(rules.role.value, _framed(text, form), summary)
+            yield Item(rules.role.value, _render_summary(text, form), summary)
     for said in shown.said:
         if text := _event_text(said, shown.cut.get(said.seq), rules, form, count):
             name = f"{shown.session}/events/{said.event_id}"
@@ -189,7 +190,7 @@ def _items(shown: Shown, rules: Rules, form: Format, count: Count) -> Iterator[I
         names = [name for name, _ in shown.memories]
         yield Item("system", block, {"kind": Source.MEMORY, "memories": names})
     if shown.pending:
-        pending = _asked(shown.pending, rules, form)
+        pending = _render_pending(shown.pending, rules, form)
         yield Item("user", pending, {"kind": Source.PENDING})
 
 
@@ -202,18 +203,18 @@ _ROLES = {
 
 
 def _event_text(said: Said, tokens: int | None, rules: Rules, form: Format, count: Count) -> str:
-    """Return what is shown of an event, in the dress of the form without its line's end."""
+    """Return the shown text of an event in a format, without the final line end."""
     text = said.text
     if tokens is not None and text:
         most = tokens - (0 if form is Format.TEXT else rules.overhead)
-        text = cut_text(text, lambda kept: count(_dressed(said, kept, rules, form)) <= most)
+        text = cut_text(text, lambda kept: count(_render_event(said, kept, rules, form)) <= most)
     if not text:
         return ""
-    dressed = _dressed(said, text, rules, form)
+    dressed = _render_event(said, text, rules, form)
     return dressed.removesuffix("\n") if form is Format.TEXT else dressed
 
 
-def _dressed(said: Said, text: str, rules: Rules, form: Format) -> str:
+def _render_event(said: Said, text: str, rules: Rules, form: Format) -> str:
     if form is Format.TEXT:
         return line_of(said.speaker, text, rules) + "\n"
     if form is Format.GEMINI and said.speaker is Speaker.SYSTEM:
@@ -221,21 +222,21 @@ def _dressed(said: Said, text: str, rules: Rules, form: Format) -> str:
     return guarded(text, said.speaker, form)
 
 
-def _asked(text: str, rules: Rules, form: Format) -> str:
-    """Return the message to answer, in the dress of the form."""
+def _render_pending(text: str, rules: Rules, form: Format) -> str:
+    """Return the pending message in a format."""
     if form is Format.TEXT:
         return line_of(Speaker.USER, text, rules)
     return guarded(text, Speaker.USER, form)
 
 
-def _framed(text: str, form: Format) -> str:
-    """Return a summary between its marks; in a text, all lines but the first are indented."""
-    block = "\n".join((SUMMARY_BEGIN, SUMMARY_NOTE, _harmless(text), SUMMARY_END))
+def _render_summary(text: str, form: Format) -> str:
+    """Return a summary between its marks; in plain text all lines but the first are indented."""
+    block = "\n".join((SUMMARY_BEGIN, SUMMARY_NOTE, _escape_markers(text), SUMMARY_END))
     return line("", block) if form is Format.TEXT else block
 
 
-def _joined(shown: str, rules: Rules, form: Format) -> str:
-    """Return a summary with what comes after it in a text."""
+def _with_separator(shown: str, rules: Rules, form: Format) -> str:
+    """Return a summary with its separator in plain text."""
     return shown + (rules.joiner or "\n") if form is Format.TEXT else shown
 
 

@@ -1,4 +1,4 @@
-"""What strategies are told of a session, and what they answer (pure)."""
+"""Inputs and results of strategies (pure)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -6,21 +6,21 @@ from enum import StrEnum
 
 
 class Kind(StrEnum):
-    """What a summary is made of."""
+    """Kind of a summary, by its inputs."""
 
     BLOCK = "block"
-    """Exchanges of its own."""
+    """A block of exchanges."""
     MERGE = "merge"
     """Several summaries."""
     FULL = "full"
     """All events from the beginning."""
     RECURSIVE = "recursive"
-    """The summary before it, and events after that."""
+    """The previous summary, and the events after it."""
 
 
 @dataclass(frozen=True)
 class Turn:
-    """An event, as strategies see it. `tokens`: of what a prompt shows of it, overhead included."""
+    """An event as strategies see it; `tokens` counts its shown form, with overhead."""
 
     seq: int
     exchange: int
@@ -28,16 +28,16 @@ class Turn:
 
     @property
     def cost(self) -> int:
-        """What it takes of a window."""
+        """Tokens that it takes in a window."""
         return self.tokens
 
 
 @dataclass(frozen=True)
 class Summary:
-    """A summary that is active.
+    """An active summary.
 
     Attributes:
-        tokens: of what it says; `framing`: of the marks around it.
+        tokens: of its text; `framing`: of the marks around it.
     """
 
     summary_id: str
@@ -49,27 +49,28 @@ class Summary:
 
     @property
     def cost(self) -> int:
-        """What it takes of a window."""
+        """Tokens that it takes in a window."""
         return self.tokens + self.framing
 
 
 @dataclass(frozen=True)
 class History:
-    """What is known of a session.
+    """State of a session, as strategies see it.
 
     Attributes:
-        turns: those after the summaries, ascending and without a gap (but for erased events); of
-            a long session the newest alone, as many as could be shown.
-        summaries: oldest first; together they cover all from `cleared_seq` + 1 to their last.
-        cleared_seq: up to here nothing is shown; also `cleared_exchange`.
+        turns: events after the summaries, ascending and contiguous except for erased ones; in a
+            long session only the newest, as many as could be shown.
+        summaries: oldest first; together they cover everything from `cleared_seq` + 1 to the last
+            one's end.
+        cleared_seq: last event that contexts do not show any more; likewise `cleared_exchange`.
         complete: the number of the last complete exchange.
-        is_tail: whether there are events between the summaries and `turns` that are not told.
-        covered: tokens of the events that the summaries cover; None: not known, or too many to
-            be read at once. With `SPLIT` alone it decides whether they are read once more.
-        is_bounded: whether there are events after `turns` that are not told, since no more are
-            read at once.
-        until: the last event before summaries that stand after a gap, which an erased event has
-            left; None: there is no gap.
+        is_tail: whether events between the summaries and `turns` were left out.
+        covered: tokens of the events that the summaries cover; None: unknown, or too many to read
+            at once. Only with `SPLIT` it decides whether they are read again.
+        is_bounded: whether events after `turns` were left out, since the number read at once is
+            limited.
+        until: the last event before summaries that stand behind a gap left by an erased event;
+            None: no gap.
     """
 
     turns: Sequence[Turn]
@@ -85,7 +86,7 @@ class History:
 
     @property
     def boundary(self) -> int:
-        """The last event that is covered by a summary or cleared."""
+        """The last event that is summarised or cleared."""
         return self.summaries[-1].last_seq if self.summaries else self.cleared_seq
 
     @property
@@ -96,13 +97,13 @@ class History:
 
 @dataclass(frozen=True)
 class Due:
-    """A summary that is to be made.
+    """A summary to make.
 
     Attributes:
-        first_seq, last_seq, last_exchange: what it will cover.
-        read: the events to read for it, first and last seq; None: none (a merge).
-        previous: the summaries to read for it, oldest first; they give way to it.
-        tokens: its longest length; also `chars`.
+        first_seq, last_seq, last_exchange: the range that it will cover.
+        read: range of events to read for it, first and last seq; None: none (a merge).
+        previous: the summaries to read for it, oldest first; it replaces them.
+        tokens: maximum length; likewise `chars`.
     """
 
     kind: Kind
@@ -117,7 +118,7 @@ class Due:
 
 @dataclass(frozen=True)
 class Fixed:
-    """Tokens of what is shown whatever happens: the system prompt, and the message to answer."""
+    """Tokens of the parts that are always shown: the system prompt and the pending message."""
 
     system: int = 0
     pending: int = 0
@@ -125,7 +126,7 @@ class Fixed:
 
 @dataclass(frozen=True)
 class Shares:
-    """The budget of events and summaries, and how `SPLIT` divides it; None: there is none."""
+    """Token budget of events and summaries, and its division with `SPLIT`; None: no limit."""
 
     room: int | None
     stm: int | None = None
@@ -134,14 +135,14 @@ class Shares:
 
 @dataclass(frozen=True)
 class Composition:
-    """What a context shows.
+    """Content chosen for a context.
 
     Attributes:
         summaries: oldest first.
-        turns: oldest first; of `cut`, by seq, only what makes so many tokens, the overhead of
-            the message included.
+        turns: oldest first; those in `cut`, by seq, are cut to that many tokens, with the overhead
+            of the message.
         omitted: ranges of seqs, first and last, ascending, disjoint and not adjacent.
-        left: tokens of the budget that nothing has taken yet; None: no limit.
+        left: unused tokens of the budget; None: no limit.
     """
 
     summaries: Sequence[Summary]

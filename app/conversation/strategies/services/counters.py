@@ -1,4 +1,4 @@
-"""Counts the tokens of what a prompt shows, each time by the counter that a policy names."""
+"""Token counters for prompt content; each policy names its counter."""
 
 import asyncio
 from collections.abc import Callable, Iterator
@@ -18,15 +18,15 @@ _LONGEST_PIECE = 100_000
 
 
 class Counter(Protocol):
-    """Says how many tokens of a model's window a text takes."""
+    """Counter of the tokens that a text takes in a model's window."""
 
     @property
     def name(self) -> str:
-        """What policies call it; every answer names it."""
+        """Name in policies and responses."""
         ...
 
     def count(self, text: str) -> int:
-        """Return the tokens of a text; 0 for none. Takes about a second for some megabytes."""
+        """Return the tokens of a text, 0 if it is empty. Some megabytes take about a second."""
         ...
 
 
@@ -37,49 +37,49 @@ class _Counter:
 
 
 def counter_of(name: str, settings: Settings, field: str = "policy.counter") -> Counter:
-    """Return a counter by its name. Reads the file of an encoding the first time it is named.
+    """Return a counter by its name. The first use of an encoding reads its file.
 
     Raises:
-        InvalidArgument: there is no such counter here; it names `field`, and those there are.
+        InvalidArgument: the counter is not available here; the error names `field` and the choices.
     """
     check_counter(name, settings, field)
     if name in {CHARS4, DECLARED}:
         return _Counter(name, by_length)
     folder = settings.tiktoken_dir
     if folder is None:
-        raise AssertionError  # `check_counter` refuses an encoding without a folder
+        raise AssertionError  # `check_counter` rejects an encoding without a folder
     try:
         encoding = encodings.load(folder, name)
     except (OSError, ValueError):
         raise InvalidArgument.of_field(field, "the file of this encoding cannot be read.") from None
 
     def count(text: str) -> int:
-        # Special tokens have no meaning in what users say: they are text like any other.
+        # Special tokens mean nothing in user content: they are ordinary text.
         return sum(len(encoding.encode_ordinary(piece)) for piece in _pieces(text))
 
     return _Counter(name, count)
 
 
 async def loaded(name: str, settings: Settings, field: str = "policy.counter") -> Counter:
-    """Return a counter as `counter_of` does, which reads a file aside."""
+    """Return a counter as `counter_of` does, but read files in a thread."""
     if name in COUNTERS:
         return counter_of(name, settings, field)
     return await asyncio.to_thread(counter_of, name, settings, field)
 
 
 def _pieces(text: str) -> Iterator[str]:
-    """Cut a text into what the package takes: of a million spaces, its search runs out of room.
+    """Split a text to a length that tiktoken can take: a million spaces overflow its search.
 
-    Each cut may add a token.
+    Each split may add a token.
     """
     for start in range(0, len(text), _LONGEST_PIECE):
         yield text[start : start + _LONGEST_PIECE]
 
 
 def counted(said: Said, shown: str, counter: Counter) -> int:
-    """Return the tokens of an event of which `shown` is shown, without what a message adds.
+    """Return the tokens of an event shown as `shown`, without the overhead of a message.
 
-    With the counter `declared`, what its sender has declared, if that is known.
+    The counter `declared` returns the sender's own count, if there is one.
     """
     if counter.name == DECLARED and said.token_count is not None:
         return said.token_count

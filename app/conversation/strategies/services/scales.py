@@ -1,4 +1,4 @@
-"""What weighs what a prompt shows of a session."""
+"""Token weights of what a prompt shows of a session."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -18,12 +18,12 @@ from app.conversation.strategies.services.counters import Counter, counted
 from app.platform.sessions.logic.spoken import Said
 
 WORK_PER_TEXT = 100
-"""Characters that make as much work as a text of its own does beside its characters."""
+"""Work of counting one more text, expressed as characters."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """What weighs what a prompt shows: by which rules, by which counter, and in which form."""
+    """Rules, counter and format that determine the tokens of content."""
 
     rules: Rules
     counter: Counter
@@ -31,7 +31,7 @@ class Scale:
 
     @property
     def plain(self) -> "Scale":
-        """The same for the form in which it is decided which summaries are due."""
+        """The same scale for the format that decides which summaries are due."""
         return replace(self, form=Format.MESSAGES)
 
     def of_event(self, said: Said) -> int:
@@ -43,32 +43,32 @@ class Scale:
         return counted(said, shown, self.counter) + messages * self._overhead
 
     def least(self, said: Said) -> int:
-        """Return the tokens of the shortest that an event is cut to."""
+        """Return the tokens of the shortest cut of an event."""
         return least(said, self.rules, self.form, self.counter.count)
 
     def of_part(self, kind: Source, text: str) -> int:
-        """Return the tokens of anything else; 0 without a text."""
+        """Return the tokens of any other part; 0 if it is empty."""
         shown = piece_of(kind, text, self.rules, self.form)
         return self.counter.count(shown) + self._overhead if shown else 0
 
     def of_summary(self, text: str) -> tuple[int, int]:
-        """Return the tokens of a summary, and those of its marks; none without a text."""
+        """Return the tokens of a summary, and those of its marks; 0 and 0 without a text."""
         if not text:
             return 0, 0
         bare = self.counter.count(bare_summary(text, self.rules, self.form)) + self._overhead
         return bare, self.of_part(Source.SUMMARY, text) - bare
 
     def of_facts(self, facts: Sequence[str]) -> int:
-        """Return the tokens of the block that facts make; 0 without any."""
+        """Return the tokens of the memory block with these facts; 0 without facts."""
         return self.of_part(Source.MEMORY, memory_block(facts))
 
     def of_fact(self, fact: str) -> int:
-        """Return the tokens that one more fact adds to a block, or one more."""
+        """Return the tokens that one more fact adds to a block, or slightly more."""
         return self.counter.count(f"{memory_line(fact)}\n")
 
     @property
     def has_files(self) -> bool:
-        """Whether files are shown, and not only their mention."""
+        """True if files are shown as such, not only mentioned."""
         return self.form is Format.GEMINI
 
     @property

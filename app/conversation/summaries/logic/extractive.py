@@ -1,4 +1,4 @@
-"""Summaries without a model: the weightiest sentences within a limit (pure)."""
+"""Summaries without a model: the sentences of highest weight within a limit (pure)."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -11,21 +11,21 @@ from app.language.scoring import score
 from app.language.sentences import sentences
 
 MODEL_ID = "builtin:extractive"
-"""What summaries name as what has made them."""
+"""Model id that such summaries report."""
 _MAX_SENTENCES = 4_000
 _MAX_OF_TEXT = 400
 _MAX_SENTENCE_CHARS = 2_000
 _MAX_CHARS = 200_000
-"""The beginning of a text that is looked at: an event may have some millions of characters."""
+"""Length of a text's beginning that is read: an event may have millions of characters."""
 _SPACE = re.compile(r"\s+")
 
 
 @dataclass(frozen=True)
 class Piece:
-    """What somebody says; `label` is who, which a policy may leave empty.
+    """A text with its speaker's label, which a policy may leave empty.
 
     Attributes:
-        is_summary: what a summary before says: its lines stand as they are, without a label.
+        is_summary: the text is a previous summary, whose lines are kept without a label.
     """
 
     label: str
@@ -41,29 +41,31 @@ class _Sentence:
 
 
 def extract(pieces: Iterable[Piece], chars: int) -> str:
-    """Return the weightiest sentences in the order in which they come, at most `chars` long.
+    """Return the sentences of highest weight, in their order, at most `chars` long in all.
 
-    Each is a line that says whose it is. Of two that are equal, the later stays; where nothing
-    fits, it is the weightiest of all, cut off. Of a very long text only its first sentences count,
-    and of very many sentences the last.
+    Each sentence is a line with its speaker's label. Of equal sentences the last one is kept. If
+    nothing fits, the sentence of highest weight is cut. Only the first sentences of a very long
+    text count; of very many sentences, only the last.
     """
-    found = _weighed(pieces)
-    ranked = sorted(found, key=lambda one: (-one.weight, one.place))
+    weighed = _weigh_sentences(pieces)
+    ranked = sorted(weighed, key=lambda sentence: (-sentence.weight, sentence.place))
     chosen: list[_Sentence] = []
     left = chars + 1
-    for one in ranked:
-        # With the line break before it.
-        if len(one.text) + 1 <= left:
-            chosen.append(one)
-            left -= len(one.text) + 1
+    for sentence in ranked:
+        # One character is the line break before it.
+        if len(sentence.text) + 1 <= left:
+            chosen.append(sentence)
+            left -= len(sentence.text) + 1
     if not chosen:
         return cut_off(ranked[0].text, chars) if ranked else ""
-    return "\n".join(one.text for one in sorted(chosen, key=lambda one: one.place))
+    return "\n".join(
+        sentence.text for sentence in sorted(chosen, key=lambda sentence: sentence.place)
+    )
 
 
-def _weighed(pieces: Iterable[Piece]) -> list[_Sentence]:
-    lines = [one for piece in pieces for one in _lines(piece)][-_MAX_SENTENCES:]
-    # The last place of each, so that what is said twice stands where it was said last.
+def _weigh_sentences(pieces: Iterable[Piece]) -> list[_Sentence]:
+    lines = [weighed_line for piece in pieces for weighed_line in _lines(piece)][-_MAX_SENTENCES:]
+    # Last position of each sentence, so that repeated ones stand where they came last.
     places = {text: (place, weight) for place, (text, weight) in enumerate(lines)}
     return [_Sentence(place, text, weight) for text, (place, weight) in places.items()]
 
@@ -75,6 +77,6 @@ def _lines(piece: Piece) -> Iterator[tuple[str, float]]:
             if text := whole.strip()[:_MAX_SENTENCE_CHARS]:
                 yield text, score(text.partition(": ")[2] or text)
         return
-    for one in islice(sentences(told), _MAX_OF_TEXT):
-        text = _SPACE.sub(" ", one.text[:_MAX_SENTENCE_CHARS])
+    for sentence in islice(sentences(told), _MAX_OF_TEXT):
+        text = _SPACE.sub(" ", sentence.text[:_MAX_SENTENCE_CHARS])
         yield line(piece.label, text), score(text)

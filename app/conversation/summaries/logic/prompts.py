@@ -1,4 +1,4 @@
-"""The text of the prompts by which models summarise (pure)."""
+"""Prompts for the models that summarise (pure)."""
 
 from collections.abc import Sequence
 
@@ -60,9 +60,9 @@ _SO_FAR = "Summary so far"
 
 
 def template_of(made: Summarising, *, is_merge: bool, follows: bool) -> str:
-    """Return the template of a summary: the policy's own, else that of its kind.
+    """Return the template of a summary: the policy's own, or the default of its kind.
 
-    `follows`: it takes up the summary before it.
+    `follows`: the summary absorbs the one before it.
     """
     if is_merge:
         return _MERGE
@@ -72,20 +72,20 @@ def template_of(made: Summarising, *, is_merge: bool, follows: bool) -> str:
 
 
 def following(made: Summarising) -> str:
-    """Return the template of a summary that takes up the one before it."""
+    """Return the template of a summary that absorbs the one before it."""
     default = _RECURSIVE if made.combine is Combine.SPLIT else _CELL
     return made.recursive_template or made.template or default
 
 
 def merged_lines(previous: Sequence[str]) -> list[str]:
-    """Return summaries as the lines of what they are merged from."""
+    """Return summaries as numbered lines for a merge."""
     return [f"{number}. {text}" for number, text in enumerate(previous, 1)]
 
 
 def filled(template: str, lines: Sequence[str], previous: str, chars: int) -> str:
-    """Fill a template.
+    """Return a template with its placeholders filled.
 
-    One without a place for the summary before has it as the first line of the conversation.
+    If it has no place for the previous summary, that becomes the first line of the conversation.
     """
     shown = list(lines)
     if previous and _PREVIOUS not in template:
@@ -96,7 +96,7 @@ def filled(template: str, lines: Sequence[str], previous: str, chars: int) -> st
 
 
 def instructions(chars: int, written: int | None) -> str:
-    """Return what the model is told besides; `written`: the characters of its first answer."""
+    """Return the system instructions; `written`: length of a first reply that was too long."""
     if written is None:
         return INSTRUCTIONS
     return f"{INSTRUCTIONS}\n\n{_TOO_LONG.format(length=written, char_limit=chars)}"

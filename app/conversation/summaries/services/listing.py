@@ -1,4 +1,4 @@
-"""The wire form of summaries of a session, and of what they have taken."""
+"""Wire types of a session's summaries and of their usage."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -23,50 +23,52 @@ from app.settings.settings import Settings
 
 
 class Covered(WireModel):
-    """Events of a session, from the one to the other, with both."""
+    """A range of a session's events; both ends are included."""
 
     first_seq: int
     last_seq: int
 
 
 class ModelSums(UsageSums):
-    """What calls of one model took."""
+    """Usage of one model."""
 
     model: str = Field(examples=["openai:gpt-5-mini"])
 
 
 class SessionSummary(WireModel):
-    """A summary of a part of a session. What it says and covers never changes."""
+    """A summary of a part of a session. Its text and range never change."""
 
     name: str
     policy_key: str = Field(
-        description="Of what in a policy decides about summaries: equal for policies that share"
-        " theirs."
+        description="Hash of the policy settings that affect summaries; policies with equal ones"
+        " share their summaries."
     )
     kind: str = Field(
-        description="`block`, of exchanges; `full`, of all events; `recursive`, of the summary"
-        " before and the events since; `merge`, of summaries."
+        description="Inputs: `block`, exchanges; `full`, all events; `recursive`, the previous"
+        " summary and later events; `merge`, summaries."
     )
     state: State = Field(
-        description="`stale`: without its text, since an event that it covers was erased, or the"
-        " session was cleared or changed while it was made."
+        description="`stale`: the text is erased, since a covered event was erased, or the session"
+        " was cleared or changed while the summary was made."
     )
-    version: int = Field(description="From 1: of a summary that is replaced, or made again.")
+    version: int = Field(description="Version of a summary that is replaced or made again, from 1.")
     covers: Covered
-    text: str | None = Field(None, description="Absent where there is none: failed, or erased.")
-    tokens: int | None = Field(None, description="Of the text, by the policy's counter.")
+    text: str | None = Field(None, description="Absent if failed or erased.")
+    tokens: int | None = Field(None, description="Tokens of the text, by the policy's counter.")
     char_limit: int
     cut: bool = Field(
-        description="The model wrote too much, also when asked again: its end is off."
+        description="The model wrote too much, even when asked again; the end is missing."
     )
-    previous_summaries: list[str] = Field(description="Those it was made of, oldest first.")
-    inputs: Covered | None = Field(None, description="The events that were read for it.")
+    previous_summaries: list[str] = Field(description="Summaries that it absorbed, oldest first.")
+    inputs: Covered | None = Field(None, description="Events that were read for it.")
     model: str = Field(examples=["openai:gpt-5-mini", "builtin:extractive"])
-    template: str | None = Field(None, description="What the model was told; `builtin` has none.")
-    usage: list[ModelSums] = Field(description="What its attempts took, by model.")
+    template: str | None = Field(
+        None, description="Template of the model's prompt; absent for `builtin`."
+    )
+    usage: list[ModelSums] = Field(description="Usage of all attempts, by model.")
     error: str | None = Field(None, description="`failed`: the reason.")
     retry_time: Timestamp | None = Field(
-        None, description="`failed`: when it is tried again; absent: it is not."
+        None, description="`failed`: time of the next attempt; absent: none."
     )
     create_time: Timestamp
     update_time: Timestamp
@@ -75,7 +77,7 @@ class SessionSummary(WireModel):
     def from_row(
         cls, session: SessionName, row: SessionSummaryRow, settings: Settings
     ) -> "SessionSummary":
-        """Build the answer; `session` is the name with the engine's own project and location."""
+        """Build the response; `session` is the name with the engine's own project and location."""
         read = None
         if row.read_first_seq is not None and row.read_last_seq is not None:
             read = Covered(first_seq=row.read_first_seq, last_seq=row.read_last_seq)
@@ -90,11 +92,13 @@ class SessionSummary(WireModel):
             tokens=None if row.text is None else _tokens(row.text, row.policy, settings),
             char_limit=row.char_limit,
             cut=row.is_cut,
-            previous_summaries=[str(SummaryName(session, one)) for one in row.previous],
+            previous_summaries=[
+                str(SummaryName(session, summary_id)) for summary_id in row.previous
+            ],
             inputs=read,
             model=row.model_id,
             template=row.template or None,
-            usage=[_model_sums(one, settings) for one in _spent(row.usage)],
+            usage=[_model_sums(spent, settings) for spent in _spent(row.usage)],
             error=row.error_reason,
             retry_time=row.retry_time,
             create_time=row.create_time,
@@ -103,7 +107,7 @@ class SessionSummary(WireModel):
 
 
 def _tokens(text: str, policy: Mapping[str, Any], settings: Settings) -> int:
-    """Count the tokens of a text; by its length where the policy's counter is no longer there."""
+    """Return the tokens of a text, estimated by length if the policy's counter is gone."""
     name = rules_of(MemoryPolicy.model_validate(policy)).counter
     try:
         return counter_of(name, settings).count(text)
@@ -133,7 +137,7 @@ class ListSummariesResponse(WireModel):
 
 
 class SummaryCounts(WireModel):
-    """How many summaries a session has, of all policies."""
+    """Number of a session's summaries in each state, over all policies."""
 
     active: int = 0
     superseded: int = 0
@@ -142,12 +146,12 @@ class SummaryCounts(WireModel):
 
 
 class SessionUsage(WireModel):
-    """What the summaries of a session have taken, failed attempts as well."""
+    """Usage of a session's summaries, failed attempts included."""
 
-    models: list[ModelSums] = Field(description="By model; the built-in one calls none.")
+    models: list[ModelSums] = Field(description="By model; the built-in summariser calls none.")
     total: UsageSums
     summaries: SummaryCounts
-    event_count: int = Field(description="With those that were erased or cleared.")
+    event_count: int = Field(description="Including erased and cleared events.")
     exchange_count: int
 
     @classmethod
@@ -158,9 +162,9 @@ class SessionUsage(WireModel):
         counts: Mapping[str, int],
         settings: Settings,
     ) -> "SessionUsage":
-        """Build the answer."""
+        """Build the response."""
         return cls(
-            models=[_model_sums(one, settings) for one in spent],
+            models=[_model_sums(model_spent, settings) for model_spent in spent],
             total=UsageSums(**_sums(spent, settings)),
             summaries=SummaryCounts.model_validate(counts),
             event_count=row.last_seq,
@@ -168,16 +172,16 @@ class SessionUsage(WireModel):
         )
 
 
-def _model_sums(one: Spent, settings: Settings) -> ModelSums:
-    return ModelSums(model=one.model_id, **_sums([one], settings))
+def _model_sums(spent: Spent, settings: Settings) -> ModelSums:
+    return ModelSums(model=spent.model_id, **_sums([spent], settings))
 
 
 def _sums(spent: Sequence[Spent], settings: Settings) -> dict[str, Any]:
-    found = Sums.of(spent)
+    sums = Sums.of(spent)
     return {
-        "call_count": found.calls,
-        "input_token_count": found.input_tokens,
-        "output_token_count": found.output_tokens,
-        "model_milliseconds": found.milliseconds,
-        "cost": money([one.cost for one in spent], settings.price_currency),
+        "call_count": sums.calls,
+        "input_token_count": sums.input_tokens,
+        "output_token_count": sums.output_tokens,
+        "model_milliseconds": sums.milliseconds,
+        "cost": money([model_spent.cost for model_spent in spent], settings.price_currency),
     }

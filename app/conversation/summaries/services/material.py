@@ -1,4 +1,4 @@
-"""Reads of a session what strategies need: its summaries, and the events after them by pages."""
+"""Reads of the session content that strategies need: summaries, and later events page by page."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -20,30 +20,30 @@ from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionRow
 
 MAX_EVENTS = 20_000
-"""The most events that are read for one context or summary."""
+"""Maximum number of events read for one context or summary."""
 MAX_BYTES = 16 * 1024 * 1024
-"""The same, of all of them together; files that are not shown do not count."""
+"""Maximum total size of these events; files that are not shown do not count."""
 _MAX_STORED_BYTES = 256 * 1024 * 1024
-"""The same with all files: where they are not shown, they are passed over where they lie."""
+"""The same limit with all files: files that are not shown are skipped inside the database."""
 _PAGE = 100
-"""How many events the first page has; each further one has as many as all before it."""
+"""Events in the first page; each further page has as many as all before it."""
 _LONGEST_PAGE = 1_000
 _NEWEST = 20
-"""How many events are looked through for what the user has said last."""
+"""Events searched for the user's last message."""
 _FEW = 16
-"""How many summaries are read at once, from the newest on."""
+"""Summaries read at a time, newest first."""
 
 
 @dataclass(frozen=True)
 class Told:
-    """What was read of a session.
+    """Content read from a session.
 
     Attributes:
-        history: weighed as messages: by it, summaries are due.
-        shown: the same, weighed in the form in which it is shown.
+        history: weighed as plain messages; decides which summaries are due.
+        shown: the same content, weighed in the requested format.
         said: the events of the history's turns, by seq.
         summaries: the history's summaries, by id.
-        is_bounded: whether events were left aside because there were too many to read.
+        is_bounded: whether events were left out because there were too many to read.
     """
 
     history: History
@@ -55,11 +55,11 @@ class Told:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is wanted of the newest events.
+    """Limits on the newest events to read.
 
     Attributes:
-        room: tokens for which there is room; None: any number.
-        as_of: the last event; None: the newest there is.
+        room: available tokens; None: no limit.
+        as_of: the last event; None: the newest one.
     """
 
     room: int | None = None
@@ -69,9 +69,9 @@ class Wanted:
 async def load_newest(
     session: Session, row: SessionRow, name: SessionName, scale: Scale, wanted: Wanted
 ) -> Told:
-    """Return the newest events after the summaries: as many as could be shown, or some more.
+    """Return the newest events after the summaries: as many as could be shown, or more.
 
-    Where not all can be, at least one is among them that is not; so with the summaries.
+    If not all fit, at least one more event is included than fits; the same holds for summaries.
     """
     newest = await _newest_summaries(session, row, name, scale, wanted)
     summaries = newest
@@ -96,17 +96,17 @@ async def load_newest(
         history = replace(history, complete=_place_of(read.said).complete)
     elif newest is None:
         history = replace(history, until=await _gap_end(session, row, name, scale, summaries))
-    return await _told(read, history, summaries, is_bounded=before >= first and not is_all)
+    return await _to_told(read, history, summaries, is_bounded=before >= first and not is_all)
 
 
 async def load_due(
     session: Session, row: SessionRow, name: SessionName, rules: Rules, counter: Counter
 ) -> Told:
-    """Return the oldest events after the summaries: all of which the next summary can be made.
+    """Return the oldest events after the summaries, enough to make the next summary.
 
-    Where that depends on the budget, all events after the summaries, and those before, if the
-    model may be able to read them once more. Of summaries only those are told that matter, else
-    without their texts.
+    If that depends on the token budget, the result has all events after the summaries. It also has
+    the earlier ones if the model may be able to read them again. Only the summaries that matter are
+    included, without texts unless the budget needs them.
     """
     scale = Scale(rules, counter)
     summaries = await _ranges(session, row, name, rules)
@@ -126,24 +126,24 @@ async def load_due(
         is_all = _is_past(page, until or 0, _next_end(row, rules, summaries, read))
     is_bounded = reached < row.last_seq and not is_all
     history = replace(_history(row), covered=covered, until=until, is_bounded=is_bounded)
-    return await _told(read, history, summaries, is_bounded=is_bounded)
+    return await _to_told(read, history, summaries, is_bounded=is_bounded)
 
 
 async def last_words(
     session: Session, row: SessionRow, name: SessionName, as_of: int | None
 ) -> str | None:
-    """Return what the user has said last; None: nothing among the newest events."""
+    """Return the user's last message, or None if it is not among the newest events."""
     last = row.last_seq if as_of is None else min(as_of, row.last_seq)
     page = await sessions.list_said(
         session, name, (row.cleared_seq + 1, last), _NEWEST, newest=True
     )
-    texts = [one.text for one in page if one.speaker is Speaker.USER and one.text.strip()]
+    texts = [event.text for event in page if event.speaker is Speaker.USER and event.text.strip()]
     return texts[-1] if texts else None
 
 
 @dataclass
 class _Read:
-    """Events as they are read, with what they take: as messages, and as they are shown."""
+    """Events read so far, with their weights as plain messages and in the requested format."""
 
     scale: Scale
     said: dict[int, Said] = field(default_factory=dict)
@@ -154,62 +154,62 @@ class _Read:
     stored_bytes: int = 0
 
     async def add(self, page: Sequence[Said]) -> None:
-        """Add a page, counted aside where it is long."""
-        length = sum(len(one.text) + WORK_PER_TEXT for one in page)
-        plain = await done(length, _weighed, page, self.scale.plain)
+        """Add a page; a long one is counted in a thread."""
+        length = sum(len(event.text) + WORK_PER_TEXT for event in page)
+        plain = await done(length, _weigh_events, page, self.scale.plain)
         shown = plain
         if self.scale != self.scale.plain:
-            shown = await done(length, _weighed, page, self.scale)
-        self.said |= {one.seq: one for one in page}
+            shown = await done(length, _weigh_events, page, self.scale)
+        self.said |= {event.seq: event for event in page}
         self.plain |= {turn.seq: turn for turn in plain}
         self.shown |= {turn.seq: turn for turn in shown}
-        # The less of the two: it is read until there is no room by either.
+        # The smaller of the two: reading goes on until neither has room.
         self.tokens += min(total(plain), total(shown))
-        self.size_bytes += sum(one.size_bytes for one in page)
-        self.stored_bytes += sum(one.stored_bytes for one in page)
+        self.size_bytes += sum(event.size_bytes for event in page)
+        self.stored_bytes += sum(event.stored_bytes for event in page)
 
     @property
     def page(self) -> int:
-        """How many events to read next."""
+        """Number of events to read next."""
         return max(_PAGE, min(len(self.said), _LONGEST_PAGE))
 
     @property
     def is_full(self) -> bool:
-        """Whether no further page may be read."""
+        """True if no further page may be read."""
         is_much = self.size_bytes >= MAX_BYTES or self.stored_bytes >= _MAX_STORED_BYTES
         return is_much or len(self.said) >= MAX_EVENTS
 
 
-def _weighed(page: Sequence[Said], scale: Scale) -> list[Turn]:
-    return [Turn(one.seq, one.exchange, scale.of_event(one)) for one in page]
+def _weigh_events(page: Sequence[Said], scale: Scale) -> list[Turn]:
+    return [Turn(event.seq, event.exchange, scale.of_event(event)) for event in page]
 
 
 async def _newest_summaries(
     session: Session, row: SessionRow, name: SessionName, scale: Scale, wanted: Wanted
 ) -> Sequence[Listed] | None:
-    """Return, of many summaries that stand side by side, the newest that fit, oldest first.
+    """Return the newest of many contiguous summaries that fit, oldest first.
 
-    None: there is no limit to them, or a gap among them, so that all have to be looked at.
+    None: their number is limited, or they have a gap, so that all must be read.
     """
     made = scale.rules.summarising
     is_list = made is not None and made.combine is Combine.APPEND and made.most is None
     if not is_list or wanted.room is None or wanted.as_of is not None:
         return None
-    found: list[Listed] = []
+    newest: list[Listed] = []
     left, before = wanted.room, row.last_seq + 1
     while left >= 0:
         page = await lookups.list_newest(session, name, scale.rules.key, before, _FEW)
-        for one in page:
-            if found and one.last_seq != found[-1].first_seq - 1:
+        for summary in page:
+            if newest and summary.last_seq != newest[-1].first_seq - 1:
                 return None
-            found.append(one)
-            left -= sum(scale.of_summary(one.text or ""))
+            newest.append(summary)
+            left -= sum(scale.of_summary(summary.text or ""))
         if len(page) < _FEW:
             break
         before = page[-1].first_seq
-    if left >= 0 and found and found[-1].first_seq != row.cleared_seq + 1:
+    if left >= 0 and newest and newest[-1].first_seq != row.cleared_seq + 1:
         return None
-    return found[::-1]
+    return newest[::-1]
 
 
 async def _summaries(
@@ -225,9 +225,10 @@ async def _summaries(
 async def _ranges(
     session: Session, row: SessionRow, name: SessionName, rules: Rules
 ) -> Sequence[Listed]:
-    """Return what the next summary has to know of those before it: of a list, the last alone.
+    """Return the ranges of the previous summaries that the next one depends on.
 
-    Where it depends on the budget, with the text: the summary there is takes its part of that.
+    For an unlimited list that is only the last one. With a token budget, the text is included,
+    since the existing summary takes part of the budget.
     """
     made = rules.summarising
     if made is None:
@@ -246,7 +247,7 @@ async def _gap_end(
     scale: Scale,
     summaries: Sequence[Listed],
 ) -> int | None:
-    """Return the last event before summaries that stand after a gap; None: there is no gap."""
+    """Return the last event before the summaries after a gap; None: no gap."""
     made = scale.rules.summarising
     if made is None or made.combine is not Combine.APPEND:
         return None
@@ -258,12 +259,12 @@ def _boundary(row: SessionRow, summaries: Sequence[Listed]) -> int:
 
 
 def _is_enough(read: _Read, room: int | None, oldest: Said) -> bool:
-    """Say whether older events cannot be shown: there is no room, or they lie before the window."""
+    """Return True if older events cannot be shown: the room is full, or they precede the window."""
     rules = read.scale.rules
     most = [bound for bound in (room, rules.window_tokens) if bound is not None]
     if most and read.tokens > min(most):
         return True
-    # The newest may not be complete yet, and is then not one of the window.
+    # The newest exchange may be incomplete, and then does not count towards the window.
     complete = read.said[max(read.said)].exchange - 1
     return rules.window is not None and oldest.exchange <= complete - rules.window
 
@@ -271,14 +272,14 @@ def _is_enough(read: _Read, room: int | None, oldest: Said) -> bool:
 async def _has_older(
     session: Session, name: SessionName, rules: Rules, between: tuple[int, int]
 ) -> bool:
-    """Say whether there are events that were not read, for which a summary may be due."""
+    """Return True if there are unread events, for which a summary may be due."""
     return rules.summarising is not None and await sessions.has_said(session, name, between)
 
 
 async def _covered(
     session: Session, row: SessionRow, name: SessionName, read: _Read, boundary: int
 ) -> int | None:
-    """Read the events that the summary covers; return their tokens, None if that is too many."""
+    """Read the events that the summary covers; return their tokens, or None if too many."""
     rules = read.scale.rules
     made = rules.summarising
     if made is None or made.combine is not Combine.SPLIT or rules.limit is None:
@@ -302,7 +303,7 @@ async def _covered(
 def _next_end(
     row: SessionRow, rules: Rules, summaries: Sequence[Listed], read: _Read
 ) -> int | None:
-    """Return the last exchange that the next summary can reach; None: any."""
+    """Return the last exchange that the next summary can reach; None: no limit."""
     made = rules.summarising
     if made is None or made.combine is Combine.SPLIT:
         return None
@@ -316,11 +317,11 @@ def _is_past(page: Sequence[Said], until: int, last_exchange: int | None) -> boo
 
 
 def _place_of(said: Mapping[int, Said]) -> Place:
-    """Return where a session stood at its last event: of that exchange, what was read counts."""
+    """Return a session's position at its last event; only what was read of its exchange counts."""
     if not said:
         return Place()
     newest = said[max(said)].exchange
-    has_answer = any(one.is_answer for one in said.values() if one.exchange == newest)
+    has_answer = any(event.is_answer for event in said.values() if event.exchange == newest)
     return Place(newest, is_answered=has_answer and newest > 0)
 
 
@@ -334,17 +335,17 @@ def _history(row: SessionRow) -> History:
     )
 
 
-async def _told(
+async def _to_told(
     read: _Read, history: History, summaries: Sequence[Listed], *, is_bounded: bool
 ) -> Told:
-    length = sum(len(one.text or "") + WORK_PER_TEXT for one in summaries)
-    plain = await done(length, _weighed_summaries, summaries, read.scale.plain)
-    shown = await done(length, _weighed_summaries, summaries, read.scale)
+    length = sum(len(summary.text or "") + WORK_PER_TEXT for summary in summaries)
+    plain = await done(length, _weigh_summaries, summaries, read.scale.plain)
+    shown = await done(length, _weigh_summaries, summaries, read.scale)
     return Told(
         history=replace(history, turns=_ordered(read.plain), summaries=plain),
         shown=replace(history, turns=_ordered(read.shown), summaries=shown),
         said=read.said,
-        summaries={one.summary_id: one for one in summaries},
+        summaries={summary.summary_id: summary for summary in summaries},
         is_bounded=is_bounded,
     )
 
@@ -353,14 +354,14 @@ def _ordered(turns: Mapping[int, Turn]) -> list[Turn]:
     return [turns[seq] for seq in sorted(turns)]
 
 
-def _weighed_summaries(rows: Sequence[Listed], scale: Scale) -> list[Summary]:
+def _weigh_summaries(rows: Sequence[Listed], scale: Scale) -> list[Summary]:
     return [
         Summary(
-            one.summary_id,
-            one.first_seq,
-            one.last_seq,
-            one.last_exchange,
-            *scale.of_summary(one.text or ""),
+            summary.summary_id,
+            summary.first_seq,
+            summary.last_seq,
+            summary.last_exchange,
+            *scale.of_summary(summary.text or ""),
         )
-        for one in rows
+        for summary in rows
     ]

@@ -1,4 +1,4 @@
-"""Has the worker make the summaries that are due: after events, or because a context asks."""
+"""Enqueueing of summarise operations: after new events, or on request of a context."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -26,43 +26,44 @@ from app.platform.sessions.store import repository as sessions
 from app.settings.settings import Settings
 
 SUMMARIZE = claims.SUMMARIZE
-"""The kind of the operation that makes what is due of one session and policy."""
+"""Kind of the operation that makes the due summaries of one session and policy."""
 REGENERATE: Final = "sessions.regenerateSummary"
-"""The kind of the operation that makes one summary once more."""
+"""Kind of the operation that makes one summary again."""
 
 
 class Owner(Protocol):
-    """A session, as far as an operation concerns it: its row, or what was appended to it."""
+    """The parts of a session that an operation needs: from its row, or from appended events."""
 
     @property
     def session_id(self) -> str:
-        """Its id."""
+        """Session id."""
         ...
 
     @property
     def user_id(self) -> str:
-        """Whose it is."""
+        """Owner of the session."""
         ...
 
     @property
     def memory_policy(self) -> Mapping[str, Any] | None:
-        """Its own policy; None: that of the engine holds."""
+        """The session's own policy; None: the engine's applies."""
         ...
 
 
 @dataclass(frozen=True)
 class Asked:
-    """By which policy summaries are to be made.
+    """Policy by which to make summaries.
 
     Attributes:
-        fixed: what is shown besides; it only matters where summaries depend on the budget.
+        fixed: other content of the context; it matters only if summaries depend on the token
+            budget.
     """
 
     policy: MemoryPolicy
     fixed: Fixed = field(default_factory=Fixed)
 
     def wire(self, name: SessionName, *, is_own: bool) -> dict[str, Any]:
-        """Return the request of the operation; `is_own`: the policy is that of the session."""
+        """Return the payload of the operation; `is_own`: the policy is the session's."""
         fixed = {"system": self.fixed.system, "pending": self.fixed.pending}
         request = {"session": str(name), "policy": self.policy.wire(), "fixed": fixed}
         return {**request, "isOwn": is_own}
@@ -76,27 +77,27 @@ async def ask(
     now: datetime,
     settings: Settings,
 ) -> OperationRow:
-    """Return the operation that makes what is due by a policy: the one under way, or a new one.
+    """Return the unfinished operation that makes a policy's due summaries, or enqueue one.
 
-    The caller holds the session's lock, under which one that runs looks for the last time whether
-    more is due before it ends.
+    The caller holds the session's lock. A running operation takes the same lock for its last check
+    before it ends.
 
     Raises:
-        ResourceExhausted: the policy is not the session's own, and there are summaries by as many
-            others as there may be.
+        ResourceExhausted: the policy is not the session's own, and the session's limit of policies
+            with summaries is reached.
     """
     policy_key = rules_of(asked.policy).key
     key = key_of(owner.session_id, policy_key)
-    found = await claims.unfinished(session, engine.engine_id, SUMMARIZE, key)
-    if found is not None:
-        return found
+    unfinished = await claims.unfinished(session, engine.engine_id, SUMMARIZE, key)
+    if unfinished is not None:
+        return unfinished
     new = operation(engine, SUMMARIZE, now, settings).concerning({"user_id": owner.user_id})
     name = SessionName(name_of(engine), owner.session_id)
     own = policy_of(owner.memory_policy, engine)
     own_key = None if own is None else rules_of(own).key
     is_own = own_key == policy_key
-    # Not refused where the queue is full, as an append would be then: of a session and policy there
-    # is one at most, and of policies there are so many.
+    # A full queue does not block this as it would block an append: each session and policy has at
+    # most one operation, and the number of policies is limited.
     if not is_own:
         keys = (policy_key, own_key)
         await _check_policies(session, name, keys, settings.max_session_policies)
@@ -106,12 +107,12 @@ async def ask(
 async def _check_policies(
     session: Session, name: SessionName, keys: tuple[str, str | None], most: int
 ) -> None:
-    """Make sure that a session may be summarised by one more policy, or that it is already.
+    """Check that one more policy may summarise a session, unless it already does.
 
-    `keys` are those of the policy and of the session's own, which does not count.
+    `keys` are those of the policy and of the session's own policy, which is free.
 
     Raises:
-        ResourceExhausted: it may not.
+        ResourceExhausted: the limit is reached.
     """
     key, own = keys
     used = await lookups.list_policies(session, name)
@@ -129,24 +130,24 @@ async def _check_policies(
 async def hurry(
     session: Session, engine_id: int, session_id: str, policy_keys: Iterable[str], now: datetime
 ) -> None:
-    """Let what waits, since the summariser has failed, run at once: its failure is given up."""
+    """Run operations now that wait for a retry after a failure of the summariser."""
     waiting = []
     for policy_key in policy_keys:
         key = key_of(session_id, policy_key)
-        found = await claims.unfinished(session, engine_id, SUMMARIZE, key)
-        if found is not None:
-            waiting.append(found.operation_id)
+        operation_row = await claims.unfinished(session, engine_id, SUMMARIZE, key)
+        if operation_row is not None:
+            waiting.append(operation_row.operation_id)
     if waiting:
         await claims.hurry(session, engine_id, waiting, now)
 
 
 def key_of(session_id: str, policy_key: str) -> str:
-    """Return the key under which summaries of one session and policy are made one by one."""
+    """Return the key that serialises the summaries of one session and policy."""
     return f"summaries/{session_id}/{policy_key}"
 
 
 def operation(engine: EngineRow, kind: str, now: datetime, settings: Settings) -> NewOperation:
-    """Return an operation on summaries, without a key."""
+    """Return a new operation on summaries, without a key."""
     method = "SummarizeSession" if kind == SUMMARIZE else "RegenerateSummary"
     return NewOperation(
         engine_id=engine.engine_id,
@@ -160,14 +161,14 @@ def operation(engine: EngineRow, kind: str, now: datetime, settings: Settings) -
 
 @dataclass(frozen=True)
 class Watch:
-    """Told of what happens to events; has made of them what is due then."""
+    """Observer of events that enqueues the summaries they make due."""
 
     settings: Settings
 
     async def appended(self, session: Session, change: Appended) -> None:
-        """Ask for a summary where the exchanges that have come make one due.
+        """Enqueue a summary if the appended exchanges make one due.
 
-        Looks up one summary, and only where the session's policy makes any by exchange.
+        Looks up one summary, and only if the session's policy summarises by exchange.
         """
         policy = policy_of(change.memory_policy, change.engine)
         rules = _by_exchange(policy)
@@ -181,7 +182,7 @@ class Watch:
             await ask(session, change.engine, change, Asked(policy), change.now, self.settings)
 
     async def erased(self, session: Session, change: Erased) -> None:
-        """Erase what summaries say of an event, and have those of the session's policy remade."""
+        """Erase summaries of an erased event, and remake those of the session's policy."""
         engine_id = change.engine.engine_id
         keys = await erasure.mark_stale(
             session, engine_id, change.name.session, change.seq, change.now
@@ -196,19 +197,19 @@ class Watch:
 
 
 def is_due(rules: Rules, complete: int, reached: int) -> bool:
-    """Say whether so many complete exchanges after the last that is covered make a summary due."""
+    """Return True if enough complete exchanges follow the last one covered."""
     made = rules.summarising
     return made is not None and is_reached(made, complete, next_target(made, reached))
 
 
 def policy_of(stored: Any, engine: EngineRow) -> MemoryPolicy | None:  # noqa: ANN401 - JSON of a row
-    """Return the policy of a session, else its engine's; None: the default, without summaries."""
-    found = stored or (engine.bank_config or {}).get("memoryPolicy")
-    return MemoryPolicy.model_validate(found) if found else None
+    """Return the policy of a session or its engine; None: the default, without summaries."""
+    policy = stored or (engine.bank_config or {}).get("memoryPolicy")
+    return MemoryPolicy.model_validate(policy) if policy else None
 
 
 def _by_exchange(policy: MemoryPolicy | None) -> Rules | None:
-    """Return the rules of a policy that makes summaries when exchanges have come."""
+    """Return the rules of a policy that summarises by number of exchanges, or None."""
     rules = None if policy is None else rules_of(policy)
     if rules is None or rules.summarising is None:
         return None

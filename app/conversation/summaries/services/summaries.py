@@ -1,4 +1,4 @@
-"""Use cases of a session's summaries: list them, make one again, clear all, tell their costs."""
+"""Use cases of a session's summaries: list, regenerate, clear, and report usage."""
 
 import asyncio
 from collections.abc import Sequence
@@ -47,7 +47,7 @@ from app.settings.settings import Settings
 
 @dataclass(frozen=True)
 class SummaryService:
-    """The summaries of sessions, as they are kept."""
+    """The stored summaries of sessions."""
 
     db: Database
     clock: Clock
@@ -69,10 +69,10 @@ class SummaryService:
     async def list_page(
         self, name: SessionName, state: State | None, policy_key: str | None, page: PageRequest
     ) -> ListSummariesResponse:
-        """Return a page of summaries, oldest first: of all states, unless one is asked for.
+        """Return a page of summaries, oldest first, of all states unless one is given.
 
         Raises:
-            NotFound: no such session.
+            NotFound: the session does not exist.
         """
         limit = clamp_page_size(page.size)
         query = {"list": "summaries", "session": f"{name.engine.engine}/{name.session}"}
@@ -82,48 +82,49 @@ class SummaryService:
         async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.engine))
             await sessions.get(session, name, self.clock.now())
-            found = (session, name, (state, policy_key))
-            sizes = await repository.list_sizes(*found, asked)
+            filters = (session, name, (state, policy_key))
+            sizes = await repository.list_sizes(*filters, asked)
             fits = rows_within(sizes, limit, MAX_PAGE_BYTES)
-            rows = await repository.list_page(*found, replace(asked, limit=fits))
+            rows = await repository.list_page(*filters, replace(asked, limit=fits))
         more = encode_token(query, [rows[-1].summary_id]) if len(sizes) > fits else None
-        shown = await self._shown(SessionName(engine, name.session), rows, sum(sizes[:fits]))
+        shown = await self._render_summaries(
+            SessionName(engine, name.session), rows, sum(sizes[:fits])
+        )
         return ListSummariesResponse(summaries=shown, next_page_token=more)
 
-    async def _shown(
+    async def _render_summaries(
         self, stored: SessionName, rows: Sequence[SessionSummaryRow], size_bytes: int
     ) -> list[SessionSummary]:
-        """Return summaries as they are told: their tokens are counted aside where that is much."""
+        """Return summaries in wire form; much text is counted in a thread."""
 
         def shown() -> list[SessionSummary]:
             return [SessionSummary.from_row(stored, row, self.settings) for row in rows]
 
         if all((row.policy.get("counter") or CHARS4) in COUNTERS for row in rows):
             return await done(size_bytes, shown)
-        # The first time, the file of an encoding is read.
+        # The first use of an encoding reads its file.
         return await asyncio.to_thread(shown)
 
     async def get(self, name: SummaryName) -> SessionSummary:
         """Return a summary.
 
         Raises:
-            NotFound: no such summary.
+            NotFound: the summary does not exist.
         """
         async with self.db.snapshot() as session:
             engine = name_of(await engines.get(session, name.session.engine))
             await sessions.get(session, name.session, self.clock.now())
             row = await repository.get(session, name)
         stored = SessionName(engine, name.session.session)
-        (shown,) = await self._shown(stored, [row], len(row.text or ""))
+        (shown,) = await self._render_summaries(stored, [row], len(row.text or ""))
         return shown
 
     async def regenerate(self, name: SummaryName, once: Once | None) -> OperationRow:
-        """Queue the making of a new version of a summary: of the same events, which it reads again.
+        """Enqueue a new version of a summary, made from the same events.
 
         Raises:
             FailedPrecondition: the summary is no longer active.
-            ResourceExhausted: the engine has used up its tokens of today, or has as many
-                operations waiting as it may.
+            ResourceExhausted: the engine's token budget for today is used up, or its queue is full.
         """
         now = self.clock.now()
         async with self.db.transaction() as session:
@@ -150,10 +151,10 @@ class SummaryService:
         return made is not None and model_for(self.models, made) is not None
 
     async def clear(self, name: SessionName, once: Once | None) -> Session:
-        """Let contexts begin anew after the last event: the events stay, the summaries give way.
+        """Start contexts anew after the last event: events stay, summaries are superseded.
 
         Raises:
-            NotFound: no such session.
+            NotFound: the session does not exist.
         """
         now = self.clock.now()
         async with self.db.transaction() as session:
@@ -169,10 +170,10 @@ class SummaryService:
             return Session.from_row(name_of(engine), row, held)
 
     async def usage(self, name: SessionName) -> SessionUsage:
-        """Return what the summaries of a session have taken.
+        """Return the usage of a session's summaries.
 
         Raises:
-            NotFound: no such session.
+            NotFound: the session does not exist.
         """
         async with self.db.snapshot() as session:
             await engines.get(session, name.engine)

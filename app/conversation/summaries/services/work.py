@@ -1,7 +1,7 @@
-"""One summary: what is read for it, the model's call outside any transaction, and its row.
+"""Making of one summary: inputs, the model call outside any transaction, and the stored row.
 
-Whatever becomes of the call, its costs are recorded, and nothing of the session is lost: until
-there is a summary, its events stand for themselves.
+Usage is recorded whatever the outcome, and no event is lost: until a summary exists, contexts show
+the events themselves.
 """
 
 import asyncio
@@ -48,15 +48,15 @@ from app.platform.usage.store import repository as usage
 log = structlog.get_logger()
 
 _MAX_NOTE_SECONDS = 5
-"""What work that is stopped may take to note its costs: who stops it waits for that."""
+"""Time limit for recording the usage of stopped work, since the stopping process waits for it."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What a summary is made of, and by what is seen later that it still is.
+    """Inputs of a summary, and the state by which later changes are noticed.
 
     Attributes:
-        superseded: the active summaries that give way to it.
+        superseded: ids of the active summaries that it will supersede.
     """
 
     task: Task
@@ -67,12 +67,12 @@ class Found:
 
 @dataclass
 class Work:
-    """The making of summaries of one session by one policy.
+    """Making of summaries for one session and policy.
 
     Attributes:
-        is_asked: whether one is made again because somebody asked for it.
-        spent: what all calls have taken so far.
-        count: the summaries that were made.
+        is_asked: whether a client asked to make a summary again.
+        spent: usage of all calls so far.
+        count: number of summaries made.
     """
 
     job: Job
@@ -87,7 +87,7 @@ class Work:
 
     @property
     def model(self) -> TextModel | None:
-        """The model that writes; None: sentences are chosen by their weight."""
+        """Model that writes; None: the built-in selection of sentences."""
         return model_for(self.resources.models, self.made)
 
     async def found(
@@ -98,42 +98,42 @@ class Work:
         said: Sequence[Said],
         previous: Sequence[str],
     ) -> Found:
-        """Return what is to be written; `said` and `previous` are what is to be read."""
+        """Return the inputs of a summary; `said` and `previous` are the texts to read."""
         superseded = await repository.list_overlapping(session, self.name, self.rules.key, due)
         task = Task(due, self.rules, self.made, said, previous)
         return Found(task, row.create_time, row.cleared_seq, superseded)
 
     async def lock(self, session: Session) -> SessionRow | None:
-        """Hold the engine, so that it is not deleted, and the session, if it is still there."""
+        """Lock the engine against deletion; return the session, locked, or None if it is gone."""
         await engines.get(session, self.name.engine, Lock.SHARED)
         return await self.find(session, for_update=True)
 
     async def find(self, session: Session, *, for_update: bool = False) -> SessionRow | None:
-        """Return the session, if it is still there, and not another user's under its id."""
+        """Return the session, or None if it is gone or its id now belongs to another user."""
         now = self.job.clock.now()
         row = await sessions.find(session, self.name, now, for_update=for_update)
         users = (self.job.claim.scopes or {}).get("user_id", ())
         return row if row is not None and row.user_id in users else None
 
-    async def write(self, found: Found, meter: Meter) -> Summarised:
-        """Have a summary written. Without a transaction.
+    async def write(self, inputs: Found, meter: Meter) -> Summarised:
+        """Write a summary; no transaction may be open.
 
         Raises:
-            Postponed: the model failed, or the engine's tokens of the day, or its bytes, are used
-                up; that is written, and when it is tried again.
-            ServiceError: the same where somebody asked for it: it is not tried again.
+            Postponed: the model failed, or a token or byte quota is used up; failure and retry time
+                are stored.
+            ServiceError: the same for a client's request, which is not retried.
         """
         try:
             await self._check_room()
             if self.model is not None:
                 await self._check_budget()
-            return await self._written(found.task, meter)
+            return await self._written(inputs.task, meter)
         except Exception as error:
-            # One that nobody has foreseen, too: asked for anew at once, it would cost the same.
-            retry_time = await self._fail(found, meter, _reason_of(error))
+            # Unexpected errors too: an immediate retry would cost the same again.
+            retry_time = await self._fail(inputs, meter, _reason_of(error))
             raise error if retry_time is None else Postponed(retry_time) from error
         except asyncio.CancelledError:
-            # The worker stops: what was asked until then is paid for.
+            # The worker stops; the calls until now are paid for.
             await self._note_in_time(meter)
             raise
 
@@ -146,7 +146,10 @@ class Work:
 
     @asynccontextmanager
     async def writing(self, meter: Meter) -> AsyncIterator[Session]:
-        """Open the transaction of what calls were for; where it fails, their costs are kept."""
+        """Open the transaction that stores the results of calls.
+
+        If it fails, their usage is still recorded.
+        """
         count = self.count
         try:
             async with self.job.db.transaction() as session:
@@ -157,11 +160,11 @@ class Work:
             raise
 
     async def hold(self, session: Session) -> None:
-        """Note what the operation has come to, and keep it; late in a transaction, as `record`.
+        """Store the operation's progress and renew its lease; like `record`, late in a transaction.
 
         Raises:
-            Cancelled: the client has asked to cancel.
-            LeaseLost: it is no longer this worker's, which must leave nothing in that case.
+            Cancelled: the client has cancelled the operation.
+            LeaseLost: another worker has the lease; the transaction must leave nothing behind.
         """
         owned = self.job.claim.owned
         lease = timedelta(seconds=self.resources.settings.worker_lease_seconds)
@@ -173,36 +176,36 @@ class Work:
         await self.job.note(session, self.details())
 
     async def keep(
-        self, session: Session, row: SessionRow | None, found: Found, summary: NewSummary
+        self, session: Session, row: SessionRow | None, inputs: Found, summary: NewSummary
     ) -> bool:
-        """Write the row of a summary; false: the session has changed, and it was made in vain."""
-        if row is None or row.create_time != found.session_time:
+        """Store a summary; return False if the session has changed and the summary is discarded."""
+        if row is None or row.create_time != inputs.session_time:
             return False
-        if await self._is_same(session, row, found):
+        if await self._is_same(session, row, inputs):
             await repository.insert_summary(session, self.name, summary)
             self.count += 1
             return True
         await repository.insert_stale(session, self.name, summary)
         return False
 
-    async def _is_same(self, session: Session, row: SessionRow, found: Found) -> bool:
-        """Say whether a summary that was made is still the one to make."""
-        due = found.task.due
-        if row.cleared_seq != found.cleared_seq:
+    async def _is_same(self, session: Session, row: SessionRow, inputs: Found) -> bool:
+        """Return True if a summary's inputs are unchanged."""
+        due = inputs.task.due
+        if row.cleared_seq != inputs.cleared_seq:
             return False
         key = self.rules.key
-        if await repository.list_overlapping(session, self.name, key, due) != found.superseded:
+        if await repository.list_overlapping(session, self.name, key, due) != inputs.superseded:
             return False
         kept = 0 if due.read is None else await erasure.count_kept(session, self.name, due.read)
-        return kept == len(found.task.said)
+        return kept == len(inputs.task.said)
 
-    def row(self, found: Found, meter: Meter, written: Summarised | None) -> NewSummary:
-        """Return the row of a summary, or of what came to nothing."""
-        template = "" if self.model is None else found.task.template
+    def row(self, inputs: Found, meter: Meter, written: Summarised | None) -> NewSummary:
+        """Return the row of a summary or of a failed attempt."""
+        template = "" if self.model is None else inputs.task.template
         return NewSummary(
             policy_key=self.rules.key,
             policy=self.policy.wire(),
-            due=found.task.due,
+            due=inputs.task.due,
             is_cell=self.made.combine is not Combine.APPEND,
             is_asked=self.is_asked,
             now=self.job.clock.now(),
@@ -227,13 +230,13 @@ class Work:
         }
 
     async def record(self, session: Session, meter: Meter) -> None:
-        """Count what was spent; called late, as those of one engine wait here for each other."""
+        """Record usage; call it late, since transactions of one engine wait for each other here."""
         settings = self.resources.settings
         now = self.job.clock.now()
         await usage.record(session, self.name.engine.engine, now, meter, settings.model_prices)
 
     def details(self) -> dict[str, Any]:
-        """Return what the operation's metadata tell of all attempts: costs, and what was made."""
+        """Return the operation's metadata over all attempts: usage, and number of summaries."""
         earlier = self.job.claim.details
         own = costs.details(self.spent, self.resources.settings)
         count = self.count + int(earlier.get("summaryCount", 0))
@@ -251,33 +254,33 @@ class Work:
         async with self.job.db.snapshot() as session:
             await service.check_budget(session, self.name.engine.engine)
 
-    async def _fail(self, found: Found, meter: Meter, reason: Reason) -> datetime | None:
-        """Write that a summary could not be made; return when it is tried again, if it is."""
+    async def _fail(self, inputs: Found, meter: Meter, reason: Reason) -> datetime | None:
+        """Store a failed attempt; return the retry time, or None if it is not retried."""
         retry_time = None
         async with self.writing(meter) as session:
             row = await self.lock(session)
-            if row is not None and row.create_time == found.session_time:
+            if row is not None and row.create_time == inputs.session_time:
                 failed = await repository.last_failure(session, self.name, self.rules.key)
                 times = 0 if failed is None else failed.attempts
                 retry_time = None if self.is_asked else self._next_time(reason, times)
-                new = self.row(found, meter, None)
+                new = self.row(inputs, meter, None)
                 await repository.fail(session, self.name, new, reason, retry_time)
             await self.record(session, meter)
             await self.hold(session)
         return retry_time
 
     def _next_time(self, reason: Reason, times: int) -> datetime:
-        """Return when to try again what has failed so often before."""
+        """Return the retry time after this number of failures."""
         now = self.job.clock.now()
         if reason is Reason.TOKEN_BUDGET_EXHAUSTED:
             return reset_time(now)
         settings = self.resources.settings
-        # No more doublings than make a day of a second.
+        # 17 doublings turn one second into more than a day.
         seconds = settings.worker_retry_base_seconds * 2 ** min(times, 17)
         return now + timedelta(seconds=min(seconds, settings.summary_retry_max_seconds))
 
     async def _note_in_time(self, meter: Meter) -> None:
-        """Note the costs in a task of its own, which no second cancellation breaks off."""
+        """Record usage in a task of its own, which a second cancellation does not interrupt."""
         noting = asyncio.create_task(self._note(meter))
         _, late = await asyncio.wait([noting], timeout=_MAX_NOTE_SECONDS)
         for task in late:
@@ -289,7 +292,7 @@ class Work:
                 await engines.get(session, self.name.engine, Lock.SHARED)
                 await self.record(session, meter)
                 await self.job.note(session, self.details())
-        except Exception as error:  # noqa: BLE001 - what broke off the work is what has to be told
+        except Exception as error:  # noqa: BLE001 - the error that interrupted the work must be reported
             log.warning("summary.costs_not_recorded", error=describe(error))
 
 

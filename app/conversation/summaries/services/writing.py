@@ -1,8 +1,8 @@
-"""Writes one summary: by a model, or without one by the weightiest sentences.
+"""Writing of one summary: by a model, or by selecting the sentences of highest weight.
 
-A model that writes more than it should is asked once more; what is then still too long is cut off
-at the end of a sentence. What is too long for the model's window is folded in: one piece of the
-conversation after the other, each time with the summary of those before.
+A model that writes too much is asked once more; a reply that is still too long is cut at the end of
+a sentence. A conversation too long for the model's window is folded in piece by piece, each time
+with the summary of the pieces before.
 """
 
 import asyncio
@@ -27,14 +27,14 @@ from app.language.beginnings import cut_off
 from app.platform.sessions.logic.spoken import Said
 
 _SCHEMA_TOKENS = 200
-"""What the shape of the reply takes of a model's window."""
+"""Tokens of the reply's schema in a model's window."""
 _LEAST_ROOM = 200
 _BYTES_PER_TOKEN = 3
-"""Rather too few than too many: what is sent must fit."""
+"""A low estimate, since the prompt must fit."""
 
 
 class Reply(Told):
-    """What a model answers."""
+    """Reply of a model that summarises."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
@@ -51,8 +51,8 @@ class Task:
     """A summary to write.
 
     Attributes:
-        said: the events to read, in their order.
-        previous: the texts of the summaries that it takes up, oldest first.
+        said: the events to read, in order.
+        previous: the texts of the summaries that it absorbs, oldest first.
     """
 
     due: Due
@@ -63,43 +63,43 @@ class Task:
 
     @property
     def template(self) -> str:
-        """What a model is told of it, with places for what it is told it of."""
+        """Template of the prompt, with placeholders."""
         is_merge = self.due.kind is Kind.MERGE
         return prompts.template_of(self.made, is_merge=is_merge, follows=bool(self.due.previous))
 
 
 @dataclass(frozen=True)
 class Summarised:
-    """A summary that was written; `is_cut`: its end is missing."""
+    """A written summary; `is_cut`: its end is missing."""
 
     text: str
     is_cut: bool = False
 
 
 def model_for(models: TextModels, made: Summarising) -> TextModel | None:
-    """Return the model that summarises; None: sentences are chosen by their weight."""
+    """Return the model that summarises; None: the built-in selection of sentences."""
     return None if made.model == BUILTIN else models.choose(made.model)
 
 
 def name_of(model: TextModel | None) -> str:
-    """Return what a summary says has made it."""
+    """Return the model id that a summary reports."""
     return MODEL_ID if model is None else model.model_id
 
 
 async def summarise(model: TextModel | None, task: Task, meter: Meter) -> Summarised:
-    """Write a summary; what the model takes is added to `meter`. No transaction may be open.
+    """Write a summary, and add its usage to `meter`. No transaction may be open.
 
     Raises:
-        ServiceError: the model fails, as `TextModel.ask` has it.
+        ServiceError: the model fails; see `TextModel.ask`.
     """
     if model is None:
-        # Of a few pages it takes as long as several requests.
+        # A few pages take as long as several requests.
         return Summarised(await asyncio.to_thread(_extracted, task))
     is_merge = task.due.kind is Kind.MERGE
     lines = prompts.merged_lines(task.previous) if is_merge else _lines(task)
     so_far = "" if is_merge else "\n".join(task.previous)
     if not lines:
-        # All that was to be read has been erased.
+        # Everything to read has been erased.
         text = cut_off(so_far, task.due.chars)
         return Summarised(text, is_cut=text != so_far)
     return await _Folding(model, task, meter).fold(lines, so_far)
@@ -111,7 +111,9 @@ def _lines(task: Task) -> list[str]:
 
 def _extracted(task: Task) -> str:
     old = (Piece("", text, is_summary=True) for text in task.previous)
-    new = (Piece(label_of(one.speaker, task.rules), one.text) for one in task.said if one.text)
+    new = (
+        Piece(label_of(event.speaker, task.rules), event.text) for event in task.said if event.text
+    )
     return extract(chain(old, new), task.due.chars)
 
 
@@ -122,7 +124,7 @@ class _Folding:
     meter: Meter
 
     async def fold(self, lines: Sequence[str], so_far: str) -> Summarised:
-        """Summarise lines, in as many steps as the model's window makes necessary."""
+        """Summarise lines, in as many steps as the model's window requires."""
         rest = list(lines)
         template = self.task.template
         while True:
@@ -134,7 +136,7 @@ class _Folding:
             so_far, template = written.text, prompts.following(self.task.made)
 
     def _piece(self, rest: list[str], template: str, so_far: str) -> list[str]:
-        """Take off the lines for which there is room; of one that is longer than that, a part."""
+        """Remove and return the lines that fit; of a line too long for that, a part."""
         chars = self.task.due.chars
         told = prompts.instructions(chars, chars) + prompts.filled(template, (), so_far, chars)
         left = max(self.model.max_input_tokens - _SCHEMA_TOKENS - _tokens(told), _LEAST_ROOM)
@@ -153,23 +155,23 @@ class _Folding:
 
     async def _ask(self, text: str) -> Summarised:
         chars = self.task.due.chars
-        first = await self._said(text, None)
+        first = await self._ask_model(text, None)
         if len(first) <= chars:
             return Summarised(first)
         try:
-            second = await self._said(text, len(first))
+            second = await self._ask_model(text, len(first))
         except ServiceError:
-            # What is there is paid for, and better cut off than lost.
+            # The first reply is paid for, and a cut one is better than none.
             second = first
         is_cut = len(second) > chars
         return Summarised(cut_off(second, chars) if is_cut else second, is_cut)
 
-    async def _said(self, text: str, written: int | None) -> str:
+    async def _ask_model(self, text: str, written: int | None) -> str:
         told = prompts.instructions(self.task.due.chars, written)
         reply = await self.model.ask(Prompt(told, text), Reply, self.meter)
         return reply.summary
 
 
 def _tokens(text: str) -> int:
-    """Return about how many tokens a line has, its end included."""
+    """Return the estimated tokens of a line with its end."""
     return len(text.encode(errors="replace")) // _BYTES_PER_TOKEN + 1

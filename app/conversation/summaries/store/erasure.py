@@ -1,6 +1,6 @@
-"""What becomes of summaries when events are erased, or a session begins anew.
+"""Changes to summaries when events are erased or a session's context is cleared.
 
-Takes part in the caller's transaction, which has locked the session's row.
+All functions take part in the caller's transaction, which has locked the session's row.
 """
 
 from collections.abc import Collection
@@ -20,7 +20,7 @@ _R = SessionSummaryRow
 async def mark_stale(
     session: Session, engine_id: int, session_id: str, seq: int, now: datetime
 ) -> Collection[str]:
-    """Erase the texts of all summaries that cover an event; return the keys of their policies."""
+    """Erase the texts of all summaries that cover an event; return their policies' keys."""
     covering = and_(
         _R.engine_id == engine_id,
         _R.session_id == session_id,
@@ -39,9 +39,9 @@ async def mark_stale(
 
 
 async def supersede_all(session: Session, name: SessionName, now: datetime) -> Collection[str]:
-    """Supersede what is active of a session, and give up what has failed.
+    """Supersede a session's active summaries, and give up its failed ones.
 
-    Returns the keys of the policies of which something had failed.
+    Returns the policy keys of the failed ones.
     """
     given_up = (
         update(_R)
@@ -57,13 +57,13 @@ async def supersede_all(session: Session, name: SessionName, now: datetime) -> C
 
 
 async def give_up(session: Session, name: SessionName, policy_key: str, now: datetime) -> None:
-    """End what has failed by a policy, and is not due any more."""
+    """Give up the failed summaries of a policy, which are no longer due."""
     failed = and_(of(name), _R.policy_key == policy_key, is_retried())
     await change(session, failed, retry_time=None, update_time=now)
 
 
 async def count_kept(session: Session, name: SessionName, between: tuple[int, int]) -> int:
-    """Return how many of the events from the one to the other have not been erased."""
+    """Return the number of events in a range that are not erased."""
     event = SessionEventRow
     statement = select(func.count()).where(
         event.engine_id == name.engine.engine,

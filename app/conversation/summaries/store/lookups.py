@@ -1,8 +1,8 @@
-"""What is summarised of a session, as contexts and further summaries are made of it.
+"""Lookups of a session's summaries for contexts and further summaries.
 
-All statements take part in the caller's transaction. They leave out what nobody is shown (the
-template, the policy), and texts where only ranges are asked for: of some thousand summaries, those
-would take longer than all else.
+All statements take part in the caller's transaction. They skip columns that are not needed here
+(template, policy), and texts where only ranges are needed: with thousands of summaries, those would
+dominate the time.
 """
 
 from bisect import bisect_right
@@ -26,7 +26,7 @@ _RUNNING: ColumnElement[str] = literal_column(f"'{OperationState.RUNNING}'")
 
 @dataclass(frozen=True)
 class Listed:
-    """A summary: what it covers; `text` is None where it was not asked for."""
+    """A summary's range; `text` is None if it was not requested."""
 
     summary_id: str
     first_seq: int
@@ -38,10 +38,10 @@ class Listed:
 async def list_active(
     session: Session, name: SessionName, policy_key: str, cleared_seq: int
 ) -> list[Listed]:
-    """Return what is summarised from the event after `cleared_seq` on without a gap, oldest first.
+    """Return the contiguous active summaries after `cleared_seq`, oldest first.
 
-    After a gap, which an erased event leaves until its summary is made again, others may stand:
-    they count again once it is closed.
+    An erased event leaves a gap until its summary is made again. Summaries after the gap are left
+    out until it is closed.
     """
     statement = _listed(_active(name, policy_key), with_text=True).order_by(_R.last_seq)
     return _without_gap(await _read(session, statement), cleared_seq)
@@ -50,7 +50,7 @@ async def list_active(
 async def list_ranges(
     session: Session, name: SessionName, policy_key: str, cleared_seq: int
 ) -> list[Listed]:
-    """Return what `list_active` does, without texts."""
+    """Return the same summaries as `list_active`, without texts."""
     statement = _listed(_active(name, policy_key), with_text=False).order_by(_R.last_seq)
     return _without_gap(await _read(session, statement), cleared_seq)
 
@@ -58,7 +58,7 @@ async def list_ranges(
 async def list_last(
     session: Session, name: SessionName, policy_key: str, cleared_seq: int
 ) -> list[Listed]:
-    """Return the last one of what `list_active` does, if there is any, without its text."""
+    """Return the last summary of `list_active` without its text, or an empty list."""
     before = func.lag(_R.last_seq, 1, cleared_seq).over(order_by=_R.last_seq)
     ranges = select(_R.first_seq, _R.last_seq, before.label("before")).where(
         _active(name, policy_key)
@@ -74,7 +74,7 @@ async def list_last(
 async def list_newest(
     session: Session, name: SessionName, policy_key: str, before: int, limit: int
 ) -> list[Listed]:
-    """Return the last active summaries that end before an event, the newest first."""
+    """Return the newest active summaries that end before an event, newest first."""
     which = and_(_active(name, policy_key), _R.last_seq < before)
     statement = _listed(which, with_text=True).order_by(_R.last_seq.desc()).limit(limit)
     return await _read(session, statement)
@@ -83,9 +83,9 @@ async def list_newest(
 async def gap_end(
     session: Session, name: SessionName, policy_key: str, boundary: int
 ) -> int | None:
-    """Return the last event before summaries that stand after a gap; None: there are none.
+    """Return the last event before the summaries after a gap; None: no gap.
 
-    `boundary` is the last event that those before it cover: see `list_active`.
+    `boundary` is the last event that the summaries before the gap cover: see `list_active`.
     """
     statement = (
         select(_R.first_seq)
@@ -100,9 +100,9 @@ async def gap_end(
 async def list_as_of(
     session: Session, name: SessionName, policy_key: str, cleared_seq: int, as_of: int
 ) -> list[Listed]:
-    """Return what was summarised when the session had got to the event `as_of`, oldest first.
+    """Return the summaries as of the event `as_of`, oldest first.
 
-    Of those that overlap it is the one made last; of events erased since there is none.
+    Of overlapping ones the newest counts. Summaries of events erased since are left out.
     """
     made = (
         select(_R.summary_id, _R.first_seq, _R.last_seq)
@@ -129,24 +129,24 @@ async def list_as_of(
 
 
 async def count_active(session: Session, name: SessionName, policy_key: str) -> int:
-    """Return how many summaries of a policy are active."""
+    """Return the number of active summaries of a policy."""
     statement = select(func.count()).select_from(_R).where(_active(name, policy_key))
     return (await session.execute(statement)).scalar_one()
 
 
 async def list_policies(session: Session, name: SessionName) -> frozenset[str]:
-    """Return the keys of the policies by which anything of a session is summarised at present."""
+    """Return the keys of the policies with active summaries of a session."""
     statement = select(_R.policy_key).distinct().where(of(name), IS_ACTIVE)
     return frozenset((await session.execute(statement)).scalars())
 
 
 async def list_waiting(session: Session, engine_id: int, start: str) -> frozenset[str]:
-    """Return what stands behind `start` in the keys of operations that make summaries yet."""
+    """Return the rest after `start` of the keys of unfinished summarise operations."""
     row = OperationRow
     statement = select(func.substr(row.key, len(start) + 1)).where(
         row.engine_id == engine_id,
         row.kind == SUMMARIZE,
-        # As the partial indexes have it.
+        # The same conditions as the partial indexes.
         or_(
             and_(row.state == _PENDING, row.kind != literal_column(f"'{INGEST}'")),
             row.state == _RUNNING,
@@ -159,7 +159,7 @@ async def list_waiting(session: Session, engine_id: int, start: str) -> frozense
 async def list_texts(
     session: Session, name: SessionName, ids: Sequence[str]
 ) -> list[tuple[str, str | None]]:
-    """Return the texts of summaries by their ids, in the order of what they cover."""
+    """Return the ids and texts of summaries, in the order of their ranges."""
     statement = (
         select(_R.summary_id, _R.text)
         .where(of(name), _R.summary_id.in_(ids))
@@ -188,12 +188,12 @@ async def _read(
 
 
 def _without_gap(rows: Sequence[Listed], cleared_seq: int) -> list[Listed]:
-    """Return rows, oldest first, up to the first that does not follow the one before it."""
-    found: list[Listed] = []
+    """Return the rows, oldest first, up to the first gap."""
+    contiguous: list[Listed] = []
     reached = cleared_seq
     for row in rows:
         if row.first_seq != reached + 1:
             break
-        found.append(row)
+        contiguous.append(row)
         reached = row.last_seq
-    return found
+    return contiguous

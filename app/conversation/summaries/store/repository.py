@@ -1,8 +1,8 @@
-"""What is written of summaries, and how one or a page is read; see `lookups.py` for the rest.
+"""Writes of summaries, and reads of one or a page; `lookups.py` has all other reads.
 
 All statements take part in the caller's transaction.
 
-Whoever writes has locked the session's row, so that of one session nothing runs beside it.
+Writers have locked the session's row, so that writes of one session never run concurrently.
 """
 
 from collections.abc import Mapping, Sequence
@@ -34,31 +34,32 @@ _R = SessionSummaryRow
 
 
 class State(StrEnum):
-    """What a summary is at present."""
+    """Current state of a summary."""
 
     ACTIVE = "active"
     SUPERSEDED = "superseded"
     STALE = "stale"
-    """Its text is not kept: an event that it covers was erased, or it was made in vain."""
+    """The text is erased: a covered event was erased, or the session changed during the writing."""
     FAILED = "failed"
-    """The summariser failed. Without a time of the next attempt, there will be none."""
+    """The summariser failed. Without a retry time it is not tried again."""
 
 
 Wanted = tuple[State | None, str | None]
-"""Of which state, and by the key of which policy; None: any."""
+"""Filter by state and by policy key; None: any."""
 IS_ACTIVE: ColumnElement[bool] = _R.state == literal_column(f"'{State.ACTIVE}'")
-"""Selects what is active. Not by a parameter: a plan for any state could not use their index."""
+"""Condition for active summaries; a literal, since a parameter could not use their partial index.
+"""
 
 
 @dataclass(frozen=True)
 class NewSummary:
-    """A summary about to be written.
+    """A summary to store.
 
     Attributes:
-        policy: the wire form of the policy that it was made by.
-        is_cell: whether it is the next version of the one that reaches from the same event.
-        is_asked: whether somebody asked for it once more; then no failure is ended by it.
-        usage: what it took, by model, as the column has it.
+        policy: the wire form of the policy that made it.
+        is_cell: whether it is the next version of the summary that starts at the same event.
+        is_asked: whether a client asked for it again; then it does not resolve a failure.
+        usage: by model, in the form of the column.
     """
 
     policy_key: str
@@ -77,7 +78,7 @@ class NewSummary:
 async def last_exchange(
     session: Session, engine_id: int, session_id: str, policy_key: str
 ) -> int | None:
-    """Return the last exchange that a summary of a policy covers; None: there is no summary."""
+    """Return the last exchange that a policy's summaries cover; None: no summary."""
     statement = (
         select(_R.last_exchange)
         .where(
@@ -95,15 +96,15 @@ async def last_exchange(
 async def last_failure(
     session: Session, name: SessionName, policy_key: str
 ) -> SessionSummaryRow | None:
-    """Return the summary of a policy that could not be made so far and is due again, if any."""
+    """Return the failed summary of a policy that will be retried, or None."""
     statement = select(_R).where(of(name), _R.policy_key == policy_key, is_retried())
     return (await session.execute(statement)).scalar_one_or_none()
 
 
 async def insert_summary(session: Session, name: SessionName, new: NewSummary) -> SessionSummaryRow:
-    """Write a summary that was made; those of its policy that it overlaps are superseded.
+    """Insert a finished summary, and supersede those of its policy that it overlaps.
 
-    One that could not be made so far ends with it, and what that took counts to this one.
+    It replaces a failed one that waits for its retry, and takes over that one's usage.
     """
     overlapping = _overlapping(name, new.policy_key, new.due)
     await change(session, overlapping, state=State.SUPERSEDED, update_time=new.now)
@@ -114,7 +115,7 @@ async def insert_summary(session: Session, name: SessionName, new: NewSummary) -
 async def list_overlapping(
     session: Session, name: SessionName, policy_key: str, due: Due
 ) -> frozenset[str]:
-    """Return the active summaries of a policy that a new one would supersede."""
+    """Return the ids of a policy's active summaries that a new one would supersede."""
     statement = select(_R.summary_id).where(_overlapping(name, policy_key, due))
     return frozenset((await session.execute(statement)).scalars())
 
@@ -130,16 +131,16 @@ def _overlapping(name: SessionName, policy_key: str, due: Due) -> ColumnElement[
 
 
 async def insert_stale(session: Session, name: SessionName, new: NewSummary) -> None:
-    """Write that a summary was made in vain, since its session changed; its text is not kept."""
+    """Insert a summary that was discarded because its session changed; its text is not kept."""
     await _write(session, name, new, {"state": State.STALE, "text": None, "retry_time": None})
 
 
 async def fail(
     session: Session, name: SessionName, new: NewSummary, reason: str, retry_time: datetime | None
 ) -> SessionSummaryRow:
-    """Write that a summary could not be made; of a policy there is one such until it is made.
+    """Record a failed summary; each policy has at most one until it succeeds.
 
-    `retry_time` None: it was asked for once, and is not made again.
+    `retry_time` None: a client asked for it once, and it is not retried.
     """
     values = {"state": State.FAILED, "text": None, "error_reason": reason}
     return await _write(session, name, new, {**values, "retry_time": retry_time})
@@ -148,7 +149,7 @@ async def fail(
 async def _write(
     session: Session, name: SessionName, new: NewSummary, values: Mapping[str, Any]
 ) -> SessionSummaryRow:
-    """Write a summary: anew, or where its policy has one that failed so far, in place of it."""
+    """Insert a summary, or update its policy's failed one in place."""
     failed = None if new.is_asked else await last_failure(session, name, new.policy_key)
     columns = {**_columns(new), **values}
     columns["boundary_seq"] = await _last_seq(session, name)
@@ -157,7 +158,7 @@ async def _write(
     if failed is None:
         return await _insert(session, name, new, columns)
     if values["state"] != State.FAILED:
-        # It counts as made now: of those that overlap, the one with the last id holds.
+        # It counts as made now: of overlapping summaries, the one with the greatest id is in force.
         columns |= {"summary_id": str(new_id(new.now)), "create_time": new.now}
     columns["usage"] = _added(failed.usage, new.usage)
     columns["version"] = await _next_version(session, name, new, failed.summary_id)
@@ -206,7 +207,7 @@ def _columns(new: NewSummary) -> dict[str, Any]:
 
 
 async def _last_seq(session: Session, name: SessionName) -> int:
-    """Return the session's last event: from there on, contexts have the new summary."""
+    """Return the session's last event: contexts after it have the new summary."""
     statement = select(SessionRow.last_seq).where(
         SessionRow.engine_id == name.engine.engine, SessionRow.session_id == name.session
     )
@@ -215,7 +216,7 @@ async def _last_seq(session: Session, name: SessionName) -> int:
 
 
 async def _next_version(session: Session, name: SessionName, new: NewSummary, besides: str) -> int:
-    """Return the number of a new version: of a cell, or of one range; leaving one row out."""
+    """Return the next version number of a cell or a range, ignoring the row `besides`."""
     due = new.due
     same = [of(name), _R.policy_key == new.policy_key, _R.first_seq == due.first_seq]
     if not new.is_cell:
@@ -225,14 +226,16 @@ async def _next_version(session: Session, name: SessionName, new: NewSummary, be
 
 
 def _added(
-    one: Mapping[str, Mapping[str, Any]], other: Mapping[str, Mapping[str, Any]]
+    first: Mapping[str, Mapping[str, Any]], other: Mapping[str, Mapping[str, Any]]
 ) -> dict[str, Any]:
-    """Add up what several attempts took; a cost that is not known makes the sum unknown."""
-    return {model: _sum(one.get(model), other.get(model)) for model in one.keys() | other.keys()}
+    """Return the sum of usage over attempts; an unknown cost makes the sum unknown."""
+    return {
+        model: _sum(first.get(model), other.get(model)) for model in first.keys() | other.keys()
+    }
 
 
-def _sum(one: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> dict[str, Any]:
-    parts = [part for part in (one, other) if part is not None]
+def _sum(first: Mapping[str, Any] | None, other: Mapping[str, Any] | None) -> dict[str, Any]:
+    parts = [part for part in (first, other) if part is not None]
     names = set.intersection(*(set(part) for part in parts))
     return {name: sum(part[name] for part in parts) for name in sorted(names)}
 
@@ -241,7 +244,7 @@ async def get(session: Session, name: SummaryName) -> SessionSummaryRow:
     """Return a summary.
 
     Raises:
-        NotFound: there is none.
+        NotFound: the summary does not exist.
     """
     statement = select(_R).where(of(name.session), _R.summary_id == name.summary)
     row = (await session.execute(statement)).scalar_one_or_none()
@@ -253,7 +256,7 @@ async def get(session: Session, name: SummaryName) -> SessionSummaryRow:
 async def list_sizes(
     session: Session, name: SessionName, wanted: Wanted, page: Slice[tuple[str]]
 ) -> Sequence[int]:
-    """Return about how many bytes each of the summaries has that `list_page` returns."""
+    """Return the approximate size in bytes of each summary that `list_page` returns."""
     text = func.coalesce(func.octet_length(_R.text), 0)
     size = text + func.octet_length(_R.template)
     statement = select(size).where(_is_wanted(name, wanted))
@@ -263,7 +266,7 @@ async def list_sizes(
 async def list_page(
     session: Session, name: SessionName, wanted: Wanted, page: Slice[tuple[str]]
 ) -> Sequence[SessionSummaryRow]:
-    """Return summaries of a session, by the time of their making; of one state, or one policy."""
+    """Return summaries of a session in order of creation, filtered by state or policy."""
     statement = select(_R).where(_is_wanted(name, wanted))
     return (await session.execute(sliced(statement, (_R.summary_id,), page))).scalars().all()
 
@@ -279,7 +282,7 @@ def _is_wanted(name: SessionName, wanted: Wanted) -> ColumnElement[bool]:
 
 
 def not_active(name: SummaryName) -> FailedPrecondition:
-    """Return the error of a summary that cannot be made once more."""
+    """Return the error for a summary that cannot be made again."""
     return FailedPrecondition(
         f"{name} is not active: another has taken its place, or an event of it was erased.",
         Reason.SUMMARY_NOT_ACTIVE,
@@ -287,7 +290,7 @@ def not_active(name: SummaryName) -> FailedPrecondition:
 
 
 async def change(session: Session, which: ColumnElement[bool], **values: object) -> None:
-    """Set columns of summaries."""
+    """Update summaries."""
     statement = update(_R).where(which).values(**values)
     await session.execute(statement.execution_options(synchronize_session=False))
 
@@ -298,5 +301,5 @@ def of(name: SessionName) -> ColumnElement[bool]:
 
 
 def is_retried() -> ColumnElement[bool]:
-    """Select what could not be made so far, and is due again."""
+    """Select failed summaries that will be retried."""
     return _R.retry_time.is_not(None)

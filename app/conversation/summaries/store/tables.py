@@ -1,4 +1,4 @@
-"""Summaries of sessions."""
+"""Table of session summaries."""
 
 from datetime import datetime
 
@@ -12,9 +12,9 @@ from app.adapters.db.bindings import ByParent
 
 
 class SessionSummaryRow(Base):
-    """A summary of a part of a session. What it says and covers never changes; its state does.
+    """A summary of a part of a session. Its text and range never change; its state does.
 
-    Its text is erased once an event that it covers is.
+    The text is erased once an event in its range is.
     """
 
     __tablename__ = "session_summaries"
@@ -25,7 +25,7 @@ class SessionSummaryRow(Base):
             ["sessions.engine_id", "sessions.session_id"],
             ondelete="CASCADE",
         ),
-        # So that two workers cannot both summarise the same events.
+        # Prevents two workers from summarising the same events.
         UniqueConstraint(
             "engine_id",
             "session_id",
@@ -56,41 +56,42 @@ class SessionSummaryRow(Base):
     engine_id: Mapped[int] = mapped_column(primary_key=True, autoincrement=False)
     session_id: Mapped[str] = mapped_column(Text, primary_key=True)
     summary_id: Mapped[str] = mapped_column(Text, primary_key=True)
-    """Made by the server: ids sort by the time of making."""
+    """Made by the server; ids sort by creation time."""
     policy_key: Mapped[str] = mapped_column(Text)
-    """Of what in a policy decides about summaries; see `policies.py`."""
+    """Hash of the policy settings that affect summaries; see `policies.py`."""
     policy: Mapped[JsonObject]
-    """A policy of that key: one by which the summary can be made again."""
+    """A policy with that key, by which the summary can be made again."""
     kind: Mapped[str] = mapped_column(Text)
     """`block`, `merge`, `full` or `recursive`."""
     state: Mapped[str] = mapped_column(Text)
     """`active`, `superseded`, `stale` (its text is erased, or was never kept) or `failed`."""
     version: Mapped[int]
-    """From 1: of what is replaced each time (a cell), or made again (a range)."""
+    """From 1: version of a cell that is replaced each time, or of a range made again."""
     first_seq: Mapped[int]
     last_seq: Mapped[int]
-    """The events that it covers: from the one to the other, with both."""
+    """Range of events, both ends included."""
     last_exchange: Mapped[int]
-    """The exchange of the last event that it covers."""
+    """Exchange of the range's last event."""
     boundary_seq: Mapped[int]
-    """The last event of the session when this one was made: before it, no context had it."""
+    """The session's last event when this summary was made; contexts as of earlier events lack it.
+    """
     text: Mapped[str | None] = mapped_column(Text)
-    """Null while there is none: failed, or erased."""
+    """Null if failed or erased."""
     char_limit: Mapped[int]
     is_cut: Mapped[bool] = mapped_column(server_default=sql_text("false"))
-    """Whether the model wrote more than it should, so that the end is missing."""
+    """True if the model wrote too much, so that the end is missing."""
     previous: Mapped[list[str]] = mapped_column(ARRAY(Text), server_default=sql_text("'{}'"))
-    """The summaries that it took up, oldest first."""
+    """Summaries that it absorbed, oldest first."""
     read_first_seq: Mapped[int | None]
     read_last_seq: Mapped[int | None]
-    """The events that were read for it, beside those summaries; null: none, a merge."""
+    """Events read for it, beside those summaries; null: none (a merge)."""
     model_id: Mapped[str] = mapped_column(Text)
     template: Mapped[str] = mapped_column(Text)
     usage: Mapped[JsonObject]
     """`{model id: {calls, inputTokens, outputTokens, milliseconds, cost?}}`."""
     error_reason: Mapped[str | None] = mapped_column(Text)
     attempts: Mapped[int] = mapped_column(server_default=sql_text("0"))
-    """How often in a row it has failed."""
+    """Number of failures in a row."""
     retry_time: Mapped[datetime | None]
     create_time: Mapped[datetime]
     update_time: Mapped[datetime]

@@ -1,6 +1,6 @@
-"""What the summaries of a session are, and have taken, in sums.
+"""Counts and usage totals of a session's summaries.
 
-Takes part in the caller's transaction.
+All functions take part in the caller's transaction.
 """
 
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _R = SessionSummaryRow
 
 
 async def count_states(session: Session, name: SessionName) -> dict[str, int]:
-    """Return how many summaries a session has, by their states."""
+    """Return the number of a session's summaries by state."""
     statement = select(_R.state, func.count()).where(of(name)).group_by(_R.state)
     counted = (await session.execute(statement)).all()
     return {row[0]: row[1] for row in counted}
@@ -25,7 +25,7 @@ async def count_states(session: Session, name: SessionName) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class Spent:
-    """What a model has taken for the summaries of a session; `cost` None: not known."""
+    """Usage of one model for a session's summaries; `cost` None: unknown."""
 
     model_id: str
     calls: int
@@ -36,7 +36,7 @@ class Spent:
 
 
 async def list_spent(session: Session, name: SessionName) -> list[Spent]:
-    """Return what was spent on the summaries of a session, by model; failed attempts as well."""
+    """Return the usage of a session's summaries by model, failed attempts included."""
     each = func.jsonb_each(_R.usage).table_valued("key", "value", name="spent").lateral()
     told = cast(each.c.value, JSONB)
 
