@@ -26,6 +26,7 @@ from app.kernel.clock import FixedClock
 from app.platform.access.services.access import AccessService
 from app.platform.engines.services.engines import EngineService
 from app.platform.operations.services.runner import Runner
+from app.process.features import register
 from app.process.main import create_app
 from app.process.metadata import metadata
 from app.process.worker import make_runner
@@ -106,7 +107,7 @@ async def resources(
     database_url: str,
     embedder: ScriptedEmbedder,
 ) -> Resources:
-    found = Resources(settings, clock, database, database_url, embedder)
+    found = register(Resources(settings, clock, database, database_url, embedder))
     await AccessService(database, clock).ensure_first_key(ADMIN_KEY)
     await EngineService.of(found).ensure_first()
     return found

@@ -54,7 +54,7 @@ def _charset(parameters: str) -> str:
     return ""
 
 
-class Format(StrEnum):
+class TextFormat(StrEnum):
     """The format in which a file's text is read."""
 
     PLAIN = "plain"
@@ -64,13 +64,13 @@ class Format(StrEnum):
 
 
 _FORMATS = {
-    "application/json": Format.JSON,
-    "text/json": Format.JSON,
-    "text/csv": Format.CSV,
-    "application/csv": Format.CSV,
-    "text/tab-separated-values": Format.CSV,
-    "text/html": Format.HTML,
-    "application/xhtml+xml": Format.HTML,
+    "application/json": TextFormat.JSON,
+    "text/json": TextFormat.JSON,
+    "text/csv": TextFormat.CSV,
+    "application/csv": TextFormat.CSV,
+    "text/tab-separated-values": TextFormat.CSV,
+    "text/html": TextFormat.HTML,
+    "application/xhtml+xml": TextFormat.HTML,
 }
 _PLAIN = frozenset(
     {f"application/{name}" for name in ("javascript", "ecmascript", "sql", "graphql", "toml")}
@@ -81,12 +81,12 @@ _IMAGES = frozenset({"image/svg+xml"})
 """Media types of text that has no meaning for readers."""
 
 
-def format_of(essence: str) -> Format | None:
+def format_of(essence: str) -> TextFormat | None:
     """Return the format of a media type. None: its files have no readable text."""
     known = _FORMATS.get(essence)
     if known is not None:
         return known
     if essence.endswith("+json"):
-        return Format.JSON
+        return TextFormat.JSON
     is_plain = essence.startswith("text/") or essence.endswith("+xml") or essence in _PLAIN
-    return Format.PLAIN if is_plain and essence not in _IMAGES else None
+    return TextFormat.PLAIN if is_plain and essence not in _IMAGES else None

@@ -23,7 +23,7 @@ from app.language.facts import MANAGED_TOPICS, Candidate, Topic, Turn
 from app.language.forgetting import is_request
 from app.language.introductions import answer, named
 from app.language.lexicon import language
-from app.language.requests import Said
+from app.language.requests import RequestedFact
 from app.language.sentences import Sentence, own_words, sentences
 from app.language.statements import finished, follows_on, is_addressed, is_greeting, statements
 from app.language.text import key, resolved
@@ -229,14 +229,14 @@ def _from_line(line: _Line, settings: _Settings) -> Iterator[Candidate]:
             yield candidate
 
 
-def _statements(line: _Line) -> Iterator[tuple[Said, str]]:
+def _statements(line: _Line) -> Iterator[tuple[RequestedFact, str]]:
     """Yield the statements of a line, each with its language."""
     text = clean(line.sentence.text)
     asked_in = language(line.question, line.tongue)
     # The language of a short question may be misdetected.
     for tongue in dict.fromkeys((asked_in, *PHRASES)) if line.question else ():
         if fact := answer(text, line.question, tongue):
-            yield Said(fact), tongue
+            yield RequestedFact(fact), tongue
             return
     tongue = language(text, line.tongue)
     alone = in_full(named(text, line.question, tongue), line.question, tongue)
@@ -244,7 +244,9 @@ def _statements(line: _Line) -> Iterator[tuple[Said, str]]:
         yield said, tongue
 
 
-def _candidate(said: Said, line: _Line, tongue: str, settings: _Settings) -> Candidate | None:
+def _candidate(
+    said: RequestedFact, line: _Line, tongue: str, settings: _Settings
+) -> Candidate | None:
     """Return the fact with its topics, or None if it falls under none of the wanted ones."""
     topics = classify(said.text, settings.topics, tongue=tongue, explicit=said.explicit)
     if not topics:

@@ -118,7 +118,7 @@ _FLUENTLY = re.compile(
 
 
 @dataclass(frozen=True)
-class Reading:
+class ProfileReading:
     """A value of one kind that a person has, or (`gone`) no longer or never has.
 
     `kind` is one of `profile_words.KINDS`, the name of a thing, or "prefer".
@@ -129,7 +129,7 @@ class Reading:
     gone: bool = False
 
 
-def readings(text: str) -> list[Reading]:
+def readings(text: str) -> list[ProfileReading]:
     """Return the values that a statement gives to its speaker."""
     plain = without_reports(straight(text))
     if is_supposed(plain):
@@ -148,7 +148,7 @@ def is_supposed(text: str) -> bool:
     return bool(_SUPPOSED.search(text))
 
 
-def _of_slot(text: str, slot: Slot) -> Iterator[Reading]:
+def _of_slot(text: str, slot: Slot) -> Iterator[ProfileReading]:
     """Yield the readings of a slot, if its value has the right form."""
     kind = slot.key[0]
     gone = slot.gone or bool(NEGATIONS.search(text[slot.start : slot.begin]))
@@ -156,7 +156,7 @@ def _of_slot(text: str, slot: Slot) -> Iterator[Reading]:
     if kind == "attribute":
         kind = kind_of(slot.key[2])
     for typed_kind, value in _typed(kind, raw, text, slot):
-        yield Reading(typed_kind, value, gone)
+        yield ProfileReading(typed_kind, value, gone)
 
 
 _REST = re.compile(r"(?:\w|(?<=\d)[.,:]\d)+")
@@ -330,30 +330,30 @@ def _is_plain_value(kind: str, raw: str) -> bool:
     return _is_titled(_bare(raw)) and not re.search(r"[äöüß]", raw)
 
 
-def _born(text: str) -> Iterator[Reading]:
+def _born(text: str) -> Iterator[ProfileReading]:
     match = _BORN.search(text)
     if match:
         for kind, value in _date(text, match.end()):
-            yield Reading(kind, value)
+            yield ProfileReading(kind, value)
 
 
-def _occupation(text: str) -> Iterator[Reading]:
+def _occupation(text: str) -> Iterator[ProfileReading]:
     for match in _OCCUPATION.finditer(text):
         words = fold(match["value"]).split()
         if not NO_PROFESSION & set(words) and words[-1] in PROFESSIONS:
-            yield Reading("job", match["value"])
+            yield ProfileReading("job", match["value"])
 
 
-def _lists(text: str) -> Iterator[Reading]:
+def _lists(text: str) -> Iterator[ProfileReading]:
     for kind, pattern in _LISTS:
         for match in pattern.finditer(text):
             items = _items(match["items"], LANGUAGES if kind == "languages" else None)
             if items:
-                yield Reading(kind, items, gone=bool(NEGATIONS.search(match["lead"])))
+                yield ProfileReading(kind, items, gone=bool(NEGATIONS.search(match["lead"])))
     for match in _FAVOURITES.finditer(text):
         items = _items(match["items"], None)
         if items:
-            yield Reading(kind_of(match["thing"]), items)
+            yield ProfileReading(kind_of(match["thing"]), items)
 
 
 def _items(text: str, known: frozenset[str] | None) -> tuple[str, ...]:

@@ -14,9 +14,9 @@ from app.language.extraction import MAX_FACT, USER_ROLES
 from app.language.facts import Turn
 from app.language.forgetting import names_something
 from app.language.lexicon import language
-from app.language.profile_readings import Reading, iso_date, readings
+from app.language.profile_readings import ProfileReading, iso_date, readings
 from app.language.profile_words import ASKED, FILLED, PLACES, kind_of, thing
-from app.language.requests import Said
+from app.language.requests import RequestedFact
 from app.language.sentences import own_words, sentences
 from app.language.statements import statements
 from app.language.text import straight
@@ -31,7 +31,7 @@ _PREFERENCE = re.compile(r"\b(?:preferred|preference|preferences)\b")
 
 
 @dataclass(frozen=True)
-class Wanted:
+class WantedField:
     """A profile field, as far as the rules use it.
 
     Attributes:
@@ -72,7 +72,7 @@ class Filled:
     clear: bool = False
 
 
-def fill(turns: Sequence[Turn], fields: Sequence[Wanted]) -> list[Filled]:
+def fill(turns: Sequence[Turn], fields: Sequence[WantedField]) -> list[Filled]:
     """Return the values that users state for the fields, in the order they were said."""
     filled: list[Filled] = []
     tongue = ""
@@ -91,7 +91,7 @@ def fill(turns: Sequence[Turn], fields: Sequence[Wanted]) -> list[Filled]:
     return filled
 
 
-def stated(turn: Turn, tongue: str = "") -> Iterator[tuple[str, Said]]:
+def stated(turn: Turn, tongue: str = "") -> Iterator[tuple[str, RequestedFact]]:
     """Yield the statements of a turn, each with its sentence."""
     for sentence in sentences(own_words(turn.text)):
         source = turn.text[sentence.start : sentence.start + len(sentence.text)]
@@ -101,7 +101,7 @@ def stated(turn: Turn, tongue: str = "") -> Iterator[tuple[str, Said]]:
             yield source, said
 
 
-def _stated(said: Said, fields: Sequence[Wanted], source: str) -> Iterator[Filled]:
+def _stated(said: RequestedFact, fields: Sequence[WantedField], source: str) -> Iterator[Filled]:
     for reading in readings(unquoted(said.text)):
         as_said = replace(reading, value=_verbatim(reading.value, source))
         for field in fields:
@@ -123,7 +123,7 @@ def _verbatim(value: str | tuple[str, ...], source: str) -> str | tuple[str, ...
     return small if small in source else value
 
 
-def _value_for(field: Wanted, reading: Reading) -> str | tuple[str, ...] | None:
+def _value_for(field: WantedField, reading: ProfileReading) -> str | tuple[str, ...] | None:
     """Return the value if the field is of its kind and can hold it."""
     if reading.kind == "prefer":
         return _preferred(field, str(reading.value))
@@ -139,20 +139,20 @@ def _value_for(field: Wanted, reading: Reading) -> str | tuple[str, ...] | None:
     return (value,) if field.type == "array" else value
 
 
-def _list_for(field: Wanted, items: tuple[str, ...]) -> str | tuple[str, ...] | None:
+def _list_for(field: WantedField, items: tuple[str, ...]) -> str | tuple[str, ...] | None:
     if field.type == "array":
         return items
     return items[0] if len(items) == 1 and field.type == "string" else None
 
 
-def _option(field: Wanted, value: str) -> str | None:
+def _option(field: WantedField, value: str) -> str | None:
     """Return the one option that the value is, or contains as a word."""
     said = f" {fold(value)} "
     matching = [option for option in field.options if fold(option) and f" {fold(option)} " in said]
     return matching[0] if len(matching) == 1 else None
 
 
-def _preferred(field: Wanted, value: str) -> str | None:
+def _preferred(field: WantedField, value: str) -> str | None:
     """Return a preference if the field's name fits it, as "seat_preference" fits seats."""
     named = next(
         (thing(name) for name in (field.name, field.title) if _PREFERENCE.search(thing(name))), ""
@@ -168,7 +168,7 @@ def _preferred(field: Wanted, value: str) -> str | None:
     return option if option and (is_meant or fold(option) == fold(value)) else None
 
 
-def _cleared(said: Said, fields: Sequence[Wanted], source: str) -> Iterator[Filled]:
+def _cleared(said: RequestedFact, fields: Sequence[WantedField], source: str) -> Iterator[Filled]:
     """Yield the fields, or the values of fields, that a request to forget names."""
     if not names_something(said.text):
         return

@@ -11,7 +11,7 @@ from app.language.text import straight
 
 
 @dataclass(frozen=True)
-class Said:
+class RequestedFact:
     """A statement, or (`forget`) the words that name what to forget.
 
     `explicit`: the person asked for it to be remembered.
@@ -22,28 +22,28 @@ class Said:
     forget: bool = False
 
 
-def requested(text: str, phrases: Phrases, tongue: str) -> Said | None:
+def requested(text: str, phrases: Phrases, tongue: str) -> RequestedFact | None:
     """Return the request of a sentence to remember or to forget, if any."""
     plain = straight(text)
     kept = kept_in_mind(text, tongue)
     if kept is not None:
-        return Said(kept, explicit=True) if kept else NO_REQUEST
+        return RequestedFact(kept, explicit=True) if kept else NO_REQUEST
     remember = phrases.remember.match(plain)
     if remember:
         said = text[remember.start("said") :].strip()
         if tongue == "de" and "dass" in plain[: remember.start("said")]:
             said = main_clause(said) or text.strip()
-        return Said(said, explicit=True)
+        return RequestedFact(said, explicit=True)
     forget = phrases.forget.match(plain)
     if forget and (_REFUSED.search(plain) or _OF_THE_TALK.search(plain)):
         return NO_REQUEST
     if forget and (not QUESTION.search(plain) or phrases.polite.search(plain)):
         said = next(value for value in forget.groupdict().values() if value)
-        return Said(_named(said), forget=True)
+        return RequestedFact(_named(said), forget=True)
     return None
 
 
-def asked_besides(text: str, phrases: Phrases, tongue: str) -> tuple[str, Said | None]:
+def asked_besides(text: str, phrases: Phrases, tongue: str) -> tuple[str, RequestedFact | None]:
     """Split a sentence from a request to forget in a later clause."""
     own = without_reports(without_speech(text))
     for cut in islice(_BESIDES.finditer(straight(own)), _MAX_CLAUSES):
@@ -68,7 +68,7 @@ _BESIDES = re.compile(
 )
 """Joins before a clause that may hold a request."""
 _MAX_CLAUSES = 20
-NO_REQUEST = Said("", forget=True)
+NO_REQUEST = RequestedFact("", forget=True)
 """Neither a request nor a statement."""
 _REFUSED = re.compile(
     r"[,:-]\s*¡?(?:no way|no chance|not a chance|never(?: ever)?|as if|(?:no, )?do(?: not|n't)"

@@ -9,7 +9,7 @@ from app.language.introductions import introduced
 from app.language.lexicon import latin
 from app.language.phrases import QUESTION, Phrases, pattern
 from app.language.reported import without_reports
-from app.language.requests import ALSO, MY, Said, asked_besides, requested
+from app.language.requests import ALSO, MY, RequestedFact, asked_besides, requested
 from app.language.scoring import WORTH_KEEPING, score
 from app.language.text import content, straight
 from app.language.tongues import GREETING_ELSEWHERE, PHRASES, is_in, reads
@@ -81,7 +81,7 @@ _CALL_ME = re.compile(
 
 def statements(
     text: str, tongue: str, *, begins: bool = False, greeted: bool = False
-) -> Iterator[Said]:
+) -> Iterator[RequestedFact]:
     """Yield the statements of a sentence; none for talk, questions and commands.
 
     `begins`: nothing stands before it, or only a greeting, as before a name. `greeted`: the
@@ -105,14 +105,14 @@ def statements(
     if asked is not None:
         yield from _forgotten_or_finished(asked)
     elif name:
-        yield Said(name)
+        yield RequestedFact(name)
         if rest and not is_addressed and not is_unmeant(rest, tongue):
             yield from _statements_in(rest, phrases, tongue)
     elif not is_addressed and not is_unmeant(opened, tongue) and not is_unmeant(plain, tongue):
         yield from _statements_in(_CALL_ME.sub(r"\g<call>", opened), phrases, tongue)
 
 
-def _statements_in(text: str, phrases: Phrases, tongue: str) -> Iterator[Said]:
+def _statements_in(text: str, phrases: Phrases, tongue: str) -> Iterator[RequestedFact]:
     """Yield the statements of a sentence, and the request to forget in a later clause."""
     left, asked = asked_besides(text, phrases, tongue)
     parts = [left] if asked is not None else not_told_to_the_memory(left)
@@ -123,14 +123,16 @@ def _statements_in(text: str, phrases: Phrases, tongue: str) -> Iterator[Said]:
         yield from _forgotten_or_finished(asked)
 
 
-def _own_statements(text: str, phrases: Phrases, tongue: str) -> Iterator[Said]:
+def _own_statements(text: str, phrases: Phrases, tongue: str) -> Iterator[RequestedFact]:
     own = False
     for part in _clauses(text, tongue):
         if not is_in(text, tongue) and not phrases.first.search(straight(part)):
             continue
         own = _is_own(part, phrases) or (own and _is_added(part, phrases))
         if own:
-            yield Said(finished(part), explicit=bool(phrases.always.search(straight(part))))
+            yield RequestedFact(
+                finished(part), explicit=bool(phrases.always.search(straight(part)))
+            )
 
 
 def _own_pieces(text: str) -> list[str]:
@@ -161,12 +163,12 @@ def is_talk(text: str, tongue: str) -> bool:
     return bool((phrases.talk if phrases is not None else GREETING_ELSEWHERE).match(plain))
 
 
-def _forgotten_or_finished(asked: Said) -> Iterator[Said]:
+def _forgotten_or_finished(asked: RequestedFact) -> Iterator[RequestedFact]:
     if asked.forget:
         several = ALSO.split(asked.text) if MY.match(asked.text) else [asked.text]
         yield from (replace(asked, text=part) for part in several if part)
     elif content(asked.text) and not _ADDRESSED.search(asked.text):
-        yield Said(finished(asked.text), explicit=True)
+        yield RequestedFact(finished(asked.text), explicit=True)
 
 
 def follows_on(text: str, tongue: str) -> bool:

@@ -15,7 +15,7 @@ from app.language.forgetting import names_something
 from app.language.lexicon import word_set
 from app.language.profile_readings import is_supposed
 from app.language.profile_words import PLACES, thing
-from app.language.profiles import Wanted, fill, stated, unquoted
+from app.language.profiles import WantedField, fill, stated, unquoted
 from app.language.reported import without_reports
 from app.language.sentences import own_words, sentences
 from app.language.slot_patterns import SPELLINGS
@@ -83,7 +83,7 @@ _AFTER = word_set(
 """Words that may follow the value; after another word, the value belongs to something else."""
 
 
-def takes_back(source: str, field: Wanted, value: str = "") -> bool:
+def takes_back(source: str, field: WantedField, value: str = "") -> bool:
     """Return True if a user's words take back a value of the field, or without one, all of it."""
     turn = Turn("user", source)
     gone = [filled.value for filled in fill([turn], [field]) if filled.clear]
@@ -119,14 +119,14 @@ def _sentences(source: str) -> Iterator[str]:
             yield plain
 
 
-def _asks_for(text: str, field: Wanted, value: str) -> bool:
+def _asks_for(text: str, field: WantedField, value: str) -> bool:
     """Return True if a request names the value, and hardly anything else."""
     wanted = _words(value)
     besides = content(text) - content(f"{value} {_names(field)}")
     return names_something(text) and wanted <= _words(text) and len(besides) <= len(wanted)
 
 
-def _denies(sentence: str, field: Wanted, value: str) -> bool:
+def _denies(sentence: str, field: WantedField, value: str) -> bool:
     if _WRONG.search(sentence) and _words(_names(field)) & _words(sentence):
         return True
     return any(
@@ -137,7 +137,7 @@ def _denies(sentence: str, field: Wanted, value: str) -> bool:
     )
 
 
-def _ends(ended: re.Match[str], field: Wanted) -> bool:
+def _ends(ended: re.Match[str], field: WantedField) -> bool:
     verb = (ended.groupdict().get("verb") or "").casefold()
     known = [_VERBS[kind] for kind in field.kinds if kind in _VERBS]
     return verb not in _HOPED and all(verb in verbs for verbs in known)
@@ -161,7 +161,7 @@ def _is_named(text: str, value: str) -> bool:
     return not after or after[0] in _AFTER
 
 
-def _names(field: Wanted) -> str:
+def _names(field: WantedField) -> str:
     return f"{thing(field.name)} {thing(field.title)}"
 
 

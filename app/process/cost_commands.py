@@ -17,7 +17,7 @@ from app.adapters.terminal import FAILED, MISUSED, fail
 from app.kernel.errors import InvalidArgument
 
 if TYPE_CHECKING:
-    from app.conversation.costs.logic.charts import Line
+    from app.conversation.costs.logic.charts import ChartLine
     from app.conversation.costs.schemas import (
         EstimateContextCostsRequest,
         EstimateContextCostsResponse,
@@ -229,9 +229,9 @@ def _plot(request: "EstimateContextCostsRequest", file: Path) -> None:
         fail(f"--plot: {file}: {error.strerror}.", FAILED)
 
 
-def _lines(request: "EstimateContextCostsRequest", count: int) -> "Sequence[Line]":
+def _lines(request: "EstimateContextCostsRequest", count: int) -> "Sequence[ChartLine]":
     """Return the costs of the strategies at `count` lengths, up to the longest requested."""
-    from app.conversation.costs.logic.charts import Line  # noqa: PLC0415 - as above
+    from app.conversation.costs.logic.charts import ChartLine  # noqa: PLC0415 - as above
     from app.conversation.costs.services.cases import cases_of  # noqa: PLC0415 - as the module says
     from app.conversation.costs.services.costs import costs_of  # noqa: PLC0415 - as above
     from app.conversation.costs.services.printed import label  # noqa: PLC0415 - as above
@@ -239,7 +239,7 @@ def _lines(request: "EstimateContextCostsRequest", count: int) -> "Sequence[Line
     longest = max(request.messages)
     ends = sorted({1 + round(place * (longest - 1) / (count - 1)) for place in range(count)})
     return [
-        Line(
+        ChartLine(
             label(case.policy),
             [
                 (end, float(cost))

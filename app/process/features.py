@@ -120,8 +120,8 @@ def jobs() -> Mapping[str, JobFunction]:
     return {kind: run for feature in FEATURES for kind, run in feature.jobs.items()}
 
 
-def register(resources: Resources) -> None:
-    """Fill the registry of a process's resources; doing so again changes nothing."""
+def register(resources: Resources) -> Resources:
+    """Fill the registry of a process's resources, and return these; again, it changes nothing."""
     registry = resources.registry
     registry.sweeps = tuple(sweep for feature in FEATURES for sweep in feature.sweeps)
     registry.children = tuple(found.children for found in FEATURES if found.children is not None)
@@ -132,3 +132,4 @@ def register(resources: Resources) -> None:
             registry.response_readers[kind] = reader(resources)
         if feature.install is not None:
             feature.install(resources)
+    return resources

@@ -28,7 +28,7 @@ from app.web.dispatch import Dispatch
 from app.web.document import tidied
 from app.web.encodings import PlainBody
 from app.web.hosts import Hosts
-from app.web.incoming import Pace
+from app.web.incoming import BodyPace
 from app.web.metrics import DATABASE, GaugeRefresh
 from app.web.middleware import Faults, RequestLog
 from app.web.origins import Origins
@@ -103,7 +103,7 @@ def create_app(resources: Resources) -> FastAPI:
 
 def _middleware(settings: Settings) -> list[Middleware]:
     """Return what every request passes, the outermost first."""
-    pace = Pace(settings.body_seconds, settings.body_min_bytes_per_second)
+    pace = BodyPace(settings.body_seconds, settings.body_min_bytes_per_second)
     return [
         Middleware(RequestLog),
         Middleware(Hosts, settings.allowed_hosts),

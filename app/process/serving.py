@@ -27,7 +27,7 @@ from app.memory.memories.services.embedding import EngineEmbedding
 from app.platform.access.logic.credentials import is_mistyped
 from app.platform.access.services.access import AccessService
 from app.platform.engines.services.engines import EngineService
-from app.platform.operations.store import claims
+from app.platform.operations.store import leases
 from app.process.main import create_app, create_metrics_app
 from app.process.watchdog import SIGNALS, Watchdog
 from app.process.worker import working
@@ -49,7 +49,7 @@ class ServeError(RuntimeError):
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenProcess:
     """A process's resources, and the API key that was made because there was none."""
 
     resources: Resources
@@ -57,7 +57,7 @@ class Opened:
 
 
 @asynccontextmanager
-async def opened(settings: Settings, clock: Clock | None = None) -> AsyncIterator[Opened]:
+async def opened(settings: Settings, clock: Clock | None = None) -> AsyncIterator[OpenProcess]:
     """Open database and resources, with the first key and the first engine in place.
 
     Without a database URL this starts the embedded Postgres and migrates it.
@@ -80,8 +80,8 @@ async def opened(settings: Settings, clock: Clock | None = None) -> AsyncIterato
         first_key = await access.ensure_first_key(configured)
         if settings.database_url is None:
             async with resources.db.transaction() as session:
-                await claims.release_all(session)
-        yield Opened(resources, first_key)
+                await leases.release_all(session)
+        yield OpenProcess(resources, first_key)
 
 
 def _admin_key(settings: Settings) -> str | None:
@@ -373,7 +373,7 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
-def _announce(settings: Settings, port: int, process: Opened) -> None:
+def _announce(settings: Settings, port: int, process: OpenProcess) -> None:
     resources = process.resources
     lines = [
         f"Open Memory Bank serves http://{settings.host}:{port} (documentation: /docs)",

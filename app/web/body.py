@@ -16,7 +16,7 @@ from app.kernel.limits import MAX_COST, Limits
 from app.kernel.wire.reading import read_object
 from app.web.errors import render
 from app.web.headers import header
-from app.web.incoming import Incoming, Pace
+from app.web.incoming import BodyPace, Incoming
 
 _BROKEN_OFF = "The body was broken off."
 LONG_BYTES = 32 * 1024
@@ -39,7 +39,9 @@ class JsonBody:
             their bodies themselves.
     """
 
-    def __init__(self, app: ASGIApp, max_bytes: int, pace: Pace, streamed: re.Pattern[str]) -> None:
+    def __init__(
+        self, app: ASGIApp, max_bytes: int, pace: BodyPace, streamed: re.Pattern[str]
+    ) -> None:
         self._app = app
         self._streamed = streamed
         self._max_bytes = max_bytes

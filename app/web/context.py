@@ -13,7 +13,7 @@ from app.adapters.resources import Resources
 from app.kernel.audit import Auditor
 from app.kernel.auth import Caller
 from app.kernel.errors import InvalidArgument
-from app.kernel.once import Once
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.permissions import Permission
 from app.web.admission import require
 
@@ -76,7 +76,9 @@ class MutationContext(RequestContext):
     method: str
     path: str
 
-    def once(self, body: Mapping[str, Any] | Callable[[], Mapping[str, Any]]) -> Once | None:
+    def once(
+        self, body: Mapping[str, Any] | Callable[[], Mapping[str, Any]]
+    ) -> IdempotencyKey | None:
         """Bind the caller's request id, if any, to the request: method, path and `body`.
 
         Pass a long body as a function: it is only called if there is a request id.
@@ -84,10 +86,10 @@ class MutationContext(RequestContext):
         if self.request_id is None:
             return None
         body = body() if callable(body) else body
-        return Once(
+        return IdempotencyKey(
             caller=self.caller.identity,
             request_id=self.request_id,
-            request_hash=Once.hash_of([self.method, self.path, body]),
+            request_hash=IdempotencyKey.hash_of([self.method, self.path, body]),
             keep=timedelta(seconds=self.resources.settings.idempotency_seconds),
         )
 

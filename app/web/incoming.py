@@ -30,7 +30,7 @@ _SHORTEST_SECONDS = 0.001
 
 
 @dataclass(frozen=True)
-class Pace:
+class BodyPace:
     """The slowest acceptable pace of a body.
 
     Attributes:
@@ -52,7 +52,9 @@ class Incoming:
         is_streamed: True if the body is consumed piece by piece.
     """
 
-    def __init__(self, scope: Scope, receive: Receive, pace: Pace, *, is_streamed: bool) -> None:
+    def __init__(
+        self, scope: Scope, receive: Receive, pace: BodyPace, *, is_streamed: bool
+    ) -> None:
         declared = header(scope, b"content-length") or b""
         self._declared = int(declared) if declared.isdigit() else 0
         self._limits: Limits = scope["app"].state.gate.limits

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from app.adapters.llm.models import TextModels
-from app.adapters.llm.scripted import Asked, ScriptedEmbedder, ScriptedTextModel
+from app.adapters.llm.scripted import ScriptedEmbedder, ScriptedQuery, ScriptedTextModel
 from app.process.serving import opened, run
 from app.settings.settings import EmbedderChoice, Settings
 from benchmarks.contexts.bank import KEY, Bank
@@ -69,7 +69,7 @@ _PUBLISHED = {
 """The "final tokens" of 100 messages in the published tables, which are sums of running totals."""
 
 
-def _longest(asked: Asked) -> dict[str, str]:
+def _longest(asked: ScriptedQuery) -> dict[str, str]:
     """Answer with a summary of 1,000 characters: 250 tokens."""
     del asked
     return {"summary": ("The parcels have arrived. " * 50)[:999] + "."}

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing_extensions import override
 
 from app.adapters.llm.ports import Attachment, Meter, OutputT, Prompt, TextModel
-from app.adapters.llm.scripted import Asked, Reply, ScriptedTextModel
+from app.adapters.llm.scripted import Reply, ScriptedQuery, ScriptedTextModel
 from benchmarks.overhead.timeline import Timeline
 from tests.support.scripted import SecondPrompt, verdict, verdicts
 
@@ -37,7 +37,7 @@ class SparedModel(TextModel):
             return await self._inner.ask(prompt, output, meter)
 
 
-def _answer(asked: Asked) -> Reply:
+def _answer(asked: ScriptedQuery) -> Reply:
     second = SecondPrompt.read(asked.prompt.text)
     if second is not None:
         memories = list(second.memories.items())

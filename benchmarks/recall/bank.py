@@ -10,9 +10,9 @@ import numpy as np
 
 from app.adapters.llm.ports import Vectors
 from app.language.bm25 import Bm25
-from app.memory.memories.logic.traits import traits_of
-from app.memory.retrieval.logic.asking import Asked, read
-from app.memory.retrieval.logic.ranking import Candidate, Neighbour, Statistics
+from app.memory.memories.logic.search_hints import traits_of
+from app.memory.retrieval.logic.asking import RetrievalQuery, read
+from app.memory.retrieval.logic.ranking import RankedNeighbour, RankingCandidate, Statistics
 from app.memory.retrieval.store.candidates import BY_DISTANCE, BY_WORDS, POOL
 from benchmarks.recall.sources import Lexemes
 
@@ -56,7 +56,7 @@ class Question:
     day: date
 
     @property
-    def asked(self) -> Asked:
+    def asked(self) -> RetrievalQuery:
         """The question, read."""
         return read(self.text, self.day)
 
@@ -110,7 +110,7 @@ class Scope:
 
     question: Question
     statistics: Statistics
-    candidates: Sequence[Candidate]
+    candidates: Sequence[RankingCandidate]
 
     @cached_property
     def by_vector(self) -> list[str]:
@@ -133,7 +133,7 @@ class Scope:
         found = [pair for pair in zip(self.candidates, scores, strict=True) if pair[1]]
         return _best([one for one, _ in found], [score for _, score in found])
 
-    def _nearby_score(self, one: Candidate) -> float:
+    def _nearby_score(self, one: RankingCandidate) -> float:
         bm25 = self.bm25
         three = (one, one.before, one.after)
         return sum(bm25.score(near.matched, near.length) for near in three if near is not None)
@@ -145,7 +145,7 @@ class Scope:
         return Bm25(told.memories, told.holding, told.average_length)
 
     @cached_property
-    def pool(self) -> list[Candidate]:
+    def pool(self) -> list[RankingCandidate]:
         """What the service ranks: the nearest, those with the words, the newest to make up."""
         found = {*self.by_vector[:BY_DISTANCE], *self.by_nearby_words[:BY_WORDS]}
         for one in reversed(self.candidates):
@@ -155,7 +155,7 @@ class Scope:
         return [one for one in self.candidates if one.memory_id in found]
 
 
-def _best(candidates: Sequence[Candidate], scores: Sequence[float]) -> list[str]:
+def _best(candidates: Sequence[RankingCandidate], scores: Sequence[float]) -> list[str]:
     placed = sorted(zip(candidates, scores, strict=True), key=lambda one: -one[1])
     return [one.memory_id for one, _ in placed]
 
@@ -195,13 +195,13 @@ def _matched(words: Sequence[str], language: str, own: frozenset[str], lexemes: 
 
 def _candidates(
     bank: Bank, distances: Sequence[float], matched: Sequence[int], lengths: Sequence[int]
-) -> list[Candidate]:
+) -> list[RankingCandidate]:
     beside = [
-        Neighbour(distances[n], matched[n], lengths[n], "is:question" in one.cues)
+        RankedNeighbour(distances[n], matched[n], lengths[n], "is:question" in one.cues)
         for n, one in enumerate(bank.memories)
     ]
     return [
-        Candidate(
+        RankingCandidate(
             memory_id=one.memory_id,
             distance=distances[n],
             matched=matched[n],

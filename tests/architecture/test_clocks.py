@@ -19,15 +19,15 @@ FOLLOWING = {
     "app.memory.ingestion.services.ingestion._is_settled": "whether an operation is put off",
     "app.process.key_admin._state": "the table of keys that a person reads",
     "app.memory.memories.logic.policy.end": "memories that are written must end later",
-    "app.platform.operations.store.claims.queue_at": "the metrics of the queue",
+    "app.platform.operations.store.leases.queue_at": "the metrics of the queue",
     "app.platform.operations.store.repository.wake_if_due": "whether the workers are woken",
     "app.platform.sessions.services.sessions._expiry": "sessions that are made must end later",
-    "app.artifacts.tasks.services.places.uncount": "two ends with each other",
+    "app.artifacts.tasks.services.namespace_writes.uncount": "two ends with each other",
     "app.memory.undo.logic.plan._restored": "what an undo would bring back",
 }
 """Where an end is compared with the process's clock, which only follows the database, and why."""
 TOLD = {
-    "app.platform.operations.store.repeats._remember": "until when what it inserts is kept",
+    "app.platform.operations.store.idempotency._remember": "until when what it inserts is kept",
 }
 """What deletes and is told a moment all the same, and for what else."""
 SWEEPING = (

@@ -26,11 +26,11 @@ from tests.architecture.tenancy import TENANT_TABLES
 from tests.architecture.trees import is_judged
 
 UNREACHED = {
-    "app.memory.memories.store.hot.insert": "is for callers who see all; see `Database.audit`",
-    "app.memory.retrieval.store.hot.find_candidates": "is for callers who see all",
-    "app.memory.retrieval.store.hot.find_if_small": "is for callers who see all",
-    "app.memory.retrieval.store.hot.find_nearest": "is for callers who see all",
-    "app.memory.retrieval.store.hot._stored": "is for callers who see all",
+    "app.memory.memories.store.fast_sql.insert": "is for callers who see all; see `Database.audit`",
+    "app.memory.retrieval.store.fast_sql.find_candidates": "is for callers who see all",
+    "app.memory.retrieval.store.fast_sql.find_if_small": "is for callers who see all",
+    "app.memory.retrieval.store.fast_sql.find_nearest": "is for callers who see all",
+    "app.memory.retrieval.store.fast_sql._stored": "is for callers who see all",
     "app.memory.ingestion.store.repository.exists_pending": "deletes an engine",
     "app.memory.memories.store.repository.exists_any": "deletes an engine",
     "app.platform.operations.store.repository.fail_waiting": "deletes an engine",
@@ -39,7 +39,7 @@ UNREACHED = {
 }
 """What no caller can reach who is bound to scopes, and why."""
 WHOLE_ENGINE = {
-    "app.platform.operations.store.claims.check_queue": "says only that too much waits",
+    "app.platform.operations.store.leases.check_queue": "says only that too much waits",
 }
 """What looks at the whole engine for any caller, and why: it answers nothing of what it sees."""
 BY_DIGEST = {

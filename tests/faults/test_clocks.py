@@ -26,6 +26,7 @@ from app.platform.engines.services.engines import EngineService
 from app.platform.operations.store.tables import RequestIdRow
 from app.platform.sessions.store.tables import SessionEventRow, SessionRow
 from app.platform.upkeep.service import UpkeepService
+from app.process.features import register
 from app.process.main import create_app
 from app.process.serving import opened, serving
 from app.settings.settings import Settings
@@ -187,7 +188,8 @@ async def test_a_sweep_goes_by_the_database_whatever_its_process_takes_for_the_t
     del database  # which is emptied afterwards
     clocks = SystemClock(), ShiftedClock(ahead)
     right, wrong = (
-        Resources(settings, clock, shared_database, database_url, embedder) for clock in clocks
+        register(Resources(settings, clock, shared_database, database_url, embedder))
+        for clock in clocks
     )
     await AccessService(shared_database, right.clock).ensure_first_key(ADMIN_KEY)
     await EngineService.of(right).ensure_first()

@@ -53,4 +53,7 @@ def test_locks_meet_what_the_project_asks_for() -> None:
     groups = project["dependency-groups"]
     runtime = project["project"]["dependencies"] + groups["build"]
     assert _unmet(runtime, _RUNTIME) == []
-    assert _unmet(runtime + groups["dev"], _DEVELOPMENT) == []
+    # Groups that include others name them in tables.
+    named = [wanted for group in ("dev", "docs") for wanted in groups[group]]
+    wanted = [one for one in named if isinstance(one, str)]
+    assert _unmet(runtime + wanted, _DEVELOPMENT) == []

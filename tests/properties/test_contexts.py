@@ -19,13 +19,13 @@ from app.conversation.strategies.logic.composing import (
     Composition,
     Due,
     Fixed,
-    Kind,
+    TurnKind,
     next_due,
     shares_of,
 )
 from app.conversation.strategies.logic.policies import Combine, Rules, rules_of
 from app.kernel.wire.memory_policy import MemoryPolicy, Strategy
-from app.platform.sessions.logic.spoken import Step
+from app.platform.sessions.logic.event_text import Step
 from tests.support.talks import NOTHING_FIXED, Talk, covers, longest, shown_seqs, tokens_of
 
 STEPS = 40
@@ -146,7 +146,7 @@ def _check_due(session: _Session, due: Due) -> None:
     assert due.chars == due.tokens * ways.chars_per_token
     if ways.combine is not Combine.SPLIT and history.until is None:
         assert due.last_exchange <= talk.place.complete - (ways.keep if due.read else 0)
-    if due.kind is Kind.MERGE:
+    if due.kind is TurnKind.MERGE:
         assert len(due.previous) > 1
 
 

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from app.language.facts import MANAGED_TOPICS, Candidate, Neighbour
 from app.language.merging import ASKED
 from app.memory.generation.logic.checks import checked
-from app.memory.generation.logic.chunks import Line
-from app.memory.generation.logic.decisions import Caps, Decided, NewFact, decided
+from app.memory.generation.logic.chunks import TranscriptLine
+from app.memory.generation.logic.decisions import Caps, NewFact, VerdictDecisions, decided
 from app.memory.generation.logic.prompts import Guide
 from app.memory.generation.logic.replies import DecisionAction, ExtractedFact, FactVerdict
 from app.memory.generation.logic.sources import Sources
@@ -76,7 +76,7 @@ def _words(texts: Sequence[str]) -> frozenset[str]:
     return frozenset(word for text in texts for word in text.split())
 
 
-def _rewritten(found: Decided) -> list[tuple[str, str, tuple[int, ...]]]:
+def _rewritten(found: VerdictDecisions) -> list[tuple[str, str, tuple[int, ...]]]:
     """Return memory, new text and facts of each change by a sentence of the model's."""
     return [
         (one.memory_id or "", one.fact, one.candidates)
@@ -105,7 +105,7 @@ def test_no_sentence_brings_in_what_comes_from_nowhere(
 @given(_WORDS, _WORDS)
 def test_no_fact_brings_in_a_number_of_nowhere_unseen(line: list[str], fact: list[str]) -> None:
     said, text = f"I have {' '.join(line)}", f"I have {' '.join(fact)}"
-    sources = Sources((Line(0, is_users=True, text=said),), _GUIDE)
+    sources = Sources((TranscriptLine(0, is_users=True, text=said),), _GUIDE)
     one = ExtractedFact(fact=text, quote=said, line=0, topics=["USER_PREFERENCES"])
     found = checked([one], sources, _GUIDE)
     foreign = (frozenset(fact) & _NUMBERS) - frozenset(line)

@@ -10,7 +10,7 @@ import pytest
 from app.adapters.db import migrate
 from app.adapters.db.engine import open_engine
 from app.adapters.db.session import Database
-from app.platform.sessions.logic.spoken import Place, step_of
+from app.platform.sessions.logic.event_text import ExchangePlace, step_of
 from app.settings.settings import Settings
 from tests.support.totals import held, recounted
 
@@ -95,8 +95,8 @@ def _json(value: dict[str, Any] | None) -> str | None:
     return None if value is None else json.dumps(value)
 
 
-def _expected(events: list[_Event]) -> tuple[list[int], Place]:
-    place, numbers = Place(), []
+def _expected(events: list[_Event]) -> tuple[list[int], ExchangePlace]:
+    place, numbers = ExchangePlace(), []
     for event in events:
         place = place.after(step_of(*event))
         numbers.append(place.exchange)
@@ -119,7 +119,7 @@ def test_events_of_before_get_the_exchanges_that_they_would_get_today(filled_url
     assert max(_expected(events)[1].exchange for events in sessions) >= 4
     with psycopg.connect(filled_url) as connection:
         places = {
-            int(session): Place(exchange, is_answered)
+            int(session): ExchangePlace(exchange, is_answered)
             for session, exchange, is_answered in connection.execute(
                 b"select session_id, exchanges, is_answered from sessions"
             )

@@ -7,7 +7,7 @@ import httpx
 from sqlalchemy import select
 
 from app.adapters.db.session import Database
-from app.adapters.llm.scripted import Asked, Reply
+from app.adapters.llm.scripted import Reply, ScriptedQuery
 from app.kernel.clock import FixedClock
 from app.memory.ingestion.store.tables import StreamEventRow
 from app.platform.operations.services.runner import Runner
@@ -75,7 +75,7 @@ async def runs_after(runner: Runner, clock: FixedClock, **length: float) -> int:
     return await runner.run_pending()
 
 
-def hears(asked: Asked) -> Reply:
+def hears(asked: ScriptedQuery) -> Reply:
     """Answer as a model that finds what users like, and changes nothing that is known."""
     if "verdicts" in asked.output.model_fields:
         return {"verdicts": []}

@@ -20,6 +20,7 @@ from app.kernel.clock import FixedClock
 from app.platform.access.services.access import AccessService
 from app.platform.operations.services.runner import Runner
 from app.platform.upkeep.service import UpkeepService
+from app.process.features import register
 from app.process.main import create_app
 from app.process.metadata import metadata
 from app.process.worker import make_runner
@@ -47,7 +48,9 @@ class Bench:
         self.clock = FixedClock(START)
         engine = create_async_engine("postgresql+psycopg://", async_creator=connect)
         self._database = Database(engine).at(self.clock)
-        resources = Resources(settings, self.clock, self._database, url, ScriptedEmbedder())
+        resources = register(
+            Resources(settings, self.clock, self._database, url, ScriptedEmbedder())
+        )
         self._wait(AccessService(self._database, self.clock).ensure_first_key(_KEY))
         self._app = create_app(resources)
         self._runner: Runner = make_runner(resources)

@@ -13,7 +13,7 @@ from typing_extensions import override
 from app.adapters.db.session import Database
 from app.adapters.resources import Registry, Resources
 from app.kernel.names import EngineName
-from app.platform.engines.services.known import KnownEngines
+from app.platform.engines.services.engine_cache import EngineCache
 from app.platform.engines.store.tables import EngineRow
 from app.process.main import create_app
 from tests.support.bank import Json, id_of, ok
@@ -38,7 +38,7 @@ _OWN = {"revision_id", "event_id", "request_id"}
 _COUNTED = ("memories", "memory_vectors", "memory_revisions", "operations", "engine_totals")
 
 
-class _NoEngines(KnownEngines):
+class _NoEngines(EngineCache):
     """Knows no engine, so that nothing is done by one statement."""
 
     @override
@@ -64,7 +64,7 @@ class Paths:
                     registry=Registry(),
                 )
             )
-            for path, kept in ((STEP_BY_STEP, {KnownEngines: _NoEngines()}), (AT_ONCE, {}))
+            for path, kept in ((STEP_BY_STEP, {EngineCache: _NoEngines()}), (AT_ONCE, {}))
         }
         found = cls(resources.db, apps)
         client = found.clients(secret)[AT_ONCE]

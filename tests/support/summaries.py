@@ -7,7 +7,7 @@ import httpx
 from typing_extensions import override
 
 from app.adapters.llm.ports import Meter, OutputT, Prompt
-from app.adapters.llm.scripted import Asked, Reply, ScriptedTextModel
+from app.adapters.llm.scripted import Reply, ScriptedQuery, ScriptedTextModel
 from app.kernel.errors import Reason, Unavailable
 from tests.support.bank import Json, ok
 from tests.support.sessions import new_path
@@ -29,7 +29,7 @@ class Summariser(ScriptedTextModel):
         """What was asked, without the instructions."""
         return [prompt.text for prompt in self.prompts]
 
-    def _answer(self, asked: Asked) -> Reply:
+    def _answer(self, asked: ScriptedQuery) -> Reply:
         del asked
         if self.is_down:
             return self.failure

@@ -5,18 +5,18 @@ from dataclasses import dataclass, field
 
 from app.conversation.strategies.logic.composing import (
     Composition,
+    ContextTurn,
     Due,
     Fixed,
     History,
-    Summary,
-    Turn,
+    TurnSummary,
     compose,
     next_due,
     shares_of,
 )
 from app.conversation.strategies.logic.policies import Rules, rules_of
 from app.kernel.wire.memory_policy import MemoryPolicy
-from app.platform.sessions.logic.spoken import Place, Step
+from app.platform.sessions.logic.event_text import ExchangePlace, Step
 
 Writer = Callable[[Due], int | None]
 """Says how many tokens a summary has; None: the summariser fails."""
@@ -48,12 +48,12 @@ def failing(due: Due) -> None:
 class Talk:
     """A session: its events that are not erased, and its active summaries by policy key."""
 
-    turns: dict[int, Turn] = field(default_factory=dict)
+    turns: dict[int, ContextTurn] = field(default_factory=dict)
     last_seq: int = 0
-    place: Place = field(default_factory=Place)
+    place: ExchangePlace = field(default_factory=ExchangePlace)
     cleared_seq: int = 0
     cleared_exchange: int = 0
-    active: dict[str, list[Summary]] = field(default_factory=dict)
+    active: dict[str, list[TurnSummary]] = field(default_factory=dict)
     framing: int = 0
     """Tokens of the marks around each summary."""
     made: list[Due] = field(default_factory=list)
@@ -63,7 +63,7 @@ class Talk:
         """Append an event; return its seq."""
         self.place = self.place.after(step)
         self.last_seq += 1
-        self.turns[self.last_seq] = Turn(self.last_seq, self.place.exchange, tokens)
+        self.turns[self.last_seq] = ContextTurn(self.last_seq, self.place.exchange, tokens)
         return self.last_seq
 
     def exchange(self, *, count: int = 1, user: int = 50, agent: int = 50) -> None:
@@ -90,7 +90,7 @@ class Talk:
 
     def history(self, given: Rules, tail: int | None = None) -> History:
         """Return what is known of the session; `tail`: only so many of the newest events."""
-        summaries: list[Summary] = []
+        summaries: list[TurnSummary] = []
         reached, until = self.cleared_seq, None
         for one in self.active.get(given.key, ()) if given.summarising is not None else ():
             if one.first_seq != reached + 1:
@@ -136,7 +136,7 @@ class Talk:
         """Write a summary; it supersedes those that it overlaps."""
         self.made.append(due)
         covered = (due.first_seq, due.last_seq, due.last_exchange)
-        new = Summary(f"s{len(self.made)}", *covered, tokens, self.framing)
+        new = TurnSummary(f"s{len(self.made)}", *covered, tokens, self.framing)
         found = self.active.get(given.key, [])
         kept = [
             one for one in found if one.last_seq < new.first_seq or one.first_seq > new.last_seq

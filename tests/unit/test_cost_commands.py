@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from typer.testing import CliRunner, Result
 
-from app.conversation.costs.logic.charts import Line, as_svg, in_characters, ticks
+from app.conversation.costs.logic.charts import ChartLine, as_svg, in_characters, ticks
 from app.conversation.costs.schemas import EstimateContextCostsRequest
 from app.conversation.costs.services.costs import estimate
 from app.process.cli import app
@@ -145,7 +145,7 @@ def test_the_plot_is_svg_with_a_line_for_each_strategy(tmp_path: Path) -> None:
 
 
 def test_what_a_label_says_is_no_markup() -> None:
-    drawn = as_svg([Line("<b>&", [(1, 1.0), (2, 2.0)])], "a < b")
+    drawn = as_svg([ChartLine("<b>&", [(1, 1.0), (2, 2.0)])], "a < b")
     assert ET.fromstring(drawn).findtext(f"{_SVG}title") == "a < b"
     assert "<b>" not in drawn
 
@@ -221,8 +221,8 @@ def test_the_help_says_what_a_strategy_looks_like_and_what_is_the_default() -> N
 
 def test_costs_of_nothing_and_of_one_message_can_be_drawn() -> None:
     assert "a  none" in _printed("--messages", "1", "--strategy", "none", "--prices", "0,0")
-    assert "polyline" in as_svg([Line("none", [(1, 0.0)])], "nothing")
-    assert in_characters([Line("none", [(1, 0.0)])]).count("a") >= 1
+    assert "polyline" in as_svg([ChartLine("none", [(1, 0.0)])], "nothing")
+    assert in_characters([ChartLine("none", [(1, 0.0)])]).count("a") >= 1
 
 
 @pytest.mark.parametrize(

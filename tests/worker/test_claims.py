@@ -9,8 +9,8 @@ from sqlalchemy import func
 
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
-from app.platform.operations.store import claims
-from app.platform.operations.store.claims import Claim
+from app.platform.operations.store import leases
+from app.platform.operations.store.leases import Claim
 from tests.support.queue import KEEP, all_stored, enqueue, finish, overwrite, stored
 
 LEASE = timedelta(seconds=30)
@@ -23,7 +23,7 @@ async def claim(
     database: Database, clock: FixedClock, owner: str = "me", lease: timedelta = LEASE
 ) -> Claim | None:
     async with database.transaction() as session:
-        return await claims.claim(session, owner, clock.now(), lease)
+        return await leases.claim(session, owner, clock.now(), lease)
 
 
 async def claimed(database: Database, clock: FixedClock, owner: str = "me") -> Claim:
@@ -80,7 +80,7 @@ async def test_a_retry_that_waits_does_not_hold_its_key(
     running = await claimed(database, clock)
     async with database.transaction() as session:
         later = clock.now() + timedelta(seconds=9)
-        await claims.retry(session, running.owned, ENDED, later, {"message": "Try later."})
+        await leases.retry(session, running.owned, ENDED, later, {"message": "Try later."})
     assert (await claimed(database, clock)).owned.operation_id == second
     row = await stored(database, first)
     assert (row.state, row.owner, row.details["lastError"]) == ("PENDING", None, "Try later.")
@@ -116,11 +116,11 @@ async def test_a_renewed_lease_is_not_taken(database: Database, clock: FixedCloc
     running = await claimed(database, clock)
     await overwrite(database, operation, lease_until=PAST)
     async with database.transaction() as session:
-        assert await claims.renew(session, running.owned, LEASE) is False
+        assert await leases.renew(session, running.owned, LEASE) is False
     assert await claim(database, clock, "thief") is None
     await overwrite(database, operation, owner="thief")
     async with database.transaction() as session:
-        assert await claims.renew(session, running.owned, LEASE) is None
+        assert await leases.renew(session, running.owned, LEASE) is None
 
 
 async def test_a_released_operation_has_lost_no_attempt(
@@ -129,7 +129,7 @@ async def test_a_released_operation_has_lost_no_attempt(
     operation = await enqueue(database, clock)
     running = await claimed(database, clock)
     async with database.transaction() as session:
-        await claims.release(session, running.owned, ENDED)
+        await leases.release(session, running.owned, ENDED)
     row = await stored(database, operation)
     assert (row.state, row.owner, row.lease_until, row.attempts) == ("PENDING", None, None, 0)
     assert (await claimed(database, clock, "next")).attempts == 1
@@ -142,7 +142,7 @@ async def test_what_is_given_back_after_a_cancellation_has_ended(
     running = await claimed(database, clock)
     await overwrite(database, operation, cancel_requested=True)
     async with database.transaction() as session:
-        await claims.release(session, running.owned, ENDED)
+        await leases.release(session, running.owned, ENDED)
     row = await stored(database, operation)
     assert (row.state, row.request, row.owner) == ("CANCELLED", None, None)
     assert (row.update_time, row.remove_time) == (ENDED[0], ENDED[0] + ENDED[1])
@@ -153,9 +153,9 @@ async def test_only_the_owner_writes(database: Database, clock: FixedClock) -> N
     lost = (await claimed(database, clock, "lost")).owned
     await overwrite(database, operation, owner="thief")
     async with database.transaction() as session:
-        await claims.release(session, lost, ENDED)
-        await claims.retry(session, lost, ENDED, clock.now(), {"message": "no"})
-        assert not await claims.is_cancelled(session, lost)
+        await leases.release(session, lost, ENDED)
+        await leases.retry(session, lost, ENDED, clock.now(), {"message": "no"})
+        assert not await leases.is_cancelled(session, lost)
     row = await stored(database, operation)
     assert (row.state, row.owner, row.attempts) == ("RUNNING", "thief", 1)
     assert "lastError" not in row.details

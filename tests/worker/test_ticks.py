@@ -2,6 +2,7 @@
 
 import asyncio
 import time
+from dataclasses import replace
 from datetime import timedelta
 
 from app.adapters.db.session import Database
@@ -49,10 +50,7 @@ async def test_two_schedulers_sweep_once_per_slot(
     yearly = resources.settings.model_copy(update={"sweep_interval_seconds": 365 * 86_400.0})
     old = await enqueue(database, clock)
     await overwrite(database, old, state="SUCCEEDED", remove_time=clock.now())
-    here, there = (
-        Resources(yearly, clock, resources.db, resources.database_url, resources.embedder)
-        for _ in range(2)
-    )
+    here, there = (replace(resources, settings=yearly) for _ in range(2))
     await asyncio.gather(sweep_once(here), sweep_once(there))
     assert await all_stored(database) == []
     await overwrite(database, await enqueue(database, clock), remove_time=clock.now())

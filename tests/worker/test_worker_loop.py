@@ -12,7 +12,7 @@ from app.adapters.db.listen import listen
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.platform.operations.services.runner import Job, Runner
-from app.platform.operations.store import claims, repository
+from app.platform.operations.store import leases, repository
 from app.settings.settings import Settings
 from tests.support.queue import all_stored, enqueue, overwrite, runner_of, stored
 
@@ -184,7 +184,7 @@ async def test_the_only_worker_takes_back_what_died_with_its_process(
         await overwrite(database, operation, **lost)
     assert await runner_of(database, clock, settings, succeed).run_pending() == 0
     async with database.transaction() as session:
-        await claims.release_all(session)
+        await leases.release_all(session)
     assert await runner_of(database, clock, settings, succeed).run_pending() == 2
     assert [(row.state, row.attempts) for row in await all_stored(database)] == [
         ("SUCCEEDED", 2)

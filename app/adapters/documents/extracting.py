@@ -12,7 +12,7 @@ import puremagic
 from app.adapters.documents.charsets import HEAD_BYTES, is_text, is_wide, text_of
 from app.adapters.documents.page_text import text_of_html
 from app.adapters.documents.record_text import text_of_csv, text_of_json
-from app.kernel.media_types import BYTES, TEXT, Format, MediaType, format_of
+from app.kernel.media_types import BYTES, TEXT, MediaType, TextFormat, format_of
 
 _BEGINNINGS = (
     (re.compile(rb"%PDF-"), "application/pdf"),
@@ -51,7 +51,7 @@ def sniffed(head: bytes) -> str:
     return next((match.mime_type for match in known if _is_type(match.mime_type)), BYTES)
 
 
-def format_read(declared: str, looks_like: str) -> Format | None:
+def format_read(declared: str, looks_like: str) -> TextFormat | None:
     """Return the format in which a file is read. None: the file has no readable text.
 
     The declared type decides, unless the bytes look like a type without text. A file declared as
@@ -81,7 +81,7 @@ def extracted(pages: Iterable[bytes], declared: str, looks_like: str) -> Iterato
     read_as = format_read(declared, looks_like)
     if read_as is None:
         return
-    is_html = read_as is Format.HTML
+    is_html = read_as is TextFormat.HTML
     parts = text_of(pages, MediaType.parse(declared).charset, is_html=is_html)
     yield from filter(None, _READERS[read_as](parts))
 
@@ -91,10 +91,10 @@ def _as_it_is(parts: Iterable[str]) -> Iterator[str]:
 
 
 _READERS = {
-    Format.PLAIN: _as_it_is,
-    Format.JSON: text_of_json,
-    Format.CSV: text_of_csv,
-    Format.HTML: text_of_html,
+    TextFormat.PLAIN: _as_it_is,
+    TextFormat.JSON: text_of_json,
+    TextFormat.CSV: text_of_csv,
+    TextFormat.HTML: text_of_html,
 }
 
 

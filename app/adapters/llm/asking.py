@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from app.adapters.llm import aside
+from app.adapters.llm import offload
 from app.adapters.llm.ports import OutputT
 from app.adapters.llm.replies import InvalidReply, parse
 from app.kernel.errors import BadGateway, Reason
@@ -30,4 +30,4 @@ async def answered(request: Request, output: type[OutputT]) -> OutputT:
 
 
 async def _parsed(text: str, output: type[OutputT]) -> OutputT:
-    return await aside.done(len(text), parse, text, output)
+    return await offload.done(len(text), parse, text, output)

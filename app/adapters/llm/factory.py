@@ -10,13 +10,13 @@ from app.adapters.llm.managed import ManagedEmbedder
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.names import ADDRESSES, NO_KEY, ModelName, ModelSetupError
 from app.adapters.llm.ports import Prefixes, TextModel
-from app.adapters.llm.provider import Provider, Target
+from app.adapters.llm.provider import Provider, ProviderTarget
 from app.adapters.llm.providers.embed_hash import HashEmbedder
 from app.adapters.llm.providers.embed_http import EmbeddingServer, HttpEmbedder
 from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder, missing_packages
 from app.adapters.llm.providers.embed_onnx import OnnxEmbedder
 from app.adapters.llm.providers.remote import RemoteTextModel
-from app.adapters.llm.readers import Reader, Readers
+from app.adapters.llm.readers import ReaderHandle, Readers
 from app.kernel.wire.memory_policy import BUILTIN
 from app.settings.settings import EmbedderChoice, Settings
 from app.settings.task_settings import ReaderModel
@@ -191,7 +191,7 @@ class _Opener:
         provider = self._providers.setdefault(place, Provider(self._settings))
         is_default = name == self._default
         setting = "MEMORY_BANK_MODEL" if is_default else "MEMORY_BANK_MODEL_ALIASES"
-        target = Target(str(name), setting, "MEMORY_BANK_MODEL_KEY")
+        target = ProviderTarget(str(name), setting, "MEMORY_BANK_MODEL_KEY")
         return RemoteTextModel(target, channel, provider, self._settings)
 
     def _key(self, name: ModelName) -> str | None:
@@ -224,7 +224,7 @@ def open_readers(settings: Settings) -> Readers:
     for name, reader in settings.task_readers.items():
         is_local = reader.locality == "local"
         model = _reader_model(name, reader, near if is_local else far, settings)
-        readers[name] = Reader(name, model, is_local)
+        readers[name] = ReaderHandle(name, model, is_local)
     return Readers(readers, close)
 
 
@@ -242,7 +242,9 @@ def _reader_model(
     own = settings.model_copy(update={"model_max_input_tokens": reader.max_input_tokens})
     channel = open_channel(model, address, key, client, own)
     setting = _reader_setting(name)
-    return RemoteTextModel(Target(str(model), setting, setting), channel, Provider(own), own)
+    return RemoteTextModel(
+        ProviderTarget(str(model), setting, setting), channel, Provider(own), own
+    )
 
 
 def _reader_setting(name: str) -> str:

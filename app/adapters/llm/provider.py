@@ -75,7 +75,7 @@ class Unread(Exception):
 
 
 @dataclass(frozen=True)
-class Target:
+class ProviderTarget:
     """A model at a provider, and the settings that name it and its key."""
 
     model: str
@@ -96,7 +96,9 @@ class Provider:
         self._breaker = Breaker(settings.model_breaker_failures, settings.model_breaker_seconds)
         self._slots = asyncio.Semaphore(settings.model_concurrency)
 
-    async def call(self, request: Callable[[], Awaitable[T]], deadline: float, target: Target) -> T:
+    async def call(
+        self, request: Callable[[], Awaitable[T]], deadline: float, target: ProviderTarget
+    ) -> T:
         """Return the result of `request`, retried if that may help.
 
         `request` raises RequestFailed or Unread; `deadline` is a time of the event loop. A request
@@ -224,7 +226,7 @@ def _too_late() -> DeadlineExceeded:
     return DeadlineExceeded("The model did not answer in time.", Reason.MODEL_TIMEOUT)
 
 
-def _as_service_error(failed: RequestFailed, target: Target) -> ServiceError:
+def _as_service_error(failed: RequestFailed, target: ProviderTarget) -> ServiceError:
     metadata = {} if failed.status is None else {"httpStatus": str(failed.status)}
     if failed.is_rate_limit:
         return ResourceExhausted(
@@ -247,7 +249,7 @@ def _as_service_error(failed: RequestFailed, target: Target) -> ServiceError:
     )
 
 
-def _message(what: str, failed: RequestFailed, target: Target) -> str:
+def _message(what: str, failed: RequestFailed, target: ProviderTarget) -> str:
     """Return the provider's behaviour, the setting to look at, and the provider's own words."""
     setting = target.key_setting if failed.status in _ABOUT_THE_KEY else target.setting
     message = f"The provider of {target.model} {what}; see {setting}."

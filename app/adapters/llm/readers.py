@@ -7,7 +7,7 @@ from app.adapters.llm.ports import TextModel
 
 
 @dataclass(frozen=True)
-class Reader:
+class ReaderHandle:
     """A model under the name that requests give."""
 
     name: str
@@ -24,7 +24,7 @@ async def _nothing() -> None:
 class Readers:
     """The readers of the settings, in order; without any, only the built-in one reads."""
 
-    by_name: Mapping[str, Reader] = field(default_factory=dict)
+    by_name: Mapping[str, ReaderHandle] = field(default_factory=dict)
     on_close: Callable[[], Awaitable[None]] = _nothing
 
     async def close(self) -> None:

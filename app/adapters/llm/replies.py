@@ -1,8 +1,8 @@
 """A parser of a model's text, which is rarely nothing but the requested structure.
 
 Accepted: prose around the JSON, code fences, `<think>` blocks before it, a tool call written as
-text, JSON inside a JSON string, extra fields, null for a default. If the structure is `Told`, prose
-alone is accepted as its text. Refused: everything else that does not hold the structure, including
+text, JSON inside a JSON string, extra fields, null for a default. Prose alone is accepted as the
+text of a `TextReply`. Refused: everything else that does not hold the structure, including
 an empty object, the schema itself, and truncated text.
 """
 
@@ -15,7 +15,7 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from app.adapters.llm.ports import OutputT
-from app.kernel.wire.model_text import Told
+from app.kernel.wire.model_text import TextReply
 
 _DECODER = json.JSONDecoder()
 _MAX_STARTS = 64
@@ -36,7 +36,7 @@ class InvalidReply(Exception):
 
 
 def parse(text: str, output: type[OutputT]) -> OutputT:
-    """Return the last object in the text that is a valid `output`; for `Told`, else the text.
+    """Return the last object in the text that is a valid `output`; for `TextReply`, else the text.
 
     Raises:
         InvalidReply: none is valid; the message describes the faults of the last one.
@@ -58,7 +58,7 @@ def _last_valid(text: str, output: type[OutputT]) -> OutputT:
             return _validated(_without_call(candidate, output), output)
         except InvalidReply as invalid:
             why = str(invalid)
-    if issubclass(output, Told) and (prose := _prose(answer, output)):
+    if issubclass(output, TextReply) and (prose := _prose(answer, output)):
         with suppress(ValidationError):
             return output.of_prose(prose)
     raise InvalidReply(why)

@@ -82,7 +82,7 @@ Reply = Mapping[str, object] | BaseModel | str | Exception
 
 
 @dataclass(frozen=True)
-class Asked:
+class ScriptedQuery:
     """One request to a scripted model; `fault` is the fault of its first answer."""
 
     prompt: Prompt
@@ -90,7 +90,7 @@ class Asked:
     fault: str | None = None
 
 
-Script = Sequence[Reply] | Callable[[Asked], Reply]
+Script = Sequence[Reply] | Callable[[ScriptedQuery], Reply]
 
 
 class ScriptedTextModel(TextModel):
@@ -113,7 +113,7 @@ class ScriptedTextModel(TextModel):
     ) -> None:
         self.model_id = model_id
         self.max_input_tokens = max_input_tokens
-        self.asked: list[Asked] = []
+        self.asked: list[ScriptedQuery] = []
         """Every request so far."""
         self._script = script
         self._media_types = media_types
@@ -133,11 +133,11 @@ class ScriptedTextModel(TextModel):
         refuse_inside_transaction("Asking a model")
 
         async def request(fault: str | None) -> str:
-            return await self._request(Asked(prompt, output, fault), meter)
+            return await self._request(ScriptedQuery(prompt, output, fault), meter)
 
         return await answered(request, output)
 
-    async def _request(self, asked: Asked, meter: Meter) -> str:
+    async def _request(self, asked: ScriptedQuery, meter: Meter) -> str:
         self.asked.append(asked)
         # At least one step of the event loop, as with a real model.
         await asyncio.sleep(self._delay_seconds)
@@ -150,7 +150,7 @@ class ScriptedTextModel(TextModel):
             raise reply
         return text
 
-    def _next(self, asked: Asked) -> Reply:
+    def _next(self, asked: ScriptedQuery) -> Reply:
         if callable(self._script):
             return self._script(asked)
         if len(self.asked) > len(self._script):

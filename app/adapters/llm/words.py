@@ -49,7 +49,7 @@ SILENCE = Words()
 
 
 @dataclass(frozen=True)
-class Request:
+class ProviderRequest:
     """The parts of a request that a reply may repeat.
 
     Attributes:
@@ -63,7 +63,7 @@ class Request:
     model: str
 
 
-def read(head: bytes, request: Request) -> Words:
+def read(head: bytes, request: ProviderRequest) -> Words:
     """Parse the beginning of a reply."""
     text = head.decode(errors="replace")
     if _PAGE.match(text):
@@ -102,7 +102,7 @@ def _text(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value) if value else ""
 
 
-def _name(value: object, request: Request) -> str | None:
+def _name(value: object, request: ProviderRequest) -> str | None:
     """Return a code for logs; None if it is no plain name, holds a key or repeats the request."""
     shown = str(value) if isinstance(value, str | int) else ""
     is_plain = _NAME.fullmatch(shown) is not None and not any(True for _ in _keys(shown, request))
@@ -110,7 +110,7 @@ def _name(value: object, request: Request) -> str | None:
     return shown if is_plain and not is_sent else None
 
 
-def _redacted(said: str, request: Request) -> str:
+def _redacted(said: str, request: ProviderRequest) -> str:
     text = _plain(said)[:_READ_CHARS]
     spans = [*_keys(text, request), *_repeated(text, request.texts)]
     signs = list(text)
@@ -126,7 +126,7 @@ def _plain(text: str) -> str:
     return "".join(sign for sign in words if sign.isprintable())
 
 
-def _keys(text: str, request: Request) -> Iterator[tuple[int, int]]:
+def _keys(text: str, request: ProviderRequest) -> Iterator[tuple[int, int]]:
     """Yield the spans of keys: those that were sent, and those that look like one."""
     for secret in request.secrets:
         yield from (match.span() for match in re.finditer(re.escape(secret), text))

@@ -12,7 +12,7 @@ from app.artifacts.readers.schemas import (
     SummarizeNamespaceResponse,
     ToolSpecs,
 )
-from app.artifacts.readers.services.readers import ReaderService, Request
+from app.artifacts.readers.services.readers import ReaderRequest, ReaderService
 from app.artifacts.readers.services.tool_specs import tool_specs
 from app.kernel.permissions import Permission
 from app.kernel.task_names import check_task_id
@@ -45,7 +45,7 @@ async def query_namespace(
     Passages are found by their words, and by vectors if the namespace has an embedding model. With
     `offPrompt`, the answer is stored and not returned.
     """
-    asked = Request(name, context.caller, context.once(body.sent), request.is_disconnected)
+    asked = ReaderRequest(name, context.caller, context.once(body.sent), request.is_disconnected)
     return await ReaderService(context.resources).query(asked, body)
 
 
@@ -59,7 +59,7 @@ async def summarize_namespace(
 
     With `offPrompt`, the summary is stored and not returned.
     """
-    asked = Request(name, context.caller, context.once(body.sent), request.is_disconnected)
+    asked = ReaderRequest(name, context.caller, context.once(body.sent), request.is_disconnected)
     return await ReaderService(context.resources).summarize(asked, body)
 
 

@@ -97,7 +97,7 @@ class Citation(WireModel):
     )
 
 
-class Coverage(WireModel):
+class ReadingCoverage(WireModel):
     """Coverage of a namespace by what was read."""
 
     chunks_total: int | None = Field(
@@ -125,7 +125,7 @@ class ReadResponse(WireModel):
     """Fields of every response of a reader."""
 
     model: str = Field(description="`builtin:extractive` if no model was called.")
-    coverage: Coverage
+    coverage: ReadingCoverage
     usage: ReaderUsage
     reference: Reference | None = Field(
         None, description="Reference to the result, if it is kept off the prompt."

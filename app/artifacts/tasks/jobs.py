@@ -13,12 +13,12 @@ from app.adapters.db.session import Session
 from app.adapters.documents.extracting import extracted
 from app.adapters.llm.ports import Vectors
 from app.adapters.resources import Resources
-from app.artifacts.tasks.logic.kinds import State
+from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.services import sweeps
 from app.artifacts.tasks.services.embedding import embedder_of, parts_of
 from app.artifacts.tasks.services.preparing import columns_of, cutting_of, language_of
 from app.artifacts.tasks.store import contents, erasure, repository, vectors
-from app.artifacts.tasks.store.contents import PAGE_BYTES, Place
+from app.artifacts.tasks.store.contents import PAGE_BYTES, ContentPlace
 from app.artifacts.tasks.store.indexing import QueuedEmbedding, QueuedIndexing, embed_later
 from app.artifacts.tasks.store.tables import ArtifactRow
 from app.artifacts.tasks.store.vectors import BEGINNING, Key, Unembedded
@@ -48,7 +48,7 @@ async def index(job: Job, resources: Resources) -> None:
     """
     request = QueuedIndexing.model_validate(job.claim.request)
     engine_id = job.claim.owned.engine_id
-    place = Place(engine_id, request.memory, request.namespace, request.content_id)
+    place = ContentPlace(engine_id, request.memory, request.namespace, request.content_id)
     async with job.db.transaction() as session:
         row = await repository.lock_content(session, place.engine_id, place.content_id)
         if row is None:
@@ -65,11 +65,13 @@ async def index(job: Job, resources: Resources) -> None:
                 await contents.lock_uploading(session, place)
                 await contents.insert_chunks(session, place, language, [*map(columns_of, batch)])
             count, end = count + len(batch), batch[-1].end
-    values = {"state": State.READY, "chunks": count, "token_estimate": tokens_in(end)}
+    values = {"state": ArtifactState.READY, "chunks": count, "token_estimate": tokens_in(end)}
     await _end(job, resources.settings, place, {**values, "language": language or None})
 
 
-async def _end(job: Job, settings: Settings, place: Place, values: dict[str, object]) -> None:
+async def _end(
+    job: Job, settings: Settings, place: ContentPlace, values: dict[str, object]
+) -> None:
     """Make the artifact ready and finish the operation, in one transaction."""
     name = _name_of(job, place.memory, place.namespace)
     async with job.db.transaction() as session:
@@ -96,7 +98,7 @@ class _Pages:
     cancellation.
     """
 
-    def __init__(self, job: Job, place: Place, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, job: Job, place: ContentPlace, loop: asyncio.AbstractEventLoop) -> None:
         self._job = job
         self._place = place
         self._loop = loop

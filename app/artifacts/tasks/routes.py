@@ -27,11 +27,11 @@ from app.artifacts.tasks.schemas import (
     UpdateToolPolicyRequest,
 )
 from app.artifacts.tasks.services.exports import ExportService
-from app.artifacts.tasks.services.places import Beginning
+from app.artifacts.tasks.services.namespace_writes import Beginning
+from app.artifacts.tasks.services.policy_service import PolicyService
 from app.artifacts.tasks.services.removals import RemovalService
 from app.artifacts.tasks.services.storing import StoringService
 from app.artifacts.tasks.services.tasks import TaskService
-from app.artifacts.tasks.services.tooling import PolicyService
 from app.artifacts.tasks.services.uploads import Upload, UploadService
 from app.kernel.errors import InvalidArgument
 from app.kernel.limits import Counted

@@ -9,11 +9,11 @@ from pydantic import ConfigDict, FailFast, Field, JsonValue, model_validator
 
 from app.artifacts.tasks.logic.forms import Directory, ModelName, OffPromptField, UserId
 from app.artifacts.tasks.logic.kinds import (
+    ArtifactState,
     Disposition,
     Kind,
     OffPrompt,
     Reader,
-    State,
     Warned,
     shown_kind,
 )
@@ -304,7 +304,7 @@ class Artifact(ArtifactReference):
     """An artifact. Properties that reveal content need `artifacts.content`."""
 
     name: str
-    state: State
+    state: ArtifactState
     readable_with: list[Reader]
     derived_from: list[Source] | None = None
     source_deleted: bool | None = Field(None, description="Whether any source was deleted.")

@@ -29,7 +29,7 @@ class Consistency(StrEnum):
     """Wait until they are made."""
 
 
-class SummaryState(StrEnum):
+class SummaryProgress(StrEnum):
     """State of the summaries that are due."""
 
     CURRENT = "current"
@@ -149,7 +149,7 @@ class SummarisedRange(SeqRange):
     summary: str = Field(description="Id of the summary.")
 
 
-class Coverage(WireModel):
+class ContextCoverage(WireModel):
     """Fate of each event up to `lastSeq`: it is in exactly one of the three lists."""
 
     verbatim: list[SeqRange] = Field(description="Shown word for word.")
@@ -201,8 +201,8 @@ class ContextResponse(WireModel):
         None, description="Source of each message, in `openai` and `gemini`."
     )
     tokens: ContextTokens
-    coverage: Coverage
-    summary_state: SummaryState
+    coverage: ContextCoverage
+    summary_state: SummaryProgress
     truncated_events: list[TruncatedEvent]
     policy: MemoryPolicy = Field(description="Policy that was applied.")
     policy_key: str = Field(description="Key of the policy's summaries.")

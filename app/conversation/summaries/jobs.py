@@ -18,18 +18,18 @@ from app.adapters.resources import Resources
 from app.conversation.strategies.logic.composing import (
     Due,
     Fixed,
-    Kind,
     Shares,
+    TurnKind,
     next_due,
     shares_of,
 )
 from app.conversation.strategies.logic.policies import rules_of
 from app.conversation.strategies.services.counters import Counter, loaded
 from app.conversation.summaries.services import material, queue
-from app.conversation.summaries.services.work import Found, Work
+from app.conversation.summaries.services.work import SummaryInput, Work
 from app.conversation.summaries.store import lookups, repository
 from app.conversation.summaries.store.erasure import give_up
-from app.conversation.summaries.store.repository import State
+from app.conversation.summaries.store.repository import SummaryState
 from app.conversation.summaries.store.tables import SessionSummaryRow
 from app.kernel.errors import Aborted, NotFound, Reason
 from app.kernel.names import EngineName, SessionName, SummaryName
@@ -37,7 +37,7 @@ from app.kernel.wire.memory_policy import MemoryPolicy
 from app.platform.engines.store import repository as engines
 from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.runner import Job
-from app.platform.sessions.logic.spoken import Said
+from app.platform.sessions.logic.event_text import EventText
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionRow
 
@@ -165,7 +165,7 @@ class _Summarizing:
             await give_up(session, work.name, work.rules.key, work.job.clock.now())
         await work.job.finish(session, _response("SummarizeSession"), work.details())
 
-    async def _read(self) -> "tuple[_State | None, Found | None]":
+    async def _read(self) -> "tuple[_State | None, SummaryInput | None]":
         """Read the session's state and the inputs of the summary that is due; None if absent."""
         async with self.work.job.db.snapshot() as session:
             row = await self.work.find(session)
@@ -190,7 +190,7 @@ class _Summarizing:
         policy = queue.policy_of(row.memory_policy, engine)
         return policy is not None and rules_of(policy).key == self.work.rules.key
 
-    async def _due(self, session: Session, row: SessionRow) -> Found | None:
+    async def _due(self, session: Session, row: SessionRow) -> SummaryInput | None:
         work = self.work
         told = await material.load_due(session, row, work.name, work.rules, self.counter)
         due = next_due(work.rules, told.history, self.shares)
@@ -255,20 +255,20 @@ class _Regenerating:
         if not is_kept:
             raise repository.not_active(self.summary)
 
-    async def _read(self, session: Session) -> Found:
+    async def _read(self, session: Session) -> SummaryInput:
         row = await self.work.find(session)
         if row is None:
             raise NotFound.of(self.work.name)
         summary = await repository.get(session, self.summary)
-        if summary.state != State.ACTIVE:
+        if summary.state != SummaryState.ACTIVE:
             raise repository.not_active(self.summary)
         due = _due_of(summary, self.work.made.chars_per_token)
         said = await self._read_events(session, due)
         previous = await _previous(session, self.work, due)
         return await self.work.found(session, row, due, said, previous)
 
-    async def _read_events(self, session: Session, due: Due) -> list[Said]:
-        events: list[Said] = []
+    async def _read_events(self, session: Session, due: Due) -> list[EventText]:
+        events: list[EventText] = []
         first, last = due.read or (0, -1)
         while first <= last:
             page = await sessions.list_said(
@@ -287,7 +287,7 @@ def _due_of(row: SessionSummaryRow, chars_per_token: int) -> Due:
     if row.read_first_seq is not None and row.read_last_seq is not None:
         read = (row.read_first_seq, row.read_last_seq)
     return Due(
-        Kind(row.kind),
+        TurnKind(row.kind),
         row.first_seq,
         row.last_seq,
         row.last_exchange,

@@ -21,7 +21,7 @@ ModelText = Annotated[
 """A text from a model: not blank, without characters that no database stores."""
 
 
-class Told(BaseModel):
+class TextReply(BaseModel):
     """A structure around one text; a model may also answer with the text alone."""
 
     @classmethod

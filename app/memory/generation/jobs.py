@@ -10,7 +10,7 @@ from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.names import EngineName
 from app.memory.generation.schemas import QueuedGeneration
-from app.memory.generation.services.work import Generation, Task
+from app.memory.generation.services.work import Generation, GenerationTask
 from app.platform.operations.services.runner import Job
 from app.platform.usage.logic import costs
 from app.platform.usage.services.recording import note
@@ -23,7 +23,7 @@ async def generate(job: Job, resources: Resources) -> None:
     if request.validate_only:
         # The preview holds texts that are stored nowhere else, so it is deleted sooner.
         job = replace(job, keep=timedelta(seconds=resources.settings.preview_retention_seconds))
-    task = Task(
+    task = GenerationTask(
         engine=EngineName.parse(job.claim.engine_name),
         operation_id=job.claim.owned.operation_id,
         request=request,

@@ -29,9 +29,9 @@ from app.kernel.names import EngineName, OperationName
 from app.kernel.wire.scalars import format_timestamp, parse_timestamp
 from app.memory.generation.schemas import MAX_EVENTS, GenerateMemoriesRequest
 from app.memory.generation.services.generation import GENERATE
-from app.memory.generation.services.provenance import Place, digest
-from app.memory.generation.services.work import Generation, Task
-from app.memory.ingestion.logic.plan import Listed, first_batch, in_order, last
+from app.memory.generation.services.provenance import StreamPlace, digest
+from app.memory.generation.services.work import Generation, GenerationTask
+from app.memory.ingestion.logic.plan import ListedEvent, first_batch, in_order, last
 from app.memory.ingestion.services.ingestion import EMPTY_RESPONSE, IngestionService
 from app.memory.ingestion.store import repository
 from app.memory.ingestion.store.repository import StreamKey, Waiting
@@ -40,7 +40,7 @@ from app.platform.engines.logic.config import GenerationRule
 from app.platform.limits.services.quotas import is_full
 from app.platform.operations.logic.states import type_url
 from app.platform.operations.services.runner import RETRYABLE, Job, LeaseLost, Postponed
-from app.platform.operations.store import claims
+from app.platform.operations.store import leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import UNMET_REQUESTS, NewOperation
 from app.platform.usage.logic import costs
@@ -54,7 +54,7 @@ _GENERATED = "generatedMemories"
 
 
 @dataclass(frozen=True)
-class Batch:
+class EventBatch:
     """Events of a stream that one generation reads.
 
     Attributes:
@@ -66,13 +66,13 @@ class Batch:
     """
 
     stream: StreamRow
-    kept: Sequence[Listed]
-    again: Sequence[Listed]
-    waiting: Sequence[Listed]
+    kept: Sequence[ListedEvent]
+    again: Sequence[ListedEvent]
+    waiting: Sequence[ListedEvent]
     contents: Mapping[int, Mapping[str, Any]]
 
     @property
-    def read(self) -> Sequence[Listed]:
+    def read(self) -> Sequence[ListedEvent]:
         """All events that are read, in their order."""
         return sorted(chain(self.again, self.waiting), key=in_order)
 
@@ -104,7 +104,7 @@ class _Ingestion:
             return
         now = self.job.clock.now()
         generate_id = self._generate_id(now)
-        task = Task(
+        task = GenerationTask(
             engine=self._engine,
             operation_id=generate_id,
             request=await asyncio.to_thread(request_of, batch, now),
@@ -139,7 +139,7 @@ class _Ingestion:
         earlier = self.job.claim.details.get(_GENERATION)
         return str(new_id(now)) if earlier is None else str(earlier).rpartition("/")[2]
 
-    async def _read(self) -> Batch | None:
+    async def _read(self) -> EventBatch | None:
         key = self._key
         async with self.job.db.snapshot() as session:
             stream = await repository.find(session, key)
@@ -154,7 +154,7 @@ class _Ingestion:
                 await self._check_room(session)
             seqs = [event.seq for event in chain(again, waiting)]
             contents = await repository.contents(session, key, seqs)
-        return Batch(stream, kept, again, waiting, contents)
+        return EventBatch(stream, kept, again, waiting, contents)
 
     async def _check_room(self, session: Session) -> None:
         """Postpone the work while the engine has no room for further memories.
@@ -166,7 +166,7 @@ class _Ingestion:
             pause = timedelta(seconds=settings.ingestion_retry_seconds)
             raise Postponed(self.job.clock.now() + pause)
 
-    async def _set_aside(self, batch: Batch) -> None:
+    async def _set_aside(self, batch: EventBatch) -> None:
         """Set aside the events of a generation that failed for good, to be tried in halves."""
         now, settings = self.job.clock.now(), self.resources.settings
         pause = timedelta(seconds=settings.ingestion_retry_seconds)
@@ -195,7 +195,7 @@ class _Ingestion:
 
     async def _finish(
         self,
-        batch: Batch,
+        batch: EventBatch,
         generate_id: str,
         session: Session,
         response: dict[str, Any],
@@ -227,7 +227,7 @@ class _Ingestion:
         stream = await repository.change(session, stream, values)
         await self._conclude(session, stream, merged)
 
-    async def _settle(self, session: Session, batch: Batch) -> None:
+    async def _settle(self, session: Session, batch: EventBatch) -> None:
         """Mark the events as processed; forget their contents, except for the next overlap."""
         waited = [event.seq for event in batch.waiting]
         await repository.mark_processed(session, self._key, waited, self.job.clock.now())
@@ -242,7 +242,7 @@ class _Ingestion:
         """Store the operation of the generation, or add to it if this operation has gone on."""
         earlier = None
         if _GENERATION in self.job.claim.details:
-            earlier = await claims.lock(session, self._engine.engine, generate_id)
+            earlier = await leases.lock(session, self._engine.engine, generate_id)
         if earlier is None:
             done = self._generate_operation(generate_id).noting(**details)
             await operations.insert_done(session, done, response)
@@ -274,7 +274,7 @@ class _Ingestion:
 
     async def _go_on(self, session: Session, now: datetime, details: dict[str, Any]) -> None:
         ended = (now, self.job.keep)
-        if not await claims.go_on(session, self.job.claim.owned, ended, now, details):
+        if not await leases.go_on(session, self.job.claim.owned, ended, now, details):
             raise LeaseLost
 
     def _response(self, details: Mapping[str, Any]) -> dict[str, Any]:
@@ -295,7 +295,7 @@ class _Ingestion:
         )
 
 
-def request_of(batch: Batch, now: datetime) -> GenerateMemoriesRequest:
+def request_of(batch: EventBatch, now: datetime) -> GenerateMemoriesRequest:
     """Return the request of a generation for the events of a batch.
 
     No revisions are kept if the time at which they were to expire has passed: written now, they
@@ -314,13 +314,13 @@ def request_of(batch: Batch, now: datetime) -> GenerateMemoriesRequest:
     )
 
 
-def place_of(batch: Batch) -> Place:
+def place_of(batch: EventBatch) -> StreamPlace:
     """Return the place of a batch's events in their stream."""
     row = batch.stream
     # A stream that was removed and created anew counts its events from the beginning again.
     made = format_timestamp(row.create_time)
     source = digest("stream", row.engine_id, row.scope_hash.hex(), row.stream_id, made)
-    return Place(source, [event.seq for event in batch.read])
+    return StreamPlace(source, [event.seq for event in batch.read])
 
 
 def _overlap(stream: StreamRow) -> int:

@@ -16,7 +16,7 @@ from app.memory.memories.schemas.memories import (
     UpdateMemoryRequest,
 )
 from app.memory.memories.services.memories import MemoryService
-from app.memory.memories.store import hot
+from app.memory.memories.store import fast_sql
 from app.platform.operations.schemas import Operation
 from app.platform.operations.services.operations import OperationService
 from app.web.context import Context, Mutation
@@ -87,7 +87,9 @@ async def list_memories(
 async def get_memory(context: Context, name: MemoryPath) -> JSONResponse:
     """Return a memory; 404 when it is deleted or expired."""
     resources = context.resources
-    return JSONResponse(memory_json(*await hot.find(resources.db, name, resources.clock.now())))
+    return JSONResponse(
+        memory_json(*await fast_sql.find(resources.db, name, resources.clock.now()))
+    )
 
 
 @router.patch(_ONE, summary="Update a memory", operation_id="updateMemory")

@@ -25,11 +25,11 @@ from app.kernel.names import EngineName, MemoryName
 from app.memory.memories.services.embedding import AWAY, EngineEmbedding
 from app.memory.memories.store import vectors as written
 from app.memory.reembedding.schemas import QueuedReembedding
-from app.memory.reembedding.services.embedding import FactEmbedding, Refused
+from app.memory.reembedding.services.embedding import FactEmbedding, RefusedFact
 from app.memory.reembedding.services.reembedding import ReembeddingService
 from app.memory.reembedding.services.work import Backlog
 from app.memory.reembedding.store import repository
-from app.memory.reembedding.store.repository import Facts, Span
+from app.memory.reembedding.store.repository import Facts, MemorySpan
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.tables import EngineRow
@@ -94,7 +94,7 @@ class _Reembedding:
     engine: EngineName
     model: str
     progress: _Progress = field(default_factory=_Progress)
-    refused: Refused = field(default_factory=Refused)
+    refused: RefusedFact = field(default_factory=RefusedFact)
 
     async def run(self) -> None:
         """Embed all memories, catch up with recent writes, and switch to the new model."""
@@ -104,9 +104,9 @@ class _Reembedding:
             await self._fill(span)
         for attempt in range(1, _TRIES + 1):
             begun, since = since, self._lately()
-            await self._fill(Span(since=begun))
-            if await self._cut_over(Span(since=since), is_last=attempt == _TRIES):
-                await self._settle(Span(since=since))
+            await self._fill(MemorySpan(since=begun))
+            if await self._cut_over(MemorySpan(since=since), is_last=attempt == _TRIES):
+                await self._settle(MemorySpan(since=since))
                 return
         # More is written than this job can catch up with; perhaps not for long.
         raise Postponed(self._now() + self._pause)
@@ -129,16 +129,16 @@ class _Reembedding:
             self.progress.embedded = await repository.count_vectors(session, engine_id, self.model)
             await self.job.note(session, self.progress.details())
 
-    async def _spans(self) -> AsyncIterator[Span]:
+    async def _spans(self) -> AsyncIterator[MemorySpan]:
         """Yield the spans of all memories; only the last has no end."""
         after: str | None = ""
         while after is not None:
             async with self.job.db.snapshot() as session:
                 last = await repository.end_of_span(session, self.engine.engine, after, _SPAN_ROWS)
-            yield Span(after, last)
+            yield MemorySpan(after, last)
             after = last
 
-    async def _fill(self, span: Span) -> None:
+    async def _fill(self, span: MemorySpan) -> None:
         """Embed the memories of a span that lack a vector, one batch at a time."""
         limit = self.resources.settings.reembed_batch_rows
         while True:
@@ -153,7 +153,7 @@ class _Reembedding:
                 return
             span = span.beyond(page)
 
-    async def _lacking(self, session: Session, span: Span, limit: int) -> Facts:
+    async def _lacking(self, session: Session, span: MemorySpan, limit: int) -> Facts:
         page = (self._now(), limit)
         return await repository.list_lacking(session, self.engine.engine, self.model, span, page)
 
@@ -173,7 +173,7 @@ class _Reembedding:
             self.progress.refused = len(self.refused)
             await self.job.note(session, self.progress.details())
 
-    async def _cut_over(self, span: Span, *, is_last: bool) -> bool:
+    async def _cut_over(self, span: MemorySpan, *, is_last: bool) -> bool:
         """Make the model serve, unless recently written memories lack vectors; return if it does.
 
         If the memories keep changing, the last round accepts a few such memories and queues them.
@@ -198,7 +198,7 @@ class _Reembedding:
         self.resources.embedders.serving(engine_id, self.model)
         return True
 
-    async def _lacking_lately(self, session: Session, span: Span) -> list[str]:
+    async def _lacking_lately(self, session: Session, span: MemorySpan) -> list[str]:
         """Return some or all memories of a span that lack a vector and were not refused."""
         # Refused memories may come first.
         limit = self._most_waiting + len(self.refused)
@@ -225,7 +225,7 @@ class _Reembedding:
             ]
         return response
 
-    async def _settle(self, span: Span) -> None:
+    async def _settle(self, span: MemorySpan) -> None:
         """Queue memories that the former model was embedding at the moment of the switch.
 
         If this is interrupted, the sweep of stale vectors queues them.

@@ -7,16 +7,16 @@ from app.adapters.db.conditions import scopes_of
 from app.adapters.db.filters import Clause, read_filter
 from app.adapters.db.session import Session, limited
 from app.adapters.resources import Resources
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName
-from app.kernel.once import Once
 from app.memory.ingestion.services.ingestion import IngestionService
 from app.memory.ingestion.store import repository as streams
 from app.memory.memories.schemas.memories import RevisionFields, metadata_filters
 from app.memory.memories.services.memories import MemoryService, noting_revisions
 from app.memory.memories.store import ledger
 from app.memory.memories.store import repository as memories
-from app.memory.memories.store.changes import Writing
-from app.memory.memories.store.erasure import NOTHING_ERASED, Erased
+from app.memory.memories.store.changes import ChangeContext
+from app.memory.memories.store.erasure import NOTHING_ERASED, ErasedCounts
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.retention.schemas import PurgeMemoriesRequest
 from app.memory.retention.store import repository
@@ -24,7 +24,7 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.operations.logic.states import type_url
 from app.platform.operations.store import erasure as stored
-from app.platform.operations.store import repeats
+from app.platform.operations.store import idempotency
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.tables import OperationRow
 
@@ -42,7 +42,7 @@ class RetentionService:
         return cls(MemoryService.of(resources), IngestionService.of(resources))
 
     async def purge(
-        self, name: EngineName, request: PurgeMemoriesRequest, once: Once | None
+        self, name: EngineName, request: PurgeMemoriesRequest, once: IdempotencyKey | None
     ) -> OperationRow:
         """Delete, or without `force` count, the memories that match; the operation is done.
 
@@ -61,7 +61,7 @@ class RetentionService:
             erases = request.force and (request.permanent or scopes is not None)
             engine = await engines.get(session, name, Lock.UPDATE if erases else Lock.SHARED)
             new = service.operation(engine, "memories.purge", "PurgeMemories", now)
-            if (known := await repeats.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay(session, new, once)) is not None:
                 return known
             new = replace(new, scopes=scopes_of(session))
             writing = service.writing(engine, new, RevisionFields())
@@ -101,13 +101,17 @@ class RetentionService:
         await stored.withdraw_texts(session, engine_id)
         return {"erasedEventCount": await self.ingestion.erase(session, engine_id, scopes)}
 
-    async def _erase_matching(self, session: Session, engine_id: int, wanted: Clause) -> Erased:
+    async def _erase_matching(
+        self, session: Session, engine_id: int, wanted: Clause
+    ) -> ErasedCounts:
         erased = NOTHING_ERASED
         async for rows in self._matching(session, engine_id, wanted):
             erased += await ledger.erase(session, engine_id, [row.memory_id for row in rows])
         return erased
 
-    async def _delete_matching(self, session: Session, writing: Writing, wanted: Clause) -> int:
+    async def _delete_matching(
+        self, session: Session, writing: ChangeContext, wanted: Clause
+    ) -> int:
         count = 0
         async for rows in self._matching(session, writing.engine.engine, wanted):
             await ledger.delete(session, writing, rows)

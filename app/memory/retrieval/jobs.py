@@ -12,7 +12,7 @@ from app.adapters.db.definitions import Definition, DefinitionError, define
 from app.adapters.resources import Resources
 from app.kernel.errors import ServiceError
 from app.memory.retrieval.store import indexes
-from app.memory.retrieval.store.indexes import Key
+from app.memory.retrieval.store.indexes import IndexKey
 from app.memory.retrieval.store.tables import ScopeIndexRow
 from app.platform.operations.store.ticks import take_tick
 
@@ -57,7 +57,7 @@ class IndexSweep:
         for name in indexes.strays(made, known):
             await self._defined(name, indexes.drop(name))
 
-    async def _listed(self) -> tuple[dict[Key, ScopeIndexRow], dict[str, bool]]:
+    async def _listed(self) -> tuple[dict[IndexKey, ScopeIndexRow], dict[str, bool]]:
         async with self.resources.db.snapshot() as session:
             return await indexes.list_known(session), await indexes.list_made(session)
 
@@ -76,7 +76,7 @@ class IndexSweep:
                 if key not in known and (vectors := await indexes.count(session, key)) >= memories:
                     left -= await indexes.register(session, key, vectors)
 
-    async def _is_shrunk(self, key: Key) -> bool:
+    async def _is_shrunk(self, key: IndexKey) -> bool:
         settings = self.resources.settings
         async with self.resources.db.transaction() as session:
             vectors = await indexes.count(session, key)
@@ -84,14 +84,14 @@ class IndexSweep:
         least = max(1, settings.scope_index_memories // _SHRUNK)
         return vectors < least or settings.max_scope_indexes == 0
 
-    async def _make(self, key: Key, dimensions: int) -> None:
+    async def _make(self, key: IndexKey, dimensions: int) -> None:
         async with self._claimed(key) as is_mine:
             if not is_mine or not await self._is_made(key, dimensions):
                 return
         async with self.resources.db.transaction() as session:
             await indexes.mark_ready(session, key)
 
-    async def _is_made(self, key: Key, dimensions: int) -> bool:
+    async def _is_made(self, key: IndexKey, dimensions: int) -> bool:
         """Create the indexes that are missing; return True if all are complete now."""
         async with self.resources.db.snapshot() as session:
             made = await indexes.list_made(session)
@@ -110,7 +110,7 @@ class IndexSweep:
             log.info("scope_index.made", engine=key.engine_id, index=name)
         return True
 
-    async def _remove(self, key: Key) -> None:
+    async def _remove(self, key: IndexKey) -> None:
         """Remove an index; the index of words goes with the last model that needs it."""
         async with self._claimed(key) as is_mine:
             name = key.index_name
@@ -131,7 +131,7 @@ class IndexSweep:
         return True
 
     @asynccontextmanager
-    async def _claimed(self, key: Key) -> AsyncIterator[bool]:
+    async def _claimed(self, key: IndexKey) -> AsyncIterator[bool]:
         """Claim an index for the length of the block; yield False if another worker has it."""
         async with self.resources.db.transaction() as session:
             is_mine = await indexes.claim(session, key, _LEASE)
@@ -146,7 +146,7 @@ class IndexSweep:
             with suppress(asyncio.CancelledError):
                 await keeper
 
-    async def _keep(self, key: Key) -> None:
+    async def _keep(self, key: IndexKey) -> None:
         """Renew a claim until cancelled."""
         while True:
             await asyncio.sleep(_LEASE.total_seconds() / 3)

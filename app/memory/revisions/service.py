@@ -7,8 +7,8 @@ from app.adapters.db.filters import read_filter
 from app.adapters.resources import Resources
 from app.kernel.errors import FailedPrecondition, InvalidArgument, NotFound, Reason
 from app.kernel.etags import check_etag
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import WILDCARD, MemoryName, RevisionName, parse_revision_id
-from app.kernel.once import Once
 from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
 from app.memory.memories.logic.policy import Cause, ahead, memory_expiry
 from app.memory.memories.schemas.memories import RevisionFields, RollbackMemoryRequest
@@ -23,7 +23,7 @@ from app.memory.revisions.store import repository
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import config_of, name_of
-from app.platform.operations.store import repeats
+from app.platform.operations.store import idempotency
 from app.platform.operations.store.tables import OperationRow
 
 ALL_MEMORIES = "-"
@@ -91,7 +91,7 @@ class RevisionService:
         name: MemoryName,
         request: RollbackMemoryRequest,
         etag: str | None,
-        once: Once | None,
+        once: IdempotencyKey | None,
     ) -> OperationRow:
         """Restore a memory to a revision; a deleted memory is brought back.
 
@@ -108,7 +108,7 @@ class RevisionService:
         async with service.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             new = service.operation(engine, "memories.rollback", "RollbackMemory", now)
-            if (known := await repeats.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay(session, new, once)) is not None:
                 return known
             row = await memories.get(session, name, memories.is_known(now), for_update=True)
             new = new.concerning(row.scope)

@@ -17,13 +17,13 @@ from app.kernel.names import EngineName
 from app.memory.memories.schemas.memories import RevisionFields
 from app.memory.memories.services.memories import MemoryService
 from app.memory.memories.store import repository as memories
-from app.memory.memories.store.changes import Writing
+from app.memory.memories.store.changes import ChangeContext
 from app.memory.memories.store.vectors import Vector
 from app.memory.undo.logic.plan import Skipped
 from app.memory.undo.schemas import QueuedUndo
-from app.memory.undo.services.writer import Report, Writer, fact_to_embed, judged
+from app.memory.undo.services.writer import Report, UndoWriter, fact_to_embed, judged
 from app.memory.undo.store import repository
-from app.memory.undo.store.repository import Target
+from app.memory.undo.store.repository import UndoTarget
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import config_of
@@ -65,7 +65,7 @@ class _Undo:
                 self.job.clock.now(),
                 RevisionFields(revision_labels=self.request.revision_labels),
             )
-            writer = Writer(session, config_of(engine), writing, vectors)
+            writer = UndoWriter(session, config_of(engine), writing, vectors)
             report = await self._apply(writer)
             details = {**report.details(), **_revisions_note(writing)}
             await self.job.finish(session, report.response(), details)
@@ -87,7 +87,7 @@ class _Undo:
             await self.job.step()
         return vectors
 
-    async def _apply(self, writer: Writer) -> Report:
+    async def _apply(self, writer: UndoWriter) -> Report:
         """Undo page by page, and report; a request to validate only changes nothing."""
         now, is_dry = writer.writing.now, bool(self.request.validate_only)
         report = Report(writer.writing.engine)
@@ -104,7 +104,7 @@ class _Undo:
 
     async def _pages(
         self, session: Session, now: datetime, *, for_update: bool
-    ) -> AsyncIterator[list[Target]]:
+    ) -> AsyncIterator[list[UndoTarget]]:
         operation = (self.engine.engine, self.request.operation)
         limit, last = self.service.settings.sweep_batch_rows, ""
         while True:
@@ -145,5 +145,5 @@ def _changed_ids(response: Mapping[str, Any]) -> list[str]:
     return [name.rpartition("/")[2] for name in names]
 
 
-def _revisions_note(writing: Writing) -> dict[str, Any]:
+def _revisions_note(writing: ChangeContext) -> dict[str, Any]:
     return {} if writing.keeps_revisions else {"revisionsDisabled": True}

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from app.kernel.wire.base import WireModel
 from app.kernel.wire.scalars import format_timestamp
-from app.platform.operations.logic.states import State
+from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store.tables import OperationRow
 
 
@@ -33,7 +33,7 @@ class Operation(WireModel):
         return cls(
             name=row.name,
             metadata={**row.details, "genericMetadata": times},
-            done=State(row.state).is_final,
+            done=OperationState(row.state).is_final,
             response=dict(response or row.response) if row.response is not None else None,
             error=row.error,
         )

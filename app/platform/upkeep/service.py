@@ -10,14 +10,14 @@ from app.adapters.db.session import Session
 from app.adapters.resources import Registry, Resources
 from app.kernel.errors import FailedPrecondition, NotFound, Reason, ServiceError
 from app.kernel.etags import check_etag
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName
-from app.kernel.once import Once
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import type_url
-from app.platform.operations.store import erasure, repeats, ticks
+from app.platform.operations.store import erasure, idempotency, ticks
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
@@ -40,7 +40,7 @@ class UpkeepService:
         return cls(resources)
 
     async def delete_engine(
-        self, name: EngineName, etag: str | None, once: Once | None, *, force: bool
+        self, name: EngineName, etag: str | None, once: IdempotencyKey | None, *, force: bool
     ) -> OperationRow:
         """Hide an engine at once; a worker then removes its children and the engine itself.
 
@@ -52,11 +52,11 @@ class UpkeepService:
         now = self.resources.clock.now()
         keep = self.resources.settings.operation_retention
         async with self.resources.db.transaction() as session:
-            if (known := await repeats.answered(session, name, once, now)) is not None:
+            if (known := await idempotency.answered(session, name, once, now)) is not None:
                 return known
             engine = await engines.get(session, name, Lock.EXCLUSIVE)
             new = _deletion(engine, now, keep)
-            if (known := await repeats.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay(session, new, once)) is not None:
                 return known
             check_etag(engine.version, etag)
             if not force and await self._holds_anything(session, engine.engine_id, now):
@@ -108,7 +108,10 @@ class UpkeepService:
 
     @property
     def _registry(self) -> Registry:
-        return self.resources.registry
+        registry = self.resources.registry
+        # With an empty one, nothing would be removed, and nobody told.
+        assert registry.sweeps, "The features of this process are not registered."
+        return registry
 
     async def _holds_anything(self, session: Session, engine_id: int, now: datetime) -> bool:
         for holds in self._registry.holders:

@@ -8,7 +8,7 @@ from sqlalchemy import select, update
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
-from app.platform.operations.store import claims
+from app.platform.operations.store import leases
 from app.platform.operations.store.repository import Owned
 from tests.support.bank import GONE, Json, ok, refusal
 from tests.support.bound import SCOPES
@@ -28,7 +28,7 @@ async def _running(client: httpx.AsyncClient, database: Database, clock: FixedCl
 
 async def _claimed(database: Database, clock: FixedClock) -> Owned:
     async with database.transaction() as session:
-        claim = await claims.claim(session, "a worker", clock.now(), HOUR)
+        claim = await leases.claim(session, "a worker", clock.now(), HOUR)
     assert claim is not None
     return claim.owned
 
@@ -43,8 +43,8 @@ async def test_an_operation_that_runs_is_cancelled_by_who_sees_it(
     assert refusal(foreign) == GONE
     assert ok(await mine.post(f"/operations/{own.operation_id}:cancel")) == {}
     async with database.snapshot() as session:
-        assert await claims.is_cancelled(session, own)
-        assert not await claims.is_cancelled(session, theirs)
+        assert await leases.is_cancelled(session, own)
+        assert not await leases.is_cancelled(session, theirs)
 
 
 async def test_an_answer_tells_what_the_memory_was_like(mine: httpx.AsyncClient) -> None:

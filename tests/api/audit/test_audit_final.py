@@ -1,5 +1,6 @@
 """What is written stays as it is, until it is past its time."""
 
+from dataclasses import replace
 from datetime import timedelta
 
 import httpx
@@ -91,7 +92,7 @@ async def test_they_go_in_batches_each_of_its_own(
     clock: FixedClock,
 ) -> None:
     small = settings.model_copy(update={"sweep_batch_rows": 2})
-    resources = Resources(small, clock, database, resources.database_url, resources.embedder)
+    resources = replace(resources, settings=small, clock=clock, db=database)
     for number in range(5):
         await create_memory(client, f"Fact {number}.")
     clock.advance(timedelta(days=401))
@@ -112,7 +113,7 @@ async def test_they_are_kept_for_ever_where_that_is_wanted(
     wanted = Settings().audit_retention_seconds
     assert wanted is None
     kept = settings.model_copy(update={"audit_retention_seconds": wanted})
-    resources = Resources(kept, clock, database, resources.database_url, resources.embedder)
+    resources = replace(resources, settings=kept, clock=clock, db=database)
     await create_memory(client, "I like tea.")
     clock.advance(timedelta(days=40_000))
     await UpkeepService.of(resources).sweep()

@@ -7,7 +7,7 @@ import httpx
 import pytest
 
 from app.adapters.db.session import Database
-from app.conversation.contexts.services.answers import Prompt
+from app.conversation.contexts.services.answers import ContextPrompt
 from app.conversation.strategies.logic.rendering import render
 from app.conversation.strategies.services.scales import Scale
 from app.kernel.errors import Reason
@@ -38,13 +38,13 @@ async def test_the_system_prompt_is_weighed_before_a_transaction_is_open(
     pool: Any = database.engine.sync_engine.pool
     path = await new_path(client)
     used: list[int] = []
-    weighed = Prompt.weighed
+    weighed = ContextPrompt.weighed
 
-    async def noted(prompt: Prompt, scale: Scale) -> Any:
+    async def noted(prompt: ContextPrompt, scale: Scale) -> Any:
         used.append(pool.checkedout())
         return await weighed(prompt, scale)
 
-    monkeypatch.setattr(Prompt, "weighed", noted)
+    monkeypatch.setattr(ContextPrompt, "weighed", noted)
     await context(client, path, systemPrompt="x" * 1_000)
     await context(client, path, systemPrompt="x" * 1_000, format="text")
     assert used == [0, 0, 0]

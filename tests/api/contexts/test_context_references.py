@@ -6,7 +6,7 @@ from typing import Any
 import httpx
 import pytest
 
-from app.adapters.llm.scripted import Asked, Reply, ScriptedTextModel
+from app.adapters.llm.scripted import Reply, ScriptedQuery, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import ENGINE, Json, ok
@@ -29,7 +29,7 @@ TOKENS = 31
 """Of the mention, a quarter of its characters rounded up."""
 
 
-def _replies(asked: Asked) -> Reply:
+def _replies(asked: ScriptedQuery) -> Reply:
     """Write a summary, an answer or a memory of nothing but what it is shown."""
     if "decisions" in asked.output.model_fields:
         return {"decisions": []}

@@ -22,7 +22,7 @@ from app.memory.memories.store.tables import (
 )
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.services.runner import Runner
-from app.platform.operations.store import claims
+from app.platform.operations.store import leases
 from app.settings.settings import Settings
 from tests.support.engines import API, COLLECTION, FIRST, NOW, create_engine, names
 from tests.support.errors import BAD_FIELD, NOT_FOUND, refusal, violations
@@ -174,7 +174,7 @@ async def test_another_worker_goes_on_where_a_killed_one_was(
     made = [await create_memory(client, f"I like number {number}.") for number in range(5)]
     operation = (await _delete(client, json={"force": True})).json()
     async with database.transaction() as session:
-        claim = await claims.claim(session, "killed", clock.now(), timedelta(0))
+        claim = await leases.claim(session, "killed", clock.now(), timedelta(0))
     assert claim is not None
     async with database.transaction() as session:
         ids = [memory["name"].rpartition("/")[2] for memory in made[:_BATCH]]

@@ -16,7 +16,7 @@ from typing_extensions import override
 
 from app.adapters.db.session import Database
 from app.adapters.llm.ports import Vectors
-from app.adapters.llm.scripted import Asked, Reply, ScriptedEmbedder, ScriptedTextModel
+from app.adapters.llm.scripted import Reply, ScriptedEmbedder, ScriptedQuery, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.memory.generation.logic.replies import FactVerdicts
 from app.memory.memories.store.tables import MemoryRow
@@ -96,7 +96,7 @@ def _extracted(text: str) -> Json:
     return facts(*forgotten, *stored, *invented)
 
 
-def tell_truth(asked: Asked) -> Reply:
+def tell_truth(asked: ScriptedQuery) -> Reply:
     """Extract as one is told, but see in the second call what was said and what was meant."""
     text = asked.prompt.text
     if asked.output is not FactVerdicts:
@@ -105,7 +105,7 @@ def tell_truth(asked: Asked) -> Reply:
     return verdicts(*(verdict("add", number=number, holds=False) for number in numbers))
 
 
-def obey(asked: Asked) -> Reply:
+def obey(asked: ScriptedQuery) -> Reply:
     """Do all that one could be told, and more."""
     text = asked.prompt.text
     return verdicts(*_obeyed(text)) if asked.output is FactVerdicts else _extracted(text)
@@ -121,7 +121,7 @@ def _obeyed(text: str) -> Iterator[Json]:
             yield verdict("merge", alias, "HACKED by Bob for 500 dollars", number)
 
 
-def rewrite(asked: Asked) -> Reply:
+def rewrite(asked: ScriptedQuery) -> Reply:
     """Write over every memory what has nothing to do with what was said."""
     text = asked.prompt.text
     if asked.output is not FactVerdicts:
@@ -136,7 +136,7 @@ def rewrite(asked: Asked) -> Reply:
     )
 
 
-def forget_all(asked: Asked) -> Reply:
+def forget_all(asked: ScriptedQuery) -> Reply:
     """Take a request to forget everything as what it is."""
     text = asked.prompt.text
     if asked.output is not FactVerdicts:

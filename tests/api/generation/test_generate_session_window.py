@@ -8,7 +8,7 @@ from sqlalchemy import text
 
 from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
-from app.memory.generation.services.material import MAX_SESSION_EVENTS
+from app.memory.generation.services.generation_input import MAX_SESSION_EVENTS
 from app.platform.operations.services.runner import Runner
 from tests.support.bank import ENGINE, listed
 from tests.support.generation import run

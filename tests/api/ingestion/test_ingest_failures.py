@@ -5,7 +5,7 @@ from datetime import timedelta
 import httpx
 import pytest
 
-from app.adapters.llm.scripted import Asked, Reply, ScriptedTextModel
+from app.adapters.llm.scripted import Reply, ScriptedQuery, ScriptedTextModel
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.kernel.errors import FailedPrecondition, Reason, Unavailable
@@ -27,7 +27,7 @@ class _Fails:
 
     failure: Exception | None = None
 
-    def __call__(self, asked: Asked) -> Reply:
+    def __call__(self, asked: ScriptedQuery) -> Reply:
         if self.failure is not None:
             return self.failure
         return REFUSED if POISON in asked.prompt.text else hears(asked)

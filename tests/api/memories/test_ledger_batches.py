@@ -16,7 +16,7 @@ from app.kernel.names import EngineName
 from app.memory.memories.logic.scopes import scope_hash
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, PROFILE_TYPE
 from app.memory.memories.store import ledger
-from app.memory.memories.store.changes import Change, Creation, Deletion, Writing, Written
+from app.memory.memories.store.changes import Change, ChangeContext, Creation, Deletion, Written
 from app.memory.memories.store.columns import no_content
 from app.memory.memories.store.tables import (
     MemoryRow,
@@ -38,8 +38,8 @@ def database(resources: Resources) -> Database:
 
 
 @pytest.fixture
-def writing(clock: FixedClock) -> Writing:
-    return Writing(
+def writing(clock: FixedClock) -> ChangeContext:
+    return ChangeContext(
         engine=EngineName("default", "local", 1),
         now=clock.now(),
         operation_id="17",
@@ -75,12 +75,12 @@ def changed(row: MemoryRow, fact: str | None, **fields: Any) -> Change:
     return Change(row=row, content=content(fact), **wanted)
 
 
-async def apply(database: Database, writing: Writing, wanted: Wanted) -> list[Written]:
+async def apply(database: Database, writing: ChangeContext, wanted: Wanted) -> list[Written]:
     async with database.transaction() as session:
         return await ledger.apply(session, writing, wanted)
 
 
-async def made(database: Database, writing: Writing, *facts: str | None) -> list[MemoryRow]:
+async def made(database: Database, writing: ChangeContext, *facts: str | None) -> list[MemoryRow]:
     written = await apply(database, writing, [new(fact) for fact in facts])
     return [one.row for one in written]
 
@@ -97,7 +97,9 @@ async def vectors(database: Database) -> dict[str, MemoryVectorRow]:
         return {row.memory_id: row for row in found}
 
 
-async def test_all_kinds_of_changes_are_made_in_order(database: Database, writing: Writing) -> None:
+async def test_all_kinds_of_changes_are_made_in_order(
+    database: Database, writing: ChangeContext
+) -> None:
     kept, gone = await made(database, writing, "I like tea", "I live in Rome")
     wanted: Wanted = [
         new("I have a dog"),
@@ -122,7 +124,7 @@ async def test_all_kinds_of_changes_are_made_in_order(database: Database, writin
     assert told[1].extracted_memories == [{"fact": "Forget Rome"}]
 
 
-async def test_vectors_follow_the_facts(database: Database, writing: Writing) -> None:
+async def test_vectors_follow_the_facts(database: Database, writing: ChangeContext) -> None:
     rows = await made(database, writing, "a", "b", "c", None)
     assert set(await vectors(database)) == {row.memory_id for row in rows[:3]}
     same, other, gone, profile = rows
@@ -140,14 +142,16 @@ async def test_vectors_follow_the_facts(database: Database, writing: Writing) ->
 
 
 async def test_a_memory_that_loses_its_fact_loses_its_vector(
-    database: Database, writing: Writing
+    database: Database, writing: ChangeContext
 ) -> None:
     first, second = await made(database, writing, "a", "b")
     await apply(database, writing, [changed(first, None, vector=None)])
     assert set(await vectors(database)) == {second.memory_id}
 
 
-async def test_a_new_expiry_is_that_of_the_vector_too(database: Database, writing: Writing) -> None:
+async def test_a_new_expiry_is_that_of_the_vector_too(
+    database: Database, writing: ChangeContext
+) -> None:
     first, second = await made(database, writing, "a", "b")
     soon = writing.now + timedelta(hours=1)
     wanted: Wanted = [
@@ -160,7 +164,7 @@ async def test_a_new_expiry_is_that_of_the_vector_too(database: Database, writin
     assert left[second.memory_id].expire_time is None
 
 
-async def test_every_revision_has_its_labels(database: Database, writing: Writing) -> None:
+async def test_every_revision_has_its_labels(database: Database, writing: ChangeContext) -> None:
     first, second = await made(database, writing, "a", "b")
     await apply(database, writing, [changed(first, "c"), Deletion(second)])
     assert await count(database, RevisionRow, RevisionLabelRow) == (4, 8)
@@ -169,7 +173,7 @@ async def test_every_revision_has_its_labels(database: Database, writing: Writin
 @pytest.mark.parametrize("stale", ["changed", "deleted", "erased"])
 @pytest.mark.parametrize("kind", ["change", "deletion"])
 async def test_one_that_has_changed_meanwhile_aborts_all(
-    database: Database, writing: Writing, stale: str, kind: str
+    database: Database, writing: ChangeContext, stale: str, kind: str
 ) -> None:
     first, middle, last = await made(database, writing, "a", "b", "c")
     async with database.snapshot() as session:
@@ -196,7 +200,7 @@ async def test_one_that_has_changed_meanwhile_aborts_all(
     assert (rows[first.memory_id].fact, rows[last.memory_id].fact) == ("a", "c")
 
 
-async def test_an_id_that_is_taken_is_made_anew(database: Database, writing: Writing) -> None:
+async def test_an_id_that_is_taken_is_made_anew(database: Database, writing: ChangeContext) -> None:
     # The ids of an earlier moment follow the last one closely.
     last = new_id(writing.now + timedelta(milliseconds=1))
     taken = {str(last + step) for step in range(1, 9)}
@@ -214,7 +218,9 @@ async def test_an_id_that_is_taken_is_made_anew(database: Database, writing: Wri
     assert set(await vectors(database)) == set(ids)
 
 
-async def test_a_chosen_id_that_is_taken_refuses_all(database: Database, writing: Writing) -> None:
+async def test_a_chosen_id_that_is_taken_refuses_all(
+    database: Database, writing: ChangeContext
+) -> None:
     await apply(database, writing, [new("a", "mine")])
     with pytest.raises(AlreadyExists) as caught:
         await apply(database, writing, [new("b"), new("c", "mine"), new("d", "free")])
@@ -222,8 +228,10 @@ async def test_a_chosen_id_that_is_taken_refuses_all(database: Database, writing
     assert [row.fact for row in (await stored(database)).values()] == ["a"]
 
 
-async def test_without_revisions_the_changes_are_made(database: Database, writing: Writing) -> None:
-    quiet = Writing(**{**vars(writing), "keeps_revisions": False})
+async def test_without_revisions_the_changes_are_made(
+    database: Database, writing: ChangeContext
+) -> None:
+    quiet = ChangeContext(**{**vars(writing), "keeps_revisions": False})
     first, second = await made(database, quiet, "a", "b")
     written = await apply(database, quiet, [changed(first, "A"), Deletion(second), new("c")])
     assert [one.revision_id for one in written] == [None, None, None]
@@ -231,7 +239,7 @@ async def test_without_revisions_the_changes_are_made(database: Database, writin
 
 
 async def test_a_row_can_be_changed_again_as_it_was_left(
-    database: Database, writing: Writing
+    database: Database, writing: ChangeContext
 ) -> None:
     (row,) = await made(database, writing, "a")
     async with database.transaction() as session:
@@ -245,6 +253,6 @@ async def test_a_row_can_be_changed_again_as_it_was_left(
     assert set(await vectors(database)) == {row.memory_id}
 
 
-async def test_nothing_to_do_does_nothing(database: Database, writing: Writing) -> None:
+async def test_nothing_to_do_does_nothing(database: Database, writing: ChangeContext) -> None:
     assert await apply(database, writing, []) == []
     assert await count(database, MemoryRow, RevisionRow) == (0, 0)

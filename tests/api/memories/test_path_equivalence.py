@@ -14,7 +14,7 @@ from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.memory.memories.schemas.memories import Memory
 from app.memory.memories.store.columns import wire_names
-from app.memory.memories.store.roles import Role
+from app.memory.memories.store.roles import ColumnRole
 from app.memory.memories.store.tables import MemoryRow
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
@@ -68,7 +68,7 @@ VALUES: dict[str, dict[str, Any]] = {
 """By the name of a field, what may be sent. Each may be null or absent, too, but for the scope."""
 UNSENT = {"version", "create_time", "update_time"}
 """Fields of a memory that no request sets. What is not on the wire, `metadata` decides."""
-_SENT = wire_names(MemoryRow, Role.CONTENT, Role.KEPT, Role.STATE)
+_SENT = wire_names(MemoryRow, ColumnRole.CONTENT, ColumnRole.KEPT, ColumnRole.STATE)
 FIELDS = [name for name in _SENT if name not in UNSENT]
 CASES = [
     pytest.param(name, value, id=f"{name}-{case}")
@@ -162,7 +162,7 @@ async def test_every_field_is_written_and_told_alike(
 async def test_a_rollback_restores_every_field_but_those_that_are_kept(
     clients: dict[str, httpx.AsyncClient], path: str
 ) -> None:
-    kept = {*wire_names(MemoryRow, Role.KEPT, Role.STATE)}
+    kept = {*wire_names(MemoryRow, ColumnRole.KEPT, ColumnRole.STATE)}
     content = {alias(name): VALUES[name]["value"] for name in FIELDS if name not in kept}
     client = clients[path]
     created = ok(await client.post("memories", json={**SMALL, **content}))["response"]

@@ -11,7 +11,7 @@ from app.adapters.db.session import Database
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason
 from app.platform.operations.services.runner import Runner
-from app.platform.operations.store import claims
+from app.platform.operations.store import leases
 from app.settings.settings import Settings
 from tests.support.engines import API, FIRST, LOCATION, NOW
 from tests.support.errors import BAD_FIELD, NOT_FOUND, refusal, violations
@@ -203,12 +203,12 @@ async def test_a_running_operation_stops_at_its_next_step(
 ) -> None:
     operation = await _generate(client)
     async with database.transaction() as session:
-        claim = await claims.claim(session, "worker", clock.now(), _LEASE)
+        claim = await leases.claim(session, "worker", clock.now(), _LEASE)
     assert claim is not None
     assert (await client.post(f"{path_of(operation['name'])}:cancel")).json() == {}
     assert (await _get(client, operation))["done"] is False
     async with database.transaction() as session:
-        await claims.release(session, claim.owned, (clock.now(), timedelta(days=1)))
+        await leases.release(session, claim.owned, (clock.now(), timedelta(days=1)))
     await runner.run_pending()
     assert (await _get(client, operation))["error"]["code"] == 1
     assert (await client.get("/memories")).json() == {"memories": []}
@@ -239,7 +239,7 @@ async def test_an_operation_that_has_not_ended_is_not_deleted(
     expected = (400, "FAILED_PRECONDITION", Reason.OPERATION_RUNNING)
     assert refusal(await client.delete(path_of(operation["name"]))) == expected
     async with database.transaction() as session:
-        assert await claims.claim(session, "worker", clock.now(), _LEASE) is not None
+        assert await leases.claim(session, "worker", clock.now(), _LEASE) is not None
     assert refusal(await client.delete(path_of(operation["name"]))) == expected
     assert await _get(client, operation)
 

@@ -15,7 +15,7 @@ from app.conversation.recall.schemas import RecallRequest
 from app.conversation.recall.services import recall
 from app.kernel.clock import FixedClock
 from app.kernel.names import EngineName, SessionName
-from app.platform.sessions.logic.spoken import text_of
+from app.platform.sessions.logic.event_text import text_of
 from app.settings.settings import Settings
 from tests.conftest import ADMIN_KEY
 from tests.support.bank import ENGINE, GONE, Json, ok, refusal

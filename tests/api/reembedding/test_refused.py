@@ -14,7 +14,7 @@ from app.memory.memories.store.tables import UnembeddedRow
 from app.memory.reembedding import jobs
 from app.memory.reembedding.services import embedding
 from app.memory.reembedding.services.work import Backlog
-from app.memory.reembedding.store.repository import Span
+from app.memory.reembedding.store.repository import MemorySpan
 from tests.support.bank import Json, count, ok, retrieve
 from tests.support.embedding import NEW, OLD, Changed, NewEmbedder, changed, stored_vectors
 from tests.support.operations import create_memory, path_of
@@ -202,4 +202,4 @@ async def test_a_model_that_goes_away_while_it_is_asked_in_halves_refuses_nothin
 def test_a_page_ends_where_the_database_says_that_it_does() -> None:
     """Other than by the bytes of ids: many collations pass over hyphens at first."""
     page = {"a-a": "first", "ab": "second", "a-c": "third"}
-    assert Span(last="b").beyond(page) == Span(after="a-c", last="b")
+    assert MemorySpan(last="b").beyond(page) == MemorySpan(after="a-c", last="b")

@@ -16,8 +16,8 @@ from app.kernel.clock import FixedClock
 from app.memory.memories.logic.scopes import scope_hash
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.memories.store.tables import MemoryRow
-from app.memory.retrieval.logic.ranking import Candidate, Statistics
-from app.memory.retrieval.store.candidates import Wanted, find_candidates
+from app.memory.retrieval.logic.ranking import RankingCandidate, Statistics
+from app.memory.retrieval.store.candidates import CandidateQuery, find_candidates
 from app.memory.retrieval.store.nearest import ScopeIndex, ScopeQuery
 from tests.support.operations import USER, create_memory
 
@@ -55,14 +55,16 @@ def query(clock: FixedClock) -> ScopeQuery:
     return ScopeQuery(1, scope_hash(USER), [DEFAULT_MEMORY_TYPE], true(), clock.now())
 
 
-def _wanted(embedder: ScriptedEmbedder, vector: Vectors | None, text: str = QUERY) -> Wanted:
-    return Wanted(text, "english", embedder.model_id, vector)
+def _wanted(
+    embedder: ScriptedEmbedder, vector: Vectors | None, text: str = QUERY
+) -> CandidateQuery:
+    return CandidateQuery(text, "english", embedder.model_id, vector)
 
 
-Found = tuple[Statistics, dict[str, Candidate]]
+Found = tuple[Statistics, dict[str, RankingCandidate]]
 
 
-async def _both(session: Session, query: ScopeQuery, wanted: Wanted) -> tuple[Found, Found]:
+async def _both(session: Session, query: ScopeQuery, wanted: CandidateQuery) -> tuple[Found, Found]:
     """Return what reading the whole finds, and what entering does."""
     found = []
     for index in (None, INDEX):

@@ -13,7 +13,7 @@ from app.kernel.names import EngineName
 from app.memory.memories.logic.scopes import scope_hash
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.memories.store import ledger
-from app.memory.memories.store.changes import Creation, Writing
+from app.memory.memories.store.changes import ChangeContext, Creation
 from app.memory.memories.store.vectors import Vector
 from app.memory.retrieval.store import nearest
 from app.memory.retrieval.store.nearest import ScopeQuery
@@ -34,7 +34,7 @@ def query(clock: FixedClock) -> ScopeQuery:
 @pytest.fixture
 async def database(resources: Resources, clock: FixedClock, embedder: ScriptedEmbedder) -> Database:
     """A database with many memories in one scope, of which Postgres has no statistics yet."""
-    writing = Writing(
+    writing = ChangeContext(
         engine=EngineName("default", "local", 1),
         now=clock.now(),
         operation_id="1",

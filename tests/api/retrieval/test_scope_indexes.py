@@ -15,7 +15,7 @@ from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.retrieval.jobs import IndexSweep
 from app.memory.retrieval.services.lookups import ScopeIndexes
 from app.memory.retrieval.store import indexes
-from app.memory.retrieval.store.indexes import Key
+from app.memory.retrieval.store.indexes import IndexKey
 from app.memory.retrieval.store.nearest import (
     ScopeIndex,
     ScopeQuery,
@@ -55,8 +55,8 @@ async def filled(
 
 
 @pytest.fixture
-def key(embedder: ScriptedEmbedder) -> Key:
-    return Key(1, scope_hash(MANY), embedder.model_id)
+def key(embedder: ScriptedEmbedder) -> IndexKey:
+    return IndexKey(1, scope_hash(MANY), embedder.model_id)
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ async def sweep(resources: Resources) -> ScopeIndexes:
     return found
 
 
-def whole(key: Key) -> dict[str, bool]:
+def whole(key: IndexKey) -> dict[str, bool]:
     return {key.index_name: True, key.words_name: True}
 
 
@@ -92,7 +92,7 @@ def remove(url: str, most: int) -> None:
 
 @pytest.mark.usefixtures("filled")
 async def test_a_large_scope_gets_an_index(
-    resources: Resources, query: ScopeQuery, key: Key
+    resources: Resources, query: ScopeQuery, key: IndexKey
 ) -> None:
     before = await ScopeIndexes.of(resources).find(query, key.model_id)
     found = await sweep(resources)
@@ -104,7 +104,7 @@ async def test_a_large_scope_gets_an_index(
 
 @pytest.mark.usefixtures("filled")
 async def test_searches_use_it_also_by_prepared_statements(
-    resources: Resources, query: ScopeQuery, key: Key, embedder: ScriptedEmbedder
+    resources: Resources, query: ScopeQuery, key: IndexKey, embedder: ScriptedEmbedder
 ) -> None:
     await sweep(resources)
     (vector,) = await embedder.embed([QUERY])
@@ -120,7 +120,7 @@ async def test_searches_use_it_also_by_prepared_statements(
 
 @pytest.mark.usefixtures("filled")
 async def test_several_searches_find_by_it_what_they_find_without(
-    resources: Resources, query: ScopeQuery, key: Key, embedder: ScriptedEmbedder
+    resources: Resources, query: ScopeQuery, key: IndexKey, embedder: ScriptedEmbedder
 ) -> None:
     await sweep(resources)
     vectors = list(await embedder.embed([QUERY, "What do I like?"]))
@@ -139,7 +139,11 @@ async def test_several_searches_find_by_it_what_they_find_without(
 
 @pytest.mark.usefixtures("filled")
 async def test_a_search_does_not_need_the_index_that_it_was_told_of(
-    resources: Resources, query: ScopeQuery, key: Key, filled: Filled, embedder: ScriptedEmbedder
+    resources: Resources,
+    query: ScopeQuery,
+    key: IndexKey,
+    filled: Filled,
+    embedder: ScriptedEmbedder,
 ) -> None:
     """Another process may have removed it since."""
     (vector,) = await embedder.embed([QUERY])
@@ -153,7 +157,7 @@ async def test_a_search_does_not_need_the_index_that_it_was_told_of(
 
 @pytest.mark.usefixtures("filled")
 async def test_a_scope_that_has_shrunk_well_below_loses_its_index(
-    resources: Resources, database_url: str, query: ScopeQuery, key: Key
+    resources: Resources, database_url: str, query: ScopeQuery, key: IndexKey
 ) -> None:
     await sweep(resources)
     remove(database_url, 60)
@@ -165,7 +169,7 @@ async def test_a_scope_that_has_shrunk_well_below_loses_its_index(
 
 @pytest.mark.usefixtures("filled")
 async def test_what_was_left_of_a_crash_is_made_anew(
-    resources: Resources, database_url: str, query: ScopeQuery, key: Key
+    resources: Resources, database_url: str, query: ScopeQuery, key: IndexKey
 ) -> None:
     await sweep(resources)
     with psycopg.connect(database_url) as connection:
@@ -180,7 +184,7 @@ async def test_what_was_left_of_a_crash_is_made_anew(
 
 @pytest.mark.usefixtures("filled")
 async def test_indexes_that_nobody_knows_are_removed(
-    resources: Resources, database_url: str, key: Key
+    resources: Resources, database_url: str, key: IndexKey
 ) -> None:
     await sweep(resources)
     assert await made(resources) == whole(key)
@@ -193,7 +197,7 @@ async def test_indexes_that_nobody_knows_are_removed(
 
 @pytest.mark.usefixtures("filled")
 async def test_of_several_sweeps_at_once_one_makes_the_index(
-    resources: Resources, query: ScopeQuery, key: Key
+    resources: Resources, query: ScopeQuery, key: IndexKey
 ) -> None:
     await asyncio.gather(*(IndexSweep(resources).run() for _ in range(4)))
     assert await made(resources) == whole(key)
@@ -202,7 +206,7 @@ async def test_of_several_sweeps_at_once_one_makes_the_index(
 
 @pytest.mark.usefixtures("filled")
 async def test_a_claimed_index_is_left_to_who_has_claimed_it(
-    resources: Resources, database_url: str, key: Key
+    resources: Resources, database_url: str, key: IndexKey
 ) -> None:
     with psycopg.connect(database_url) as connection:
         connection.execute(
@@ -220,7 +224,7 @@ async def test_a_claimed_index_is_left_to_who_has_claimed_it(
 
 @pytest.mark.usefixtures("filled")
 async def test_there_are_no_more_indexes_than_the_settings_allow(
-    resources: Resources, query: ScopeQuery, key: Key
+    resources: Resources, query: ScopeQuery, key: IndexKey
 ) -> None:
     await sweep(resources)
     none = resources.settings.model_copy(update={"max_scope_indexes": 0})
@@ -231,7 +235,7 @@ async def test_there_are_no_more_indexes_than_the_settings_allow(
 
 @pytest.mark.usefixtures("filled")
 async def test_an_index_that_cannot_be_made_waits(
-    resources: Resources, database_url: str, query: ScopeQuery, key: Key
+    resources: Resources, database_url: str, query: ScopeQuery, key: IndexKey
 ) -> None:
     """Vectors of another length in one model would be such a case."""
     with psycopg.connect(database_url) as connection:
@@ -248,7 +252,7 @@ async def test_an_index_that_cannot_be_made_waits(
 
 
 @pytest.mark.usefixtures("filled")
-async def test_each_slot_is_swept_by_one_process(resources: Resources, key: Key) -> None:
+async def test_each_slot_is_swept_by_one_process(resources: Resources, key: IndexKey) -> None:
     await IndexSweep(resources).run_due()
     assert await made(resources) == whole(key)
     with psycopg.connect(resources.database_url) as connection:

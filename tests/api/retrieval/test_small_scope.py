@@ -15,10 +15,10 @@ from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.clock import FixedClock
 from app.memory.memories.logic.scopes import scope_hash
-from app.memory.retrieval.logic.ranking import Candidate, Statistics
+from app.memory.retrieval.logic.ranking import RankingCandidate, Statistics
 from app.memory.retrieval.services.lookups import LargerScopes
-from app.memory.retrieval.store import hot
-from app.memory.retrieval.store.candidates import Wanted
+from app.memory.retrieval.store import fast_sql
+from app.memory.retrieval.store.candidates import CandidateQuery
 from app.memory.retrieval.store.nearest import ScopeQuery
 from app.memory.retrieval.store.small import MOST
 from tests.support.bank import ok
@@ -98,11 +98,11 @@ def _query(now: datetime) -> ScopeQuery:
 
 
 async def _both(
-    database: Database, query: ScopeQuery, wanted: Wanted
-) -> tuple[tuple[Statistics, list[Candidate]], tuple[Statistics, list[Candidate]]]:
-    small = await hot.find_if_small(database, query, wanted)
+    database: Database, query: ScopeQuery, wanted: CandidateQuery
+) -> tuple[tuple[Statistics, list[RankingCandidate]], tuple[Statistics, list[RankingCandidate]]]:
+    small = await fast_sql.find_if_small(database, query, wanted)
     assert small is not None
-    return small, await hot.find_candidates(database, query, wanted)
+    return small, await fast_sql.find_candidates(database, query, wanted)
 
 
 @pytest.mark.parametrize("count", [0, 1, 30, 90, 200])
@@ -113,7 +113,7 @@ async def test_it_chooses_and_tells_what_the_statement_for_all_does(
     _fill(database_url, random, now, count)
     for text in QUERIES:
         for vector in (None, np.array([1, -1, 2], dtype=np.float32)):
-            wanted = Wanted(text, random.choice(["english", "german"]), MODEL, vector)
+            wanted = CandidateQuery(text, random.choice(["english", "german"]), MODEL, vector)
             small, whole = await _both(resources.db, _query(now), wanted)
             assert small == whole
             assert len(small[1]) >= min(3, count)
@@ -124,7 +124,7 @@ async def test_as_many_as_are_wanted_are_chosen(
 ) -> None:
     _fill(database_url, Random(7), clock.now(), 150)
     small, whole = await _both(
-        resources.db, _query(clock.now()), Wanted("😀", "english", MODEL, None)
+        resources.db, _query(clock.now()), CandidateQuery("😀", "english", MODEL, None)
     )
     assert small == whole
     assert len(small[1]) == 100
@@ -147,7 +147,7 @@ async def test_a_larger_scope_is_searched_whole_and_known_for_it(
         assert found["memory"]["fact"] == text
     query = _query(clock.now())
     assert LargerScopes.of(resources).has(query) is (more > 0)
-    wanted = Wanted(text, "english", MODEL, None)
-    assert (await hot.find_if_small(resources.db, query, wanted) is None) is (more > 0)
-    statistics, _ = await hot.find_candidates(resources.db, query, wanted)
+    wanted = CandidateQuery(text, "english", MODEL, None)
+    assert (await fast_sql.find_if_small(resources.db, query, wanted) is None) is (more > 0)
+    statistics, _ = await fast_sql.find_candidates(resources.db, query, wanted)
     assert statistics.memories == MOST + more

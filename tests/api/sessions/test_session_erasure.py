@@ -12,7 +12,7 @@ from app.kernel.clock import FixedClock
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName, SessionName
 from app.platform.operations.services.runner import Runner
-from app.platform.sessions.services.changes import Erased
+from app.platform.sessions.services.changes import ErasedEvent
 from app.platform.sessions.store import repository
 from app.platform.sessions.store.tables import SessionEventRow, SessionRow
 from tests.support.bank import ENGINE, GONE, Json, after, count, listed, ok, refusal
@@ -156,7 +156,7 @@ async def test_who_keeps_what_events_say_is_told_in_the_transaction(
 ) -> None:
     told: list[tuple[str, int]] = []
 
-    async def hear(session: Session, change: Erased) -> None:
+    async def hear(session: Session, change: ErasedEvent) -> None:
         row = SessionEventRow
         erased = select(row.seq).where(row.engine_id == 1, row.delete_time == change.now)
         assert (await session.execute(erased)).scalars().all() == [change.seq]

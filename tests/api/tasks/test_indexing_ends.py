@@ -18,7 +18,7 @@ from app.artifacts.tasks import jobs
 from app.kernel.clock import FixedClock
 from app.kernel.errors import Cancelled
 from app.platform.operations.services.runner import Job, Runner
-from app.platform.operations.store import claims, repository
+from app.platform.operations.store import leases, repository
 from app.settings.settings import Settings
 from tests.support.bank import ok
 from tests.support.keys import client_with, make_key
@@ -54,7 +54,7 @@ async def watched(resources: Resources, before: Callable[[int], Awaitable[None]]
     """Claim the operation that is due."""
     lease = timedelta(seconds=60)
     async with resources.db.transaction() as session:
-        claim = await claims.claim(session, "me", resources.clock.now(), lease)
+        claim = await leases.claim(session, "me", resources.clock.now(), lease)
     assert claim is not None
     return WatchedJob(claim, resources.db, resources.clock, lease, before)
 

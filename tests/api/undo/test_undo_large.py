@@ -12,7 +12,7 @@ from app.kernel.clock import FixedClock
 from app.kernel.names import EngineName
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.memories.store import ledger
-from app.memory.memories.store.changes import Creation, Writing
+from app.memory.memories.store.changes import ChangeContext, Creation
 from app.memory.memories.store.vectors import Vector
 from app.platform.operations.services.runner import Runner
 from app.settings.settings import Settings
@@ -35,7 +35,7 @@ def settings(settings: Settings, request: pytest.FixtureRequest) -> Settings:
 async def _fill(database: Database, clock: FixedClock, embedder: ScriptedEmbedder) -> None:
     facts = [f"Fact number {number}" for number in range(MANY)]
     vectors = await embedder.embed(facts)
-    writing = Writing(
+    writing = ChangeContext(
         engine=EngineName.parse(ENGINE),
         now=clock.now(),
         operation_id="1",

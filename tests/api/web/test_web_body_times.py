@@ -11,7 +11,7 @@ from starlette.types import Message, Receive, Scope, Send
 
 from app.kernel.errors import Reason
 from app.web.body import JsonBody
-from app.web.incoming import Pace
+from app.web.incoming import BodyPace
 from tests.support.bank import ok
 from tests.support.engines import COLLECTION
 from tests.support.senders import GONE, Sender, piece, scope_of
@@ -37,7 +37,7 @@ async def _echo(_: Scope, receive: Receive, send: Send) -> None:
 
 
 def _json_body(seconds: float, app: object = _echo, min_bytes: int = 0) -> JsonBody:
-    pace = Pace(seconds, min_bytes)
+    pace = BodyPace(seconds, min_bytes)
     streamed = re.compile("PUT .*/artifacts/.*|POST .*:import")
     return JsonBody(app, 100_000, pace, streamed)  # type: ignore[arg-type]  # one of these
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from app.platform.access.services.jwks import Key, KeySet, KeysUnread, read_key_set
+from app.platform.access.services.jwks import KeySet, KeysUnread, SigningKey, read_key_set
 from tests.support.tokens import jwk, jwks
 
 _ALL = ["RS256", "RS512", "PS256", "ES256", "ES384", "EdDSA"]
@@ -144,4 +144,4 @@ def test_no_member_of_a_key_makes_the_others_unreadable(
     body = json.dumps({"keys": [jwk(key_id) | members, jwk("ed-2"), None, 7, []]}).encode()
     found = read_key_set(body, _ALL).keys
     assert [key.key_id for key in found][-1] == "ed-2"
-    assert all(isinstance(key, Key) for key in found)
+    assert all(isinstance(key, SigningKey) for key in found)

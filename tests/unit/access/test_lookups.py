@@ -19,7 +19,7 @@ from app.kernel.clock import FixedClock
 from app.kernel.errors import Reason, Unavailable
 from app.platform.access.logic.credentials import hash_of, mint
 from app.platform.access.services.lookups import KeyLookups, KnownKey
-from app.platform.access.store.repository import Found
+from app.platform.access.store.repository import KeyHit
 from app.platform.access.store.tables import ApiKeyRow
 from tests.support.spinning import no_spinning
 
@@ -52,10 +52,10 @@ class _Database:
         await self._answered()
         return set()
 
-    async def find_by_hashes(self, _: object, hashes: Sequence[bytes]) -> list[Found]:
+    async def find_by_hashes(self, _: object, hashes: Sequence[bytes]) -> list[KeyHit]:
         await self._answered()
         row = ApiKeyRow(key_id="key", roles=["viewer"], permissions=[])
-        return [Found(row, one, None) for one in hashes if one == hash_of(_KEY)]
+        return [KeyHit(row, one, None) for one in hashes if one == hash_of(_KEY)]
 
     async def _answered(self) -> None:
         answered: asyncio.Future[None] = asyncio.get_running_loop().create_future()

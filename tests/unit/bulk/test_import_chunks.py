@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.kernel.errors import InvalidArgument, Reason
-from app.memory.bulk.logic.chunks import CHUNK_BYTES, CHUNK_LINES, Line, Lines, chunked
+from app.memory.bulk.logic.chunks import CHUNK_BYTES, CHUNK_LINES, ImportLine, Lines, chunked
 
 
-def read(pieces: list[bytes], max_bytes: int = 100) -> list[Line]:
+def read(pieces: list[bytes], max_bytes: int = 100) -> list[ImportLine]:
     lines = Lines(max_bytes)
     found = [line for piece in pieces for line in lines.feed(piece)]
     return [*found, *lines.end()]
@@ -22,7 +22,7 @@ def test_the_pieces_make_no_difference(text: bytes, cuts: list[int]) -> None:
     places = [0, *sorted(cuts), len(text)]
     pieces = [text[a:b] for a, b in pairwise(places)]
     whole = [
-        Line(number, line)
+        ImportLine(number, line)
         for number, line in enumerate(text.split(b"\n"), 1)
         if line and not line.isspace()
     ]
@@ -31,9 +31,9 @@ def test_the_pieces_make_no_difference(text: bytes, cuts: list[int]) -> None:
 
 def test_a_line_that_is_too_long_is_told_and_not_kept() -> None:
     assert read([b"12345", b"6\n", b"12345\n1234", b"56", b"78901"], 5) == [
-        Line(1, None),
-        Line(2, b"12345"),
-        Line(3, None),
+        ImportLine(1, None),
+        ImportLine(2, b"12345"),
+        ImportLine(3, None),
     ]
     lines = Lines(5)
     for _ in range(10):
@@ -62,6 +62,6 @@ async def test_a_chunk_has_so_many_lines_or_so_many_bytes() -> None:
 async def test_whole_lines_come_before_what_broke_off() -> None:
     broken = InvalidArgument("The body was broken off.", Reason.BODY_NOT_JSON)
     chunks = chunked(_pieces(b"a\nb\nc", error=broken))
-    assert await anext(chunks) == [Line(1, b"a"), Line(2, b"b")]
+    assert await anext(chunks) == [ImportLine(1, b"a"), ImportLine(2, b"b")]
     with pytest.raises(InvalidArgument):
         await anext(chunks)

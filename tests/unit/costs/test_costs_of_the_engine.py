@@ -10,11 +10,11 @@ from app.conversation.costs.logic.simulated import Shared
 from app.conversation.costs.schemas import EstimateContextCostsRequest
 from app.conversation.costs.services.cases import Case, cases_of
 from app.conversation.strategies.logic.composing import (
+    ContextTurn,
     Due,
     Fixed,
     History,
-    Summary,
-    Turn,
+    TurnSummary,
     compose,
     next_due,
     shares_of,
@@ -31,8 +31,8 @@ class _Session:
     """A session whose summaries are made at once, each as long as it may be."""
 
     rules: Rules
-    turns: list[Turn] = field(default_factory=list)
-    summaries: list[Summary] = field(default_factory=list)
+    turns: list[ContextTurn] = field(default_factory=list)
+    summaries: list[TurnSummary] = field(default_factory=list)
     part: SummaryPart = field(default_factory=SummaryPart)
     made: int = 0
 
@@ -49,7 +49,7 @@ class _Session:
     def say(self) -> None:
         exchange = len(self.turns) // 2 + 1
         for tokens in (_USER, _ASSISTANT):
-            self.turns.append(Turn(len(self.turns) + 1, exchange, tokens))
+            self.turns.append(ContextTurn(len(self.turns) + 1, exchange, tokens))
 
     def _history(self) -> History:
         boundary = self.summaries[-1].last_seq if self.summaries else 0
@@ -68,7 +68,9 @@ class _Session:
         came_in = self.part.tokens_in + read + _OVERHEAD
         self.part = SummaryPart(self.part.calls + 1, came_in, self.part.tokens_out + due.tokens)
         self.made += 1
-        new = Summary(str(self.made), due.first_seq, due.last_seq, due.last_exchange, due.tokens)
+        new = TurnSummary(
+            str(self.made), due.first_seq, due.last_seq, due.last_exchange, due.tokens
+        )
         kept = [one for one in self.summaries if not new.first_seq <= one.last_seq <= new.last_seq]
         self.summaries = sorted([*kept, new], key=lambda one: one.first_seq)
 

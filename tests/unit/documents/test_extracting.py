@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.adapters.documents.extracting import extracted, format_read, is_readable, sniffed
-from app.kernel.media_types import Format, MediaType, format_of
+from app.kernel.media_types import MediaType, TextFormat, format_of
 
 PNG = b"\x89PNG\r\n\x1a\n" + struct.pack(">I", 13) + b"IHDR" + bytes(17)
 ALL_BYTES = bytes(range(256))
@@ -64,30 +64,30 @@ def test_whatever_bytes_are_they_look_like_a_media_type(head: bytes) -> None:
 @pytest.mark.parametrize(
     ("declared", "looks_like", "expected"),
     [
-        ("text/plain", "text/plain", Format.PLAIN),
-        ("text/plain", "text/html", Format.PLAIN),
-        ("text/markdown", "text/plain", Format.PLAIN),
-        ("text/csv; charset=utf-8", "text/plain", Format.CSV),
-        ("application/problem+json", "application/json", Format.JSON),
-        ("text/html", "text/plain", Format.HTML),
-        ("text/html", "application/json", Format.HTML),
-        ("application/xml", "application/xml", Format.PLAIN),
+        ("text/plain", "text/plain", TextFormat.PLAIN),
+        ("text/plain", "text/html", TextFormat.PLAIN),
+        ("text/markdown", "text/plain", TextFormat.PLAIN),
+        ("text/csv; charset=utf-8", "text/plain", TextFormat.CSV),
+        ("application/problem+json", "application/json", TextFormat.JSON),
+        ("text/html", "text/plain", TextFormat.HTML),
+        ("text/html", "application/json", TextFormat.HTML),
+        ("application/xml", "application/xml", TextFormat.PLAIN),
         ("text/plain", "image/png", None),
         ("text/plain", "application/pdf", None),
         ("text/plain", "application/octet-stream", None),
-        ("text/plain; charset=utf-16-le", "application/octet-stream", Format.PLAIN),
+        ("text/plain; charset=utf-16-le", "application/octet-stream", TextFormat.PLAIN),
         ("application/pdf", "application/pdf", None),
         ("image/png", "image/png", None),
         ("image/png", "text/plain", None),
         ("image/svg+xml", "image/svg+xml", None),
         # Declared to be nothing in particular.
-        ("application/octet-stream", "text/html", Format.HTML),
-        ("application/octet-stream", "application/json", Format.JSON),
+        ("application/octet-stream", "text/html", TextFormat.HTML),
+        ("application/octet-stream", "application/json", TextFormat.JSON),
         ("application/octet-stream", "image/png", None),
     ],
 )
 def test_a_file_is_read_as_declared_unless_it_cannot_be(
-    declared: str, looks_like: str, expected: Format | None
+    declared: str, looks_like: str, expected: TextFormat | None
 ) -> None:
     assert format_read(declared, looks_like) == expected
     assert is_readable(declared, looks_like) == (expected is not None)
@@ -261,6 +261,6 @@ def test_what_is_no_media_type_is_refused_and_not_repeated(declared: str) -> Non
 
 
 def test_types_without_text_are_told_from_those_with() -> None:
-    assert format_of("application/x-ndjson") is Format.PLAIN
-    assert format_of("application/ld+json") is Format.JSON
+    assert format_of("application/x-ndjson") is TextFormat.PLAIN
+    assert format_of("application/ld+json") is TextFormat.JSON
     assert format_of("audio/mpeg") is None

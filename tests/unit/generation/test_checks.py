@@ -7,7 +7,7 @@ import pytest
 
 from app.language.facts import MANAGED_TOPICS, PREFERENCES, Topic
 from app.memory.generation.logic.checks import Checked, checked
-from app.memory.generation.logic.chunks import Line
+from app.memory.generation.logic.chunks import TranscriptLine
 from app.memory.generation.logic.prompts import Guide
 from app.memory.generation.logic.replies import ExtractedFact
 from app.memory.generation.logic.sources import Sources
@@ -20,7 +20,7 @@ GUIDE = Guide((*MANAGED_TOPICS, DRINKS), False, (), NOW, ZoneInfo("UTC"))
 def sources(*said: str, files: frozenset[int] = frozenset(), guide: Guide = GUIDE) -> Sources:
     """Return what was said in turn; what begins with "A:" the assistant said."""
     lines = [
-        Line(n, not text.startswith("A:"), text.removeprefix("A:").strip(), NOW)
+        TranscriptLine(n, not text.startswith("A:"), text.removeprefix("A:").strip(), NOW)
         for n, text in enumerate(said)
     ]
     return Sources(tuple(lines), guide, files)
@@ -188,7 +188,10 @@ def test_the_claimed_turn_goes_before_others() -> None:
 
 
 def test_the_parts_of_a_long_turn_are_one() -> None:
-    parts = (Line(0, is_users=True, text="I like"), Line(0, is_users=True, text="tea."))
+    parts = (
+        TranscriptLine(0, is_users=True, text="I like"),
+        TranscriptLine(0, is_users=True, text="tea."),
+    )
     assert found(Sources(parts, GUIDE), "I like tea.", "I like tea").candidates
 
 
@@ -223,7 +226,7 @@ def test_what_falls_under_no_topic_is_dropped() -> None:
 
 def test_relative_dates_that_the_model_left_are_resolved_in_the_zone() -> None:
     time = datetime(2026, 1, 9, 23, 30, tzinfo=UTC)
-    line = Line(0, is_users=True, text="I was ill yesterday.", time=time)
+    line = TranscriptLine(0, is_users=True, text="I was ill yesterday.", time=time)
     for zone, day in (("UTC", "08"), ("Europe/Berlin", "09")):
         guide = Guide(MANAGED_TOPICS, False, (), NOW, ZoneInfo(zone))
         got = found(Sources((line,), guide), "I was ill yesterday.", "ill yesterday")

@@ -5,7 +5,7 @@ from dataclasses import replace
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memory.generation.logic.chunks import Line, cut, estimated_tokens
+from app.memory.generation.logic.chunks import TranscriptLine, cut, estimated_tokens
 
 # Words, sentences without a blank, four-byte signs, signs that join: whatever people write.
 _TEXT = st.text(
@@ -14,14 +14,16 @@ _TEXT = st.text(
     max_size=300,
 )
 _LINES = st.lists(st.tuples(st.booleans(), _TEXT), max_size=20).map(
-    lambda said: [Line(turn, is_users, text) for turn, (is_users, text) in enumerate(said)]
+    lambda said: [
+        TranscriptLine(turn, is_users, text) for turn, (is_users, text) in enumerate(said)
+    ]
 )
 _TOKENS = st.integers(15, 200)
 _MANY = 10_000
 
 
 @given(_LINES, _TOKENS)
-def test_nothing_that_users_said_is_lost(lines: list[Line], max_tokens: int) -> None:
+def test_nothing_that_users_said_is_lost(lines: list[TranscriptLine], max_tokens: int) -> None:
     found = cut(lines, max_tokens, _MANY)
     assert found.omitted == frozenset()
     for line in lines:
@@ -32,7 +34,7 @@ def test_nothing_that_users_said_is_lost(lines: list[Line], max_tokens: int) -> 
 
 
 @given(_LINES, _TOKENS, st.integers(1, 4))
-def test_what_is_left_out_is_named(lines: list[Line], max_tokens: int, most: int) -> None:
+def test_what_is_left_out_is_named(lines: list[TranscriptLine], max_tokens: int, most: int) -> None:
     found = cut(lines, max_tokens, most)
     whole = cut(lines, max_tokens, _MANY)
     assert len(found.pieces) <= most
@@ -46,7 +48,9 @@ def test_what_is_left_out_is_named(lines: list[Line], max_tokens: int, most: int
 
 
 @given(_LINES, _TOKENS)
-def test_pieces_fit_and_have_something_to_read(lines: list[Line], max_tokens: int) -> None:
+def test_pieces_fit_and_have_something_to_read(
+    lines: list[TranscriptLine], max_tokens: int
+) -> None:
     for piece in cut(lines, max_tokens, _MANY).pieces:
         assert sum(line.tokens for line in piece) <= max_tokens
         assert any(line.is_users for line in piece)
@@ -54,30 +58,30 @@ def test_pieces_fit_and_have_something_to_read(lines: list[Line], max_tokens: in
 
 
 @given(_LINES, _TOKENS)
-def test_the_order_stays(lines: list[Line], max_tokens: int) -> None:
+def test_the_order_stays(lines: list[TranscriptLine], max_tokens: int) -> None:
     turns = [line.turn for piece in cut(lines, max_tokens, _MANY).pieces for line in piece]
     assert turns == sorted(turns)
 
 
 def test_turns_stay_whole_where_they_fit() -> None:
-    lines = [Line(turn, is_users=True, text="x" * 60) for turn in range(4)]
+    lines = [TranscriptLine(turn, is_users=True, text="x" * 60) for turn in range(4)]
     pieces = cut(lines, 2 * lines[0].tokens, _MANY).pieces
     assert [[line.turn for line in piece] for piece in pieces] == [[0, 1], [2, 3]]
 
 
 def test_a_long_turn_is_cut_between_sentences_else_between_words() -> None:
     spoken = "I like tea from Ceylon. I have two cats and a dog. I live in Oslo near the sea. "
-    pieces = cut([Line(0, is_users=True, text=spoken * 5)], 60, _MANY).pieces
+    pieces = cut([TranscriptLine(0, is_users=True, text=spoken * 5)], 60, _MANY).pieces
     assert len(pieces) > 2
     assert all(line.text.rstrip().endswith(".") for piece in pieces for line in piece)
     words = "word " * 200
-    for piece in cut([Line(0, is_users=True, text=words)], 60, _MANY).pieces:
+    for piece in cut([TranscriptLine(0, is_users=True, text=words)], 60, _MANY).pieces:
         assert piece[0].text.split() == ["word"] * len(piece[0].text.split())
 
 
 def test_pieces_of_the_model_alone_cost_no_call_and_no_place() -> None:
-    user = Line(0, is_users=True, text="u" * 60)
-    others = [Line(turn, is_users=False, text="m" * 60) for turn in range(1, 6)]
+    user = TranscriptLine(0, is_users=True, text="u" * 60)
+    others = [TranscriptLine(turn, is_users=False, text="m" * 60) for turn in range(1, 6)]
     found = cut([user, *others], user.tokens, 1)
     assert (found.pieces, found.omitted) == (((user,),), frozenset())
 

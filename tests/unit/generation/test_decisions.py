@@ -6,7 +6,7 @@ from datetime import date
 import pytest
 
 from app.language.facts import Candidate, Neighbour, Verdict
-from app.memory.generation.logic.decisions import Caps, Decided, NewFact, decided
+from app.memory.generation.logic.decisions import Caps, NewFact, VerdictDecisions, decided
 from app.memory.generation.logic.replies import DecisionAction, FactVerdict
 
 DAY = date(2026, 3, 2)
@@ -36,17 +36,17 @@ def judged(
     *said: FactVerdict,
     caps: Caps = CAPS,
     settled: Sequence[Verdict] = (),
-) -> Decided:
+) -> VerdictDecisions:
     shown = {near.memory_id: near for one in facts for near in one.near}
     aliases = {f"m{n}": near for n, near in enumerate(shown.values(), start=1)}
     return decided(facts, said, aliases, caps, settled)
 
 
-def told(found: Decided) -> list[tuple[str, str | None, str]]:
+def told(found: VerdictDecisions) -> list[tuple[str, str | None, str]]:
     return [(one.action, one.memory_id, one.fact) for one in found.verdicts]
 
 
-def refusals(found: Decided) -> list[str]:
+def refusals(found: VerdictDecisions) -> list[str]:
     return [one.reason for one in found.refused]
 
 

@@ -6,7 +6,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from app.memory.generation.logic.chunks import Line
+from app.memory.generation.logic.chunks import TranscriptLine
 from app.memory.generation.logic.fields import plan_fields
 from app.memory.generation.logic.profiles import FieldValue, schemas_for, stored_fields
 from app.memory.generation.logic.prompts import Guide
@@ -56,7 +56,7 @@ PROPERTIES: dict[str, Any] = {
 def sources(*said: str, files: frozenset[int] = frozenset()) -> Sources:
     """Return what was said in turn; what begins with "A:" a model said."""
     lines = [
-        Line(n, not text.startswith("A:"), text.removeprefix("A:").strip(), NOW)
+        TranscriptLine(n, not text.startswith("A:"), text.removeprefix("A:").strip(), NOW)
         for n, text in enumerate(said)
     ]
     return Sources(tuple(lines), GUIDE, files)

@@ -4,14 +4,14 @@ from datetime import UTC, datetime
 
 import pytest
 
-from app.memory.ingestion.logic.plan import MAX_BATCH_BYTES, Listed, first_batch, last
+from app.memory.ingestion.logic.plan import MAX_BATCH_BYTES, ListedEvent, first_batch, last
 
 NOW = datetime(2026, 1, 15, tzinfo=UTC)
 HALF = MAX_BATCH_BYTES // 2
 
 
-def _events(*sizes: int, limit: int | None = None) -> list[Listed]:
-    return [Listed(seq, NOW, NOW, size, limit) for seq, size in enumerate(sizes)]
+def _events(*sizes: int, limit: int | None = None) -> list[ListedEvent]:
+    return [ListedEvent(seq, NOW, NOW, size, limit) for seq, size in enumerate(sizes)]
 
 
 @pytest.mark.parametrize(

@@ -5,13 +5,13 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from app.kernel.limits import MAX_COST
-from app.platform.limits.logic.blocks import Block, Pace, Wait
+from app.platform.limits.logic.blocks import Block, BucketPace, Wait
 from app.platform.limits.store.claims import FULL_AFTER
 from app.process.features import demands
 from app.settings.settings import Settings
 
 NOW = datetime(2026, 1, 15, 12, 0, tzinfo=UTC)
-PACE = Pace.of(100, burst_seconds=10, block_seconds=0.1)
+PACE = BucketPace.of(100, burst_seconds=10, block_seconds=0.1)
 
 
 def after(seconds: float) -> datetime:
@@ -26,16 +26,16 @@ def looked(*, granted: int = 0, left: float = 0) -> Block:
 
 
 def test_a_pace_is_made_of_a_rate() -> None:
-    assert Pace.of(10_000, 10, 0.1) == Pace(10_000, 100_000, 1_000, 0.1)
+    assert BucketPace.of(10_000, 10, 0.1) == BucketPace(10_000, 100_000, 1_000, 0.1)
 
 
 def test_the_slowest_rate_has_room_for_the_costliest_request() -> None:
-    assert Pace.of(1, 0.5, 0.1) == Pace(1, MAX_COST, 1, 0.1)
+    assert BucketPace.of(1, 0.5, 0.1) == BucketPace(1, MAX_COST, 1, 0.1)
     assert max(demand.cost for demand in demands().values()) == MAX_COST
 
 
 def test_a_block_is_no_more_than_the_bucket_holds() -> None:
-    assert Pace.of(1_000, 0.1, 1).block == 100
+    assert BucketPace.of(1_000, 0.1, 1).block == 100
 
 
 def test_the_settings_let_every_bucket_fill_before_it_is_removed() -> None:
@@ -92,7 +92,7 @@ def test_a_request_waits_until_there_will_be_enough() -> None:
 
 
 def test_a_bucket_is_looked_at_again_after_a_second_at_the_latest() -> None:
-    slow = Pace.of(1, 10, 0.1)
+    slow = BucketPace.of(1, 10, 0.1)
     block = looked()
     wait = block.wait(20, slow, after(0.25))
     assert wait == Wait(for_look=0.75, for_units=19.75)

@@ -5,11 +5,11 @@ import asyncio
 import pytest
 
 from app.kernel.errors import Reason, ResourceExhausted
-from app.platform.limits.services.places import Places
+from app.platform.limits.services.concurrency import Concurrency
 
 
 async def test_a_key_has_so_many_places_and_others_have_theirs() -> None:
-    places = Places(2, 10)
+    places = Concurrency(2, 10)
     with places.occupy("one"), places.occupy("one"):
         with pytest.raises(ResourceExhausted) as refused, places.occupy("one"):
             pass
@@ -23,7 +23,7 @@ async def test_a_key_has_so_many_places_and_others_have_theirs() -> None:
 
 
 async def test_all_keys_together_have_so_many_places() -> None:
-    places = Places(2, 3)
+    places = Concurrency(2, 3)
     with (
         places.occupy("one"),
         places.occupy("one"),
@@ -38,7 +38,7 @@ async def test_all_keys_together_have_so_many_places() -> None:
 
 
 async def test_a_place_is_free_after_a_failure() -> None:
-    places = Places(1, 1)
+    places = Concurrency(1, 1)
     with pytest.raises(ZeroDivisionError), places.occupy("one"):
         raise ZeroDivisionError
     with places.occupy("one"):
@@ -46,7 +46,7 @@ async def test_a_place_is_free_after_a_failure() -> None:
 
 
 async def test_a_place_is_free_after_a_request_was_broken_off() -> None:
-    places = Places(1, 1)
+    places = Concurrency(1, 1)
     started = asyncio.Event()
 
     async def wait() -> None:
@@ -65,7 +65,7 @@ async def test_a_place_is_free_after_a_request_was_broken_off() -> None:
 
 
 async def test_keys_that_hold_no_place_are_not_remembered() -> None:
-    places = Places(1, 5)
+    places = Concurrency(1, 5)
     for number in range(100):
         with places.occupy(str(number)):
             pass

@@ -13,7 +13,7 @@ from app.adapters.llm.ports import Meter, Prompt
 from app.adapters.llm.provider import RequestFailed
 from app.adapters.llm.providers.remote import Question
 from app.adapters.llm.providers.text import open_channel
-from app.adapters.llm.words import MAX_CHARS, Request, read
+from app.adapters.llm.words import MAX_CHARS, ProviderRequest, read
 from app.kernel.errors import FailedPrecondition, Reason, Unavailable
 from app.settings.settings import OutputMode, Settings
 from tests.support.model_server import Behaviour, ModelServer
@@ -33,7 +33,7 @@ NO_MODEL = {
 }
 PAGE = b"""<!DOCTYPE html><html><head><title>Sign in</title><style>b {color: red}</style></head>
 <body><h1>Welcome &amp; hello</h1><script>var key = 1;</script></body></html>"""
-REQUEST = Request([PROMPT.text], [KEY], "small")
+REQUEST = ProviderRequest([PROMPT.text], [KEY], "small")
 
 
 def error(status: int, said: Any) -> Behaviour:

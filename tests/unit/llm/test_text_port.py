@@ -14,7 +14,7 @@ from app.adapters.llm.ports import Meter, Prompt, TextModel
 from app.adapters.llm.scripted import ScriptedTextModel
 from app.kernel.errors import BadGateway, Reason
 from app.kernel.guard import transaction_open
-from app.kernel.wire.model_text import ModelText, Told
+from app.kernel.wire.model_text import ModelText, TextReply
 from tests.support.model_server import ModelServer
 from tests.unit.llm.conftest import PROMPT, TEA, Likes, Open
 
@@ -221,7 +221,7 @@ async def test_fields_may_be_called_as_those_of_schemas_and_calls(saying: Script
     assert found.model_dump() == answer
 
 
-class Short(Told):
+class Short(TextReply):
     summary: ModelText
 
     @classmethod

@@ -7,7 +7,7 @@ import httpx2
 import pytest
 
 from app.adapters.llm.ports import Meter, TextModel
-from app.adapters.llm.provider import Provider, RequestFailed, Target
+from app.adapters.llm.provider import Provider, ProviderTarget, RequestFailed
 from app.kernel.errors import DeadlineExceeded, Reason, Unavailable
 from app.settings.settings import Settings
 from tests.support.model_server import ModelServer, slow, status
@@ -122,12 +122,12 @@ async def test_who_has_no_patience_is_told(server: ModelServer) -> None:
 
     server.will(status(500), slow(0.6, TEA))
     with pytest.raises(Unavailable):
-        await provider.call(send, deadline, Target("a", "b", "c"))
-    trial = asyncio.create_task(provider.call(send, deadline, Target("a", "b", "c")))
+        await provider.call(send, deadline, ProviderTarget("a", "b", "c"))
+    trial = asyncio.create_task(provider.call(send, deadline, ProviderTarget("a", "b", "c")))
     await asyncio.sleep(0.2)
     began = time.monotonic()
     with pytest.raises(Unavailable) as refused:
-        await provider.call(send, deadline, Target("a", "b", "c"))
+        await provider.call(send, deadline, ProviderTarget("a", "b", "c"))
 
     assert refused.value.retry_after_seconds == 1
     assert 0.15 < time.monotonic() - began < 0.4

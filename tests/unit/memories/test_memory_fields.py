@@ -9,10 +9,10 @@ from sqlalchemy.orm import DeclarativeBase
 
 from app.memory.memories.schemas.memories import MemoryFields, check_fields
 from app.memory.memories.services.memories import _COLUMNS
-from app.memory.memories.store import columns, hot
-from app.memory.memories.store.records import StoredMemory
+from app.memory.memories.store import columns, fast_sql
+from app.memory.memories.store.records import MemoryRecord
 from app.memory.memories.store.repository import FILTER_FIELDS
-from app.memory.memories.store.roles import Role, check_equal, columns_of, counted_columns
+from app.memory.memories.store.roles import ColumnRole, check_equal, columns_of, counted_columns
 from app.memory.memories.store.tables import MemoryContent, MemoryRow, RevisionRow
 
 ROWS = [MemoryRow, RevisionRow]
@@ -27,13 +27,13 @@ import app.process.main
 """
 
 
-def attributes(row: type[DeclarativeBase], *roles: Role) -> set[str]:
+def attributes(row: type[DeclarativeBase], *roles: ColumnRole) -> set[str]:
     """Return the attributes with these roles, read from the mapping itself."""
     mapped = row.__mapper__.column_attrs
     return {one.key for one in mapped if one.columns[0].info["role"] in roles}
 
 
-def with_probe(row: type[DeclarativeBase], role: Role | None) -> type[DeclarativeBase]:
+def with_probe(row: type[DeclarativeBase], role: ColumnRole | None) -> type[DeclarativeBase]:
     """Return a row with one column more, apart from the service's own tables."""
     info = {} if role is None else {"role": role}
     table = row.__table__.to_metadata(MetaData())  # type: ignore[attr-defined]
@@ -46,7 +46,7 @@ def with_probe(row: type[DeclarativeBase], role: Role | None) -> type[Declarativ
 
 @pytest.mark.parametrize("row", ROWS)
 def test_every_column_has_a_role(row: type[DeclarativeBase]) -> None:
-    assert set(columns_of(row)) == attributes(row, *Role)
+    assert set(columns_of(row)) == attributes(row, *ColumnRole)
 
 
 @pytest.mark.parametrize("row", ROWS)
@@ -55,28 +55,39 @@ def test_a_column_without_a_role_is_named(row: type[DeclarativeBase]) -> None:
         columns_of(with_probe(row, None))
 
 
-@pytest.mark.parametrize("role", [Role.CONTENT, Role.KEPT, Role.STATE])
-def test_a_column_that_the_schema_lacks_is_named(role: Role) -> None:
+@pytest.mark.parametrize("role", [ColumnRole.CONTENT, ColumnRole.KEPT, ColumnRole.STATE])
+def test_a_column_that_the_schema_lacks_is_named(role: ColumnRole) -> None:
     with pytest.raises(AssertionError, match=r"Memory.* must have .*missing: \['unlisted'\]"):
         check_fields(with_probe(MemoryRow, role))
 
 
-@pytest.mark.parametrize("role", [Role.PROVENANCE, Role.SEARCH, Role.COMPUTED, Role.TOMBSTONE])
-def test_other_columns_are_not_on_the_wire(role: Role) -> None:
+@pytest.mark.parametrize(
+    "role", [ColumnRole.PROVENANCE, ColumnRole.SEARCH, ColumnRole.COMPUTED, ColumnRole.TOMBSTONE]
+)
+def test_other_columns_are_not_on_the_wire(role: ColumnRole) -> None:
     check_fields(with_probe(MemoryRow, role))
 
 
-@pytest.mark.parametrize("role", [Role.CONTENT, Role.KEPT, Role.PROVENANCE, Role.STATE])
-def test_a_column_that_the_record_lacks_is_named(role: Role) -> None:
+@pytest.mark.parametrize(
+    "role", [ColumnRole.CONTENT, ColumnRole.KEPT, ColumnRole.PROVENANCE, ColumnRole.STATE]
+)
+def test_a_column_that_the_record_lacks_is_named(role: ColumnRole) -> None:
     declared = columns.read_fields(with_probe(MemoryRow, role))
     with pytest.raises(AssertionError, match=r"StoredMemory must have .*missing: \['unlisted'\]"):
-        check_equal("StoredMemory", StoredMemory._fields, declared)
+        check_equal("MemoryRecord", MemoryRecord._fields, declared)
 
 
 @pytest.mark.parametrize(
-    "role", [Role.CONTENT, Role.KEPT, Role.PROVENANCE, Role.STATE, Role.SEARCH]
+    "role",
+    [
+        ColumnRole.CONTENT,
+        ColumnRole.KEPT,
+        ColumnRole.PROVENANCE,
+        ColumnRole.STATE,
+        ColumnRole.SEARCH,
+    ],
 )
-def test_the_one_statement_inserts_what_is_declared(role: Role) -> None:
+def test_the_one_statement_inserts_what_is_declared(role: ColumnRole) -> None:
     assert columns.inserted_fields(with_probe(MemoryRow, role))[-1] == "unlisted"
 
 
@@ -91,23 +102,29 @@ def test_a_service_that_forgets_a_column_does_not_start(*, has_role: bool) -> No
 
 
 def test_the_lists_are_those_of_the_declaration() -> None:
-    shared = {Role.CONTENT, Role.KEPT, Role.PROVENANCE}
-    written = set(Role) - {Role.COMPUTED, Role.TOMBSTONE}
-    assert set(hot._MEMORY.attributes.split()) == attributes(MemoryRow, *written)
-    assert set(hot._REVISION.attributes.split()) == attributes(RevisionRow, *written)
-    assert set(StoredMemory._fields) == attributes(MemoryRow, *shared, Role.STATE) | {"memory_id"}
-    assert set(columns.CONTENT_FIELDS) == attributes(MemoryRow, Role.CONTENT, Role.PROVENANCE)
-    assert set(_COLUMNS.values()) == attributes(MemoryRow, Role.CONTENT)
-    copied = attributes(RevisionRow, *set(Role) - {Role.HISTORY})
-    assert set(columns.COPIED_FIELDS) == copied <= attributes(MemoryRow, *Role)
-    assert hot.COLUMNS.count("m.") == len(StoredMemory._fields)
+    shared = {ColumnRole.CONTENT, ColumnRole.KEPT, ColumnRole.PROVENANCE}
+    written = set(ColumnRole) - {ColumnRole.COMPUTED, ColumnRole.TOMBSTONE}
+    assert set(fast_sql._MEMORY.attributes.split()) == attributes(MemoryRow, *written)
+    assert set(fast_sql._REVISION.attributes.split()) == attributes(RevisionRow, *written)
+    assert set(MemoryRecord._fields) == attributes(MemoryRow, *shared, ColumnRole.STATE) | {
+        "memory_id"
+    }
+    assert set(columns.CONTENT_FIELDS) == attributes(
+        MemoryRow, ColumnRole.CONTENT, ColumnRole.PROVENANCE
+    )
+    assert set(_COLUMNS.values()) == attributes(MemoryRow, ColumnRole.CONTENT)
+    copied = attributes(RevisionRow, *set(ColumnRole) - {ColumnRole.HISTORY})
+    assert set(columns.COPIED_FIELDS) == copied <= attributes(MemoryRow, *ColumnRole)
+    assert fast_sql.COLUMNS.count("m.") == len(MemoryRecord._fields)
     for row in ROWS:
         assert attributes(row, *shared) == set(MemoryContent.__annotations__)
 
 
 def test_what_is_not_read_is_not_loaded() -> None:
     loaded = {one.key for one in MemoryRow.__mapper__.column_attrs if not one.deferred}
-    assert loaded == attributes(MemoryRow, *set(Role) - {Role.SEARCH, Role.COMPUTED})
+    assert loaded == attributes(
+        MemoryRow, *set(ColumnRole) - {ColumnRole.SEARCH, ColumnRole.COMPUTED}
+    )
 
 
 def test_a_request_without_content_has_what_columns_hold_without() -> None:
@@ -118,7 +135,7 @@ def test_a_request_without_content_has_what_columns_hold_without() -> None:
 
 
 def test_filters_and_totals_name_what_the_declaration_says() -> None:
-    content = {one.name for one in columns_of(MemoryRow, Role.CONTENT).values()}
+    content = {one.name for one in columns_of(MemoryRow, ColumnRole.CONTENT).values()}
     assert counted_columns(MemoryRow) == content | {"scope"}
     assert counted_columns(RevisionRow) == content | {"labels", "extracted_memories"}
     named = {name for name in FILTER_FIELDS if "." not in name}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memory.memories.logic.traits import said, same, traits_of
+from app.memory.memories.logic.search_hints import said, same, traits_of
 
 MONDAY = datetime(2023, 5, 8, 13, 56, tzinfo=UTC)
 

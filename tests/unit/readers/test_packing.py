@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.artifacts.readers.logic.packing import Shown, pack, room_of
+from app.artifacts.readers.logic.packing import ShownChunk, pack, room_of
 from app.artifacts.readers.logic.prompts import passage_tokens, question
 from app.artifacts.readers.services.citations import cited
 from app.language.chunking import Cutting, Piece, chunks, tokens_of
@@ -85,4 +85,6 @@ def test_citations_are_places_and_those_made_up_are_dropped() -> None:
     (second,) = cited([2], shown)
     assert second.start == PAGE[2].chunk.end
     assert cited([], shown) == []
-    assert len(cited(range(1, 500), [Shown("a", 1, n, n, n + 1, "x") for n in range(300)])) == 100
+    assert (
+        len(cited(range(1, 500), [ShownChunk("a", 1, n, n, n + 1, "x") for n in range(300)])) == 100
+    )

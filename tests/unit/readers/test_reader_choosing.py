@@ -5,14 +5,14 @@ from itertools import product
 
 import pytest
 
-from app.adapters.llm.readers import Reader
+from app.adapters.llm.readers import ReaderHandle
 from app.adapters.llm.scripted import ScriptedTextModel
 from app.artifacts.readers.services.choosing import choose
 from app.artifacts.tasks.logic.allowing import Allowed
 from app.kernel.errors import PermissionDenied, Reason
 
 READERS = {
-    name: Reader(name, ScriptedTextModel([]), is_local=is_local)
+    name: ReaderHandle(name, ScriptedTextModel([]), is_local=is_local)
     for name, is_local in (("cloud", False), ("desk", True), ("rack", True))
 }
 ALL = Allowed(local_only=False, models=None)

@@ -1,8 +1,8 @@
 """What models are asked that read for others."""
 
-from app.artifacts.readers.logic.packing import Shown
+from app.artifacts.readers.logic.packing import ShownChunk
 from app.artifacts.readers.logic.prompts import (
-    Summarising,
+    SummaryOptions,
     passage_tokens,
     question,
     summary,
@@ -10,8 +10,8 @@ from app.artifacts.readers.logic.prompts import (
 )
 
 
-def shown(text: str, artifact: str = "page") -> Shown:
-    return Shown(artifact, 1, 4, 0, len(text), text)
+def shown(text: str, artifact: str = "page") -> ShownChunk:
+    return ShownChunk(artifact, 1, 4, 0, len(text), text)
 
 
 def test_passages_are_numbered_from_one() -> None:
@@ -49,21 +49,21 @@ def test_what_a_reader_writes_is_not_longer_than_it_may_be() -> None:
 
 
 def test_a_summary_is_asked_for_with_what_is_wanted() -> None:
-    asked = summary("The text.", "", Summarising(100, instructions="Only prices."))
+    asked = summary("The text.", "", SummaryOptions(100, instructions="Only prices."))
     assert asked.text == "What is wanted: Only prices.\n\nText:\nThe text."
     assert "at most 400 characters" in asked.instructions
-    assert "exact names, numbers and dates" in summary("", "", Summarising(100)).text
+    assert "exact names, numbers and dates" in summary("", "", SummaryOptions(100)).text
 
 
 def test_a_part_comes_with_the_summary_of_those_before() -> None:
-    asked = summary("Part two.", "Before.", Summarising(100, instructions="Short."))
+    asked = summary("Part two.", "Before.", SummaryOptions(100, instructions="Short."))
     assert asked.text.endswith("Summary so far:\n  Before.\n\nText:\nPart two.")
 
 
 def test_a_template_is_the_whole_prompt() -> None:
-    wish = Summarising(10, template="{{{char_limit}}} of {text} after {previous_summary}")
+    wish = SummaryOptions(10, template="{{{char_limit}}} of {text} after {previous_summary}")
     assert summary("{text}", "{x}", wish).text == "{40} of {text} after   {x}"
     # What came before is not lost where it has no place.
-    asked = summary("two", "one", Summarising(10, template="Do: {text}"))
+    asked = summary("two", "one", SummaryOptions(10, template="Do: {text}"))
     assert asked.text == "Summary so far:\n  one\n\nDo: two"
-    assert summary("one", "", Summarising(10, template="Do: {text}")).text == "Do: one"
+    assert summary("one", "", SummaryOptions(10, template="Do: {text}")).text == "Do: one"

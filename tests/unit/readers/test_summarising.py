@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.artifacts.readers.logic.prompts import Summarising, summary
-from app.artifacts.readers.logic.summarising import Parts, Room, calls_of, room_for
+from app.artifacts.readers.logic.prompts import SummaryOptions, summary
+from app.artifacts.readers.logic.summarising import SummaryParts, SummaryRoom, calls_of, room_for
 from app.language.chunking import Piece, chunks, tokens_of
 from tests.support.reading_models import unlined
 from tests.support.task_texts import TOKENS, long_text
@@ -17,20 +17,20 @@ def pieces(text: str, artifact: str = "page", ordinal: int = 1) -> list[Piece]:
     return [Piece(artifact, ordinal, chunk) for chunk in chunks([text])]
 
 
-def parts(found: list[Piece], room: Room) -> list[str]:
+def parts(found: list[Piece], room: SummaryRoom) -> list[str]:
     """Feed pieces a few at a time, as they are read."""
-    joined = Parts(room)
+    joined = SummaryParts(room)
     full = [one for n in range(0, len(found), 7) for one in joined.feed(found[n : n + 7])]
     return [*full, *joined.end()]
 
 
-def roomy(tokens: int) -> Room:
-    return Room(tokens, 2 * tokens + 1)
+def roomy(tokens: int) -> SummaryRoom:
+    return SummaryRoom(tokens, 2 * tokens + 1)
 
 
 @pytest.mark.parametrize("text", [long_text(), "x" * (4 * TOKENS), "Yes.\n" * (4 * TOKENS // 5)])
 def test_a_long_page_takes_so_many_calls(text: str) -> None:
-    room = room_for(WINDOW, Summarising(800))
+    room = room_for(WINDOW, SummaryOptions(800))
     assert room.tokens == 4_096
     found = parts(pieces(text), room)
     assert 19 <= len(found) <= 20
@@ -44,10 +44,10 @@ def test_a_long_page_takes_so_many_calls(text: str) -> None:
 def test_each_call_fits_in_the_window() -> None:
     for window in (1_000, 4_096, WINDOW):
         for wish in (
-            Summarising(100),
-            Summarising(300, instructions="x" * 400),
-            Summarising(200, template="y" * 900 + "{text}{previous_summary}"),
-            Summarising(200, template="y" * 900 + "{text}"),
+            SummaryOptions(100),
+            SummaryOptions(300, instructions="x" * 400),
+            SummaryOptions(200, template="y" * 900 + "{text}{previous_summary}"),
+            SummaryOptions(200, template="y" * 900 + "{text}"),
         ):
             room = room_for(window, wish)
             if room.is_enough:
@@ -62,7 +62,7 @@ def test_each_call_fits_in_the_window() -> None:
 
 
 def test_a_window_without_room_is_told_from_one_with() -> None:
-    assert not room_for(1_000, Summarising(2_000)).is_enough
+    assert not room_for(1_000, SummaryOptions(2_000)).is_enough
 
 
 def test_a_text_that_fits_takes_one_call() -> None:
@@ -82,7 +82,7 @@ def test_no_text_can_pass_for_another_artifact_or_for_the_prompt() -> None:
     both = [*pieces(hostile, "first", 1), *pieces(hostile, "second", 2)]
     for most in (4_096, 100):
         for part in parts(both, roomy(most)):
-            lines = summary(part, hostile, Summarising(50)).text.split("\n")
+            lines = summary(part, hostile, SummaryOptions(50)).text.split("\n")
             marks = [one for one in lines if one.startswith(("[", "Text", "Summary"))]
             assert set(marks) == {"Summary so far:", "Text:"} | ({"[second]"} & set(marks))
             assert len(marks) == len(set(marks))
@@ -94,7 +94,7 @@ def test_no_text_can_pass_for_another_artifact_or_for_the_prompt() -> None:
     "text", ["x. " * 70_000, "word " * 50_000, long_text(60_000), "x" * 200_000]
 )
 def test_there_are_no_more_calls_than_was_said(text: str, window: int) -> None:
-    room = room_for(window, Summarising(100))
+    room = room_for(window, SummaryOptions(100))
     made = len(parts(pieces(text), room))
     said = calls_of(tokens_of(text), ["page"], room)
     assert made <= said <= 1.1 * made + 1
@@ -103,7 +103,7 @@ def test_there_are_no_more_calls_than_was_said(text: str, window: int) -> None:
 def test_names_of_artifacts_are_counted_as_well() -> None:
     names = [f"{'n' * 120}{n:05}" for n in range(1_000)]
     found = [one for n, name in enumerate(names) for one in pieces("x.", name, n)]
-    room = room_for(WINDOW, Summarising(100))
+    room = room_for(WINDOW, SummaryOptions(100))
     made = len(parts(found, room))
     assert made > 1
     assert made <= calls_of(len(names), names, room) <= 2 * made + 1
@@ -111,7 +111,7 @@ def test_names_of_artifacts_are_counted_as_well() -> None:
 
 def test_a_part_ends_with_a_sentence_if_one_ends_shortly_before() -> None:
     text = "A short sentence of words. " * 2_000
-    *full, _ = parts(pieces(text), room_for(WINDOW, Summarising(100)))
+    *full, _ = parts(pieces(text), room_for(WINDOW, SummaryOptions(100)))
     assert full
     assert all(one.endswith(". ") for one in full)
 
@@ -123,7 +123,7 @@ def test_a_part_ends_with_a_sentence_if_one_ends_shortly_before() -> None:
 )
 def test_nothing_is_left_out_or_said_twice(texts: list[str], most: int, more: float) -> None:
     all_of_it = [one for n, text in enumerate(texts) for one in pieces(text, f"t{n}", n)]
-    room = Room(most, int(most * more))
+    room = SummaryRoom(most, int(most * more))
     found = parts(all_of_it, room)
     read = list(map(unlined, found))
     assert all(tokens_of(one) <= most for one in read)

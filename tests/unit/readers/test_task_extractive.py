@@ -4,7 +4,7 @@ import tracemalloc
 
 import pytest
 
-from app.artifacts.readers.logic.packing import Shown, pack
+from app.artifacts.readers.logic.packing import ShownChunk, pack
 from app.artifacts.readers.services.extractive import MODEL_ID, answer, spaced, summary
 from app.language.chunking import Piece, chunks, tokens_of
 from tests.support.task_texts import TOKENS, long_text
@@ -12,7 +12,7 @@ from tests.support.task_texts import TOKENS, long_text
 FACT = "The warranty of the Nordwind pump ends on 14 March 2031."
 
 
-def shown(text: str, artifact: str = "page", ordinal: int = 1) -> list[Shown]:
+def shown(text: str, artifact: str = "page", ordinal: int = 1) -> list[ShownChunk]:
     pieces = [Piece(artifact, ordinal, chunk) for chunk in chunks([text])]
     return list(pack(pieces, 10**9).shown)
 
@@ -112,7 +112,7 @@ def test_of_very_many_pieces_those_that_are_evenly_spaced_are_read() -> None:
 
 
 def test_of_very_many_sentences_few_are_held() -> None:
-    given = [Shown("a", 1, n, 1_200 * n, 1_200 * (n + 1), "a.\n" * 400) for n in range(250)]
+    given = [ShownChunk("a", 1, n, 1_200 * n, 1_200 * (n + 1), "a.\n" * 400) for n in range(250)]
     tracemalloc.start()
     try:
         summary(given, 400)

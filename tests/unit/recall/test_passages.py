@@ -6,11 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.conversation.recall.logic.passages import MAX_CHARS, MAX_FOUND, Found, Reader
-from app.conversation.recall.logic.spans import Span, choose
+from app.conversation.recall.logic.passages import MAX_CHARS, MAX_FOUND, PassageReader, RecallHit
+from app.conversation.recall.logic.spans import SentenceSpan, choose
 from app.conversation.strategies.logic.budgets import by_length
 from app.language.terms import MAX_TERMS, Terms
-from app.platform.sessions.logic.spoken import Said, speaker_of, text_of
+from app.platform.sessions.logic.event_text import EventText, speaker_of, text_of
 
 TALK = (
     ("user", "Can you book a hotel in Lisbon for May?"),
@@ -27,29 +27,31 @@ TALK = (
 )
 
 
-def said(seq: int, author: str, text: str) -> Said:
+def said(seq: int, author: str, text: str) -> EventText:
     content = {"role": "model" if author == "agent" else "user", "parts": [{"text": text}]}
-    return Said(seq, f"e{seq}", 1, speaker_of(author, content), content, text_of(content), None)
+    return EventText(
+        seq, f"e{seq}", 1, speaker_of(author, content), content, text_of(content), None
+    )
 
 
 EVENTS = [said(seq, author, text) for seq, (author, text) in enumerate(TALK, start=1)]
 
 
-def found(query: str, events: Sequence[Said] = EVENTS, page: int = 100) -> list[Found]:
+def found(query: str, events: Sequence[EventText] = EVENTS, page: int = 100) -> list[RecallHit]:
     """Search the events, read in pages from the newest on."""
-    reader = Reader(Terms(query))
+    reader = PassageReader(Terms(query))
     for end in range(len(events), 0, -page):
         reader.add(events[max(end - page, 0) : end])
     return reader.best()
 
 
 def spans(
-    query: str, events: Sequence[Said] = EVENTS, top_k: int = 5, max_tokens: int = 300
-) -> list[Span]:
+    query: str, events: Sequence[EventText] = EVENTS, top_k: int = 5, max_tokens: int = 300
+) -> list[SentenceSpan]:
     return choose(found(query, events), top_k, max_tokens, by_length)
 
 
-def best(query: str, events: Sequence[Said] = EVENTS) -> str:
+def best(query: str, events: Sequence[EventText] = EVENTS) -> str:
     return spans(query, events)[0].text
 
 
@@ -166,7 +168,7 @@ def test_of_very_many_sentences_the_best_are_kept() -> None:
 
 
 def test_what_is_not_known_to_be_asked_does_not_wait_without_end() -> None:
-    reader = Reader(Terms("zebra"))
+    reader = PassageReader(Terms("zebra"))
     for seq in range(9, 0, -1):
         reader.add([said(seq, "agent", f"Zebra {seq} is old. " + "Well. " * 10_000)])
     assert reader.size >= 5

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memory.memories.logic.traits import traits_of
+from app.memory.memories.logic.search_hints import traits_of
 from app.memory.retrieval.logic.asking import read
 
 TODAY = date(2026, 3, 4)

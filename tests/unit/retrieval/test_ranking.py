@@ -9,40 +9,41 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.memory.memories.logic.traits import traits_of
-from app.memory.retrieval.logic.asking import Asked, read
+from app.memory.memories.logic.search_hints import traits_of
+from app.memory.retrieval.logic.asking import RetrievalQuery, read
 from app.memory.retrieval.logic.ranking import (
     SIGNALS,
     WEIGHTS,
-    Candidate,
-    Neighbour,
     Ranked,
+    RankedNeighbour,
+    RankingCandidate,
     Statistics,
     rank,
 )
 
 ALL_TERMS = 0b111
 FILLER = [
-    Candidate(f"other-{n}", 1.2 + n / 100, 0, 8 + n % 3, source=f"talk {n}") for n in range(8)
+    RankingCandidate(f"other-{n}", 1.2 + n / 100, 0, 8 + n % 3, source=f"talk {n}")
+    for n in range(8)
 ]
 QUERY = "What does Anna drink?"
 
 
-def asked(query: str = QUERY) -> Asked:
+def asked(query: str = QUERY) -> RetrievalQuery:
     return read(query, date(2026, 3, 4))
 
 
-def statistics(candidates: Sequence[Candidate], terms: int = 3) -> Statistics:
+def statistics(candidates: Sequence[RankingCandidate], terms: int = 3) -> Statistics:
     holding = [sum(one.matched >> n & 1 for one in candidates) for n in range(terms)]
     lengths = [one.length for one in candidates]
     return Statistics(len(lengths), holding, sum(lengths) / max(1, len(lengths)))
 
 
-def ranked(candidates: Sequence[Candidate], query: str = QUERY) -> list[Ranked]:
+def ranked(candidates: Sequence[RankingCandidate], query: str = QUERY) -> list[Ranked]:
     return rank(asked(query), statistics(candidates), candidates)
 
 
-def order(candidates: Sequence[Candidate], query: str = QUERY) -> list[str]:
+def order(candidates: Sequence[RankingCandidate], query: str = QUERY) -> list[str]:
     return [one.candidate.memory_id for one in ranked(candidates, query)]
 
 
@@ -67,31 +68,31 @@ def cues(fact: str, day: str | None = None) -> list[str]:
     ],
 )
 def test_each_signal_puts_a_candidate_first(better: dict[str, object], query: str) -> None:
-    plain = [Candidate(f"{n}", 1.2, 0, 8) for n in range(6)]
+    plain = [RankingCandidate(f"{n}", 1.2, 0, 8) for n in range(6)]
     good = replace(plain[3], **better)  # type: ignore[arg-type] # the parameters are well-typed
-    best = Candidate("9", 0.3, ALL_TERMS, 9, source="best")
+    best = RankingCandidate("9", 0.3, ALL_TERMS, 9, source="best")
     found = order([*plain[:3], good, *plain[4:], best], query)
     assert found.index("3") < min(found.index(name) for name in "01245")
 
 
-FAR = Neighbour(1.2, 0, 8)
+FAR = RankedNeighbour(1.2, 0, 8)
 
 
 @pytest.mark.parametrize(
     "better",
     [
-        {"before": Neighbour(1.2, 0b1, 8)},
-        {"after": Neighbour(1.2, 0b1, 8)},
-        {"after": Neighbour(0.8, 0, 8)},
+        {"before": RankedNeighbour(1.2, 0b1, 8)},
+        {"after": RankedNeighbour(1.2, 0b1, 8)},
+        {"after": RankedNeighbour(0.8, 0, 8)},
         {"source": "best"},
     ],
 )
 def test_what_is_around_puts_a_candidate_before_others_with_neighbours(
     better: dict[str, object],
 ) -> None:
-    plain = [Candidate(f"{n}", 1.2, 0, 8, before=FAR, after=FAR) for n in range(6)]
+    plain = [RankingCandidate(f"{n}", 1.2, 0, 8, before=FAR, after=FAR) for n in range(6)]
     good = replace(plain[3], **better)  # type: ignore[arg-type] # the parameters are well-typed
-    best = Candidate("9", 0.3, ALL_TERMS, 9, source="best", after=FAR)
+    best = RankingCandidate("9", 0.3, ALL_TERMS, 9, source="best", after=FAR)
     found = order([*plain[:3], good, *plain[4:], best])
     assert found.index("3") < min(found.index(name) for name in "01245")
 
@@ -100,17 +101,21 @@ AROUND = ("nearby_vector", "nearby_words", "source", "answers")
 
 
 def test_nothing_counts_twice_where_there_is_no_neighbour() -> None:
-    alone = [*FILLER, Candidate("near", 0.7, ALL_TERMS, 8, source="talk")]
+    alone = [*FILLER, RankingCandidate("near", 0.7, ALL_TERMS, 8, source="talk")]
     assert all(one.parts[name] == 0 for one in ranked(alone) for name in AROUND)
-    beside = Candidate("beside", 1.0, 0, 8, source="talk", after=FAR, before=FAR)
-    others = [replace(one, after=Neighbour(1.3, 0, 8)) for one in FILLER]
+    beside = RankingCandidate("beside", 1.0, 0, 8, source="talk", after=FAR, before=FAR)
+    others = [replace(one, after=RankedNeighbour(1.3, 0, 8)) for one in FILLER]
     parts = {one.candidate.memory_id: one.parts for one in ranked([alone[-1], beside, *others])}
     assert all(parts["near"][name] == 0 for name in AROUND)
     assert parts["beside"]["nearby_vector"] > 0
 
 
 def test_one_common_word_counts_by_its_share_and_no_more_than_the_cap() -> None:
-    candidates = [*FILLER, Candidate("all", 1.2, ALL_TERMS, 8), Candidate("one", 1.2, 0b1, 8)]
+    candidates = [
+        *FILLER,
+        RankingCandidate("all", 1.2, ALL_TERMS, 8),
+        RankingCandidate("one", 1.2, 0b1, 8),
+    ]
     found = rank(asked(), Statistics(1000, [900, 3, 3], 8.0), candidates)
     parts = {one.candidate.memory_id: one.parts["words"] for one in found}
     assert parts["all"] == pytest.approx(2.5 * WEIGHTS.words)
@@ -119,7 +124,7 @@ def test_one_common_word_counts_by_its_share_and_no_more_than_the_cap() -> None:
 
 def test_the_length_is_bounded_and_beyond_the_longest_quarter_adds_nothing() -> None:
     lengths = [1, 8, 8, 9, 9, 9, 10, 10, 12, 13, 40, 400]
-    candidates = [Candidate(f"{n:02}", 1.2, 0, length) for n, length in enumerate(lengths)]
+    candidates = [RankingCandidate(f"{n:02}", 1.2, 0, length) for n, length in enumerate(lengths)]
     told = Statistics(12, [1, 1, 1], 9.0)
     found = rank(asked(), told, candidates, replace(WEIGHTS, length=5.0))
     parts = {one.candidate.memory_id: one.parts["length"] for one in found}
@@ -129,14 +134,16 @@ def test_the_length_is_bounded_and_beyond_the_longest_quarter_adds_nothing() -> 
 
 def test_a_question_that_also_says_something_is_no_mere_question() -> None:
     facts = ("What tea?", "I like green tea. Which do you like?", "Ich mag Tee, und du?")
-    candidates = [Candidate(fact, 1.0, 1, 8, cues(fact)) for fact in facts]
+    candidates = [RankingCandidate(fact, 1.0, 1, 8, cues(fact)) for fact in facts]
     parts = {one.candidate.memory_id: one.parts["question"] for one in ranked(candidates)}
     assert [parts[fact] for fact in facts] == [-0.3, 0, 0]
 
 
 def test_of_long_messages_the_short_go_first_and_what_is_around_does_not_count() -> None:
     candidates = [
-        Candidate(f"{n}", 1.0, n % 2, 20 + 20 * n, source="s", before=Neighbour(1.0, n, 9))
+        RankingCandidate(
+            f"{n}", 1.0, n % 2, 20 + 20 * n, source="s", before=RankedNeighbour(1.0, n, 9)
+        )
         for n in range(6)
     ]
     for average, is_short in ((15.0, True), (80.0, False)):
@@ -150,27 +157,30 @@ def test_of_long_messages_the_short_go_first_and_what_is_around_does_not_count()
 
 
 def test_a_question_is_behind_a_statement() -> None:
-    pair = [Candidate("a", 1.0, 1, 8, cues("What tea?")), Candidate("b", 1.0, 1, 8, cues("Tea."))]
+    pair = [
+        RankingCandidate("a", 1.0, 1, 8, cues("What tea?")),
+        RankingCandidate("b", 1.0, 1, 8, cues("Tea.")),
+    ]
     assert order([*FILLER, *pair])[:2] == ["b", "a"]
 
 
 def test_what_follows_a_question_with_the_words_is_its_answer() -> None:
-    before = Neighbour(1.2, ALL_TERMS, 8)
-    told = Candidate("a", 1.2, 0, 8, before=before)
-    answer = Candidate("b", 1.2, 0, 8, before=replace(before, is_question=True))
+    before = RankedNeighbour(1.2, ALL_TERMS, 8)
+    told = RankingCandidate("a", 1.2, 0, 8, before=before)
+    answer = RankingCandidate("b", 1.2, 0, 8, before=replace(before, is_question=True))
     others = [replace(one, before=FAR) for one in FILLER]
     assert order([*others, told, answer])[:2] == ["b", "a"]
 
 
 def test_a_near_date_counts_less_than_the_same_and_more_than_a_far_one() -> None:
     days = ["2023-05-07", "2023-05-09", "2023-07-01"]
-    dated = [Candidate(day, 1.2, 0, 8, cues("Hello.", day)) for day in days]
+    dated = [RankingCandidate(day, 1.2, 0, 8, cues("Hello.", day)) for day in days]
     assert order(dated[::-1], "What happened on 7 May 2023?") == days
 
 
 def test_the_exact_fact_is_first_and_at_distance_0() -> None:
-    exact = Candidate("z", 1.3, 0, 3, cues("Anna: Tea!"))
-    better = Candidate("a", 0.1, ALL_TERMS, 9, cues("Anna drinks tea."))
+    exact = RankingCandidate("z", 1.3, 0, 3, cues("Anna: Tea!"))
+    better = RankingCandidate("a", 0.1, ALL_TERMS, 9, cues("Anna drinks tea."))
     found = ranked([better, *FILLER, exact], "anna  tea")
     assert found[0].candidate == exact
     assert found[0].distance == 0
@@ -178,8 +188,8 @@ def test_the_exact_fact_is_first_and_at_distance_0() -> None:
 
 
 def test_what_somebody_says_by_the_query_comes_after_the_query_itself() -> None:
-    said = Candidate("a", 0.1, ALL_TERMS, 9, cues("Anna: I drink tea."))
-    exact = Candidate("z", 0.2, 0, 3, cues("I drink tea"))
+    said = RankingCandidate("a", 0.1, ALL_TERMS, 9, cues("Anna: I drink tea."))
+    exact = RankingCandidate("z", 0.2, 0, 3, cues("I drink tea"))
     found = ranked([said, *FILLER, exact], "I drink tea!")
     assert [one.candidate for one in found[:2]] == [exact, said]
     assert [one.distance for one in found[:2]] == [0, 0]
@@ -187,20 +197,22 @@ def test_what_somebody_says_by_the_query_comes_after_the_query_itself() -> None:
 
 def test_without_vectors_the_words_decide() -> None:
     blind = [replace(one, distance=None) for one in FILLER]
-    found = ranked([*blind, Candidate("tea", None, 0b11, 8)])
+    found = ranked([*blind, RankingCandidate("tea", None, 0b11, 8)])
     assert found[0].candidate.memory_id == "tea"
     assert all(one.parts["vector"] == one.parts["nearby_vector"] == 0 for one in found)
 
 
 def test_a_memory_without_a_vector_among_others_is_taken_for_average() -> None:
-    found = ranked([*FILLER, Candidate("new", None, 0, 8), Candidate("near", 0.7, 0, 8)])
+    found = ranked(
+        [*FILLER, RankingCandidate("new", None, 0, 8), RankingCandidate("near", 0.7, 0, 8)]
+    )
     parts = {one.candidate.memory_id: one.parts["vector"] for one in found}
     assert parts["new"] == 0
     assert parts["near"] > 0
 
 
 def test_without_terms_the_vectors_decide() -> None:
-    candidates = [*FILLER, Candidate("near", 0.7, 0, 8)]
+    candidates = [*FILLER, RankingCandidate("near", 0.7, 0, 8)]
     found = rank(asked("\U0001f44d"), Statistics(9, [], 8.0), candidates)
     assert found[0].candidate.memory_id == "near"
 
@@ -210,8 +222,8 @@ def test_of_nothing_nothing_is_made() -> None:
 
 
 def test_one_candidate_is_nearer_the_better_it_meets_the_query() -> None:
-    good = Candidate("a", 0.5, ALL_TERMS, 8)
-    poor = Candidate("a", 1.3, 0, 8)
+    good = RankingCandidate("a", 0.5, ALL_TERMS, 8)
+    poor = RankingCandidate("a", 1.3, 0, 8)
     told = Statistics(1, [1, 1, 1], 8.0)
     (near,), (far,) = (rank(asked(), told, [one]) for one in (good, poor))
     assert 0 < near.distance < 0.5
@@ -219,20 +231,20 @@ def test_one_candidate_is_nearer_the_better_it_meets_the_query() -> None:
 
 
 def test_distances_of_different_queries_compare() -> None:
-    met = ranked([*FILLER, Candidate("a", 0.7, ALL_TERMS, 8)])[0]
-    missed = ranked([*FILLER, Candidate("a", 1.15, 0b1, 8)])[0]
+    met = ranked([*FILLER, RankingCandidate("a", 0.7, ALL_TERMS, 8)])[0]
+    missed = ranked([*FILLER, RankingCandidate("a", 1.15, 0b1, 8)])[0]
     assert met.candidate.memory_id == missed.candidate.memory_id == "a"
     assert met.distance < missed.distance
 
 
 def test_the_parts_are_named_and_add_up_to_the_score() -> None:
-    for one in ranked([*FILLER, Candidate("a", 0.7, 0b1, 8, cues("Anna: Tea."))]):
+    for one in ranked([*FILLER, RankingCandidate("a", 0.7, 0b1, 8, cues("Anna: Tea."))]):
         assert tuple(one.parts) == SIGNALS
         assert sum(one.parts.values()) == pytest.approx(one.score)
 
 
 neighbours = st.none() | st.builds(
-    Neighbour,
+    RankedNeighbour,
     st.none() | st.floats(0, 2),
     st.integers(0, 15),
     st.integers(0, 100),
@@ -240,7 +252,7 @@ neighbours = st.none() | st.builds(
 )
 candidates_of = st.lists(
     st.builds(
-        Candidate,
+        RankingCandidate,
         st.uuids().map(str),
         st.none() | st.floats(0, 2),
         st.integers(0, 15),
@@ -261,7 +273,7 @@ queries = st.sampled_from(["I like tea", "When did Anna go in May 2023?", "", "\
 
 @given(candidates_of, queries, st.randoms(use_true_random=False))
 def test_the_order_is_total_and_distances_ascend(
-    candidates: list[Candidate], query: str, chance: random.Random
+    candidates: list[RankingCandidate], query: str, chance: random.Random
 ) -> None:
     told = statistics(candidates, terms=4)
     found = rank(asked(query), told, candidates)

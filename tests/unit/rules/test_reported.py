@@ -7,12 +7,12 @@ import pytest
 
 from app.language.extraction import extract
 from app.language.facts import Turn
-from app.language.profiles import Wanted, fill
+from app.language.profiles import WantedField, fill
 from app.language.reported import own_voice, without_reports
 from app.language.slots import slots
 
 NOW = datetime(2026, 3, 4, 10, tzinfo=UTC)
-CITY = Wanted("p", "city", type="string")
+CITY = WantedField("p", "city", type="string")
 
 
 def facts(text: str) -> list[str]:

@@ -3,7 +3,7 @@
 import pytest
 
 from app.language.facts import Turn
-from app.language.profiles import Wanted, fill
+from app.language.profiles import WantedField, fill
 from tests.unit.rules.test_injections import INJECTIONS
 
 LISTS = ("allergies", "hobbies", "languages", "favorite_movies")
@@ -14,14 +14,14 @@ TEXTS = (
     *("marital_status", "dog_name", "address", "car", "timezone", "birthday"),
 )
 FIELDS = [
-    *(Wanted("p", name, type="array") for name in LISTS),
-    *(Wanted("p", name, type="integer") for name in NUMBERS),
-    *(Wanted("p", name, type="string") for name in TEXTS),
-    Wanted("p", "date_of_birth", type="string", format="date"),
-    Wanted("p", "seat_preference", type="string", options=("Window", "Aisle")),
-    Wanted("p", "preferred_meal", type="string"),
-    Wanted("p", "x1", title="T-shirt size", type="string", options=("S", "M", "L")),
-    Wanted("p", "newsletter", type="boolean"),
+    *(WantedField("p", name, type="array") for name in LISTS),
+    *(WantedField("p", name, type="integer") for name in NUMBERS),
+    *(WantedField("p", name, type="string") for name in TEXTS),
+    WantedField("p", "date_of_birth", type="string", format="date"),
+    WantedField("p", "seat_preference", type="string", options=("Window", "Aisle")),
+    WantedField("p", "preferred_meal", type="string"),
+    WantedField("p", "x1", title="T-shirt size", type="string", options=("S", "M", "L")),
+    WantedField("p", "newsletter", type="boolean"),
 ]
 Values = dict[str, object]
 
@@ -235,13 +235,13 @@ def test_text_that_addresses_the_service_changes_no_field(text: str) -> None:
 def test_a_value_rests_on_its_sentence() -> None:
     said = "Hello! I am Tom's sister. By the way, my name is Ann. Bye."
     turns = [Turn("model", "What is your name?"), Turn("user", said)]
-    (first, *_) = fill(turns, [Wanted("p", "name"), Wanted("q", "name")])
+    (first, *_) = fill(turns, [WantedField("p", "name"), WantedField("q", "name")])
     assert (first.schema_id, first.value, first.turn) == ("p", "Ann", 1)
     assert first.source == "By the way, my name is Ann."
 
 
 def test_a_single_value_goes_into_a_list_and_a_single_item_into_a_text() -> None:
-    fields = [Wanted("p", "city", type="array"), Wanted("p", "allergy", type="string")]
+    fields = [WantedField("p", "city", type="array"), WantedField("p", "allergy", type="string")]
     turns = [
         Turn("user", "I live in Rome. I'm allergic to nuts."),
         Turn("user", "I'm allergic to milk and eggs."),

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from app.language.profiles import Wanted
+from app.language.profiles import WantedField
 from app.language.taking_back import takes_back
 from tests.unit.rules.test_injections import INJECTIONS
 
@@ -12,7 +12,7 @@ TYPES = {"hobbies": "array", "pets": "array", "allergies": "array"}
 
 
 def gone(said: str, field: str, value: str = "") -> bool:
-    return takes_back(said, Wanted("p", field, type=TYPES.get(field, "string")), value)
+    return takes_back(said, WantedField("p", field, type=TYPES.get(field, "string")), value)
 
 
 def test_long_text_is_read_in_little_time() -> None:

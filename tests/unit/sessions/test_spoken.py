@@ -4,7 +4,14 @@ from typing import Any
 
 import pytest
 
-from app.platform.sessions.logic.spoken import Place, Speaker, Step, speaker_of, step_of, text_of
+from app.platform.sessions.logic.event_text import (
+    ExchangePlace,
+    Speaker,
+    Step,
+    speaker_of,
+    step_of,
+    text_of,
+)
 
 _CALL = {"functionCall": {"name": "seat", "args": {"row": 12}}}
 _RESULT = {"functionResponse": {"name": "seat", "response": {"free": True}}}
@@ -116,7 +123,7 @@ def test_what_an_event_does_for_its_exchange(
 
 def _places(steps: str) -> list[tuple[int, int]]:
     """Return the exchange of each event, and the last complete one then; u, a and - are steps."""
-    place, found = Place(), []
+    place, found = ExchangePlace(), []
     for step in steps:
         place = place.after({"u": Step.ASKS, "a": Step.ANSWERS, "-": Step.GOES_ON}[step])
         found.append((place.exchange, place.complete))

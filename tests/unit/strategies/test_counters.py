@@ -7,7 +7,7 @@ import pytest
 from app.adapters.llm import encodings
 from app.conversation.strategies.services.counters import Counter, counted, counter_of
 from app.kernel.errors import InvalidArgument
-from app.platform.sessions.logic.spoken import Said, Speaker
+from app.platform.sessions.logic.event_text import EventText, Speaker
 from app.settings.settings import Settings
 from tests.support.encodings import write_encoding
 
@@ -16,8 +16,8 @@ def _counter(name: str, folder: Path | None = None) -> Counter:
     return counter_of(name, Settings(tiktoken_dir=folder))
 
 
-def _said(text: str, token_count: int | None) -> Said:
-    return Said(1, "e", 1, Speaker.USER, None, text, token_count)
+def _said(text: str, token_count: int | None) -> EventText:
+    return EventText(1, "e", 1, Speaker.USER, None, text, token_count)
 
 
 @pytest.mark.parametrize(("length", "tokens"), [(0, 0), (1, 1), (4, 1), (5, 2), (200, 50)])

@@ -10,12 +10,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.conversation.strategies.logic.budgets import by_length
-from app.conversation.strategies.logic.forms import Format, Source
+from app.conversation.strategies.logic.forms import Format, SourceField
 from app.conversation.strategies.logic.marks import SUMMARY_BEGIN, SUMMARY_END, SUMMARY_NOTE
 from app.conversation.strategies.logic.policies import Rules, rules_of
 from app.conversation.strategies.logic.rendering import (
     CUT,
-    Shown,
+    ContextContent,
     memory_block,
     piece,
     piece_of,
@@ -23,7 +23,7 @@ from app.conversation.strategies.logic.rendering import (
 )
 from app.kernel.wire.memory_policy import MemoryPolicy, Strategy, SummaryRole
 from app.language.sentences import CONTEXT_BEGIN, CONTEXT_END
-from app.platform.sessions.logic.spoken import Said, speaker_of, text_of
+from app.platform.sessions.logic.event_text import EventText, speaker_of, text_of
 
 Json = dict[str, Any]
 
@@ -32,17 +32,19 @@ OF_SYSTEM = replace(RULES, role=SummaryRole.SYSTEM)
 SESSION = "projects/p/locations/l/reasoningEngines/1/sessions/s"
 
 
-def said(seq: int, author: str, *parts: Json) -> Said:
+def said(seq: int, author: str, *parts: Json) -> EventText:
     role = {"agent": "model", "tool": "user"}.get(author, author)
     content = {"role": role, "parts": list(parts)}
-    return Said(seq, f"e{seq}", 1, speaker_of(author, content), content, text_of(content), None)
+    return EventText(
+        seq, f"e{seq}", 1, speaker_of(author, content), content, text_of(content), None
+    )
 
 
-def user(seq: int, text: str = "Hello") -> Said:
+def user(seq: int, text: str = "Hello") -> EventText:
     return said(seq, "user", {"text": text})
 
 
-def agent(seq: int, text: str = "Hi") -> Said:
+def agent(seq: int, text: str = "Hi") -> EventText:
     return said(seq, "agent", {"text": text})
 
 
@@ -55,18 +57,18 @@ def result(name: str = "find", call_id: str | None = None, **response: Any) -> J
     return {"functionResponse": {**own, "name": name, "response": response}}
 
 
-def shown(*events: Said, **fields: Any) -> Shown:
-    return Shown(SESSION, said=events, **fields)
+def shown(*events: EventText, **fields: Any) -> ContextContent:
+    return ContextContent(SESSION, said=events, **fields)
 
 
-def openai(*events: Said, **fields: Any) -> Sequence[Json]:
+def openai(*events: EventText, **fields: Any) -> Sequence[Json]:
     rendered = render(shown(*events, **fields), RULES, Format.OPENAI)
     assert len(rendered["sources"]) == len(rendered["messages"])
     found: Sequence[Json] = rendered["messages"]
     return found
 
 
-def gemini(*events: Said, rules: Rules = RULES, **fields: Any) -> Json:
+def gemini(*events: EventText, rules: Rules = RULES, **fields: Any) -> Json:
     rendered = render(shown(*events, **fields), rules, Format.GEMINI)
     instructions = rendered.get("systemInstruction", {"parts": []})["parts"]
     assert len(rendered["sources"]) == len(rendered["contents"]) + len(instructions)
@@ -230,7 +232,7 @@ def test_an_id_that_openai_refuses_is_replaced() -> None:
         "a call of the user",
     ],
 )
-def test_calls_and_results_that_do_not_belong_together_are_text(events: list[Said]) -> None:
+def test_calls_and_results_that_do_not_belong_together_are_text(events: list[EventText]) -> None:
     texts = [one.text for one in events]
     messages = openai(user(1), *events)
     assert [one["content"] for one in messages[1:]] == texts
@@ -435,7 +437,7 @@ EVENTS = st.lists(
 
 
 CONTEXTS = st.builds(
-    Shown,
+    ContextContent,
     st.just(SESSION),
     system=WORDS,
     summaries=st.lists(WORDS.map(lambda text: ("s", text)), max_size=3),
@@ -452,15 +454,15 @@ POLICIES = st.builds(
 
 @given(whole=CONTEXTS, rules=POLICIES, form=st.sampled_from(Format))
 def test_what_is_rendered_is_never_longer_than_its_pieces(
-    whole: Shown, rules: Rules, form: Format
+    whole: ContextContent, rules: Rules, form: Format
 ) -> None:
     facts = [fact for _, fact in whole.memories]
     pieces = [
         *(piece(one, rules, form) for one in whole.said),
-        piece_of(Source.SYSTEM, whole.system or "", rules, form),
-        *(piece_of(Source.SUMMARY, text, rules, form) for _, text in whole.summaries),
-        piece_of(Source.MEMORY, memory_block(facts), rules, form),
-        piece_of(Source.PENDING, whole.pending or "", rules, form),
+        piece_of(SourceField.SYSTEM, whole.system or "", rules, form),
+        *(piece_of(SourceField.SUMMARY, text, rules, form) for _, text in whole.summaries),
+        piece_of(SourceField.MEMORY, memory_block(facts), rules, form),
+        piece_of(SourceField.PENDING, whole.pending or "", rules, form),
     ]
     texts = _texts(render(whole, rules, form))
     assert by_length("".join(texts)) <= sum(map(by_length, pieces))

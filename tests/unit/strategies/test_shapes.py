@@ -8,10 +8,10 @@ from typing_extensions import override
 
 from app.conversation.strategies.logic.forms import Format
 from app.conversation.strategies.logic.policies import rules_of
-from app.conversation.strategies.logic.rendering import Shown, render
-from app.conversation.strategies.logic.shapes import Item, as_openai
+from app.conversation.strategies.logic.rendering import ContextContent, render
+from app.conversation.strategies.logic.shapes import ShownItem, as_openai
 from app.kernel.wire.memory_policy import MemoryPolicy, Strategy, SummaryRole
-from app.platform.sessions.logic.spoken import Said, Speaker, speaker_of, text_of
+from app.platform.sessions.logic.event_text import EventText, Speaker, speaker_of, text_of
 
 Json = dict[str, Any]
 
@@ -42,16 +42,16 @@ AUTHORS = st.sampled_from(["user", "agent", "tool", "system"])
 EVENTS = st.lists(st.tuples(AUTHORS, st.lists(PARTS, max_size=3), st.booleans()), max_size=8)
 
 
-def _shown(events: list[tuple[str, list[Json], bool]], summaries: int) -> Shown:
+def _shown(events: list[tuple[str, list[Json], bool]], summaries: int) -> ContextContent:
     said = []
     for seq, (author, parts, _) in enumerate(events, start=1):
         role = {"agent": "model", "tool": "user"}.get(author, author)
         content = {"role": role, "parts": parts}
         speaker = speaker_of(author, content)
-        said.append(Said(seq, f"e{seq}", 1, speaker, content, text_of(content), None))
+        said.append(EventText(seq, f"e{seq}", 1, speaker, content, text_of(content), None))
     cut = {seq: 5 for seq, (_, _, is_cut) in enumerate(events, start=1) if is_cut}
     told = [(str(n), "They met.") for n in range(summaries)]
-    return Shown("s", system="Be kind.", said=said, cut=cut, summaries=told)
+    return ContextContent("s", system="Be kind.", said=said, cut=cut, summaries=told)
 
 
 def _rendered(
@@ -154,7 +154,7 @@ def test_gemini_is_sent_calls_after_the_user_and_as_many_results(
         assert rendered["contents"][0]["role"] == "user"
 
 
-class _Items(list[Item]):
+class _Items(list[ShownItem]):
     """Items that note how many of them are copied at once."""
 
     copied = 0
@@ -169,8 +169,8 @@ class _Items(list[Item]):
 def test_what_follows_an_event_is_not_copied_for_each() -> None:
     items = _Items()
     for seq in range(200):
-        event = Said(seq, "e", 1, Speaker.AGENT, {"parts": [{"text": "Yes."}]}, "Yes.", None)
-        items.append(Item("assistant", "Yes.", {"kind": "event", "seq": seq}, event))
+        event = EventText(seq, "e", 1, Speaker.AGENT, {"parts": [{"text": "Yes."}]}, "Yes.", None)
+        items.append(ShownItem("assistant", "Yes.", {"kind": "event", "seq": seq}, event))
     assert len(as_openai(items)["messages"]) == 200
     assert items.copied == 0
 

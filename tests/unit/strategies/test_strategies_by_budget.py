@@ -6,12 +6,12 @@ The names are those of the checks that the design lists (A1 to A12).
 import pytest
 
 from app.conversation.strategies.logic.composing import (
+    ContextTurn,
     Due,
     Fixed,
     History,
-    Kind,
-    Summary,
-    Turn,
+    TurnKind,
+    TurnSummary,
     next_due,
     shares_of,
 )
@@ -90,7 +90,7 @@ def test_a5_all_that_left_the_window_is_read_for_a_full_summary() -> None:
     talk = Talk()
     talk.events(54)
     made = talk.work(_agents(), FIXED)
-    assert made == [Due(Kind.FULL, 1, 32, 16, (1, 32), (), 750, 3000)]
+    assert made == [Due(TurnKind.FULL, 1, 32, 16, (1, 32), (), 750, 3000)]
 
 
 def test_a6_a7_the_next_reads_the_summary_and_the_one_event_that_left() -> None:
@@ -99,7 +99,7 @@ def test_a6_a7_the_next_reads_the_summary_and_the_one_event_that_left() -> None:
     talk.work(_agents(), FIXED)
     talk.events(1)
     made = talk.work(_agents(), FIXED)
-    assert made == [Due(Kind.RECURSIVE, 1, 33, 17, (33, 33), ("s1",), 750, 3000)]
+    assert made == [Due(TurnKind.RECURSIVE, 1, 33, 17, (33, 33), ("s1",), 750, 3000)]
     found = talk.context(_agents(), FIXED)
     assert covers(found) == [(1, 33)]
     assert shown_seqs(found) == list(range(34, 56))
@@ -110,8 +110,8 @@ def test_a6_a_full_prompt_of_3272_tokens_is_the_last(prompt: int, kind: str) -> 
     before = 3168
     last = prompt - 4 - before
     history = History(
-        turns=[Turn(33, 17, last), *(Turn(seq, seq, 100) for seq in range(34, 56))],
-        summaries=[Summary("s1", 1, 32, 16, 750)],
+        turns=[ContextTurn(33, 17, last), *(ContextTurn(seq, seq, 100) for seq in range(34, 56))],
+        summaries=[TurnSummary("s1", 1, 32, 16, 750)],
         last_seq=55,
         complete=55,
         covered=before,

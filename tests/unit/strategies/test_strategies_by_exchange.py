@@ -7,15 +7,15 @@ has 100 tokens, the system prompt 400 and a summary 250.
 import pytest
 
 from app.conversation.strategies.logic.composing import (
+    ContextTurn,
     Fixed,
     History,
-    Kind,
-    Turn,
+    TurnKind,
     next_due,
     shares_of,
 )
 from app.conversation.strategies.logic.policies import Rules
-from app.platform.sessions.logic.spoken import Step
+from app.platform.sessions.logic.event_text import Step
 from tests.support.talks import Talk, covers, failing, kinds, rules, shown_seqs, stub, tokens_of
 
 FIXED = Fixed(system=400)
@@ -160,7 +160,7 @@ def test_p4_p5_the_published_states(
 
 def test_p5_the_second_summary_of_a_cell_reads_the_first() -> None:
     talk = _after(rules(FASM), 29)
-    assert [due.kind for due in talk.made] == [Kind.FULL, Kind.RECURSIVE]
+    assert [due.kind for due in talk.made] == [TurnKind.FULL, TurnKind.RECURSIVE]
     assert talk.made[1].previous == ("s1",)
     assert talk.made[1].read == (21, 40)
     assert covers(talk.context(rules(FASM))) == [(1, 40)]
@@ -268,7 +268,7 @@ def test_a_backlog_is_made_up_for_block_by_block() -> None:
 
 
 def test_a_block_of_which_not_all_was_read_at_once_ends_with_what_was() -> None:
-    turns = [Turn(seq, (seq + 1) // 2, 5) for seq in range(1, 17)]
+    turns = [ContextTurn(seq, (seq + 1) // 2, 5) for seq in range(1, 17)]
     history = History(turns=turns, last_seq=20, complete=10, is_bounded=True)
     given = rules(A_ISM, cap=10)
     due = next_due(given, history, shares_of(given, Fixed()))

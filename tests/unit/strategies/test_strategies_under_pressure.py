@@ -5,7 +5,7 @@ import pytest
 from app.conversation.strategies.logic.composing import BudgetTooSmall, Fixed, shares_of
 from app.conversation.strategies.logic.policies import Rules
 from app.kernel.errors import Reason
-from app.platform.sessions.logic.spoken import Step
+from app.platform.sessions.logic.event_text import Step
 from tests.support.talks import Talk, covers, kinds, rules, shown_seqs, stub
 
 A_ISM = "abstraction_inclusive"

@@ -6,13 +6,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.conversation.summaries.logic.extractive import Piece, extract
+from app.conversation.summaries.logic.extractive import Utterance, extract
 from app.language.beginnings import cut_off
 
 TALK = [
-    Piece("Human", "Hello there! I moved to Lisbon on 3 May 2025. How are you?"),
-    Piece("AI", "I am fine, thanks."),
-    Piece("Human", "My sister Anna is allergic to peanuts. Okay."),
+    Utterance("Human", "Hello there! I moved to Lisbon on 3 May 2025. How are you?"),
+    Utterance("AI", "I am fine, thanks."),
+    Utterance("Human", "My sister Anna is allergic to peanuts. Okay."),
 ]
 
 
@@ -36,23 +36,27 @@ def test_it_is_the_same_each_time() -> None:
 
 def test_the_summary_before_is_taken_up_line_by_line() -> None:
     before = extract(TALK[:1], 60)
-    found = extract([Piece("", before, is_summary=True), TALK[2]], 120)
+    found = extract([Utterance("", before, is_summary=True), TALK[2]], 120)
     assert before.splitlines()[0] in found.splitlines()
     assert "Human: My sister Anna is allergic to peanuts." in found.splitlines()
 
 
 def test_what_is_said_twice_is_told_once() -> None:
-    twice = [Piece("Human", "I like tea."), Piece("AI", "Noted."), Piece("Human", "I like tea.")]
+    twice = [
+        Utterance("Human", "I like tea."),
+        Utterance("AI", "Noted."),
+        Utterance("Human", "I like tea."),
+    ]
     assert extract(twice, 1_000).splitlines() == ["AI: Noted.", "Human: I like tea."]
 
 
 def test_nothing_comes_of_nothing() -> None:
     assert extract([], 100) == ""
-    assert extract([Piece("Human", "  \n ")], 100) == ""
+    assert extract([Utterance("Human", "  \n ")], 100) == ""
 
 
 def test_where_no_sentence_fits_the_weightiest_is_cut_off() -> None:
-    found = extract([Piece("Human", "I moved to Lisbon " + "and on " * 100)], 40)
+    found = extract([Utterance("Human", "I moved to Lisbon " + "and on " * 100)], 40)
     assert found.startswith("Human: I moved to Lisbon")
     assert found.endswith("\u2026")
     assert len(found) <= 40
@@ -65,27 +69,27 @@ def test_where_no_sentence_fits_the_weightiest_is_cut_off() -> None:
     st.integers(1, 300),
 )
 def test_it_is_never_longer_than_it_may_be(said: list[tuple[str, str, bool]], chars: int) -> None:
-    assert len(extract([Piece(*one) for one in said], chars)) <= chars
+    assert len(extract([Utterance(*one) for one in said], chars)) <= chars
 
 
 def test_a_very_long_text_is_bounded() -> None:
     words = random.Random(1).choices(["tea", "Oslo", "Anna", "in 1999"], k=200_000)
     text = ". ".join(" ".join(words[at : at + 5]) for at in range(0, len(words), 5))
-    assert 0 < len(extract([Piece("Human", text)] * 3, 1_000)) <= 1_000
+    assert 0 < len(extract([Utterance("Human", text)] * 3, 1_000)) <= 1_000
 
 
 def test_only_the_beginning_of_an_endless_text_is_read() -> None:
     text = "and " * 100_000 + "on. My sister Anna moved to Lisbon in 2025."
-    assert "Anna" not in extract([Piece("Human", text)], 10_000)
+    assert "Anna" not in extract([Utterance("Human", text)], 10_000)
 
 
 def test_what_is_said_without_a_label_is_told_by_its_sentences() -> None:
-    found = extract([Piece("", "My sister Anna lives in Oslo. " + "So it is. " * 20)], 60)
+    found = extract([Utterance("", "My sister Anna lives in Oslo. " + "So it is. " * 20)], 60)
     assert found.splitlines() == ["My sister Anna lives in Oslo.", "So it is."]
 
 
 def test_a_line_of_a_summary_is_cut_off_as_a_sentence_is() -> None:
-    found = extract([Piece("", "word " * 1_000, is_summary=True)], 10_000)
+    found = extract([Utterance("", "word " * 1_000, is_summary=True)], 10_000)
     assert len(found) == 2_000
 
 

@@ -6,52 +6,54 @@ from typing import Any
 import pytest
 
 from app.adapters.llm.ports import Meter
-from app.adapters.llm.scripted import Asked, Reply, ScriptedTextModel
-from app.conversation.strategies.logic.composing import Due, Kind
+from app.adapters.llm.scripted import Reply, ScriptedQuery, ScriptedTextModel
+from app.conversation.strategies.logic.composing import Due
 from app.conversation.strategies.logic.lines import lines_of
 from app.conversation.strategies.logic.policies import rules_of
+from app.conversation.strategies.logic.turns import TurnKind
 from app.conversation.summaries.logic import prompts
-from app.conversation.summaries.services.writing import Summarised, Task, summarise
+from app.conversation.summaries.services.writing import SummaryTask, WrittenSummary, summarise
 from app.kernel.errors import BadGateway, Reason, Unavailable
 from app.kernel.wire.memory_policy import MemoryPolicy
-from app.platform.sessions.logic.spoken import Said, Speaker
+from app.platform.sessions.logic.event_text import EventText, Speaker
 
 
-def said(*texts: str, speaker: Speaker = Speaker.USER) -> list[Said]:
+def said(*texts: str, speaker: Speaker = Speaker.USER) -> list[EventText]:
     return [
-        Said(seq, f"e{seq}", seq, speaker, None, text, None) for seq, text in enumerate(texts, 1)
+        EventText(seq, f"e{seq}", seq, speaker, None, text, None)
+        for seq, text in enumerate(texts, 1)
     ]
 
 
 def task(
-    events: Sequence[Said] = (),
+    events: Sequence[EventText] = (),
     previous: Sequence[str] = (),
-    kind: Kind = Kind.BLOCK,
+    kind: TurnKind = TurnKind.BLOCK,
     chars: int = 100,
     **policy: Any,
-) -> Task:
+) -> SummaryTask:
     rules = rules_of(MemoryPolicy.model_validate({"strategy": "every_n", **policy}))
     assert rules.summarising is not None
     ids = tuple(str(number) for number in range(len(previous)))
     read = (1, len(events)) if events else None
     due = Due(kind, 1, 9, 1, read, ids, chars // 4, chars)
-    return Task(due, rules, rules.summarising, events, previous)
+    return SummaryTask(due, rules, rules.summarising, events, previous)
 
 
-async def written(model: ScriptedTextModel, given: Task) -> Summarised:
+async def written(model: ScriptedTextModel, given: SummaryTask) -> WrittenSummary:
     return await summarise(model, given, Meter())
 
 
 async def test_what_is_short_enough_is_taken_as_it_is() -> None:
     model = ScriptedTextModel([{"summary": "  Tea was spoken of. "}])
     found = await written(model, task(said("I like tea.")))
-    assert found == Summarised("Tea was spoken of.")
+    assert found == WrittenSummary("Tea was spoken of.")
 
 
 @pytest.mark.parametrize("nothing", ["\x00", " \x00 ", "\ud800", "\x00\n"])
 async def test_an_answer_of_which_nothing_can_be_kept_is_asked_for_again(nothing: str) -> None:
     model = ScriptedTextModel([{"summary": nothing}, {"summary": "Tea\x00."}])
-    assert await written(model, task(said("I like tea."))) == Summarised("Tea.")
+    assert await written(model, task(said("I like tea."))) == WrittenSummary("Tea.")
     never = ScriptedTextModel([{"summary": nothing}] * 2)
     with pytest.raises(BadGateway) as caught:
         await written(never, task(said("I like tea.")))
@@ -67,7 +69,7 @@ async def test_without_a_model_an_empty_label_loses_nothing() -> None:
 
 async def test_a_long_answer_is_asked_for_again_with_its_length() -> None:
     model = ScriptedTextModel([{"summary": "a" * 120}, {"summary": "b" * 100}])
-    assert await written(model, task(said("I like tea."))) == Summarised("b" * 100)
+    assert await written(model, task(said("I like tea."))) == WrittenSummary("b" * 100)
     first, second = model.prompts
     assert first.text == second.text
     assert "120" in second.instructions
@@ -93,26 +95,26 @@ async def test_where_asking_again_fails_the_first_answer_is_cut() -> None:
 
 async def test_an_empty_answer_is_none() -> None:
     model = ScriptedTextModel([{"summary": " "}, {"summary": "Tea."}])
-    assert await written(model, task(said("I like tea."))) == Summarised("Tea.")
+    assert await written(model, task(said("I like tea."))) == WrittenSummary("Tea.")
     assert len(model.asked) == 2
 
 
 async def test_what_cannot_be_stored_is_left_out() -> None:
     model = ScriptedTextModel([{"summary": "Tea\u0000 and cake."}])
-    assert await written(model, task(said("I like tea."))) == Summarised("Tea and cake.")
+    assert await written(model, task(said("I like tea."))) == WrittenSummary("Tea and cake.")
 
 
 async def test_without_anything_left_to_read_no_model_is_asked() -> None:
     model = ScriptedTextModel([])
-    assert await written(model, task()) == Summarised("")
-    assert await written(model, task(previous=["So far."])) == Summarised("So far.")
+    assert await written(model, task()) == WrittenSummary("")
+    assert await written(model, task(previous=["So far."])) == WrittenSummary("So far.")
 
 
 async def test_labels_and_templates_are_the_policys() -> None:
     template = "{previous_summary} | {chat_transcript} | {char_limit} {{}}"
     policy: dict[str, Any] = {"template": template, "humanLabel": "Customer", "aiLabel": ""}
     events = [*said("I like {tea}."), *said("Noted.", speaker=Speaker.AGENT)]
-    given = task(events, ["Before."], Kind.RECURSIVE, **policy)
+    given = task(events, ["Before."], TurnKind.RECURSIVE, **policy)
     model = ScriptedTextModel([{"summary": "Tea."}])
     await written(model, given)
     assert model.prompts[0].text == "Before. | Customer: I like {tea}.\nNoted. | 100 {}"
@@ -121,7 +123,7 @@ async def test_labels_and_templates_are_the_policys() -> None:
 
 async def test_a_template_without_a_place_for_it_has_the_summary_as_its_first_line() -> None:
     model = ScriptedTextModel([{"summary": "Tea."}])
-    given = task(said("I like tea."), ["Before."], Kind.RECURSIVE, template="{chat_transcript}")
+    given = task(said("I like tea."), ["Before."], TurnKind.RECURSIVE, template="{chat_transcript}")
     await written(model, given)
     assert model.prompts[0].text == "Summary so far: Before.\nHuman: I like tea."
 
@@ -141,7 +143,7 @@ def test_what_a_conversation_orders_is_not_followed() -> None:
 
 async def test_summaries_are_merged_as_numbered_lines() -> None:
     model = ScriptedTextModel([{"summary": "Both."}])
-    await written(model, task(previous=["First.", "Second."], kind=Kind.MERGE))
+    await written(model, task(previous=["First.", "Second."], kind=TurnKind.MERGE))
     assert model.prompts[0].text.endswith("Summaries:\n1. First.\n2. Second.")
 
 
@@ -151,7 +153,7 @@ class Echo(ScriptedTextModel):
     def __init__(self, max_input_tokens: int) -> None:
         super().__init__(self._answer, max_input_tokens=max_input_tokens)
 
-    def _answer(self, asked: Asked) -> Reply:
+    def _answer(self, asked: ScriptedQuery) -> Reply:
         sent = asked.prompt.instructions + asked.prompt.text
         assert len(sent) / 4 <= self.max_input_tokens
         words = [
@@ -165,7 +167,7 @@ async def test_what_is_too_long_for_the_model_is_folded_in(policy: dict[str, Any
     model = Echo(1_000)
     events = said(*(f"w{number} " + "and so on " * 40 for number in range(30)))
     found = await written(model, task(events, chars=400, **policy))
-    assert found == Summarised(" ".join(f"w{number}" for number in range(30)))
+    assert found == WrittenSummary(" ".join(f"w{number}" for number in range(30)))
     assert len(model.asked) > 3
 
 

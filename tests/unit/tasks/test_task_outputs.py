@@ -10,9 +10,9 @@ from app.artifacts.tasks.logic.kinds import Disposition, Kind, OffPrompt
 from app.artifacts.tasks.schemas import Output
 from app.artifacts.tasks.services.outputs import (
     EMPTY_TEXT,
-    Decided,
     Handling,
-    Limits,
+    OutputDecision,
+    OutputLimits,
     Wishes,
     decide,
     handling,
@@ -22,7 +22,7 @@ from app.kernel.errors import InvalidArgument, Reason
 
 CANARY = "canary-91b2"
 OFF, ON, AUTO = OffPrompt.NEVER, OffPrompt.ALWAYS, OffPrompt.AUTO
-LIMITS = Limits()
+LIMITS = OutputLimits()
 
 
 def text(value: str = CANARY, **fields: Any) -> dict[str, Any]:
@@ -42,12 +42,12 @@ def held(off_prompt: OffPrompt, **fields: Any) -> Handling:
     return Handling(off_prompt=off_prompt, **given)
 
 
-def done(output: dict[str, Any], off_prompt: OffPrompt = ON, **fields: Any) -> Decided:
+def done(output: dict[str, Any], off_prompt: OffPrompt = ON, **fields: Any) -> OutputDecision:
     return decide(Output.model_validate(output), held(off_prompt, **fields), LIMITS)
 
 
 def refused(
-    output: dict[str, Any], limits: Limits = LIMITS, off_prompt: OffPrompt = ON
+    output: dict[str, Any], limits: OutputLimits = LIMITS, off_prompt: OffPrompt = ON
 ) -> InvalidArgument:
     with pytest.raises(InvalidArgument) as error:
         decide(Output.model_validate(output), held(off_prompt), limits)
@@ -59,7 +59,7 @@ def test_an_output_is_for_the_prompt_by_default() -> None:
     nothing = handling(Wishes(), Wishes(), LIMITS)
     assert nothing.off_prompt is OFF
     found = decide(Output.model_validate(text("111.108")), nothing, LIMITS)
-    assert found == Decided(Disposition.INLINE, "111.108")
+    assert found == OutputDecision(Disposition.INLINE, "111.108")
 
 
 @pytest.mark.parametrize(
@@ -72,7 +72,7 @@ def test_an_output_is_for_the_prompt_by_default() -> None:
     ],
 )
 def test_what_stays_in_the_prompt_is_text(output: dict[str, Any], shown: str) -> None:
-    assert done(output, OFF) == Decided(Disposition.INLINE, shown)
+    assert done(output, OFF) == OutputDecision(Disposition.INLINE, shown)
 
 
 def test_what_is_kept_off_is_stored_and_not_shown() -> None:
@@ -126,7 +126,7 @@ def test_what_is_sensitive_is_stored_whatever_is_said() -> None:
 @pytest.mark.parametrize("off_prompt", list(OffPrompt))
 def test_information_and_errors_pass(kind: str, off_prompt: OffPrompt) -> None:
     found = done({"kind": kind, "text": "x" * 4_096}, off_prompt, sensitive=True)
-    assert found == Decided(Disposition.PASSTHROUGH, "x" * 4_096)
+    assert found == OutputDecision(Disposition.PASSTHROUGH, "x" * 4_096)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +148,7 @@ def test_information_is_no_side_door_for_data(output: dict[str, Any]) -> None:
 )
 @pytest.mark.parametrize("off_prompt", list(OffPrompt))
 def test_what_is_empty_is_told_to_be(output: dict[str, Any], off_prompt: OffPrompt) -> None:
-    assert done(output, off_prompt) == Decided(Disposition.EMPTY, EMPTY_TEXT)
+    assert done(output, off_prompt) == OutputDecision(Disposition.EMPTY, EMPTY_TEXT)
 
 
 def test_elements_are_stored_in_order_and_equal_ones_each() -> None:
@@ -170,7 +170,7 @@ def test_information_in_a_list_comes_beside_what_is_stored() -> None:
 
 def test_a_list_of_information_only_passes() -> None:
     found = done(listed({"kind": "info", "text": "a"}, {"kind": "error", "text": "b"}, text(" ")))
-    assert found == Decided(Disposition.PASSTHROUGH, "a\n\nb")
+    assert found == OutputDecision(Disposition.PASSTHROUGH, "a\n\nb")
 
 
 @pytest.mark.parametrize("off_prompt", list(OffPrompt))
@@ -182,7 +182,7 @@ def test_a_list_in_a_list_is_refused(off_prompt: OffPrompt) -> None:
 
 
 def test_a_kind_that_is_not_stored_is_refused() -> None:
-    only_text = Limits(storable=frozenset({Kind.TEXT}))
+    only_text = OutputLimits(storable=frozenset({Kind.TEXT}))
     error = refused(blob(CANARY.encode()), only_text)
     assert error.reason is Reason.UNSUPPORTED_ARTIFACT_TYPE
     assert error.metadata == {"kind": "blob"}
@@ -196,7 +196,7 @@ def test_a_kind_that_is_not_stored_is_refused() -> None:
 def test_one_bad_element_is_named_and_refuses_the_whole_list(
     bad: dict[str, Any], off_prompt: OffPrompt
 ) -> None:
-    only_text = Limits(storable=frozenset({Kind.TEXT}), max_inline_tokens=0)
+    only_text = OutputLimits(storable=frozenset({Kind.TEXT}), max_inline_tokens=0)
     with pytest.raises(InvalidArgument) as error:
         decide(
             Output.model_validate(listed(text(), bad)),

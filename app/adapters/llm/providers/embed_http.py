@@ -16,12 +16,12 @@ import numpy as np
 from pydantic import BaseModel, SecretStr, ValidationError
 from typing_extensions import override
 
-from app.adapters.llm import aside, words
+from app.adapters.llm import offload, words
 from app.adapters.llm.http import ReplyUnread, glimpsed, open_client, retry_after_seconds
 from app.adapters.llm.managed import ManagedEmbedder
 from app.adapters.llm.ports import Prefixes, Vectors
-from app.adapters.llm.provider import Provider, RequestFailed, Target, Unread
-from app.adapters.llm.words import Request
+from app.adapters.llm.provider import Provider, ProviderTarget, RequestFailed, Unread
+from app.adapters.llm.words import ProviderRequest
 from app.kernel.errors import BadGateway, Reason
 from app.kernel.guard import refuse_inside_transaction
 from app.settings.settings import Settings
@@ -67,9 +67,9 @@ class EmbeddingServer:
     settings: str = "MEMORY_BANK_EMBEDDING"
 
     @property
-    def target(self) -> Target:
+    def target(self) -> ProviderTarget:
         """The model as errors name it."""
-        return Target(self.model_id, f"{self.settings}_MODEL", f"{self.settings}_KEY")
+        return ProviderTarget(self.model_id, f"{self.settings}_MODEL", f"{self.settings}_KEY")
 
     @property
     def model_id(self) -> str:
@@ -135,7 +135,7 @@ class HttpEmbedder(ManagedEmbedder):
 
     async def _batch(self, texts: Sequence[str], deadline: float) -> Vectors:
         body = await self._provider.call(lambda: self._send(texts), deadline, self._target)
-        vectors = await aside.done(len(body), _vectors, body, len(texts))
+        vectors = await offload.done(len(body), _vectors, body, len(texts))
         if self.dimensions not in {0, vectors.shape[1]}:
             raise _invalid(f"vectors of {vectors.shape[1]} dimensions after {self.dimensions}")
         self.dimensions = vectors.shape[1]
@@ -152,8 +152,8 @@ class HttpEmbedder(ManagedEmbedder):
             raise RequestFailed from None
         if not response.is_success:
             asked_for = retry_after_seconds(response.headers)
-            request = Request(texts, glimpse.secrets, self._model)
-            said = await aside.done(sum(map(len, texts)), words.read, glimpse.head, request)
+            request = ProviderRequest(texts, glimpse.secrets, self._model)
+            said = await offload.done(sum(map(len, texts)), words.read, glimpse.head, request)
             raise RequestFailed(response.status_code, asked_for, said)
         return response.content
 

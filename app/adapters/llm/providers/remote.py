@@ -13,7 +13,7 @@ from app.adapters.llm.asking import answered
 from app.adapters.llm.media import reads
 from app.adapters.llm.modes import Ways
 from app.adapters.llm.ports import Attachment, Meter, OutputT, Prompt, TextModel, Usage
-from app.adapters.llm.provider import Provider, RequestFailed, Target
+from app.adapters.llm.provider import Provider, ProviderTarget, RequestFailed
 from app.kernel.guard import refuse_inside_transaction
 from app.settings.settings import OutputMode, Settings
 
@@ -43,7 +43,7 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Said:
+class ChannelReply:
     """A model's answer to one request."""
 
     text: str
@@ -61,7 +61,7 @@ class Channel(Protocol):
     schemes: Sequence[str]
     """URI schemes of image references that the provider fetches."""
 
-    async def send(self, question: Question, mode: OutputMode) -> Said:
+    async def send(self, question: Question, mode: OutputMode) -> ChannelReply:
         """Make one request.
 
         Raises:
@@ -78,7 +78,7 @@ class RemoteTextModel(TextModel):
     """
 
     def __init__(
-        self, target: Target, channel: Channel, provider: Provider, settings: Settings
+        self, target: ProviderTarget, channel: Channel, provider: Provider, settings: Settings
     ) -> None:
         self.model_id = target.model
         self._target = target

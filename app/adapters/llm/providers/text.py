@@ -39,16 +39,16 @@ from pydantic_ai.providers.openai_compatible import OpenAICompatibleProvider
 from pydantic_ai.settings import ModelSettings
 from typing_extensions import override
 
-from app.adapters.llm import aside, words
+from app.adapters.llm import offload, words
 from app.adapters.llm.http import Glimpse, ReplyUnread, glimpsed, retry_after_seconds
 from app.adapters.llm.media import VENDOR_MEDIA_TYPES
 from app.adapters.llm.names import ADDRESSES, NO_KEY, ModelName, ModelSetupError
 from app.adapters.llm.ports import Attachment
 from app.adapters.llm.provider import RequestFailed, Unread
-from app.adapters.llm.providers.remote import Channel, Question, Said
+from app.adapters.llm.providers.remote import Channel, ChannelReply, Question
 from app.adapters.llm.schema import small_schema
 from app.adapters.llm.usage import believed_tokens, estimated_tokens
-from app.adapters.llm.words import Request, Words
+from app.adapters.llm.words import ProviderRequest, Words
 from app.kernel.failures import describe
 from app.settings.settings import OutputMode, Settings
 
@@ -169,7 +169,7 @@ class _VendorChannel(Channel):
         self.modes = _modes(model, settings.model_output)
 
     @override
-    async def send(self, question: Question, mode: OutputMode) -> Said:
+    async def send(self, question: Question, mode: OutputMode) -> ChannelReply:
         parameters = self._parameters(question, mode)
         request = ModelRequest([UserPromptPart(self._content(question))])
         with glimpsed() as glimpse:
@@ -196,8 +196,8 @@ class _VendorChannel(Channel):
         prompt = question.prompt
         uris = [attachment.uri for attachment in prompt.attachments if attachment.uri]
         texts = [prompt.instructions, question.text, *uris]
-        request = Request(texts, glimpse.secrets, self._model.model_name)
-        return await aside.done(sum(map(len, texts)), words.read, glimpse.head, request)
+        request = ProviderRequest(texts, glimpse.secrets, self._model.model_name)
+        return await offload.done(sum(map(len, texts)), words.read, glimpse.head, request)
 
     def _parameters(self, question: Question, mode: OutputMode) -> ModelRequestParameters:
         """Return the instructions, and the request for the structure."""
@@ -265,7 +265,7 @@ def _failure(error: ModelAPIError) -> RequestFailed | Unread:
     return RequestFailed(error.status_code, error.retry_after if asked is None else asked)
 
 
-def _to_said(response: ModelResponse, question: Question) -> Said:
+def _to_said(response: ModelResponse, question: Question) -> ChannelReply:
     """Return the arguments of the tool call, else the text, without thoughts. Many calls: a list.
 
     Tokens are estimated from the characters if the server reports none.
@@ -276,6 +276,6 @@ def _to_said(response: ModelResponse, question: Question) -> Said:
     read = believed_tokens(response.usage.input_tokens)
     written = believed_tokens(response.usage.output_tokens)
     if read or written:
-        return Said(text, read, written)
+        return ChannelReply(text, read, written)
     sent = question.prompt.instructions + question.text + json.dumps(small_schema(question.output))
-    return Said(text, estimated_tokens(sent), estimated_tokens(text))
+    return ChannelReply(text, estimated_tokens(sent), estimated_tokens(text))

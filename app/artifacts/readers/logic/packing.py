@@ -19,7 +19,7 @@ def counted(artifact: str, text: str) -> int:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownChunk:
     """A chunk as a reader gets it: characters `start` to `end`, which are `text`.
 
     `chunk` is the chunk's number. Its overlap with the chunk before is left out if that one is
@@ -42,7 +42,7 @@ class Packed:
         truncated: whether some wanted chunks did not fit.
     """
 
-    shown: Sequence[Shown]
+    shown: Sequence[ShownChunk]
     truncated: bool
 
     @property
@@ -102,7 +102,7 @@ class _Packing:
         """Select a chunk."""
         self._chosen[piece.ordinal, piece.chunk.n] = piece
 
-    def shown(self) -> list[Shown]:
+    def shown(self) -> list[ShownChunk]:
         """Return the selection, in text order."""
         pieces = [self._chosen[place] for place in sorted(self._chosen)]
         return [_to_shown(piece, self._end_before(piece)) for piece in pieces]
@@ -115,13 +115,13 @@ class _Packing:
         return self._count(piece.artifact, piece.chunk.after(since))
 
 
-def _to_shown(piece: Piece, since: int) -> Shown:
+def _to_shown(piece: Piece, since: int) -> ShownChunk:
     chunk = piece.chunk
     start = max(since, chunk.start)
-    return Shown(piece.artifact, piece.ordinal, chunk.n, start, chunk.end, chunk.after(since))
+    return ShownChunk(piece.artifact, piece.ordinal, chunk.n, start, chunk.end, chunk.after(since))
 
 
-def _beginning(piece: Piece, room: int, count: Count) -> list[Shown]:
+def _beginning(piece: Piece, room: int, count: Count) -> list[ShownChunk]:
     """Return as much of a chunk as fits, by bisection: tokens may exceed its own length."""
     text = piece.chunk.text
     low, high = 0, min(len(text), room * CHARS_PER_TOKEN)

@@ -8,8 +8,8 @@ from typing import Self
 from pydantic import ConfigDict
 from typing_extensions import override
 
-from app.artifacts.readers.logic.packing import Shown
-from app.kernel.wire.model_text import ModelText, Told
+from app.artifacts.readers.logic.packing import ShownChunk
+from app.kernel.wire.model_text import ModelText, TextReply
 from app.language.beginnings import cut_off
 from app.language.chunking import CHARS_PER_TOKEN, tokens_of
 
@@ -40,7 +40,7 @@ The text comes in parts. The summary of those before is below, too: write one su
 which what was said before has the room that it deserves."""
 
 
-class Answered(Told):
+class Answered(TextReply):
     """Reply of a model to a question."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -54,7 +54,7 @@ class Answered(Told):
         return cls(answer=text, citations=[])
 
 
-class Summarised(Told):
+class ReaderSummary(TextReply):
     """Reply of a model to a text to summarise."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -68,7 +68,7 @@ class Summarised(Told):
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReaderQuery:
     """A request to a model: the instructions, and the text."""
 
     instructions: str
@@ -81,7 +81,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Summarising:
+class SummaryOptions:
     """Parameters of a summary.
 
     Attributes:
@@ -108,7 +108,7 @@ def within(text: str, max_tokens: int) -> str:
     return cut_off(text.strip(), max_tokens * CHARS_PER_TOKEN)
 
 
-def question(query: str, shown: Sequence[Shown], answer_tokens: int) -> Asked:
+def question(query: str, shown: Sequence[ShownChunk], answer_tokens: int) -> ReaderQuery:
     """Return the request to answer a question from passages.
 
     Passages are numbered from 1, in their order. Without passages, the result measures the tokens
@@ -118,10 +118,10 @@ def question(query: str, shown: Sequence[Shown], answer_tokens: int) -> Asked:
         f"[{number}] {passage(shown_passage)}" for number, shown_passage in enumerate(shown, 1)
     ]
     text = f"Question: {' '.join(query.split())}\n\nPassages:\n" + "\n".join(lines)
-    return Asked(_ANSWER.format(chars=answer_tokens * CHARS_PER_TOKEN), text)
+    return ReaderQuery(_ANSWER.format(chars=answer_tokens * CHARS_PER_TOKEN), text)
 
 
-def passage(shown: Shown) -> str:
+def passage(shown: ShownChunk) -> str:
     """Return a passage as a prompt shows it; no line of it can pass for another passage."""
     return f"{shown.artifact}: {_indented(shown.text)}"
 
@@ -131,7 +131,7 @@ def passage_tokens(artifact: str, text: str) -> int:
     return tokens_of(_indented(text)) + -(-(len(artifact) + _HEAD_CHARS) // CHARS_PER_TOKEN)
 
 
-def summary(part: str, previous: str, wish: Summarising) -> Asked:
+def summary(part: str, previous: str, wish: SummaryOptions) -> ReaderQuery:
     """Return the request to summarise a part, given the summary of the parts before.
 
     `previous` is empty for the first part. The text lines of `part` are already indented by
@@ -142,13 +142,15 @@ def summary(part: str, previous: str, wish: Summarising) -> Asked:
     if wish.template is not None:
         text = wish.template.format(text=part, previous_summary=previous, char_limit=wish.chars)
         is_missing = previous and "{previous_summary}" not in wish.template
-        return Asked(instructions, f"{_so_far(previous)}{text}" if is_missing else text)
+        return ReaderQuery(instructions, f"{_so_far(previous)}{text}" if is_missing else text)
     asked = wish.instructions or _WISH
     wanted = f"What is wanted: {asked}\n\n" + (f"{_GO_ON}\n\n" if previous else "")
-    return Asked(instructions, f"{wanted}{_so_far(previous) if previous else ''}Text:\n{part}")
+    return ReaderQuery(
+        instructions, f"{wanted}{_so_far(previous) if previous else ''}Text:\n{part}"
+    )
 
 
-def _so_far_lined(previous: str, wish: Summarising) -> str:
+def _so_far_lined(previous: str, wish: SummaryOptions) -> str:
     """Return a summary with indented lines, or on one line if its lines are very short."""
     shown = lined(previous)
     return shown if len(shown) <= wish.so_far_chars else INDENT + " ".join(previous.split())

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from app.artifacts.readers.logic.prompts import INDENT, Summarising, lined, summary
+from app.artifacts.readers.logic.prompts import INDENT, SummaryOptions, lined, summary
 from app.language.chunking import CHARS_PER_TOKEN, Piece, tokens_of
 
 LEAST_PART_TOKENS = 100
@@ -17,7 +17,7 @@ _ENDS = ("\n\n", "\n", ". ", " ")
 
 
 @dataclass(frozen=True)
-class Room:
+class SummaryRoom:
     """The room for text in one call.
 
     Attributes:
@@ -34,14 +34,14 @@ class Room:
         return self.tokens >= LEAST_PART_TOKENS
 
 
-def room_for(max_input_tokens: int, wish: Summarising) -> Room:
+def room_for(max_input_tokens: int, wish: SummaryOptions) -> SummaryRoom:
     """Return the room in a call: half the reader's window, or less if that does not fit."""
     longest = summary("", "x" * (wish.so_far_chars - len(INDENT)), wish).tokens
     left = max_input_tokens - longest - wish.max_tokens
-    return Room(min(max_input_tokens // 2, left), left)
+    return SummaryRoom(min(max_input_tokens // 2, left), left)
 
 
-class Parts:
+class SummaryParts:
     """Joiner of artifact chunks into parts that fit, one for each call.
 
     Chunks arrive in the order of artifacts and positions, a few at a time; overlaps are left out.
@@ -49,7 +49,7 @@ class Parts:
     are indented.
     """
 
-    def __init__(self, room: Room) -> None:
+    def __init__(self, room: SummaryRoom) -> None:
         self._most = room.tokens * CHARS_PER_TOKEN
         self._most_shown = room.shown_tokens * CHARS_PER_TOKEN
         self._held: list[str] = []
@@ -120,7 +120,7 @@ class Parts:
         return lined(text).removeprefix(INDENT) if self._is_in_line else lined(text)
 
 
-def calls_of(tokens: int, names: Sequence[str], room: Room) -> int:
+def calls_of(tokens: int, names: Sequence[str], room: SummaryRoom) -> int:
     """Return the maximum number of calls for texts of `tokens` tokens and these artifact names.
 
     Texts with very many lines for their length may need more.

@@ -4,11 +4,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
 from app.adapters.llm.ports import Meter, OutputT, Prompt
-from app.adapters.llm.readers import Reader
+from app.adapters.llm.readers import ReaderHandle
 from app.adapters.resources import Resources
-from app.artifacts.readers.logic.prompts import Asked
+from app.artifacts.readers.logic.prompts import ReaderQuery
 from app.artifacts.readers.schemas import ReaderUsage
-from app.artifacts.readers.services.opened import Opened, reading
+from app.artifacts.readers.services.open_namespace import OpenNamespace, reading
 from app.kernel.errors import Cancelled, Reason
 from app.platform.usage.services.recording import recorded
 from app.platform.usage.services.usage import UsageService
@@ -22,12 +22,12 @@ class Asking:
     """The calls of one reader for one request. No transaction may be open during a call."""
 
     resources: Resources
-    opened: Opened
-    reader: Reader
+    opened: OpenNamespace
+    reader: ReaderHandle
     is_given_up: GivenUp
     meter: Meter = field(default_factory=Meter)
 
-    async def ask(self, asked: Asked, output: type[OutputT]) -> OutputT:
+    async def ask(self, asked: ReaderQuery, output: type[OutputT]) -> OutputT:
         """Return the model's reply; record its usage even if the call fails.
 
         Raises:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from app.adapters.llm.readers import Reader
+from app.adapters.llm.readers import ReaderHandle
 from app.artifacts.tasks.logic.allowing import BUILTIN_NAMES, Allowed
 from app.kernel.errors import PermissionDenied, Reason
 from app.kernel.wire.memory_policy import BUILTIN
@@ -10,11 +10,11 @@ from app.kernel.wire.memory_policy import BUILTIN
 
 def choose(
     asked: str | None,
-    readers: Mapping[str, Reader],
+    readers: Mapping[str, ReaderHandle],
     allowed: Allowed,
     *,
     is_sensitive: bool = False,
-) -> Reader | None:
+) -> ReaderHandle | None:
     """Return the reader that is asked for, or the first that may read; None: the built-in one.
 
     Sensitive content goes to a remote reader only if it is named, or if no local one may read.

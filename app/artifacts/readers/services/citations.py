@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 
-from app.artifacts.readers.logic.packing import Shown
+from app.artifacts.readers.logic.packing import ShownChunk
 from app.artifacts.readers.schemas import Citation
 
 MAX_CITATIONS = 100
 
 
-def cited(numbers: Iterable[int], shown: Sequence[Shown]) -> list[Citation]:
+def cited(numbers: Iterable[int], shown: Sequence[ShownChunk]) -> list[Citation]:
     """Return citations for the passage numbers, from 1, that a reader names, in text order.
 
     Numbers without a passage, which the model made up, are dropped, as are duplicates.
@@ -17,7 +17,7 @@ def cited(numbers: Iterable[int], shown: Sequence[Shown]) -> list[Citation]:
     return [_citation(shown[number - 1]) for number in known[:MAX_CITATIONS]]
 
 
-def _citation(passage: Shown) -> Citation:
+def _citation(passage: ShownChunk) -> Citation:
     return Citation(
         artifact=passage.artifact, chunk=passage.chunk, start=passage.start, end=passage.end
     )

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from app.artifacts.readers.logic.packing import Shown
+from app.artifacts.readers.logic.packing import ShownChunk
 from app.artifacts.readers.schemas import Citation
 from app.artifacts.tasks.logic.allowing import EXTRACTIVE
 from app.language.beginnings import cut_off
@@ -59,7 +59,7 @@ class _Sentence:
     """A sentence; `number` is its position among all, `bits` the query terms in it."""
 
     number: int
-    at: Shown
+    at: ShownChunk
     start: int
     text: str
     bits: int = 0
@@ -83,7 +83,7 @@ class _Sentence:
         return _SPACE.sub(" ", self.text)
 
 
-def answer(query: str, shown: Sequence[Shown], max_tokens: int) -> Made:
+def answer(query: str, shown: Sequence[ShownChunk], max_tokens: int) -> Made:
     """Return the sentences that share the rarest words with a query, in text order.
 
     The result is empty if no sentence has any of its words.
@@ -105,7 +105,7 @@ def answer(query: str, shown: Sequence[Shown], max_tokens: int) -> Made:
     return _choose_sentences(ranked[:_MAX_SENTENCES], max_tokens)
 
 
-def summary(shown: Sequence[Shown], max_tokens: int) -> Made:
+def summary(shown: Sequence[ShownChunk], max_tokens: int) -> Made:
     """Return the sentences with the most frequent content words, in text order."""
     sampled = _sample_sentences(shown, _MAX_LOOKED_AT)
     tongue = language(" ".join(sampled[n].text[:80] for n in spaced(len(sampled), 25)))
@@ -128,7 +128,7 @@ def spaced(total: int, most: int = MAX_CHUNKS) -> range | list[int]:
     return range(total) if total <= most else [n * total // most for n in range(most)]
 
 
-def _sample_sentences(shown: Sequence[Shown], most: int) -> list[_Sentence]:
+def _sample_sentences(shown: Sequence[ShownChunk], most: int) -> list[_Sentence]:
     """Return all sentences, or evenly spaced ones; never hold more than `most`.
 
     Sentences are counted first, since a text may have a hundred times as many.
@@ -209,7 +209,7 @@ def _citation(sentence: _Sentence) -> Citation:
     )
 
 
-def _sentences(shown: Iterable[Shown]) -> Iterator[tuple[Shown, int, str]]:
+def _sentences(shown: Iterable[ShownChunk]) -> Iterator[tuple[ShownChunk, int, str]]:
     """Yield each sentence with its passage and start; split very long ones.
 
     A sentence that continues in the next line or the next chunk of its text is read as a whole.
@@ -225,9 +225,9 @@ def _sentences(shown: Iterable[Shown]) -> Iterator[tuple[Shown, int, str]]:
             yield joined[place], start, sentence
 
 
-def _adjoining(shown: Iterable[Shown]) -> Iterator[list[Shown]]:
+def _adjoining(shown: Iterable[ShownChunk]) -> Iterator[list[ShownChunk]]:
     """Yield the passages, grouped where each continues the one before."""
-    held: list[Shown] = []
+    held: list[ShownChunk] = []
     for passage in shown:
         if held and (held[-1].ordinal != passage.ordinal or held[-1].end != passage.start):
             yield held

@@ -9,16 +9,21 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from app.adapters.db.session import Session, note
-from app.artifacts.readers.services.opened import Opened, unchanged
+from app.artifacts.readers.services.open_namespace import OpenNamespace, unchanged
 from app.artifacts.readers.store import lookups
 from app.artifacts.tasks.logic.kinds import Kind
 from app.artifacts.tasks.schemas import Reference
 from app.artifacts.tasks.services.embedding import embedder_of
-from app.artifacts.tasks.services.outputs import Item
-from app.artifacts.tasks.services.places import Beginning
+from app.artifacts.tasks.services.namespace_writes import Beginning
+from app.artifacts.tasks.services.outputs import OutputItem
 from app.artifacts.tasks.services.preparing import check_storable, prepare
 from app.artifacts.tasks.services.references import prompt_text
-from app.artifacts.tasks.services.storing import Batch, Derived, StoringService, new_namespace
+from app.artifacts.tasks.services.storing import (
+    ArtifactBatch,
+    Derived,
+    StoringService,
+    new_namespace,
+)
 from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.store.tables import NamespaceRow
 from app.kernel.limits import Counted
@@ -81,7 +86,7 @@ class Keeping:
         """
         check_storable(self.tasks.settings, Kind.TEXT, "offPrompt")
 
-    async def check_room(self, opened: Opened) -> None:
+    async def check_room(self, opened: OpenNamespace) -> None:
         """Check that the engine has room for a result, before paying a model for it.
 
         Raises:
@@ -91,7 +96,7 @@ class Keeping:
         async with self.tasks.db.snapshot() as session:
             await check_more(session, self.tasks.settings, engine_id, Counted.ARTIFACT_BYTES)
 
-    async def find(self, opened: Opened, wish: Wish) -> Kept | None:
+    async def find(self, opened: OpenNamespace, wish: Wish) -> Kept | None:
         """Return the stored result of an equal earlier request, or None if it is gone."""
         now = self.tasks.clock.now()
         async with self.tasks.db.snapshot() as session:
@@ -100,7 +105,7 @@ class Keeping:
                 return None
             return await self._stored_result(session, row, wish, now, is_reused=True)
 
-    async def keep(self, opened: Opened, wish: Wish, text: str) -> Kept:
+    async def keep(self, opened: OpenNamespace, wish: Wish, text: str) -> Kept:
         """Store a result, or return the one that an equal request has stored meanwhile.
 
         Locks the source namespace, so that it cannot be deleted before the result is stored.
@@ -116,7 +121,7 @@ class Keeping:
         if opened.row.sensitive:
             data = data.ljust(wish.tokens * CHARS_PER_TOKEN * _MOST_CHARACTER_BYTES)
             prepared = prepared.sized_as(data)
-        item = Item(Kind.TEXT, TEXT, data, prepared.token_estimate, wish.name, 0)
+        item = OutputItem(Kind.TEXT, TEXT, data, prepared.token_estimate, wish.name, 0)
         name = NamespaceName(opened.name.memory, new_namespace())
         sources = [artifact.name for artifact in opened.artifacts]
         derived = Derived(opened.name.namespace, sources, opened.depth, wish.input_hash)
@@ -128,7 +133,7 @@ class Keeping:
             is_reused = row is not None
             if row is None:
                 beginning = self._beginning(source.row, wish, source.expire_time - now)
-                batch = Batch(name, beginning, [item], [prepared], derived)
+                batch = ArtifactBatch(name, beginning, [item], [prepared], derived)
                 row = await StoringService(self.tasks).put(session, engine, batch, now)
             note(session, resource=str(NamespaceName(name.memory, row.namespace)))
             return await self._stored_result(session, row, wish, now, is_reused=is_reused)

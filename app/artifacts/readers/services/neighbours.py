@@ -10,7 +10,7 @@ import structlog
 
 from app.adapters.llm.ports import Vectors
 from app.adapters.resources import Resources
-from app.artifacts.readers.services.opened import Opened, reading
+from app.artifacts.readers.services.open_namespace import OpenNamespace, reading
 from app.artifacts.readers.store import lookups
 from app.artifacts.tasks.services.embedding import embedder_of
 from app.artifacts.tasks.store import vectors
@@ -24,7 +24,7 @@ _NEAREST = 200
 """Number of nearest chunks that are ranked: the most that a reader is ever shown."""
 
 
-async def find_near(resources: Resources, opened: Opened, query: str) -> list[Piece]:
+async def find_near(resources: Resources, opened: OpenNamespace, query: str) -> list[Piece]:
     """Return the nearest chunks, nearest first; empty if there are no vectors.
 
     Raises:

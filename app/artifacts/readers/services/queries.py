@@ -13,7 +13,7 @@ from app.artifacts.readers.services import extractive
 from app.artifacts.readers.services.calls import Asking
 from app.artifacts.readers.services.citations import cited
 from app.artifacts.readers.services.neighbours import find_near
-from app.artifacts.readers.services.opened import Opened, reading
+from app.artifacts.readers.services.open_namespace import OpenNamespace, reading
 from app.artifacts.readers.store import lookups
 from app.kernel.errors import InvalidArgument
 from app.language.chunking import Piece
@@ -33,7 +33,9 @@ class Answer:
     packed: Packed
 
 
-async def find_pieces(resources: Resources, opened: Opened, query: str, top_k: int) -> list[Piece]:
+async def find_pieces(
+    resources: Resources, opened: OpenNamespace, query: str, top_k: int
+) -> list[Piece]:
     """Return the chunks that may answer a question, best first, by words and by vectors.
 
     If no chunk has any of its words, and there are no vectors, return the first chunks of the

@@ -8,14 +8,14 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.adapters.llm.ports import Meter
-from app.adapters.llm.readers import Reader
+from app.adapters.llm.readers import ReaderHandle
 from app.adapters.resources import Resources
-from app.artifacts.readers.logic.prompts import Summarising
+from app.artifacts.readers.logic.prompts import SummaryOptions
 from app.artifacts.readers.schemas import (
-    Coverage,
     QueryNamespaceRequest,
     QueryNamespaceResponse,
     Reading,
+    ReadingCoverage,
     SummarizeNamespaceRequest,
     SummarizeNamespaceResponse,
 )
@@ -23,27 +23,32 @@ from app.artifacts.readers.services import queries, summaries
 from app.artifacts.readers.services.calls import Asking, GivenUp, usage_of
 from app.artifacts.readers.services.extractive import MODEL_ID
 from app.artifacts.readers.services.keeping import Keeping, Kept, Wish
-from app.artifacts.readers.services.opened import Opened, changed, inherited, unchanged
-from app.artifacts.readers.services.opening import open_namespace
+from app.artifacts.readers.services.open_namespace import (
+    OpenNamespace,
+    changed,
+    inherited,
+    unchanged,
+)
 from app.artifacts.readers.services.queries import Answer
-from app.artifacts.readers.services.summaries import Calls, Summary
+from app.artifacts.readers.services.reading_session import open_namespace
+from app.artifacts.readers.services.summaries import Calls, NamespaceSummary
 from app.artifacts.tasks.logic.kinds import Reader as Method
 from app.artifacts.tasks.services.tasks import TaskService
 from app.kernel.auth import Caller
-from app.kernel.once import Once
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.task_names import NamespaceName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.operations.store import repeats
+from app.platform.operations.store import idempotency
 
 
 @dataclass(frozen=True)
-class Request:
+class ReaderRequest:
     """Target and caller of a request to a reader; `once`: the request's id, if it has one."""
 
     name: NamespaceName
     caller: Caller
-    once: Once | None
+    once: IdempotencyKey | None
     is_given_up: GivenUp
 
 
@@ -53,7 +58,9 @@ class ReaderService:
 
     resources: Resources
 
-    async def query(self, asked: Request, body: QueryNamespaceRequest) -> QueryNamespaceResponse:
+    async def query(
+        self, asked: ReaderRequest, body: QueryNamespaceRequest
+    ) -> QueryNamespaceResponse:
         """Answer a question.
 
         Raises:
@@ -78,7 +85,7 @@ class ReaderService:
         )
 
     async def summarize(
-        self, asked: Request, body: SummarizeNamespaceRequest
+        self, asked: ReaderRequest, body: SummarizeNamespaceRequest
     ) -> SummarizeNamespaceResponse:
         """Summarise all of a namespace.
 
@@ -114,7 +121,7 @@ class ReaderService:
         """Resources for all steps but the last, which alone is recorded in the audit log."""
         return replace(self.resources, db=self.resources.db.in_parts())
 
-    async def _open(self, asked: Request, body: Reading) -> Opened:
+    async def _open(self, asked: ReaderRequest, body: Reading) -> OpenNamespace:
         if body.off_prompt:
             self._keeping.check()
         parts = self._parts
@@ -122,10 +129,10 @@ class ReaderService:
         if asked.once is not None:
             async with parts.db.transaction() as session:
                 engine = await engines.get(session, opened.name.memory.engine, Lock.SHARED)
-                await repeats.bind(session, engine.engine_id, asked.once, parts.clock.now())
+                await idempotency.bind(session, engine.engine_id, asked.once, parts.clock.now())
         return opened
 
-    async def _kept_before(self, opened: Opened, wish: Wish, body: Reading) -> Kept | None:
+    async def _kept_before(self, opened: OpenNamespace, wish: Wish, body: Reading) -> Kept | None:
         """Return the stored result of an equal request; without one, check the room for it."""
         if not body.off_prompt:
             return None
@@ -136,14 +143,16 @@ class ReaderService:
             await self._record_request(opened)
         return kept
 
-    async def _end(self, opened: Opened, wish: Wish, body: Reading, text: str) -> Kept | None:
+    async def _end(
+        self, opened: OpenNamespace, wish: Wish, body: Reading, text: str
+    ) -> Kept | None:
         """Store a result that is kept off the prompt."""
         if body.off_prompt:
             return await self._keeping.keep(opened, wish, text)
         await self._record_request(opened)
         return None
 
-    async def _record_request(self, opened: Opened) -> None:
+    async def _record_request(self, opened: OpenNamespace) -> None:
         """Record a request that changes nothing in the audit log; check that it may be answered.
 
         Raises:
@@ -154,7 +163,7 @@ class ReaderService:
             await unchanged(session, opened, self.resources.clock.now())
 
     async def _answer(
-        self, asked: Request, opened: Opened, body: QueryNamespaceRequest, meter: Meter
+        self, asked: ReaderRequest, opened: OpenNamespace, body: QueryNamespaceRequest, meter: Meter
     ) -> Answer:
         pieces = await queries.find_pieces(self._parts, opened, body.query, body.top_k)
         if not pieces:
@@ -166,30 +175,38 @@ class ReaderService:
         )
 
     async def _summary(
-        self, asked: Request, opened: Opened, body: SummarizeNamespaceRequest, meter: Meter
-    ) -> Summary:
-        wanted = Summarising(body.max_tokens, body.instructions, body.template)
+        self,
+        asked: ReaderRequest,
+        opened: OpenNamespace,
+        body: SummarizeNamespaceRequest,
+        meter: Meter,
+    ) -> NamespaceSummary:
+        wanted = SummaryOptions(body.max_tokens, body.instructions, body.template)
         if opened.reader is None:
             return await summaries.by_sentences(self._parts, opened, wanted)
         asking = self._asking(asked, opened, opened.reader, meter)
         calls = Calls(asking, self.resources.settings.task_max_summary_calls)
         return await summaries.by_model(calls, wanted)
 
-    def _asking(self, asked: Request, opened: Opened, reader: Reader, meter: Meter) -> Asking:
+    def _asking(
+        self, asked: ReaderRequest, opened: OpenNamespace, reader: ReaderHandle, meter: Meter
+    ) -> Asking:
         return Asking(self._parts, opened, reader, asked.is_given_up, meter)
 
 
-def _wish(opened: Opened, method: Method, name: str, tokens: int, parts: Mapping[str, Any]) -> Wish:
+def _wish(
+    opened: OpenNamespace, method: Method, name: str, tokens: int, parts: Mapping[str, Any]
+) -> Wish:
     reader = opened.reader
     by = [MODEL_ID] if reader is None else [reader.name, reader.model.model_id]
     contents = [artifact.content_id for artifact in opened.artifacts]
     held = inherited(opened.row)
-    asked = Once.hash_of([method.value, by, contents, held, dict(parts)])
+    asked = IdempotencyKey.hash_of([method.value, by, contents, held, dict(parts)])
     return Wish(method.value, name, tokens, asked)
 
 
 def _response_fields(
-    opened: Opened, meter: Meter, kept: Kept | None, read: Coverage | None = None
+    opened: OpenNamespace, meter: Meter, kept: Kept | None, read: ReadingCoverage | None = None
 ) -> dict[str, Any]:
     """Return the fields of every reader response; `read` is the coverage, if this request read.
 

@@ -8,11 +8,11 @@ from itertools import accumulate
 
 from app.adapters.resources import Resources
 from app.artifacts.readers.logic.packing import pack
-from app.artifacts.readers.logic.prompts import Summarised, Summarising, summary, within
-from app.artifacts.readers.logic.summarising import Parts, Room, calls_of, room_for
+from app.artifacts.readers.logic.prompts import ReaderSummary, SummaryOptions, summary, within
+from app.artifacts.readers.logic.summarising import SummaryParts, SummaryRoom, calls_of, room_for
 from app.artifacts.readers.services import extractive
 from app.artifacts.readers.services.calls import Asking
-from app.artifacts.readers.services.opened import Opened, changed, reading
+from app.artifacts.readers.services.open_namespace import OpenNamespace, changed, reading
 from app.artifacts.readers.store import lookups
 from app.kernel.errors import InvalidArgument
 
@@ -21,7 +21,7 @@ _BOUNDLESS = 10**9
 
 
 @dataclass(frozen=True)
-class Summary:
+class NamespaceSummary:
     """A summary; `is_cut`: its end is missing. `chunks_used`: number of chunks read."""
 
     text: str
@@ -29,7 +29,9 @@ class Summary:
     is_cut: bool = False
 
 
-async def by_sentences(resources: Resources, opened: Opened, wish: Summarising) -> Summary:
+async def by_sentences(
+    resources: Resources, opened: OpenNamespace, wish: SummaryOptions
+) -> NamespaceSummary:
     """Summarise with the sentences that have the most frequent words.
 
     Raises:
@@ -42,10 +44,10 @@ async def by_sentences(resources: Resources, opened: Opened, wish: Summarising) 
         raise changed(opened.name)
     shown = pack(pieces, _BOUNDLESS).shown
     made = await asyncio.to_thread(extractive.summary, shown, wish.max_tokens)
-    return Summary(made.text, len(pieces))
+    return NamespaceSummary(made.text, len(pieces))
 
 
-def _spaced_keys(opened: Opened) -> list[tuple[str, int]]:
+def _spaced_keys(opened: OpenNamespace) -> list[tuple[str, int]]:
     """Return the keys of the chunks that a summary without a model reads."""
     ends = list(accumulate(artifact.chunks for artifact in opened.artifacts))
     keys = []
@@ -63,7 +65,7 @@ class Calls:
     asking: Asking
     most: int
 
-    def room(self, wish: Summarising) -> Room:
+    def room(self, wish: SummaryOptions) -> SummaryRoom:
         """Return the room in one call.
 
         Raises:
@@ -96,7 +98,7 @@ class Calls:
             )
 
 
-async def by_model(calls: Calls, wish: Summarising) -> Summary:
+async def by_model(calls: Calls, wish: SummaryOptions) -> NamespaceSummary:
     """Summarise part by part with a model, each with the summary of the parts before.
 
     Raises:
@@ -109,16 +111,16 @@ async def by_model(calls: Calls, wish: Summarising) -> Summary:
     async for part in _parts(calls.asking, room):
         made += 1
         calls.check(made)
-        written = (await calls.asking.ask(summary(part, text, wish), Summarised)).summary
+        written = (await calls.asking.ask(summary(part, text, wish), ReaderSummary)).summary
         text = within(written, wish.max_tokens)
         # A cut in one summary also affects those after it.
         is_cut |= text != written
-    return Summary(text, calls.asking.opened.chunks, is_cut)
+    return NamespaceSummary(text, calls.asking.opened.chunks, is_cut)
 
 
-async def _parts(asking: Asking, room: Room) -> AsyncIterator[str]:
+async def _parts(asking: Asking, room: SummaryRoom) -> AsyncIterator[str]:
     """Yield the texts in parts for a model; no transaction is open at a yield."""
-    parts, opened = Parts(room), asking.opened
+    parts, opened = SummaryParts(room), asking.opened
     count = 0
     after: tuple[int, int] | None = None
     while count < opened.chunks:

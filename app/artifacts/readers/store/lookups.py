@@ -31,7 +31,7 @@ from sqlalchemy import (
 from sqlalchemy.dialects.postgresql import REGCONFIG, TSQUERY, TSVECTOR, array
 
 from app.adapters.db.session import Session
-from app.artifacts.tasks.logic.kinds import State
+from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.tables import ArtifactRow, ChunkRow, NamespaceRow
 from app.kernel.task_names import NamespaceName, TaskMemoryName
 from app.language.chunking import Chunk, Piece
@@ -72,8 +72,8 @@ class Inside:
 async def measure(session: Session, name: NamespaceName, now: datetime) -> Inside:
     """Return the amounts of content that a namespace offers to readers."""
     row = ArtifactRow
-    is_indexing = row.state == State.INDEXING
-    has_none = and_(row.chunks == 0, row.state == State.READY)
+    is_indexing = row.state == ArtifactState.INDEXING
+    has_none = and_(row.chunks == 0, row.state == ArtifactState.READY)
     statement = select(
         func.count(),
         func.coalesce(func.sum(row.chunks), 0),
@@ -110,7 +110,7 @@ async def list_readable(session: Session, name: NamespaceName, now: datetime) ->
             row.depth,
             row.expire_time,
         )
-        .where(*_readable(name, now), row.state == State.READY, row.chunks > 0)
+        .where(*_readable(name, now), row.state == ArtifactState.READY, row.chunks > 0)
         .order_by(row.ordinal)
     )
     return [Readable(*values) for values in await session.execute(statement)]
@@ -119,7 +119,7 @@ async def list_readable(session: Session, name: NamespaceName, now: datetime) ->
 async def count_there(session: Session, texts: Texts) -> tuple[int, datetime | None]:
     """Return how many of some texts are still readable, and their earliest expiry."""
     statement = select(func.count(), func.min(ArtifactRow.expire_time)).where(
-        *_is_among_texts(texts), ArtifactRow.state == State.READY, ArtifactRow.chunks > 0
+        *_is_among_texts(texts), ArtifactRow.state == ArtifactState.READY, ArtifactRow.chunks > 0
     )
     count, expire_time = (await session.execute(statement)).one()
     return count, expire_time
@@ -145,7 +145,7 @@ async def find_derived(
             NamespaceRow.memory == name.memory,
             NamespaceRow.expire_time > now,
             row.input_hash == input_hash,
-            row.state != State.UPLOADING,
+            row.state != ArtifactState.UPLOADING,
             row.expire_time > now,
             ~row.source_deleted,
         )
@@ -198,7 +198,9 @@ async def list_pieces(
     ordinal, n = after or (0, -1)
     texts = (
         select(ArtifactRow.name, ArtifactRow.ordinal, ArtifactRow.content_id)
-        .where(*_is_among_texts(read), ArtifactRow.state == State.READY, ArtifactRow.chunks > 0)
+        .where(
+            *_is_among_texts(read), ArtifactRow.state == ArtifactState.READY, ArtifactRow.chunks > 0
+        )
         .where(ArtifactRow.ordinal >= ordinal)
         .order_by(ArtifactRow.ordinal)
         # The first text may have no chunk left; every other has at least one.
@@ -244,7 +246,7 @@ async def get_pieces(
         select(ArtifactRow.name, ArtifactRow.ordinal, its)
         .join(wanted_places, wanted_places.c.content_id == ArtifactRow.content_id)
         .join(its, true())
-        .where(*_is_among_texts(texts), ArtifactRow.state == State.READY)
+        .where(*_is_among_texts(texts), ArtifactRow.state == ArtifactState.READY)
         .order_by(ArtifactRow.ordinal, its.c.n)
     )
     return _read(await session.execute(statement))
@@ -289,7 +291,7 @@ def _term_matches(texts: Texts, terms: Sequence[str]) -> CTE:
         select(*columns, has.label("has"))
         .select_from(ArtifactRow)
         .join(lists, true())
-        .where(*_is_among_texts(texts), ArtifactRow.state == State.READY)
+        .where(*_is_among_texts(texts), ArtifactRow.state == ArtifactState.READY)
         .cte("held")
     )
 
@@ -315,7 +317,7 @@ def _readable(name: NamespaceName, now: datetime) -> list[ColumnElement[bool]]:
         ArtifactRow.engine_id == name.memory.engine.engine,
         ArtifactRow.memory == name.memory.memory,
         ArtifactRow.namespace == name.namespace,
-        ArtifactRow.state != State.UPLOADING,
+        ArtifactRow.state != ArtifactState.UPLOADING,
         ArtifactRow.expire_time > now,
     ]
 

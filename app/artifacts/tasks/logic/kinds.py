@@ -66,7 +66,7 @@ class Warned(StrEnum):
     """Neither this caller nor any configured reader can use the content."""
 
 
-class State(StrEnum):
+class ArtifactState(StrEnum):
     """Stage of an artifact."""
 
     UPLOADING = "uploading"

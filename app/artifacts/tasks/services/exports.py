@@ -32,11 +32,11 @@ from app.kernel.errors import (
     ServiceError,
     Unavailable,
 )
-from app.kernel.once import Once
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.task_names import ArtifactName, NamespaceName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.operations.store import repeats
+from app.platform.operations.store import idempotency
 from app.settings.task_settings import MAX_NAMESPACE_ARTIFACTS
 
 _FILE_MODE = 0o600
@@ -51,7 +51,7 @@ class ExportService:
     tasks: TaskService
 
     async def export(
-        self, name: NamespaceName, request: ExportNamespaceRequest, once: Once | None
+        self, name: NamespaceName, request: ExportNamespaceRequest, once: IdempotencyKey | None
     ) -> ExportNamespaceResponse:
         """Write all or some artifacts of a namespace to a configured sink.
 
@@ -127,27 +127,27 @@ class ExportService:
                 await asyncio.to_thread(os.unlink, partly)
 
     async def _first_answer(
-        self, name: NamespaceName, once: Once | None, now: datetime
+        self, name: NamespaceName, once: IdempotencyKey | None, now: datetime
     ) -> ExportNamespaceResponse | None:
         async with self.tasks.db.snapshot() as session:
             engine = await engines.get(session, name.memory.engine)
-            answer = await repeats.find_answer(session, engine.engine_id, once, now)
+            answer = await idempotency.find_answer(session, engine.engine_id, once, now)
         return None if answer is None else ExportNamespaceResponse.model_validate(answer)
 
     async def _record_response(
         self,
         name: NamespaceName,
         answer: ExportNamespaceResponse,
-        once: Once | None,
+        once: IdempotencyKey | None,
         now: datetime,
     ) -> ExportNamespaceResponse:
         """Record the export in the audit log, and remember the response for retries."""
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
-            first = await repeats.answered_with(session, engine.engine_id, once, now)
+            first = await idempotency.answered_with(session, engine.engine_id, once, now)
             if first is not None:
                 return ExportNamespaceResponse.model_validate(first)
-            await repeats.keep_answer(session, engine.engine_id, once, answer.wire())
+            await idempotency.keep_answer(session, engine.engine_id, once, answer.wire())
         return answer
 
 

@@ -22,7 +22,7 @@ _FIELD = "output"
 
 
 @dataclass(frozen=True)
-class Limits:
+class OutputLimits:
     """Limits of the service.
 
     Attributes:
@@ -58,7 +58,7 @@ class Handling:
 
 
 @dataclass(frozen=True)
-class Item:
+class OutputItem:
     """Content to store as one artifact.
 
     Attributes:
@@ -77,7 +77,7 @@ class Item:
 
 
 @dataclass(frozen=True)
-class Decided:
+class OutputDecision:
     """Decision about an output.
 
     Attributes:
@@ -88,11 +88,11 @@ class Decided:
 
     disposition: Disposition
     prompt_text: str = ""
-    items: Sequence[Item] = ()
+    items: Sequence[OutputItem] = ()
     passed: Sequence[Passed] = ()
 
 
-def handling(policy: Wishes, request: Wishes, limits: Limits) -> Handling:
+def handling(policy: Wishes, request: Wishes, limits: OutputLimits) -> Handling:
     """Return the handling of an output, from its tool's policy and the request.
 
     The request overrides the policy. For a sensitive tool it can only tighten: the stricter rule
@@ -112,7 +112,7 @@ def handling(policy: Wishes, request: Wishes, limits: Limits) -> Handling:
     )
 
 
-def decide(output: Output, held: Handling, limits: Limits) -> Decided:
+def decide(output: Output, held: Handling, limits: OutputLimits) -> OutputDecision:
     """Decide what happens to an output. Sensitive content is always stored.
 
     Raises:
@@ -133,16 +133,18 @@ def decide(output: Output, held: Handling, limits: Limits) -> Decided:
     ]
     if all(_is_blank(item) for item in items):
         told = _JOINER.join(info.text for info in passed if info.text.strip())
-        return Decided(Disposition.PASSTHROUGH if told else Disposition.EMPTY, told or EMPTY_TEXT)
+        return OutputDecision(
+            Disposition.PASSTHROUGH if told else Disposition.EMPTY, told or EMPTY_TEXT
+        )
     if not _is_stored(items, held):
-        return Decided(Disposition.INLINE, _JOINER.join(map(_render_inline, elements)))
+        return OutputDecision(Disposition.INLINE, _JOINER.join(map(_render_inline, elements)))
     _check_storable(items, limits, _place_of(output))
-    return Decided(
+    return OutputDecision(
         Disposition.STORED, items=_with_unique_names(items, _place_of(output)), passed=passed
     )
 
 
-def items_of(artifacts: Sequence[Output], limits: Limits) -> list[Item]:
+def items_of(artifacts: Sequence[Output], limits: OutputLimits) -> list[OutputItem]:
     """Return the items to store for artifacts that a request sends.
 
     Raises:
@@ -160,7 +162,7 @@ def items_of(artifacts: Sequence[Output], limits: Limits) -> list[Item]:
     )
 
 
-def _elements(output: Output, limits: Limits) -> Sequence[Output]:
+def _elements(output: Output, limits: OutputLimits) -> Sequence[Output]:
     """Return the elements of a list, or the output itself."""
     is_list = output.kind == Kind.LIST
     elements = output.elements or [] if is_list else [output]
@@ -175,12 +177,12 @@ def _elements(output: Output, limits: Limits) -> Sequence[Output]:
     return elements
 
 
-def _check_number(elements: Sequence[Output], limits: Limits, field: str) -> None:
+def _check_number(elements: Sequence[Output], limits: OutputLimits, field: str) -> None:
     if len(elements) > limits.max_elements:
         raise InvalidArgument.of_field(field, f"must have at most {limits.max_elements} elements.")
 
 
-def _check_passed(passed: Iterable[Passed], limits: Limits) -> None:
+def _check_passed(passed: Iterable[Passed], limits: OutputLimits) -> None:
     if sum(len(info.text.encode()) for info in passed) > limits.max_passing_bytes:
         description = (
             f"must have at most {limits.max_passing_bytes} bytes of info and error in all;"
@@ -191,7 +193,7 @@ def _check_passed(passed: Iterable[Passed], limits: Limits) -> None:
         raise InvalidArgument(message, Reason.INFO_TOO_LARGE, violations=[violation])
 
 
-def _check_storable(items: Iterable[Item], limits: Limits, field: str) -> None:
+def _check_storable(items: Iterable[OutputItem], limits: OutputLimits, field: str) -> None:
     for item in items:
         if item.kind not in limits.storable:
             is_listed = field != _FIELD
@@ -199,7 +201,7 @@ def _check_storable(items: Iterable[Item], limits: Limits, field: str) -> None:
             raise _unsupported(item.kind, place, item.index if is_listed else None, limits)
 
 
-def _with_unique_names(items: list[Item], field: str) -> list[Item]:
+def _with_unique_names(items: list[OutputItem], field: str) -> list[OutputItem]:
     names: set[str] = set()
     for item in items:
         if item.name in names:
@@ -221,7 +223,7 @@ def _nested(field: str, index: int) -> InvalidArgument:
     )
 
 
-def _unsupported(kind: str, field: str, index: int | None, limits: Limits) -> InvalidArgument:
+def _unsupported(kind: str, field: str, index: int | None, limits: OutputLimits) -> InvalidArgument:
     """Return the error for a kind that cannot be stored; `kind` comes from `kinds.shown_kind`."""
     stored = ", ".join(sorted(limits.storable)) or "nothing"
     description = f"must be of a kind that is stored here ({stored}); got {kind}."
@@ -241,17 +243,17 @@ def _index(output: Output, place: int) -> int | None:
     return place if output.kind == Kind.LIST else None
 
 
-def _item(output: Output, place: int) -> Item:
+def _item(output: Output, place: int) -> OutputItem:
     kind = Kind(output.kind)
     if kind is Kind.BLOB:
         data = output.data or b""
         declared = output.media_type or media_types.BYTES
-        return Item(kind, declared, data, tokens_in(len(data)), output.name, place)
+        return OutputItem(kind, declared, data, tokens_in(len(data)), output.name, place)
     text = _text(output)
     declared = media_types.JSON if kind is Kind.JSON else output.media_type or media_types.TEXT
     # It arrived as text, so whatever its original encoding was, it is UTF-8 here.
     essence = MediaType.parse(declared).essence
-    return Item(kind, essence, text.encode(), tokens_of(text), output.name, place, text)
+    return OutputItem(kind, essence, text.encode(), tokens_of(text), output.name, place, text)
 
 
 def _text(output: Output) -> str:
@@ -260,11 +262,11 @@ def _text(output: Output) -> str:
     return output.text or ""
 
 
-def _is_blank(item: Item) -> bool:
+def _is_blank(item: OutputItem) -> bool:
     return not (item.data if item.text is None else item.text.strip())
 
 
-def _is_stored(items: Sequence[Item], held: Handling) -> bool:
+def _is_stored(items: Sequence[OutputItem], held: Handling) -> bool:
     if held.sensitive or held.off_prompt is OffPrompt.ALWAYS:
         return True
     if held.off_prompt is OffPrompt.NEVER:

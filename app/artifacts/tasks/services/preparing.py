@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from app.adapters.documents.extracting import extracted, is_readable, sniffed
-from app.artifacts.tasks.logic.kinds import Kind, State
+from app.artifacts.tasks.logic.kinds import ArtifactState, Kind
 from app.kernel.errors import InvalidArgument, Reason
 from app.kernel.media_types import JSON, MediaType
 from app.language.chunking import Chunk, Cutting, chunks, tokens_in
@@ -39,9 +39,9 @@ class Prepared:
     is_indexed_later: bool = False
 
     @property
-    def state(self) -> State:
+    def state(self) -> ArtifactState:
         """State in which the artifact is stored."""
-        return State.INDEXING if self.is_indexed_later else State.READY
+        return ArtifactState.INDEXING if self.is_indexed_later else ArtifactState.READY
 
     @property
     def columns(self) -> dict[str, Any]:

@@ -5,16 +5,16 @@ from datetime import datetime
 
 from app.adapters.db.clock import database_now
 from app.adapters.db.pages import Slice
-from app.artifacts.tasks.services.places import check_content_etag
+from app.artifacts.tasks.services.namespace_writes import check_content_etag
 from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.store import erasure, repository
 from app.kernel.errors import NotFound
 from app.kernel.etags import check_etag
-from app.kernel.once import Once
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.operations.store import repeats
+from app.platform.operations.store import idempotency
 
 _NAMESPACES_AT_ONCE = 100
 
@@ -25,7 +25,7 @@ class RemovalService:
 
     tasks: TaskService
 
-    async def delete_memory(self, name: TaskMemoryName, once: Once | None) -> None:
+    async def delete_memory(self, name: TaskMemoryName, once: IdempotencyKey | None) -> None:
         """Delete all namespaces of a memory that the caller can see; tool policies stay.
 
         Each namespace is deleted in its own transaction, so that a large memory blocks nobody. The
@@ -40,15 +40,15 @@ class RemovalService:
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             now = await database_now(session)
-            is_repeated = await repeats.is_repeated(session, engine.engine_id, once, now)
+            is_repeated = await idempotency.is_repeated(session, engine.engine_id, once, now)
             if not removed and not is_repeated:
                 raise NotFound.of(name)
 
-    async def _is_repeated(self, name: TaskMemoryName, once: Once | None) -> bool:
+    async def _is_repeated(self, name: TaskMemoryName, once: IdempotencyKey | None) -> bool:
         async with self.tasks.db.snapshot() as session:
             engine = await engines.get(session, name.engine)
             now = await database_now(session)
-            return await repeats.is_known(session, engine.engine_id, once, now)
+            return await idempotency.is_known(session, engine.engine_id, once, now)
 
     async def _remove(self, name: TaskMemoryName) -> int:
         """Delete the namespaces of a memory; return the count."""
@@ -75,7 +75,7 @@ class RemovalService:
         return len(rows)
 
     async def delete_namespace(
-        self, name: NamespaceName, etag: str | None, once: Once | None
+        self, name: NamespaceName, etag: str | None, once: IdempotencyKey | None
     ) -> None:
         """Delete a namespace with all its content, beyond recovery.
 
@@ -86,14 +86,14 @@ class RemovalService:
         async with self.tasks.db.transaction() as session:
             await engines.get(session, name.memory.engine, Lock.SHARED)
             now = await database_now(session)
-            if await repeats.is_repeated(session, name.memory.engine.engine, once, now):
+            if await idempotency.is_repeated(session, name.memory.engine.engine, once, now):
                 return
             row = await repository.get_namespace(session, name, now, for_update=True)
             check_etag(row.version, etag)
             await erasure.remove_namespace(session, row)
 
     async def delete_artifact(
-        self, name: ArtifactName, etag: str | None, once: Once | None
+        self, name: ArtifactName, etag: str | None, once: IdempotencyKey | None
     ) -> None:
         """Delete an artifact, beyond recovery; the last one takes its namespace with it.
 
@@ -105,7 +105,7 @@ class RemovalService:
         async with self.tasks.db.transaction() as session:
             await engines.get(session, name.namespace.memory.engine, Lock.SHARED)
             now = await database_now(session)
-            if await repeats.is_repeated(session, engine_id, once, now):
+            if await idempotency.is_repeated(session, engine_id, once, now):
                 return
             namespace = await repository.find_namespace(
                 session, name.namespace, now, for_update=True

@@ -18,34 +18,34 @@ from app.artifacts.tasks.schemas import (
     StoreArtifactsResponse,
 )
 from app.artifacts.tasks.services.embedding import check_choice
+from app.artifacts.tasks.services.namespace_writes import Beginning
 from app.artifacts.tasks.services.outputs import (
-    Decided,
-    Item,
-    Limits,
+    OutputDecision,
+    OutputItem,
+    OutputLimits,
     Wishes,
     decide,
     handling,
     items_of,
 )
-from app.artifacts.tasks.services.places import Beginning
 from app.artifacts.tasks.services.preparing import Prepared, prepare
 from app.artifacts.tasks.services.references import prompt_text, warned
 from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.store import contents, erasure, lookups, policies, repository
-from app.artifacts.tasks.store.contents import Place
+from app.artifacts.tasks.store.contents import ContentPlace
 from app.artifacts.tasks.store.indexing import embed_later, index_later
 from app.artifacts.tasks.store.tables import NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.errors import AlreadyExists, Reason, ResourceExhausted
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.ids import new_id
-from app.kernel.once import Once
 from app.kernel.permissions import Permission
 from app.kernel.task_names import NamespaceName, TaskMemoryName, ToolPolicyName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
-from app.platform.operations.store import repeats
+from app.platform.operations.store import idempotency
 
 _STORED = "store"
 """Tool name that a prompt shows for requests without one."""
@@ -83,12 +83,12 @@ class Derived:
 
 
 @dataclass(frozen=True)
-class Batch:
+class ArtifactBatch:
     """Artifacts to store; `derived` is set if a reader made them."""
 
     name: NamespaceName
     beginning: Beginning
-    items: Sequence[Item]
+    items: Sequence[OutputItem]
     prepared: Sequence[Prepared]
     derived: Derived | None = None
 
@@ -108,7 +108,7 @@ class StoringService:
         self,
         name: TaskMemoryName,
         request: ProcessOutputRequest,
-        once: Once | None,
+        once: IdempotencyKey | None,
         caller: Caller,
     ) -> ProcessOutputResponse:
         """Decide what the prompt shows of an output, and store the output if it is kept off.
@@ -142,7 +142,11 @@ class StoringService:
         )
 
     async def store(
-        self, name: NamespaceName, request: StoreArtifactsRequest, once: Once | None, caller: Caller
+        self,
+        name: NamespaceName,
+        request: StoreArtifactsRequest,
+        once: IdempotencyKey | None,
+        caller: Caller,
     ) -> StoreArtifactsResponse:
         """Store artifacts in a namespace, all or none.
 
@@ -164,9 +168,9 @@ class StoringService:
         )
 
     @property
-    def _limits(self) -> Limits:
+    def _limits(self) -> OutputLimits:
         settings = self.tasks.settings
-        return Limits(
+        return OutputLimits(
             storable=frozenset(map(Kind, settings.task_storable)),
             max_inline_tokens=settings.task_max_inline_tokens,
             max_passing_bytes=settings.task_max_passthrough_bytes,
@@ -174,14 +178,14 @@ class StoringService:
         )
 
     async def _decide(
-        self, name: TaskMemoryName, request: ProcessOutputRequest, once: Once | None
-    ) -> tuple[Decided, Beginning]:
+        self, name: TaskMemoryName, request: ProcessOutputRequest, once: IdempotencyKey | None
+    ) -> tuple[OutputDecision, Beginning]:
         policy = Wishes()
         is_sensitive = bool(request.sensitive)
         now = self.tasks.clock.now()
         async with self.tasks.db.snapshot() as session:
             await engines.get(session, name.engine)
-            is_known, answer = await repeats.recalled(session, name.engine.engine, once, now)
+            is_known, answer = await idempotency.recalled(session, name.engine.engine, once, now)
             row = await policies.find(session, ToolPolicyName(name, request.tool))
             if row is not None:
                 off_prompt = OffPrompt(row.off_prompt)
@@ -199,20 +203,20 @@ class StoringService:
         beginning = replace(Beginning.of(request), sensitive=held.sensitive, ttl=held.ttl)
         return decided, beginning
 
-    async def _remember(self, name: TaskMemoryName, once: Once | None) -> None:
+    async def _remember(self, name: TaskMemoryName, once: IdempotencyKey | None) -> None:
         """Remember the id of a request that stores nothing, so that no other request can use it."""
         if once is not None:
             async with self.tasks.db.transaction() as session:
                 engine = await engines.get(session, name.engine, Lock.SHARED)
                 now = self.tasks.clock.now()
-                await repeats.is_repeated(session, engine.engine_id, once, now)
+                await idempotency.is_repeated(session, engine.engine_id, once, now)
 
     async def _store(
         self,
         name: NamespaceName,
         beginning: Beginning,
-        items: Sequence[Item],
-        once: Once | None,
+        items: Sequence[OutputItem],
+        once: IdempotencyKey | None,
     ) -> Reference:
         settings = self.tasks.settings
         if sum(len(item.data) for item in items) > settings.task_max_inline_bytes:
@@ -226,22 +230,22 @@ class StoringService:
             await prepare(settings, item.data, len(item.data), item.kind, item.media_type)
             for item in items
         ]
-        batch = Batch(name, beginning, items, prepared)
+        batch = ArtifactBatch(name, beginning, items, prepared)
         now = self.tasks.clock.now()
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
             memory = TaskMemoryName(name_of(engine), name.memory.memory)
             note(session, resource=str(NamespaceName(memory, name.namespace)))
-            first = await repeats.answered_with(session, engine.engine_id, once, now)
+            first = await idempotency.answered_with(session, engine.engine_id, once, now)
             if first is not None:
                 return Reference.model_validate(first)
             row = await self.put(session, engine, batch, now)
             reference = await self.tasks.reference(session, row, now)
-            await repeats.keep_answer(session, engine.engine_id, once, reference.wire())
+            await idempotency.keep_answer(session, engine.engine_id, once, reference.wire())
             return reference
 
     async def put(
-        self, session: Session, engine: EngineRow, batch: Batch, now: datetime
+        self, session: Session, engine: EngineRow, batch: ArtifactBatch, now: datetime
     ) -> NamespaceRow:
         """Insert a batch into its namespace, in a transaction that has locked the engine.
 
@@ -254,7 +258,9 @@ class StoringService:
         row = await self._remove_expired_names(session, batch, row)
         await places.check_room(session, row, sum(batch.lengths), len(batch.items))
         names = await _names(session, batch, row)
-        placed = [Place(row.engine_id, row.memory, row.namespace, str(new_id(now))) for _ in names]
+        placed = [
+            ContentPlace(row.engine_id, row.memory, row.namespace, str(new_id(now))) for _ in names
+        ]
         common: dict[str, Any] = {"version": 1, "create_time": now, "expire_time": until}
         if batch.derived is not None:
             origin = replace(batch.name, namespace=batch.derived.origin)
@@ -288,7 +294,7 @@ class StoringService:
         return row
 
     async def _remove_expired_names(
-        self, session: Session, batch: Batch, row: NamespaceRow
+        self, session: Session, batch: ArtifactBatch, row: NamespaceRow
     ) -> NamespaceRow:
         """Delete expired artifacts that have names of the batch.
 
@@ -309,7 +315,7 @@ class StoringService:
         return row
 
 
-async def _names(session: Session, batch: Batch, row: NamespaceRow) -> list[str]:
+async def _names(session: Session, batch: ArtifactBatch, row: NamespaceRow) -> list[str]:
     """Return the artifacts' names; unnamed ones are numbered."""
     made = [f"artifact-{row.last_ordinal + n}" for n in range(1, len(batch.items) + 1)]
     taken = {item.name for item in batch.items if item.name is not None}

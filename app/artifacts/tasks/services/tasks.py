@@ -25,26 +25,26 @@ from app.artifacts.tasks.schemas import (
     UpdateNamespaceRequest,
 )
 from app.artifacts.tasks.services.embedding import check_embedder
-from app.artifacts.tasks.services.outputs import Limits, Wishes, handling
-from app.artifacts.tasks.services.places import Beginning, Places
+from app.artifacts.tasks.services.namespace_writes import Beginning, NamespaceWrites
+from app.artifacts.tasks.services.outputs import OutputLimits, Wishes, handling
 from app.artifacts.tasks.services.views import artifact_of, namespace_of, reference_of
 from app.artifacts.tasks.store import listing, lookups, policies, repository, vectors
-from app.artifacts.tasks.store.contents import Pages, Place
+from app.artifacts.tasks.store.contents import ContentPlace, Pages
 from app.artifacts.tasks.store.indexing import embed_later
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
 from app.kernel.auth import Caller
 from app.kernel.clock import Clock
 from app.kernel.errors import PermissionDenied, Reason
 from app.kernel.etags import check_etag
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName
-from app.kernel.once import Once
 from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
 from app.kernel.permissions import Permission
 from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
-from app.platform.operations.store import repeats
+from app.platform.operations.store import idempotency
 from app.settings.settings import Settings
 
 MAX_NAMESPACE_PAGE = 100
@@ -65,9 +65,9 @@ class TaskService:
         return cls(resources.db, resources.clock, resources.settings, resources.embedders)
 
     @property
-    def places(self) -> Places:
+    def places(self) -> NamespaceWrites:
         """Placement of artifacts."""
-        return Places(self.clock, self.settings, self.embedders)
+        return NamespaceWrites(self.clock, self.settings, self.embedders)
 
     async def reference(self, session: Session, row: NamespaceRow, now: datetime) -> Reference:
         """Return the reference of a namespace."""
@@ -85,7 +85,7 @@ class TaskService:
         if row is None:
             return said
         policy = Wishes(sensitive=row.sensitive, ttl=row.ttl)
-        held = handling(policy, Wishes(sensitive=said.sensitive, ttl=said.ttl), Limits())
+        held = handling(policy, Wishes(sensitive=said.sensitive, ttl=said.ttl), OutputLimits())
         return replace(said, sensitive=held.sensitive, ttl=held.ttl)
 
     # Task memories
@@ -156,7 +156,7 @@ class TaskService:
         name: NamespaceName,
         request: UpdateNamespaceRequest,
         etag: str | None,
-        once: Once | None,
+        once: IdempotencyKey | None,
         caller: Caller,
     ) -> Namespace:
         """Change the settings of a namespace; omitted ones stay.
@@ -171,7 +171,7 @@ class TaskService:
         now = self.clock.now()
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
-            if not await repeats.is_repeated(session, name.memory.engine.engine, once, now):
+            if not await idempotency.is_repeated(session, name.memory.engine.engine, once, now):
                 row = await repository.get_namespace(session, name, now, for_update=True)
                 # Waiting for the lock may have taken long, and artifacts may have expired
                 # meanwhile.
@@ -293,7 +293,7 @@ class TaskService:
         Raises:
             Aborted: the artifact was deleted meanwhile.
         """
-        return Pages(self.db, Place.of(row)).read(start, end)
+        return Pages(self.db, ContentPlace.of(row)).read(start, end)
 
 
 async def _check_no_looser(

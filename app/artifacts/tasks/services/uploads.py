@@ -19,13 +19,13 @@ import structlog
 from app.adapters.db.clock import database_now
 from app.adapters.db.session import Session
 from app.adapters.documents.charsets import HEAD_BYTES
-from app.artifacts.tasks.logic.kinds import State
+from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.schemas import Artifact
-from app.artifacts.tasks.services.places import Beginning, check_content_etag
+from app.artifacts.tasks.services.namespace_writes import Beginning, check_content_etag
 from app.artifacts.tasks.services.preparing import Prepared, check_storable, kind_of, prepare
 from app.artifacts.tasks.services.tasks import TaskService
 from app.artifacts.tasks.store import contents, erasure, repository
-from app.artifacts.tasks.store.contents import PAGE_BYTES, Pages, Place
+from app.artifacts.tasks.store.contents import PAGE_BYTES, ContentPlace, Pages
 from app.artifacts.tasks.store.indexing import embed_later, index_later
 from app.artifacts.tasks.store.listing import list_silent
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
@@ -116,11 +116,11 @@ class UploadService:
             return await self._end(upload, place, prepared, caller)
 
     @asynccontextmanager
-    async def _begun(self, upload: Upload) -> AsyncIterator[Place]:
+    async def _begun(self, upload: Upload) -> AsyncIterator[ContentPlace]:
         """Reserve room for an upload; withdraw it if the block fails."""
         now, name = self.tasks.clock.now(), upload.name.namespace
         engine_id = name.memory.engine.engine
-        place = Place(engine_id, name.memory.memory, name.namespace, str(new_id(now)))
+        place = ContentPlace(engine_id, name.memory.memory, name.namespace, str(new_id(now)))
         try:
             await self._begin(upload, place, now)
             yield place
@@ -133,7 +133,7 @@ class UploadService:
             await asyncio.shield(withdrawal)
             raise
 
-    async def _begin(self, upload: Upload, place: Place, now: datetime) -> None:
+    async def _begin(self, upload: Upload, place: ContentPlace, now: datetime) -> None:
         service, name = self.tasks, upload.name
         most = service.settings.task_max_artifact_bytes
         # An upload of unknown length must not take the room that others need.
@@ -160,7 +160,7 @@ class UploadService:
                         "kind": kind_of(upload.media_type),
                         "media_type": upload.media_type,
                         "size_bytes": length,
-                        "state": State.UPLOADING,
+                        "state": ArtifactState.UPLOADING,
                         "version": 1,
                         "create_time": now,
                         "expire_time": until,
@@ -169,7 +169,7 @@ class UploadService:
             )
             await service.places.check_engine(session, engine.engine_id, going)
 
-    async def _receive(self, place: Place, pieces: AsyncIterator[bytes]) -> _Received:
+    async def _receive(self, place: ContentPlace, pieces: AsyncIterator[bytes]) -> _Received:
         """Write the pages as they arrive.
 
         Raises:
@@ -195,7 +195,7 @@ class UploadService:
         return received
 
     async def _end(
-        self, upload: Upload, place: Place, prepared: Prepared, caller: Caller
+        self, upload: Upload, place: ContentPlace, prepared: Prepared, caller: Caller
     ) -> Artifact:
         """Commit an upload under its name, in one transaction.
 
@@ -261,10 +261,12 @@ class UploadService:
             },
         )
         await places.check_engine(session, row.engine_id)
-        await contents.insert_chunks(session, Place.of(row), prepared.language, prepared.chunks)
+        await contents.insert_chunks(
+            session, ContentPlace.of(row), prepared.language, prepared.chunks
+        )
         return row
 
-    async def _withdraw(self, upload: Upload, place: Place) -> None:
+    async def _withdraw(self, upload: Upload, place: ContentPlace) -> None:
         """Delete an upload; if that fails, a sweep does it."""
         try:
             async with self.tasks.db.in_parts().transaction() as session:
@@ -300,7 +302,7 @@ async def _lacks_text(session: Session, row: ArtifactRow, prepared: Prepared) ->
     """Return True if an artifact's text can be cut but its indexing was given up."""
     if row.chunks or not (prepared.chunks or prepared.is_indexed_later):
         return False
-    return row.state == State.READY or bool(await list_silent(session, [row]))
+    return row.state == ArtifactState.READY or bool(await list_silent(session, [row]))
 
 
 def _name_taken(row: ArtifactRow) -> Aborted:

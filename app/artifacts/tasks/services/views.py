@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from app.artifacts.tasks.logic.allowing import Allowed
-from app.artifacts.tasks.logic.kinds import Kind, OffPrompt, Reader, State
+from app.artifacts.tasks.logic.kinds import ArtifactState, Kind, OffPrompt, Reader
 from app.artifacts.tasks.schemas import (
     MAX_LISTED,
     Artifact,
@@ -14,7 +14,7 @@ from app.artifacts.tasks.schemas import (
     ToolPolicy,
 )
 from app.artifacts.tasks.services.references import readable_with
-from app.artifacts.tasks.store.listing import Contents, Listed
+from app.artifacts.tasks.store.listing import Contents, ListedArtifact
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow, ToolPolicyRow
 from app.kernel.task_names import ArtifactName, NamespaceName, TaskMemoryName, ToolPolicyName
 from app.settings.settings import Settings
@@ -46,7 +46,7 @@ def reference_of(settings: Settings, row: NamespaceRow, inside: Contents | None)
     )
 
 
-def _to_reference(row: Listed) -> ArtifactReference:
+def _to_reference(row: ListedArtifact) -> ArtifactReference:
     return ArtifactReference(
         name=row.name,
         kind=Kind(row.kind),
@@ -83,7 +83,7 @@ def artifact_of(
     `is_silent`: whether the indexing of its text was given up.
     """
     sources = [Source(namespace=source[0], name=source[1]) for source in _sources(row.derived_from)]
-    state = State.READY if is_silent else State(row.state)
+    state = ArtifactState.READY if is_silent else ArtifactState(row.state)
     return Artifact(
         name=str(ArtifactName(NamespaceName(memory, row.namespace), row.name)),
         kind=Kind(row.kind),
@@ -92,7 +92,7 @@ def artifact_of(
         token_estimate=row.token_estimate,
         state=state,
         readable_with=_readers(
-            settings, namespace, has_text=row.chunks > 0 or state is State.INDEXING
+            settings, namespace, has_text=row.chunks > 0 or state is ArtifactState.INDEXING
         ),
         derived_from=sources[:MAX_LISTED] or None,
         source_deleted=row.source_deleted or None,

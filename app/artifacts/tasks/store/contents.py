@@ -23,7 +23,7 @@ _CHUNKS_AT_ONCE = 500
 
 
 @dataclass(frozen=True)
-class Place:
+class ContentPlace:
     """Key of an artifact's content."""
 
     engine_id: int
@@ -32,7 +32,7 @@ class Place:
     content_id: str
 
     @classmethod
-    def of(cls, row: ArtifactRow) -> "Place":
+    def of(cls, row: ArtifactRow) -> "ContentPlace":
         """Return the key of an artifact's content."""
         return cls(row.engine_id, row.memory, row.namespace, row.content_id)
 
@@ -52,14 +52,16 @@ def pages_of(data: bytes) -> list[bytes]:
     return [data[start : start + PAGE_BYTES] for start in range(0, len(data), PAGE_BYTES)]
 
 
-async def insert_pages(session: Session, place: Place, first: int, pages: Sequence[bytes]) -> None:
+async def insert_pages(
+    session: Session, place: ContentPlace, first: int, pages: Sequence[bytes]
+) -> None:
     """Insert pages, numbered from `first`, of an artifact that the caller has locked."""
     for number, data in enumerate(pages, start=first):
         values = {**place.columns, "page": number, "data": data}
         await session.execute(insert(PageRow).values(values))
 
 
-async def read_page(session: Session, place: Place, page: int) -> bytes | None:
+async def read_page(session: Session, place: ContentPlace, page: int) -> bytes | None:
     """Return a page, or None if it does not exist."""
     statement = select(PageRow.data).where(
         PageRow.engine_id == place.engine_id,
@@ -72,7 +74,7 @@ async def read_page(session: Session, place: Place, page: int) -> bytes | None:
 
 
 async def insert_chunks(
-    session: Session, place: Place, language: str, chunks: Sequence[Mapping[str, Any]]
+    session: Session, place: ContentPlace, language: str, chunks: Sequence[Mapping[str, Any]]
 ) -> None:
     """Insert chunks of the text of an artifact that the caller has locked.
 
@@ -86,7 +88,7 @@ async def insert_chunks(
         await insert_rows(ChunkRow, session, values)
 
 
-async def remove_chunks(session: Session, place: Place) -> None:
+async def remove_chunks(session: Session, place: ContentPlace) -> None:
     """Delete the chunks of an artifact."""
     await session.execute(
         delete(ChunkRow).where(
@@ -98,7 +100,9 @@ async def remove_chunks(session: Session, place: Place) -> None:
     )
 
 
-async def lock_uploading(session: Session, place: Place, now: datetime | None = None) -> None:
+async def lock_uploading(
+    session: Session, place: ContentPlace, now: datetime | None = None
+) -> None:
     """Check that an upload still has its artifact row, and lock the row.
 
     With `now`, an upload that has expired by then counts as gone. A sweep frees its pages in
@@ -129,7 +133,7 @@ class Pages:
     """The pages of one content; each is written and read in its own transaction."""
 
     db: Database
-    place: Place
+    place: ContentPlace
 
     async def write(self, page: int, data: bytes, now: datetime) -> None:
         """Write a page.

@@ -29,7 +29,7 @@ from sqlalchemy.orm import InstrumentedAttribute
 from app.adapters.db.base import Base
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session
-from app.artifacts.tasks.logic.kinds import State
+from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.tables import (
     ArtifactRow,
     ChunkRow,
@@ -68,7 +68,7 @@ async def remove_upload(session: Session, engine_id: int, content_id: str) -> No
     """
     await session.execute(
         delete(ArtifactRow).where(
-            _has_content(engine_id, content_id), ArtifactRow.state == State.UPLOADING
+            _has_content(engine_id, content_id), ArtifactRow.state == ArtifactState.UPLOADING
         )
     )
 
@@ -312,7 +312,7 @@ async def _remove_of_namespace(
     session: Session, namespace: NamespaceRow, rows: Sequence[ArtifactRow]
 ) -> None:
     """Delete artifacts of one namespace whose pages are gone, and update its counts."""
-    counted = [row for row in rows if row.state != State.UPLOADING]
+    counted = [row for row in rows if row.state != ArtifactState.UPLOADING]
     await session.execute(
         update(NamespaceRow)
         .where(_is_same_namespace(namespace))

@@ -5,16 +5,16 @@ from datetime import datetime
 from typing import Any, Final
 
 from app.adapters.db.session import Session
-from app.artifacts.tasks.logic.kinds import State
+from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store import contents, repository
-from app.artifacts.tasks.store.contents import Place
+from app.artifacts.tasks.store.contents import ContentPlace
 from app.artifacts.tasks.store.tables import NamespaceRow
 from app.kernel.names import EngineName
 from app.kernel.wire.base import WireModel
 from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import type_url
-from app.platform.operations.store import claims, queue
+from app.platform.operations.store import leases, queue
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.settings.settings import Settings
@@ -45,7 +45,7 @@ async def index_later(
     settings: Settings,
     engine: EngineRow,
     namespace: NamespaceRow,
-    place: Place,
+    place: ContentPlace,
     now: datetime,
 ) -> None:
     """Enqueue the indexing of a content, in the transaction that stores the artifact.
@@ -74,7 +74,7 @@ async def embed_later(
     if namespace.embedding_model is None:
         return
     key = f"{EMBED}/{namespace.memory}/{namespace.namespace}"
-    operation = await claims.unfinished(session, namespace.engine_id, EMBED, key)
+    operation = await leases.unfinished(session, namespace.engine_id, EMBED, key)
     if operation is not None and not operation.cancel_requested:
         return
     request = QueuedEmbedding(memory=namespace.memory, namespace=namespace.namespace)
@@ -100,7 +100,7 @@ def _operation(
 
 
 async def _queue(session: Session, settings: Settings, new: NewOperation) -> None:
-    await claims.check_queue(session, new.engine_id, settings.engine_max_queued_operations)
+    await leases.check_queue(session, new.engine_id, settings.engine_max_queued_operations)
     await operations.insert(session, new)
 
 
@@ -124,12 +124,12 @@ async def list_given_up(
     return [content_id for key, content_id in keys.items() if key not in going_on]
 
 
-async def give_up(session: Session, place: Place) -> None:
+async def give_up(session: Session, place: ContentPlace) -> None:
     """Make an artifact ready without text if its indexing was given up; it can only be exported."""
     row = await repository.lock_content(session, place.engine_id, place.content_id)
-    if row is None or row.state != State.INDEXING:
+    if row is None or row.state != ArtifactState.INDEXING:
         return
     # The row is locked, and an operation ends in the transaction that makes the artifact ready.
     if await list_given_up(session, place.engine_id, [place.content_id]):
         await contents.remove_chunks(session, place)
-        await repository.update_artifact(session, row, {"state": State.READY, "chunks": 0})
+        await repository.update_artifact(session, row, {"state": ArtifactState.READY, "chunks": 0})

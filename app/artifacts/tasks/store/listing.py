@@ -12,7 +12,7 @@ from sqlalchemy import ARRAY, ColumnElement, Text, and_, cast, func, literal, se
 from sqlalchemy.dialects.postgresql import JSONPATH
 
 from app.adapters.db.session import Session
-from app.artifacts.tasks.logic.kinds import State
+from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.indexing import list_given_up
 from app.artifacts.tasks.store.tables import ArtifactRow
 from app.kernel.task_names import TaskMemoryName
@@ -20,7 +20,7 @@ from app.kernel.task_names import TaskMemoryName
 _MOST_INDEXING = 1_000
 
 
-class Listed(NamedTuple):
+class ListedArtifact(NamedTuple):
     """An artifact listed in a reference; `sources` has the form of the column `derived_from`."""
 
     name: str
@@ -41,7 +41,7 @@ class Contents:
     count: int
     bytes: int
     has_text: bool
-    artifacts: list[Listed] = field(default_factory=list)
+    artifacts: list[ListedArtifact] = field(default_factory=list)
 
 
 async def read_contents(
@@ -61,7 +61,7 @@ async def read_contents(
 
 async def list_silent(session: Session, rows: Iterable[ArtifactRow]) -> Collection[str]:
     """Return those of an engine's contents whose indexing was given up; skip other states."""
-    indexing = [row for row in rows if row.state == State.INDEXING]
+    indexing = [row for row in rows if row.state == ArtifactState.INDEXING]
     if not indexing:
         return ()
     return await list_given_up(session, indexing[0].engine_id, [row.content_id for row in indexing])
@@ -89,7 +89,7 @@ async def _sums(
 
 async def _first_artifacts(
     session: Session, name: TaskMemoryName, namespaces: Sequence[str], now: datetime, limit: int
-) -> list[tuple[str, Listed]]:
+) -> list[tuple[str, ListedArtifact]]:
     """Return the first artifacts of each namespace, in order, with up to `limit` sources each."""
     row = ArtifactRow
     asked = func.unnest(literal(namespaces, ARRAY(Text))).column_valued("asked")
@@ -125,7 +125,7 @@ async def _first_artifacts(
         .join(its, true())
         .order_by(asked, its.c.ordinal, its.c.content_id)
     )
-    return [(values[0], Listed(*values[1:])) for values in await session.execute(statement)]
+    return [(values[0], ListedArtifact(*values[1:])) for values in await session.execute(statement)]
 
 
 async def _still_indexing(
@@ -138,7 +138,7 @@ async def _still_indexing(
         .where(
             _is_of(name),
             row.namespace.in_(namespaces),
-            row.state == State.INDEXING,
+            row.state == ArtifactState.INDEXING,
             row.expire_time > now,
         )
         # The newest are the least likely to have been given up.
@@ -160,4 +160,4 @@ def _is_of(name: TaskMemoryName) -> ColumnElement[bool]:
 
 
 def _is_readable(now: datetime) -> ColumnElement[bool]:
-    return and_(ArtifactRow.state != State.UPLOADING, ArtifactRow.expire_time > now)
+    return and_(ArtifactRow.state != ArtifactState.UPLOADING, ArtifactRow.expire_time > now)

@@ -9,7 +9,7 @@ from datetime import datetime
 from sqlalchemy import ARRAY, ColumnElement, Text, and_, any_, func, literal, select
 
 from app.adapters.db.session import Session
-from app.artifacts.tasks.logic.kinds import State
+from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
 from app.kernel.task_names import NamespaceName
 
@@ -25,7 +25,7 @@ async def sum_coming(
         _is_in(row),
         # Needed to use the index.
         ArtifactRow.ordinal == 0,
-        ArtifactRow.state == State.UPLOADING,
+        ArtifactRow.state == ArtifactState.UPLOADING,
         ArtifactRow.expire_time > now,
         ArtifactRow.content_id != (but or ""),
     )
@@ -36,7 +36,7 @@ async def sum_coming(
 async def latest_expiry(session: Session, row: NamespaceRow) -> datetime | None:
     """Return the latest expiry in a namespace; uploads count only if nothing else is there."""
     latest = func.max(ArtifactRow.expire_time)
-    whole = latest.filter(ArtifactRow.state != State.UPLOADING)
+    whole = latest.filter(ArtifactRow.state != ArtifactState.UPLOADING)
     statement = select(func.coalesce(whole, latest)).where(_is_in(row))
     return (await session.execute(statement)).scalar_one()
 
@@ -44,7 +44,7 @@ async def latest_expiry(session: Session, row: NamespaceRow) -> datetime | None:
 async def earliest_expiry(session: Session, row: NamespaceRow, now: datetime) -> datetime | None:
     """Return the earliest expiry among a namespace's readable artifacts."""
     statement = select(func.min(ArtifactRow.expire_time)).where(
-        _is_in(row), ArtifactRow.state != State.UPLOADING, ArtifactRow.expire_time > now
+        _is_in(row), ArtifactRow.state != ArtifactState.UPLOADING, ArtifactRow.expire_time > now
     )
     return (await session.execute(statement)).scalar_one()
 

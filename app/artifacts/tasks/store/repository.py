@@ -14,7 +14,7 @@ from app.adapters.db.bulk import insert_rows
 from app.adapters.db.conditions import check_scope, conditions_of
 from app.adapters.db.pages import Slice, sliced
 from app.adapters.db.session import Session
-from app.artifacts.tasks.logic.kinds import State
+from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.tables import ArtifactRow, NamespaceRow
 from app.kernel.errors import Aborted, AlreadyExists, NotFound, Reason
 from app.kernel.names import EngineName
@@ -252,7 +252,7 @@ async def find_names(
 ) -> dict[str, ArtifactRow]:
     """Return the completely uploaded artifacts of these names, expired ones included."""
     statement = select(ArtifactRow).where(
-        _is_in(name), ArtifactRow.name.in_(names), ArtifactRow.state != State.UPLOADING
+        _is_in(name), ArtifactRow.name.in_(names), ArtifactRow.state != ArtifactState.UPLOADING
     )
     return {row.name: row for row in (await session.execute(statement)).scalars()}
 
@@ -305,4 +305,4 @@ def _is_in(name: NamespaceName) -> ColumnElement[bool]:
 
 
 def _is_readable(now: datetime) -> ColumnElement[bool]:
-    return and_(ArtifactRow.state != State.UPLOADING, ArtifactRow.expire_time > now)
+    return and_(ArtifactRow.state != ArtifactState.UPLOADING, ArtifactRow.expire_time > now)

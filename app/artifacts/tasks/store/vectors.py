@@ -12,7 +12,7 @@ from sqlalchemy import ColumnElement, and_, delete, func, select, true, tuple_
 from app.adapters.db.bulk import Conflict, insert_rows
 from app.adapters.db.session import Session
 from app.adapters.llm.ports import Vectors
-from app.artifacts.tasks.logic.kinds import State
+from app.artifacts.tasks.logic.kinds import ArtifactState
 from app.artifacts.tasks.store.tables import ArtifactRow, ChunkRow, VectorRow
 from app.kernel.task_names import NamespaceName
 
@@ -30,7 +30,7 @@ class Unembedded:
 
 
 @dataclass(frozen=True)
-class Near:
+class NearChunk:
     """A chunk near to a question; `ordinal` is its artifact's position in the namespace."""
 
     key: Key
@@ -84,7 +84,7 @@ async def list_nearest(
     near: tuple[str, Vectors],
     now: datetime,
     limit: int,
-) -> Sequence[Near]:
+) -> Sequence[NearChunk]:
     """Return the chunks nearest to a vector, nearest first; the search is exhaustive.
 
     A chunk ranks by its nearest part.
@@ -105,7 +105,7 @@ async def list_nearest(
         .order_by(its.c.distance, ArtifactRow.ordinal, its.c.n)
         .limit(limit)
     )
-    return [Near((row[0], row[1]), row[2]) for row in await session.execute(statement)]
+    return [NearChunk((row[0], row[1]), row[2]) for row in await session.execute(statement)]
 
 
 async def insert(
@@ -176,4 +176,4 @@ def _is_vector_of_artifact(model_id: str) -> ColumnElement[bool]:
 
 
 def _readable(name: NamespaceName, now: datetime) -> list[ColumnElement[bool]]:
-    return [_is_in(name), ArtifactRow.state == State.READY, ArtifactRow.expire_time > now]
+    return [_is_in(name), ArtifactRow.state == ArtifactState.READY, ArtifactRow.expire_time > now]

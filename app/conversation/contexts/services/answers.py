@@ -4,18 +4,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from app.adapters.llm.aside import done
-from app.conversation.contexts.schemas import SummaryState
-from app.conversation.strategies.logic.forms import Source
-from app.conversation.strategies.logic.rendering import Shown, render
+from app.adapters.llm.offload import done
+from app.conversation.contexts.schemas import SummaryProgress
+from app.conversation.strategies.logic.forms import SourceField
+from app.conversation.strategies.logic.rendering import ContextContent, render
 from app.conversation.strategies.logic.turns import Composition, Fixed, Shares
 from app.conversation.strategies.services.scales import WORK_PER_TEXT, Scale
-from app.conversation.summaries.services.material import Told
+from app.conversation.summaries.services.material import SessionInput
 from app.kernel.wire.memory_policy import MemoryPolicy
 
 
 @dataclass(frozen=True)
-class Prompt:
+class ContextPrompt:
     """System prompt and pending message, which enclose a session in a context."""
 
     system: str | None = None
@@ -28,8 +28,8 @@ class Prompt:
 
     def _weigh(self, scale: Scale) -> Fixed:
         return Fixed(
-            system=scale.of_part(Source.SYSTEM, self.system or ""),
-            pending=scale.of_part(Source.PENDING, self.pending or ""),
+            system=scale.of_part(SourceField.SYSTEM, self.system or ""),
+            pending=scale.of_part(SourceField.PENDING, self.pending or ""),
         )
 
 
@@ -46,12 +46,12 @@ class Composed:
     session: str
     policy: MemoryPolicy
     scale: Scale
-    prompt: Prompt
+    prompt: ContextPrompt
     fixed: Fixed
     shares: Shares
-    told: Told
+    told: SessionInput
     composition: Composition
-    state: SummaryState
+    state: SummaryProgress
     memories: Sequence[tuple[str, str]] = ()
 
     @property
@@ -82,10 +82,10 @@ class Composed:
             "lastSeq": self.told.history.last_seq,
         }
 
-    def _to_shown(self) -> Shown:
+    def _to_shown(self) -> ContextContent:
         rows = self.told.summaries
         chosen = self.composition.summaries
-        return Shown(
+        return ContextContent(
             session=self.session,
             system=self.prompt.system,
             summaries=[

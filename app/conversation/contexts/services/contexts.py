@@ -9,22 +9,32 @@ from functools import partial
 from typing import Any
 
 from app.adapters.db.session import Database, Session
-from app.adapters.llm.aside import done
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.named import check_policy
+from app.adapters.llm.offload import done
 from app.adapters.resources import Resources
-from app.conversation.contexts.schemas import AUTO, ComposeContextRequest, Consistency, SummaryState
+from app.conversation.contexts.schemas import (
+    AUTO,
+    ComposeContextRequest,
+    Consistency,
+    SummaryProgress,
+)
 from app.conversation.contexts.services import included
-from app.conversation.contexts.services.answers import Composed, Prompt
+from app.conversation.contexts.services.answers import Composed, ContextPrompt
 from app.conversation.strategies.logic.budgets import BudgetTooSmall
 from app.conversation.strategies.logic.composing import compose, shares_of
-from app.conversation.strategies.logic.due import next_due
 from app.conversation.strategies.logic.policies import DEFAULT, Rules, rules_of
+from app.conversation.strategies.logic.schedule import next_due
 from app.conversation.strategies.logic.turns import Composition, Fixed, History, Shares
 from app.conversation.strategies.services.counters import loaded
 from app.conversation.strategies.services.scales import Scale
 from app.conversation.summaries.services import queue
-from app.conversation.summaries.services.material import Told, Wanted, last_words, load_newest
+from app.conversation.summaries.services.material import (
+    EventWindow,
+    SessionInput,
+    last_words,
+    load_newest,
+)
 from app.conversation.summaries.store import repository
 from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument
@@ -36,7 +46,7 @@ from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.services.operations import OperationService
-from app.platform.operations.store import claims
+from app.platform.operations.store import leases
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionRow
 from app.platform.usage.logic.costs import money
@@ -60,7 +70,7 @@ class _Frame:
 
     policy: MemoryPolicy
     scale: Scale
-    prompt: Prompt
+    prompt: ContextPrompt
     fixed: Fixed
     plain: Fixed
     shares: Shares
@@ -100,7 +110,7 @@ class _Due:
         start_time: the earliest time at which that operation runs next.
     """
 
-    state: SummaryState
+    state: SummaryProgress
     attempts: int = 0
     operation: str | None = None
     start_time: datetime | None = None
@@ -108,14 +118,14 @@ class _Due:
     @property
     def is_due(self) -> bool:
         """True if a summary is due."""
-        return self.state is not SummaryState.CURRENT
+        return self.state is not SummaryProgress.CURRENT
 
     def begins_by(self, latest: datetime) -> bool:
         """Return True if it may be made by then; a failed one waits for its retry."""
         return self.start_time is None or self.start_time <= latest
 
 
-_NOT_DUE = _Due(SummaryState.CURRENT)
+_NOT_DUE = _Due(SummaryProgress.CURRENT)
 
 
 @dataclass(frozen=True)
@@ -192,7 +202,7 @@ class ContextService:
             engine = await engines.get(session, name.engine)
             row = await sessions.get(session, name, self.clock.now())
             _check_as_of(request, row)
-            wanted = Wanted(frame.room, request.as_of_seq)
+            wanted = EventWindow(frame.room, request.as_of_seq)
             told = await load_newest(session, row, name, scale, wanted)
             due = _NOT_DUE
             if request.as_of_seq is None and frame.is_due(told.history):
@@ -221,7 +231,7 @@ class ContextService:
         rules = rules_of(policy)
         _check_limit(rules)
         scale = Scale(rules, await loaded(rules.counter, self.settings), request.format)
-        prompt = Prompt(request.system_prompt, request.pending_message)
+        prompt = ContextPrompt(request.system_prompt, request.pending_message)
         fixed = await prompt.weighed(scale)
         plain = fixed if scale == scale.plain else await prompt.weighed(scale.plain)
         return _Frame(policy, scale, prompt, fixed, plain, shares_of(rules, fixed))
@@ -267,7 +277,7 @@ class ContextService:
 
     async def _enqueue_summary(self, name: SessionName, current: _Found) -> str:
         now = self.clock.now()
-        asked = queue.Asked(current.composed.policy, current.plain)
+        asked = queue.SummaryQuery(current.composed.policy, current.plain)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             row = await sessions.get(session, name, now, for_update=True)
@@ -325,9 +335,9 @@ async def _due(session: Session, row: SessionRow, name: SessionName, policy_key:
     """Return the state of a due summary."""
     failed = await repository.last_failure(session, name, policy_key)
     key = queue.key_of(row.session_id, policy_key)
-    under_way = await claims.unfinished(session, row.engine_id, queue.SUMMARIZE, key)
+    under_way = await leases.unfinished(session, row.engine_id, queue.SUMMARIZE, key)
     return _Due(
-        state=SummaryState.PENDING if failed is None else SummaryState.FAILED,
+        state=SummaryProgress.PENDING if failed is None else SummaryProgress.FAILED,
         attempts=0 if failed is None else failed.attempts,
         operation=None if under_way is None else under_way.operation_id,
         start_time=None if under_way is None else under_way.due_time,
@@ -347,7 +357,7 @@ async def _query(
     return await last_words(session, row, name, request.as_of_seq)
 
 
-def _compose(scale: Scale, told: Told, shares: Shares) -> Composition:
+def _compose(scale: Scale, told: SessionInput, shares: Shares) -> Composition:
     rules = scale.rules
     if told.is_bounded and not rules.may_omit:
         raise InvalidArgument.of_field(

@@ -19,14 +19,14 @@ _SEVERAL = "*"
 
 
 @dataclass(frozen=True)
-class Line:
+class ChartLine:
     """Costs of one strategy: ascending numbers of messages, with their costs."""
 
     label: str
     points: Sequence[tuple[int, float]]
 
 
-def in_characters(lines: Sequence[Line]) -> str:
+def in_characters(lines: Sequence[ChartLine]) -> str:
     """Return a character chart with a letter for each line; all have the same message numbers."""
     top = _highest(lines)
     last = lines[0].points[-1][0]
@@ -53,7 +53,7 @@ def in_characters(lines: Sequence[Line]) -> str:
     return "\n".join(["Cost by messages", *drawn, foot, axis, *legend])
 
 
-def as_svg(lines: Sequence[Line], title: str) -> str:
+def as_svg(lines: Sequence[ChartLine], title: str) -> str:
     """Return the lines as a complete SVG document."""
     height = _HEIGHT + _LEGEND_LINE * len(lines)
     size = f'viewBox="0 0 {_WIDTH} {height}" width="{_WIDTH}" height="{height}"'
@@ -79,7 +79,7 @@ def ticks(top: float) -> list[float]:
     return [step * number for number in range(ceil(top / step) + 1)]
 
 
-def _axes(lines: Sequence[Line]) -> Iterator[str]:
+def _axes(lines: Sequence[ChartLine]) -> Iterator[str]:
     costs, counts = ticks(_highest(lines)), ticks(float(lines[0].points[-1][0]))
     for cost in costs:
         y = _y(cost, costs[-1])
@@ -99,7 +99,7 @@ def _axes(lines: Sequence[Line]) -> Iterator[str]:
     yield _text(16, _HEIGHT / 2, "cost", extra=turned)
 
 
-def _drawn(number: int, line: Line, lines: Sequence[Line]) -> Iterator[str]:
+def _drawn(number: int, line: ChartLine, lines: Sequence[ChartLine]) -> Iterator[str]:
     highest, last = ticks(_highest(lines))[-1], ticks(float(line.points[-1][0]))[-1]
     at = " ".join(f"{_x(x, last):.1f},{_y(y, highest):.1f}" for x, y in line.points)
     dashes = ' stroke-dasharray="6 3"' if number >= len(_COLOURS) else ""
@@ -122,7 +122,7 @@ def _y(cost: float, highest: float) -> float:
     return _HEIGHT - _BOTTOM - (_HEIGHT - _TOP - _BOTTOM) * cost / highest
 
 
-def _highest(lines: Sequence[Line]) -> float:
+def _highest(lines: Sequence[ChartLine]) -> float:
     return max(cost for line in lines for _, cost in line.points)
 
 

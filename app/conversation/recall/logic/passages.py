@@ -16,7 +16,7 @@ from app.language.lexicon import word_set
 from app.language.sentences import sentences
 from app.language.terms import Terms, together
 from app.language.wording import OTHERS
-from app.platform.sessions.logic.spoken import Said, Speaker
+from app.platform.sessions.logic.event_text import EventText, Speaker
 
 MAX_CHARS = 200_000
 """Length of a text's beginning that is read: an event may have millions of characters."""
@@ -57,7 +57,7 @@ _REQUESTING = word_set(
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class PassageSentence:
     """A sentence or part of a long one; `matched` etc. are bits of the query's terms."""
 
     start: int
@@ -84,13 +84,13 @@ class _Before:
 class Event:
     """An event with candidate sentences."""
 
-    said: Said
-    sentences: Sequence[Sentence]
+    said: EventText
+    sentences: Sequence[PassageSentence]
     before: _Before
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class RecallHit:
     """A candidate sentence; `place` is its index in the event."""
 
     event: Event
@@ -99,7 +99,7 @@ class Found:
 
 
 @dataclass
-class Reader:
+class PassageReader:
     """Collector of candidates from the events of a session, read newest page first."""
 
     terms: Terms
@@ -107,9 +107,9 @@ class Reader:
     sentences: int = 0
     _holding: list[int] = field(default_factory=list)
     _events: list[Event] = field(default_factory=list)
-    _held: list[Said] = field(default_factory=list)
+    _held: list[EventText] = field(default_factory=list)
 
-    def add(self, page: Sequence[Said]) -> None:
+    def add(self, page: Sequence[EventText]) -> None:
         """Add events, ascending, all older than those added before; slow for long texts."""
         waiting = [*page, *self._held]
         # Events up to the first user message may answer something on the next older page.
@@ -121,7 +121,7 @@ class Reader:
         if known < len(waiting):
             self._read(waiting, known)
 
-    def best(self) -> list[Found]:
+    def best(self) -> list[RecallHit]:
         """Return the best candidates, in order; newer ones first among equals. Call it once."""
         self._read(self._held, 0)
         self._held = []
@@ -131,7 +131,7 @@ class Reader:
             key=lambda candidate: (-candidate.score, -candidate.event.said.seq, candidate.place),
         )
 
-    def _read(self, events: Sequence[Said], since: int) -> None:
+    def _read(self, events: Sequence[EventText], since: int) -> None:
         """Keep the events from a position on; the earlier ones provide the questions."""
         by_user = by_agent = _Before()
         for place, said in enumerate(events):
@@ -157,23 +157,23 @@ class Reader:
             self.sentences += len(event.sentences)
             self._events.append(event)
 
-    def _cut(self, text: str) -> list[Sentence]:
+    def _cut(self, text: str) -> list[PassageSentence]:
         cut = []
         for start, end in _pieces(text):
             shown = text[start:end]
             matched, length = self.terms.read(shown)
             first = fold(shown[:_HEAD_CHARS]).partition(" ")[0]
             is_question = _is_question(shown, first)
-            cut.append(Sentence(start, end, matched, length, first in _LEANING, is_question))
+            cut.append(PassageSentence(start, end, matched, length, first in _LEANING, is_question))
         return cut
 
-    def _scored(self) -> Iterator[Found]:
+    def _scored(self) -> Iterator[RecallHit]:
         words = sum(sentence.length for event in self._events for sentence in event.sentences)
         bm25 = Bm25(self.size, self._holding, words / max(self.sentences, 1))
         for event in self._events:
             for place, sentence in enumerate(event.sentences):
                 if sentence.matched or event.before.matched:
-                    yield Found(event, place, _score(bm25, event, place))
+                    yield RecallHit(event, place, _score(bm25, event, place))
 
 
 def _score(bm25: Bm25, event: Event, place: int) -> float:

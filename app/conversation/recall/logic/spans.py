@@ -3,9 +3,9 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from app.conversation.recall.logic.passages import Found
+from app.conversation.recall.logic.passages import RecallHit
 from app.kernel.text import fold
-from app.platform.sessions.logic.spoken import Said
+from app.platform.sessions.logic.event_text import EventText
 
 FLOOR = 0.25
 """Passages that score below this share of the best score are hardly answers."""
@@ -15,14 +15,14 @@ Count = Callable[[str], int]
 
 
 @dataclass(frozen=True)
-class Span:
+class SentenceSpan:
     """A passage of an event: characters `start` to `end` of its text, which are `text`.
 
     Attributes:
         is_cut: whether it is a sentence without its end.
     """
 
-    said: Said
+    said: EventText
     start: int
     end: int
     text: str
@@ -31,15 +31,15 @@ class Span:
 
 
 def choose(
-    ranked: Sequence[Found], top_k: int, max_tokens: int, count: Count, floor: float = FLOOR
-) -> list[Span]:
+    ranked: Sequence[RecallHit], top_k: int, max_tokens: int, count: Count, floor: float = FLOOR
+) -> list[SentenceSpan]:
     """Return up to `top_k` passages, best first, with at most `max_tokens` tokens in all.
 
     Passages that score below the share `floor` of the best score are left out. A sentence includes
     adjacent ones that it depends on, if they fit. Overlapping and repeated passages are skipped. If
     not even the best sentence fits, its beginning is the only passage.
     """
-    chosen: list[Span] = []
+    chosen: list[SentenceSpan] = []
     texts: set[str] = set()
     left = max_tokens
     for candidate in ranked:
@@ -56,7 +56,9 @@ def choose(
     return chosen
 
 
-def _fitting(candidate: Found, most: int, count: Count, *, is_first: bool) -> Span | None:
+def _fitting(
+    candidate: RecallHit, most: int, count: Count, *, is_first: bool
+) -> SentenceSpan | None:
     spans = [
         _span(candidate, *_with_leaning(candidate)),
         _span(candidate, candidate.place, candidate.place),
@@ -88,7 +90,7 @@ def beginning(text: str, fits: Callable[[str], bool]) -> str:
     return kept.rstrip()
 
 
-def _with_leaning(candidate: Found) -> tuple[int, int]:
+def _with_leaning(candidate: RecallHit) -> tuple[int, int]:
     """Return the indexes of the first and last sentence of a passage."""
     sentences, text = candidate.event.sentences, candidate.event.said.text
     first = last = candidate.place
@@ -102,11 +104,11 @@ def _with_leaning(candidate: Found) -> tuple[int, int]:
     return first, last
 
 
-def _span(candidate: Found, first: int, last: int) -> Span:
+def _span(candidate: RecallHit, first: int, last: int) -> SentenceSpan:
     said, sentences = candidate.event.said, candidate.event.sentences
     start, end = sentences[first].start, sentences[last].end
-    return Span(said, start, end, said.text[start:end], candidate.score)
+    return SentenceSpan(said, start, end, said.text[start:end], candidate.score)
 
 
-def _overlap(span: Span, other: Span) -> bool:
+def _overlap(span: SentenceSpan, other: SentenceSpan) -> bool:
     return span.said.seq == other.said.seq and span.start < other.end and other.start < span.end

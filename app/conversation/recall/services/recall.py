@@ -13,10 +13,10 @@ from app.adapters.llm.named import check_model
 from app.adapters.llm.ports import Meter, TextModel
 from app.adapters.resources import Resources
 from app.conversation.contexts.schemas import SeqRange
-from app.conversation.recall.logic.passages import MAX_SENTENCES, Found, Reader
-from app.conversation.recall.logic.spans import Span, choose
+from app.conversation.recall.logic.passages import MAX_SENTENCES, PassageReader, RecallHit
+from app.conversation.recall.logic.spans import SentenceSpan, choose
 from app.conversation.recall.schemas import RecalledSpan, RecallMode, RecallRequest, RecallResponse
-from app.conversation.recall.services.retelling import Asked, Retold, by_model, by_passages
+from app.conversation.recall.services.retelling import RecallQuery, Retold, by_model, by_passages
 from app.conversation.strategies.logic.policies import BUILTIN, CHARS4
 from app.conversation.strategies.services.counters import Counter, loaded
 from app.conversation.summaries.logic.extractive import MODEL_ID
@@ -24,7 +24,7 @@ from app.kernel.names import EventName, SessionName
 from app.language.terms import Terms
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import name_of
-from app.platform.sessions.logic.spoken import Said
+from app.platform.sessions.logic.event_text import EventText
 from app.platform.sessions.store import repository as sessions
 from app.platform.usage.logic import costs
 from app.platform.usage.services.recording import recorded
@@ -56,14 +56,14 @@ class _Session:
 class _Read:
     """Progress of a search; `first`: the oldest event read so far."""
 
-    reader: Reader
+    reader: PassageReader
     first: int
     deadline: float
     is_given_up: bool = False
     events: int = 0
     size_bytes: int = 0
 
-    async def add(self, page: Sequence[Said], is_given_up: GivenUp) -> None:
+    async def add(self, page: Sequence[EventText], is_given_up: GivenUp) -> None:
         """Read a page, newest event first, until the limits are reached or the client gives up."""
         for some in _in_turn(page):
             await asyncio.to_thread(self.reader.add, some)
@@ -107,7 +107,7 @@ class RecallService:
         matches, searched = await self._search(session, request.query, is_given_up)
         if request.mode is RecallMode.EXTRACTIVE:
             return await _extract(session, request, counter, matches, searched)
-        asked = Asked(request.query, matches, request.top_k, request.max_tokens, counter)
+        asked = RecallQuery(request.query, matches, request.top_k, request.max_tokens, counter)
         return await self._answer(session, request, asked, searched)
 
     async def _session(self, name: SessionName, exclude_recent: int) -> _Session:
@@ -119,13 +119,13 @@ class RecallService:
 
     async def _search(
         self, wanted: _Session, query: str, is_given_up: GivenUp
-    ) -> tuple[list[Found], SeqRange | None]:
+    ) -> tuple[list[RecallHit], SeqRange | None]:
         """Return the best matching sentences, best first, and the range of events searched."""
         terms = Terms(query)
         if not len(terms):
             return [], None
         deadline = asyncio.get_running_loop().time() + MAX_SECONDS
-        read = _Read(Reader(terms), wanted.last + 1, deadline)
+        read = _Read(PassageReader(terms), wanted.last + 1, deadline)
         while read.first > wanted.first and not read.is_full:
             async with self.resources.db.snapshot() as session:
                 between = (wanted.first, read.first - 1)
@@ -140,7 +140,11 @@ class RecallService:
         return matches, SeqRange(first_seq=read.first, last_seq=wanted.last)
 
     async def _answer(
-        self, session: _Session, request: RecallRequest, asked: Asked, searched: SeqRange | None
+        self,
+        session: _Session,
+        request: RecallRequest,
+        asked: RecallQuery,
+        searched: SeqRange | None,
     ) -> RecallResponse:
         told: dict[str, Any] = {}
         retold = Retold("", ())
@@ -167,7 +171,7 @@ class RecallService:
         )
 
     async def _ask_model(
-        self, session: _Session, model: TextModel, asked: Asked
+        self, session: _Session, model: TextModel, asked: RecallQuery
     ) -> tuple[Retold, Meter]:
         """Call the model, and record its usage even if the call fails."""
         resources, engine = self.resources, session.name.engine
@@ -183,7 +187,7 @@ async def _extract(
     session: _Session,
     request: RecallRequest,
     counter: Counter,
-    matches: Sequence[Found],
+    matches: Sequence[RecallHit],
     searched: SeqRange | None,
 ) -> RecallResponse:
     spans = await asyncio.to_thread(_spans, session.name, request, counter, matches)
@@ -197,13 +201,13 @@ async def _extract(
 
 
 def _spans(
-    name: SessionName, request: RecallRequest, counter: Counter, matches: Sequence[Found]
+    name: SessionName, request: RecallRequest, counter: Counter, matches: Sequence[RecallHit]
 ) -> list[RecalledSpan]:
     chosen = choose(matches, request.top_k, request.max_tokens, counter.count)
     return [_span(name, span, counter) for span in chosen]
 
 
-def _in_turn(page: Sequence[Said]) -> Iterator[Sequence[Said]]:
+def _in_turn(page: Sequence[EventText]) -> Iterator[Sequence[EventText]]:
     """Yield the events of a page in short batches, or single long events, newest first."""
     end, chars = len(page), 0
     for place in range(len(page) - 1, -1, -1):
@@ -214,7 +218,7 @@ def _in_turn(page: Sequence[Said]) -> Iterator[Sequence[Said]]:
     yield page[:end]
 
 
-def _span(name: SessionName, span: Span, counter: Counter) -> RecalledSpan:
+def _span(name: SessionName, span: SentenceSpan, counter: Counter) -> RecalledSpan:
     return RecalledSpan(
         event=str(EventName(name, span.said.event_id)),
         seq=span.said.seq,

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from pydantic import BaseModel, ConfigDict
 
 from app.adapters.llm.ports import Meter, Prompt, TextModel
-from app.conversation.recall.logic.passages import Found
-from app.conversation.recall.logic.spans import Span, beginning, choose
+from app.conversation.recall.logic.passages import RecallHit
+from app.conversation.recall.logic.spans import SentenceSpan, beginning, choose
 from app.conversation.strategies.logic.budgets import by_length
 from app.conversation.strategies.services.counters import Counter
 from app.kernel.errors import BadGateway, Reason
@@ -42,7 +42,7 @@ class Reply(BaseModel):
 
 
 @dataclass(frozen=True)
-class Asked:
+class RecallQuery:
     """A query to answer from the best sentences, best first.
 
     Attributes:
@@ -51,7 +51,7 @@ class Asked:
     """
 
     query: str
-    found: Sequence[Found]
+    found: Sequence[RecallHit]
     top_k: int
     max_tokens: int
     counter: Counter
@@ -70,7 +70,7 @@ class Retold:
     is_cut: bool = False
 
 
-def by_passages(asked: Asked) -> Retold:
+def by_passages(asked: RecallQuery) -> Retold:
     """Answer with the best passages, in the order of the session."""
     spans = choose(
         asked.found, asked.top_k, asked.max_tokens, lambda text: asked.counter.count(f"{text}\n")
@@ -80,7 +80,7 @@ def by_passages(asked: Asked) -> Retold:
     return Retold(text, _seqs(spans), is_cut=any(span.is_cut for span in spans))
 
 
-async def by_model(model: TextModel, asked: Asked, meter: Meter) -> Retold:
+async def by_model(model: TextModel, asked: RecallQuery, meter: Meter) -> Retold:
     """Answer with one model call; the reply names the passages that it rests on.
 
     Must not be called inside a transaction. Also raises what `TextModel.ask` raises.
@@ -96,7 +96,7 @@ async def by_model(model: TextModel, asked: Asked, meter: Meter) -> Retold:
     return _checked(reply, asked, shown)
 
 
-def _choose_shown(model: TextModel, asked: Asked, before: str) -> Sequence[Span]:
+def _choose_shown(model: TextModel, asked: RecallQuery, before: str) -> Sequence[SentenceSpan]:
     """Return the passages for a model, in session order, as many as fit its window."""
     room = model.max_input_tokens - by_length(before) - _SCHEMA_TOKENS
     wanted = max(asked.max_tokens * MORE, _LEAST_SHOWN_TOKENS)
@@ -110,7 +110,7 @@ def _choose_shown(model: TextModel, asked: Asked, before: str) -> Sequence[Span]
     return sorted(spans, key=_place)
 
 
-def _checked(reply: Reply, asked: Asked, shown: Sequence[Span]) -> Retold:
+def _checked(reply: Reply, asked: RecallQuery, shown: Sequence[SentenceSpan]) -> Retold:
     text = reply.text.strip()
     if not text:
         return Retold("", ())
@@ -124,7 +124,7 @@ def _checked(reply: Reply, asked: Asked, shown: Sequence[Span]) -> Retold:
     return Retold(short, seqs, is_cut=len(short) < len(text))
 
 
-def _within(text: str, asked: Asked) -> str:
+def _within(text: str, asked: RecallQuery) -> str:
     """Return a text, cut at the end of a sentence if it is too long."""
     if asked.fits(text):
         return text
@@ -133,11 +133,11 @@ def _within(text: str, asked: Asked) -> str:
     return whole if asked.fits(whole) else kept
 
 
-def _seqs(spans: Sequence[Span]) -> Sequence[int]:
+def _seqs(spans: Sequence[SentenceSpan]) -> Sequence[int]:
     return list(dict.fromkeys(span.said.seq for span in spans))
 
 
-def _place(span: Span) -> tuple[int, int]:
+def _place(span: SentenceSpan) -> tuple[int, int]:
     return span.said.seq, span.start
 
 

@@ -14,29 +14,29 @@ from app.conversation.strategies.logic.budgets import (
     newest_within,
     total,
 )
-from app.conversation.strategies.logic.due import next_due
 from app.conversation.strategies.logic.policies import Combine, Rules
+from app.conversation.strategies.logic.schedule import next_due
 from app.conversation.strategies.logic.turns import (
     Composition,
+    ContextTurn,
     Due,
     Fixed,
     History,
-    Kind,
     Shares,
-    Summary,
-    Turn,
+    TurnKind,
+    TurnSummary,
 )
 
 __all__ = [
     "BudgetTooSmall",
     "Composition",
+    "ContextTurn",
     "Due",
     "Fixed",
     "History",
-    "Kind",
     "Shares",
-    "Summary",
-    "Turn",
+    "TurnKind",
+    "TurnSummary",
     "compose",
     "next_due",
     "shares_of",
@@ -65,7 +65,10 @@ def shares_of(rules: Rules, fixed: Fixed) -> Shares:
 
 
 def compose(
-    rules: Rules, history: History, shares: Shares, least: Callable[[Turn], int] | None = None
+    rules: Rules,
+    history: History,
+    shares: Shares,
+    least: Callable[[ContextTurn], int] | None = None,
 ) -> Composition:
     """Choose what a context shows.
 
@@ -94,7 +97,7 @@ def compose(
     return Composition(summaries, shown, _left_out(history, summaries, shown), left, cut)
 
 
-def _check_fits(rules: Rules, turns: Sequence[Turn], shares: Shares) -> None:
+def _check_fits(rules: Rules, turns: Sequence[ContextTurn], shares: Shares) -> None:
     if rules.limit is None or shares.room is None or total(turns) <= shares.room:
         return
     needed = rules.limit - rules.reserved - shares.room + total(turns)
@@ -103,10 +106,10 @@ def _check_fits(rules: Rules, turns: Sequence[Turn], shares: Shares) -> None:
 
 
 def _cut(
-    turns: Sequence[Turn],
-    shown: Sequence[Turn],
+    turns: Sequence[ContextTurn],
+    shown: Sequence[ContextTurn],
     space: int | None,
-    least: Callable[[Turn], int],
+    least: Callable[[ContextTurn], int],
 ) -> dict[int, int]:
     """Return the newest event with content if it does not fit, and the tokens to cut it to."""
     if space is None or len(shown) == len(turns) or total(shown):
@@ -115,7 +118,7 @@ def _cut(
     return {turn.seq: space} if space >= least(turn) else {}
 
 
-def _in_window(rules: Rules, history: History) -> Sequence[Turn]:
+def _in_window(rules: Rules, history: History) -> Sequence[ContextTurn]:
     """Return the events of the newest complete exchanges, and of a current incomplete one."""
     turns = history.turns
     if rules.window is None:
@@ -128,7 +131,7 @@ def _without(budget: int | None, items: Iterable[Costly]) -> int | None:
 
 
 def _left_out(
-    history: History, summaries: Sequence[Summary], turns: Sequence[Turn]
+    history: History, summaries: Sequence[TurnSummary], turns: Sequence[ContextTurn]
 ) -> Sequence[tuple[int, int]]:
     """Return the ranges of events that are neither summarised nor shown."""
     told = [(summary.first_seq, summary.last_seq) for summary in summaries]

@@ -12,7 +12,7 @@ class Format(StrEnum):
     TEXT = "text"
 
 
-class Source(StrEnum):
+class SourceField(StrEnum):
     """Source of a message."""
 
     SYSTEM = "system"

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 
 from app.conversation.strategies.logic.marks import begins_as_other
 from app.conversation.strategies.logic.policies import Rules
-from app.platform.sessions.logic.spoken import Said, Speaker
+from app.platform.sessions.logic.event_text import EventText, Speaker
 
 _LABELS = {Speaker.TOOL: "Tool", Speaker.SYSTEM: "System"}
 _BREAK = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
@@ -14,7 +14,7 @@ _INDENT = "  "
 _HEAD_CHARS = 200
 
 
-def lines_of(said: Iterable[Said], rules: Rules) -> list[str]:
+def lines_of(said: Iterable[EventText], rules: Rules) -> list[str]:
     """Return a conversation as labelled lines; events without text give none.
 
     Continuation lines of an event are indented, so that no text can imitate another speaker.

@@ -8,7 +8,7 @@ or a tool that begins like a marked one is shown with its own mark in front: `[u
 import re
 
 from app.conversation.strategies.logic.forms import Format
-from app.platform.sessions.logic.spoken import Speaker
+from app.platform.sessions.logic.event_text import Speaker
 
 SYSTEM_MARK = "[system] "
 SUMMARY_BEGIN = "<session_summary>"

@@ -19,7 +19,7 @@ from typing import Any
 from unicodedata import normalize
 
 from app.conversation.strategies.logic.budgets import by_length
-from app.conversation.strategies.logic.forms import Format, Source
+from app.conversation.strategies.logic.forms import Format, SourceField
 from app.conversation.strategies.logic.lines import line, line_of
 from app.conversation.strategies.logic.marks import (
     SUMMARY_BEGIN,
@@ -29,9 +29,9 @@ from app.conversation.strategies.logic.marks import (
     guarded,
 )
 from app.conversation.strategies.logic.policies import Rules
-from app.conversation.strategies.logic.shapes import Item, as_gemini, as_openai
+from app.conversation.strategies.logic.shapes import ShownItem, as_gemini, as_openai
 from app.language.sentences import CONTEXT_BEGIN, CONTEXT_END
-from app.platform.sessions.logic.spoken import Said, Speaker, parts_of, text_of
+from app.platform.sessions.logic.event_text import EventText, Speaker, parts_of, text_of
 
 CUT = "[... cut]"
 """End of an event that was cut."""
@@ -45,7 +45,7 @@ Count = Callable[[str], int]
 
 
 @dataclass(frozen=True)
-class Shown:
+class ContextContent:
     """Content of a context, in its order.
 
     Attributes:
@@ -59,13 +59,15 @@ class Shown:
     session: str
     system: str | None = None
     summaries: Sequence[tuple[str, str]] = ()
-    said: Sequence[Said] = ()
+    said: Sequence[EventText] = ()
     cut: Mapping[int, int] = field(default_factory=dict)
     memories: Sequence[tuple[str, str]] = ()
     pending: str | None = None
 
 
-def render(shown: Shown, rules: Rules, form: Format, count: Count = by_length) -> dict[str, Any]:
+def render(
+    shown: ContextContent, rules: Rules, form: Format, count: Count = by_length
+) -> dict[str, Any]:
     """Return a context in a format, ready for JSON.
 
     `messages`: `messages[]` of role, content and source. `openai`: `messages[]` as chat completions
@@ -89,7 +91,7 @@ def render(shown: Shown, rules: Rules, form: Format, count: Count = by_length) -
     return as_openai(items) if form is Format.OPENAI else as_gemini(items)
 
 
-def piece(said: Said, rules: Rules, form: Format) -> str:
+def piece(said: EventText, rules: Rules, form: Format) -> str:
     """Return the text by which an event is counted; empty if nothing of it is shown."""
     if form is Format.GEMINI and said.speaker in {Speaker.USER, Speaker.TOOL}:
         # Each part is also a part of the message.
@@ -98,7 +100,7 @@ def piece(said: Said, rules: Rules, form: Format) -> str:
     return _render_event(said, said.text, rules, form) if said.text else ""
 
 
-def least(said: Said, rules: Rules, form: Format, count: Count) -> int:
+def least(said: EventText, rules: Rules, form: Format, count: Count) -> int:
     """Return the tokens of the shortest cut of an event, with its message's overhead."""
     overhead = 0 if form is Format.TEXT else rules.overhead
     return overhead + min(
@@ -106,14 +108,14 @@ def least(said: Said, rules: Rules, form: Format, count: Count) -> int:
     )
 
 
-def piece_of(kind: Source, text: str, rules: Rules, form: Format) -> str:
+def piece_of(kind: SourceField, text: str, rules: Rules, form: Format) -> str:
     """Return the text by which a system prompt, summary, memory block or pending message counts."""
     if not text:
         return ""
     ending = "\n" if form is Format.TEXT else ""
-    if kind is Source.SUMMARY:
+    if kind is SourceField.SUMMARY:
         return _with_separator(_render_summary(text, form), rules, form)
-    if kind is Source.PENDING:
+    if kind is SourceField.PENDING:
         return _render_pending(text, rules, form) + ending
     return text + ending
 
@@ -173,25 +175,25 @@ def _escape_markers(text: str) -> str:
     return text.translate(_BRACKETS) if any(name in plain for name in _MARKER_NAMES) else text
 
 
-def _items(shown: Shown, rules: Rules, form: Format, count: Count) -> Iterator[Item]:
+def _items(shown: ContextContent, rules: Rules, form: Format, count: Count) -> Iterator[ShownItem]:
     if shown.system:
-        yield Item("system", shown.system, {"kind": Source.SYSTEM})
+        yield ShownItem("system", shown.system, {"kind": SourceField.SYSTEM})
     for summary_id, text in shown.summaries:
         if text:
-            summary = {"kind": Source.SUMMARY, "summary": summary_id}
-            yield Item(rules.role.value, _render_summary(text, form), summary)
+            summary = {"kind": SourceField.SUMMARY, "summary": summary_id}
+            yield ShownItem(rules.role.value, _render_summary(text, form), summary)
     for said in shown.said:
         if text := _event_text(said, shown.cut.get(said.seq), rules, form, count):
             name = f"{shown.session}/events/{said.event_id}"
-            source: dict[str, Any] = {"kind": Source.EVENT, "event": name, "seq": said.seq}
+            source: dict[str, Any] = {"kind": SourceField.EVENT, "event": name, "seq": said.seq}
             whole = None if said.seq in shown.cut else said
-            yield Item(_ROLES[said.speaker], text, source, whole)
+            yield ShownItem(_ROLES[said.speaker], text, source, whole)
     if block := memory_block([fact for _, fact in shown.memories]):
         names = [name for name, _ in shown.memories]
-        yield Item("system", block, {"kind": Source.MEMORY, "memories": names})
+        yield ShownItem("system", block, {"kind": SourceField.MEMORY, "memories": names})
     if shown.pending:
         pending = _render_pending(shown.pending, rules, form)
-        yield Item("user", pending, {"kind": Source.PENDING})
+        yield ShownItem("user", pending, {"kind": SourceField.PENDING})
 
 
 _ROLES = {
@@ -202,7 +204,9 @@ _ROLES = {
 }
 
 
-def _event_text(said: Said, tokens: int | None, rules: Rules, form: Format, count: Count) -> str:
+def _event_text(
+    said: EventText, tokens: int | None, rules: Rules, form: Format, count: Count
+) -> str:
     """Return the shown text of an event in a format, without the final line end."""
     text = said.text
     if tokens is not None and text:
@@ -214,7 +218,7 @@ def _event_text(said: Said, tokens: int | None, rules: Rules, form: Format, coun
     return dressed.removesuffix("\n") if form is Format.TEXT else dressed
 
 
-def _render_event(said: Said, text: str, rules: Rules, form: Format) -> str:
+def _render_event(said: EventText, text: str, rules: Rules, form: Format) -> str:
     if form is Format.TEXT:
         return line_of(said.speaker, text, rules) + "\n"
     if form is Format.GEMINI and said.speaker is Speaker.SYSTEM:
@@ -240,10 +244,10 @@ def _with_separator(shown: str, rules: Rules, form: Format) -> str:
     return shown + (rules.joiner or "\n") if form is Format.TEXT else shown
 
 
-def _as_text(items: Sequence[Item], rules: Rules) -> str:
-    summaries = [item.text for item in items if item.source["kind"] is Source.SUMMARY]
-    lines = [item.text for item in items if item.source["kind"] is not Source.SUMMARY]
+def _as_text(items: Sequence[ShownItem], rules: Rules) -> str:
+    summaries = [item.text for item in items if item.source["kind"] is SourceField.SUMMARY]
+    lines = [item.text for item in items if item.source["kind"] is not SourceField.SUMMARY]
     if summaries:
-        place = 1 if items[0].source["kind"] is Source.SYSTEM else 0
+        place = 1 if items[0].source["kind"] is SourceField.SYSTEM else 0
         lines.insert(place, rules.joiner.join(summaries))
     return "\n".join(lines)

@@ -13,7 +13,7 @@ from typing import Any
 
 from app.conversation.strategies.logic.forms import Format
 from app.conversation.strategies.logic.marks import guarded
-from app.platform.sessions.logic.spoken import Said, Speaker, parts_of, text_of
+from app.platform.sessions.logic.event_text import EventText, Speaker, parts_of, text_of
 
 _MAX_CALL_ID_CHARS = 40
 """OpenAI rejects longer ids."""
@@ -22,7 +22,7 @@ _GEMINI_TOOL = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,63}")
 
 
 @dataclass(frozen=True)
-class Item:
+class ShownItem:
     """One shown item: its text in the format, and its source.
 
     Attributes:
@@ -32,7 +32,7 @@ class Item:
     role: str
     text: str
     source: Mapping[str, Any]
-    said: Said | None = None
+    said: EventText | None = None
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class _Round:
     results: Sequence[Sequence[tuple[int, _Call]]]
 
 
-def as_openai(items: Sequence[Item]) -> dict[str, Any]:
+def as_openai(items: Sequence[ShownItem]) -> dict[str, Any]:
     """Return `messages` as chat completions accept them, and the `sources` of each."""
     messages: list[dict[str, Any]] = []
     sources: list[Mapping[str, Any]] = []
@@ -70,14 +70,14 @@ def as_openai(items: Sequence[Item]) -> dict[str, Any]:
     return {"messages": messages, "sources": sources}
 
 
-def messages_of(said: Said) -> int:
+def messages_of(said: EventText) -> int:
     """Return the most messages that `as_openai` makes of an event: one for each of its results."""
     if said.speaker is not Speaker.TOOL:
         return 1
     return max(1, sum("functionResponse" in part for part in parts_of(said.content)))
 
 
-def as_gemini(items: Sequence[Item]) -> dict[str, Any]:
+def as_gemini(items: Sequence[ShownItem]) -> dict[str, Any]:
     """Return `contents`, an optional `systemInstruction`, and `sources`.
 
     Sources come for each part of the instruction first, then for each of the contents.
@@ -105,7 +105,7 @@ def as_gemini(items: Sequence[Item]) -> dict[str, Any]:
     return answer
 
 
-def _round_at(items: Sequence[Item], place: int, names: re.Pattern[str]) -> _Round | None:
+def _round_at(items: Sequence[ShownItem], place: int, names: re.Pattern[str]) -> _Round | None:
     """Return the round that begins at a position, or None."""
     said = items[place].said
     if said is None or said.speaker is not Speaker.AGENT:
@@ -126,7 +126,9 @@ def _round_at(items: Sequence[Item], place: int, names: re.Pattern[str]) -> _Rou
     return None if is_open else _Round(calls, results)
 
 
-def _calls_in(said: Said, kind: str, told: str, names: re.Pattern[str]) -> Sequence[_Call] | None:
+def _calls_in(
+    said: EventText, kind: str, told: str, names: re.Pattern[str]
+) -> Sequence[_Call] | None:
     """Return an event's calls or results, or None if one of them cannot be structured."""
     calls = []
     for part in parts_of(said.content):
@@ -146,7 +148,7 @@ def _has_twins(calls: Sequence[_Call]) -> bool:
 
 
 def _answers(
-    calls: Sequence[_Call], is_open: dict[int, None], said: Said, names: re.Pattern[str]
+    calls: Sequence[_Call], is_open: dict[int, None], said: EventText, names: re.Pattern[str]
 ) -> list[tuple[int, _Call]] | None:
     """Close and return the open calls that an event answers; None if it has other content."""
     if any("functionResponse" not in part or part.get("text") for part in parts_of(said.content)):
@@ -168,7 +170,7 @@ def _answers_call(call: _Call, result: _Call) -> bool:
 
 
 def _openai_round(
-    said: Said, tool_round: _Round, items: Sequence[Item]
+    said: EventText, tool_round: _Round, items: Sequence[ShownItem]
 ) -> Iterator[tuple[Mapping[str, Any], dict[str, Any]]]:
     ids = _openai_ids(said, tool_round.calls)
     beside = [part for part in parts_of(said.content) if not _is_call(part)]
@@ -193,7 +195,7 @@ def _openai_round(
             yield item.source, {"role": "tool", "tool_call_id": ids[number], "content": told}
 
 
-def _openai_ids(said: Said, calls: Sequence[_Call]) -> list[str]:
+def _openai_ids(said: EventText, calls: Sequence[_Call]) -> list[str]:
     """Return a unique id for each call: its own one if it is valid."""
     ids = [call.own_id or "" for call in calls]
     ids = [own_id if len(own_id) <= _MAX_CALL_ID_CHARS else "" for own_id in ids]
@@ -214,7 +216,7 @@ def _is_call(part: Mapping[str, Any]) -> bool:
     return "functionCall" in part and not part.get("text")
 
 
-def _instructs(item: Item) -> bool:
+def _instructs(item: ShownItem) -> bool:
     """Return True if an item belongs to the stable beginning outside the contents."""
     return item.role == "system" and item.source["kind"] in {"system", "summary"}
 
@@ -235,7 +237,7 @@ def _join_turns(contents: list[dict[str, Any]], sources: list[dict[str, Any]]) -
 def _add_round(
     contents: list[dict[str, Any]],
     sources: list[dict[str, Any]],
-    items: Sequence[Item],
+    items: Sequence[ShownItem],
     tool_round: _Round,
 ) -> None:
     # A call joins the turn of what the agent said just before, since it must follow a user turn.
@@ -256,14 +258,14 @@ def _add_round(
     sources.append(first if first["seq"] == last else first | {"lastSeq": last})
 
 
-def _gemini_content(item: Item) -> dict[str, Any]:
+def _gemini_content(item: ShownItem) -> dict[str, Any]:
     role = "model" if item.role == "assistant" else "user"
     if item.said is None or item.said.speaker is Speaker.SYSTEM:
         return {"role": role, "parts": [{"text": item.text}]}
     return {"role": role, "parts": _gemini_parts(item, None)}
 
 
-def _gemini_parts(item: Item, tool_round: _Round | None) -> list[dict[str, Any]]:
+def _gemini_parts(item: ShownItem, tool_round: _Round | None) -> list[dict[str, Any]]:
     """Return the shown parts of an event; calls are structured only in a round."""
     content = item.said.content if item.said else None
     calls = iter(tool_round.calls if tool_round else ())
@@ -282,7 +284,7 @@ def _gemini_parts(item: Item, tool_round: _Round | None) -> list[dict[str, Any]]
     return parts
 
 
-def _guarded_text(text: str, item: Item) -> str:
+def _guarded_text(text: str, item: ShownItem) -> str:
     return text if item.said is None else guarded(text, item.said.speaker, Format.GEMINI)
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 
-class Kind(StrEnum):
+class TurnKind(StrEnum):
     """Kind of a summary, by its inputs."""
 
     BLOCK = "block"
@@ -19,7 +19,7 @@ class Kind(StrEnum):
 
 
 @dataclass(frozen=True)
-class Turn:
+class ContextTurn:
     """An event as strategies see it; `tokens` counts its shown form, with overhead."""
 
     seq: int
@@ -33,7 +33,7 @@ class Turn:
 
 
 @dataclass(frozen=True)
-class Summary:
+class TurnSummary:
     """An active summary.
 
     Attributes:
@@ -73,8 +73,8 @@ class History:
             None: no gap.
     """
 
-    turns: Sequence[Turn]
-    summaries: Sequence[Summary] = ()
+    turns: Sequence[ContextTurn]
+    summaries: Sequence[TurnSummary] = ()
     last_seq: int = 0
     complete: int = 0
     cleared_seq: int = 0
@@ -106,7 +106,7 @@ class Due:
         tokens: maximum length; likewise `chars`.
     """
 
-    kind: Kind
+    kind: TurnKind
     first_seq: int
     last_seq: int
     last_exchange: int
@@ -145,8 +145,8 @@ class Composition:
         left: unused tokens of the budget; None: no limit.
     """
 
-    summaries: Sequence[Summary]
-    turns: Sequence[Turn]
+    summaries: Sequence[TurnSummary]
+    turns: Sequence[ContextTurn]
     omitted: Sequence[tuple[int, int]]
     left: int | None
     cut: dict[int, int] = field(default_factory=dict)

@@ -11,7 +11,7 @@ from app.conversation.strategies.logic.budgets import by_length
 from app.conversation.strategies.logic.policies import CHARS4, DECLARED
 from app.kernel.errors import InvalidArgument
 from app.kernel.wire.memory_policy import COUNTERS
-from app.platform.sessions.logic.spoken import Said
+from app.platform.sessions.logic.event_text import EventText
 from app.settings.settings import Settings
 
 _LONGEST_PIECE = 100_000
@@ -76,7 +76,7 @@ def _pieces(text: str) -> Iterator[str]:
         yield text[start : start + _LONGEST_PIECE]
 
 
-def counted(said: Said, shown: str, counter: Counter) -> int:
+def counted(said: EventText, shown: str, counter: Counter) -> int:
     """Return the tokens of an event shown as `shown`, without the overhead of a message.
 
     The counter `declared` returns the sender's own count, if there is one.

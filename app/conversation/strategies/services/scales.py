@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from app.conversation.strategies.logic.forms import Format, Source
+from app.conversation.strategies.logic.forms import Format, SourceField
 from app.conversation.strategies.logic.policies import Rules
 from app.conversation.strategies.logic.rendering import (
     bare_summary,
@@ -15,7 +15,7 @@ from app.conversation.strategies.logic.rendering import (
 )
 from app.conversation.strategies.logic.shapes import messages_of
 from app.conversation.strategies.services.counters import Counter, counted
-from app.platform.sessions.logic.spoken import Said
+from app.platform.sessions.logic.event_text import EventText
 
 WORK_PER_TEXT = 100
 """Work of counting one more text, expressed as characters."""
@@ -34,7 +34,7 @@ class Scale:
         """The same scale for the format that decides which summaries are due."""
         return replace(self, form=Format.MESSAGES)
 
-    def of_event(self, said: Said) -> int:
+    def of_event(self, said: EventText) -> int:
         """Return the tokens of an event; 0 if nothing of it is shown."""
         shown = piece(said, self.rules, self.form)
         if not shown:
@@ -42,11 +42,11 @@ class Scale:
         messages = messages_of(said) if self.form is Format.OPENAI else 1
         return counted(said, shown, self.counter) + messages * self._overhead
 
-    def least(self, said: Said) -> int:
+    def least(self, said: EventText) -> int:
         """Return the tokens of the shortest cut of an event."""
         return least(said, self.rules, self.form, self.counter.count)
 
-    def of_part(self, kind: Source, text: str) -> int:
+    def of_part(self, kind: SourceField, text: str) -> int:
         """Return the tokens of any other part; 0 if it is empty."""
         shown = piece_of(kind, text, self.rules, self.form)
         return self.counter.count(shown) + self._overhead if shown else 0
@@ -56,11 +56,11 @@ class Scale:
         if not text:
             return 0, 0
         bare = self.counter.count(bare_summary(text, self.rules, self.form)) + self._overhead
-        return bare, self.of_part(Source.SUMMARY, text) - bare
+        return bare, self.of_part(SourceField.SUMMARY, text) - bare
 
     def of_facts(self, facts: Sequence[str]) -> int:
         """Return the tokens of the memory block with these facts; 0 without facts."""
-        return self.of_part(Source.MEMORY, memory_block(facts))
+        return self.of_part(SourceField.MEMORY, memory_block(facts))
 
     def of_fact(self, fact: str) -> int:
         """Return the tokens that one more fact adds to a block, or slightly more."""

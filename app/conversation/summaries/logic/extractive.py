@@ -21,7 +21,7 @@ _SPACE = re.compile(r"\s+")
 
 
 @dataclass(frozen=True)
-class Piece:
+class Utterance:
     """A text with its speaker's label, which a policy may leave empty.
 
     Attributes:
@@ -40,7 +40,7 @@ class _Sentence:
     weight: float
 
 
-def extract(pieces: Iterable[Piece], chars: int) -> str:
+def extract(pieces: Iterable[Utterance], chars: int) -> str:
     """Return the sentences of highest weight, in their order, at most `chars` long in all.
 
     Each sentence is a line with its speaker's label. Of equal sentences the last one is kept. If
@@ -63,14 +63,14 @@ def extract(pieces: Iterable[Piece], chars: int) -> str:
     )
 
 
-def _weigh_sentences(pieces: Iterable[Piece]) -> list[_Sentence]:
+def _weigh_sentences(pieces: Iterable[Utterance]) -> list[_Sentence]:
     lines = [weighed_line for piece in pieces for weighed_line in _lines(piece)][-_MAX_SENTENCES:]
     # Last position of each sentence, so that repeated ones stand where they came last.
     places = {text: (place, weight) for place, (text, weight) in enumerate(lines)}
     return [_Sentence(place, text, weight) for text, (place, weight) in places.items()]
 
 
-def _lines(piece: Piece) -> Iterator[tuple[str, float]]:
+def _lines(piece: Utterance) -> Iterator[tuple[str, float]]:
     told = piece.text[:_MAX_CHARS]
     if piece.is_summary:
         for whole in told.splitlines():

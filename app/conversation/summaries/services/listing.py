@@ -8,9 +8,9 @@ from pydantic import Field
 from app.conversation.strategies.logic.budgets import by_length
 from app.conversation.strategies.logic.policies import rules_of
 from app.conversation.strategies.services.counters import counter_of
-from app.conversation.summaries.store.repository import State
+from app.conversation.summaries.store.repository import SummaryState
+from app.conversation.summaries.store.spending import SummarySpending
 from app.conversation.summaries.store.tables import SessionSummaryRow
-from app.conversation.summaries.store.uses import Spent
 from app.kernel.errors import InvalidArgument
 from app.kernel.names import SessionName, SummaryName
 from app.kernel.wire.base import WireModel
@@ -47,7 +47,7 @@ class SessionSummary(WireModel):
         description="Inputs: `block`, exchanges; `full`, all events; `recursive`, the previous"
         " summary and later events; `merge`, summaries."
     )
-    state: State = Field(
+    state: SummaryState = Field(
         description="`stale`: the text is erased, since a covered event was erased, or the session"
         " was cleared or changed while the summary was made."
     )
@@ -85,7 +85,7 @@ class SessionSummary(WireModel):
             name=str(SummaryName(session, row.summary_id)),
             policy_key=row.policy_key,
             kind=row.kind,
-            state=State(row.state),
+            state=SummaryState(row.state),
             version=row.version,
             covers=Covered(first_seq=row.first_seq, last_seq=row.last_seq),
             text=row.text,
@@ -115,9 +115,9 @@ def _tokens(text: str, policy: Mapping[str, Any], settings: Settings) -> int:
         return by_length(text)
 
 
-def _spent(usage: Mapping[str, Mapping[str, Any]]) -> list[Spent]:
+def _spent(usage: Mapping[str, Mapping[str, Any]]) -> list[SummarySpending]:
     return [
-        Spent(
+        SummarySpending(
             model,
             used["calls"],
             used["inputTokens"],
@@ -158,7 +158,7 @@ class SessionUsage(WireModel):
     def of(
         cls,
         row: SessionRow,
-        spent: Sequence[Spent],
+        spent: Sequence[SummarySpending],
         counts: Mapping[str, int],
         settings: Settings,
     ) -> "SessionUsage":
@@ -172,11 +172,11 @@ class SessionUsage(WireModel):
         )
 
 
-def _model_sums(spent: Spent, settings: Settings) -> ModelSums:
+def _model_sums(spent: SummarySpending, settings: Settings) -> ModelSums:
     return ModelSums(model=spent.model_id, **_sums([spent], settings))
 
 
-def _sums(spent: Sequence[Spent], settings: Settings) -> dict[str, Any]:
+def _sums(spent: Sequence[SummarySpending], settings: Settings) -> dict[str, Any]:
     sums = Sums.of(spent)
     return {
         "call_count": sums.calls,

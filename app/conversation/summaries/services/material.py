@@ -4,18 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from app.adapters.db.session import Session
-from app.adapters.llm.aside import done
+from app.adapters.llm.offload import done
 from app.conversation.strategies.logic.budgets import total
-from app.conversation.strategies.logic.due import next_target
 from app.conversation.strategies.logic.policies import Combine, Rules
-from app.conversation.strategies.logic.turns import History, Summary, Turn
+from app.conversation.strategies.logic.schedule import next_target
+from app.conversation.strategies.logic.turns import ContextTurn, History, TurnSummary
 from app.conversation.strategies.services.counters import Counter
 from app.conversation.strategies.services.scales import WORK_PER_TEXT, Scale
 from app.conversation.summaries.store import lookups
-from app.conversation.summaries.store.lookups import Listed
+from app.conversation.summaries.store.lookups import ListedSummary
 from app.kernel.names import SessionName
 from app.kernel.wire.memory_policy import Recompute
-from app.platform.sessions.logic.spoken import Place, Said, Speaker
+from app.platform.sessions.logic.event_text import EventText, ExchangePlace, Speaker
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionRow
 
@@ -35,7 +35,7 @@ _FEW = 16
 
 
 @dataclass(frozen=True)
-class Told:
+class SessionInput:
     """Content read from a session.
 
     Attributes:
@@ -48,13 +48,13 @@ class Told:
 
     history: History
     shown: History
-    said: Mapping[int, Said]
-    summaries: Mapping[str, Listed]
+    said: Mapping[int, EventText]
+    summaries: Mapping[str, ListedSummary]
     is_bounded: bool = False
 
 
 @dataclass(frozen=True)
-class Wanted:
+class EventWindow:
     """Limits on the newest events to read.
 
     Attributes:
@@ -67,8 +67,8 @@ class Wanted:
 
 
 async def load_newest(
-    session: Session, row: SessionRow, name: SessionName, scale: Scale, wanted: Wanted
-) -> Told:
+    session: Session, row: SessionRow, name: SessionName, scale: Scale, wanted: EventWindow
+) -> SessionInput:
     """Return the newest events after the summaries: as many as could be shown, or more.
 
     If not all fit, at least one more event is included than fits; the same holds for summaries.
@@ -101,7 +101,7 @@ async def load_newest(
 
 async def load_due(
     session: Session, row: SessionRow, name: SessionName, rules: Rules, counter: Counter
-) -> Told:
+) -> SessionInput:
     """Return the oldest events after the summaries, enough to make the next summary.
 
     If that depends on the token budget, the result has all events after the summaries. It also has
@@ -146,14 +146,14 @@ class _Read:
     """Events read so far, with their weights as plain messages and in the requested format."""
 
     scale: Scale
-    said: dict[int, Said] = field(default_factory=dict)
-    plain: dict[int, Turn] = field(default_factory=dict)
-    shown: dict[int, Turn] = field(default_factory=dict)
+    said: dict[int, EventText] = field(default_factory=dict)
+    plain: dict[int, ContextTurn] = field(default_factory=dict)
+    shown: dict[int, ContextTurn] = field(default_factory=dict)
     tokens: int = 0
     size_bytes: int = 0
     stored_bytes: int = 0
 
-    async def add(self, page: Sequence[Said]) -> None:
+    async def add(self, page: Sequence[EventText]) -> None:
         """Add a page; a long one is counted in a thread."""
         length = sum(len(event.text) + WORK_PER_TEXT for event in page)
         plain = await done(length, _weigh_events, page, self.scale.plain)
@@ -180,13 +180,13 @@ class _Read:
         return is_much or len(self.said) >= MAX_EVENTS
 
 
-def _weigh_events(page: Sequence[Said], scale: Scale) -> list[Turn]:
-    return [Turn(event.seq, event.exchange, scale.of_event(event)) for event in page]
+def _weigh_events(page: Sequence[EventText], scale: Scale) -> list[ContextTurn]:
+    return [ContextTurn(event.seq, event.exchange, scale.of_event(event)) for event in page]
 
 
 async def _newest_summaries(
-    session: Session, row: SessionRow, name: SessionName, scale: Scale, wanted: Wanted
-) -> Sequence[Listed] | None:
+    session: Session, row: SessionRow, name: SessionName, scale: Scale, wanted: EventWindow
+) -> Sequence[ListedSummary] | None:
     """Return the newest of many contiguous summaries that fit, oldest first.
 
     None: their number is limited, or they have a gap, so that all must be read.
@@ -195,7 +195,7 @@ async def _newest_summaries(
     is_list = made is not None and made.combine is Combine.APPEND and made.most is None
     if not is_list or wanted.room is None or wanted.as_of is not None:
         return None
-    newest: list[Listed] = []
+    newest: list[ListedSummary] = []
     left, before = wanted.room, row.last_seq + 1
     while left >= 0:
         page = await lookups.list_newest(session, name, scale.rules.key, before, _FEW)
@@ -213,8 +213,8 @@ async def _newest_summaries(
 
 
 async def _summaries(
-    session: Session, row: SessionRow, name: SessionName, rules: Rules, wanted: Wanted
-) -> Sequence[Listed]:
+    session: Session, row: SessionRow, name: SessionName, rules: Rules, wanted: EventWindow
+) -> Sequence[ListedSummary]:
     if rules.summarising is None:
         return ()
     if wanted.as_of is None:
@@ -224,7 +224,7 @@ async def _summaries(
 
 async def _ranges(
     session: Session, row: SessionRow, name: SessionName, rules: Rules
-) -> Sequence[Listed]:
+) -> Sequence[ListedSummary]:
     """Return the ranges of the previous summaries that the next one depends on.
 
     For an unlimited list that is only the last one. With a token budget, the text is included,
@@ -245,7 +245,7 @@ async def _gap_end(
     row: SessionRow,
     name: SessionName,
     scale: Scale,
-    summaries: Sequence[Listed],
+    summaries: Sequence[ListedSummary],
 ) -> int | None:
     """Return the last event before the summaries after a gap; None: no gap."""
     made = scale.rules.summarising
@@ -254,11 +254,11 @@ async def _gap_end(
     return await lookups.gap_end(session, name, scale.rules.key, _boundary(row, summaries))
 
 
-def _boundary(row: SessionRow, summaries: Sequence[Listed]) -> int:
+def _boundary(row: SessionRow, summaries: Sequence[ListedSummary]) -> int:
     return summaries[-1].last_seq if summaries else row.cleared_seq
 
 
-def _is_enough(read: _Read, room: int | None, oldest: Said) -> bool:
+def _is_enough(read: _Read, room: int | None, oldest: EventText) -> bool:
     """Return True if older events cannot be shown: the room is full, or they precede the window."""
     rules = read.scale.rules
     most = [bound for bound in (room, rules.window_tokens) if bound is not None]
@@ -301,7 +301,7 @@ async def _covered(
 
 
 def _next_end(
-    row: SessionRow, rules: Rules, summaries: Sequence[Listed], read: _Read
+    row: SessionRow, rules: Rules, summaries: Sequence[ListedSummary], read: _Read
 ) -> int | None:
     """Return the last exchange that the next summary can reach; None: no limit."""
     made = rules.summarising
@@ -311,37 +311,37 @@ def _next_end(
     return next_target(made, behind, min(turn.exchange for turn in read.plain.values()))
 
 
-def _is_past(page: Sequence[Said], until: int, last_exchange: int | None) -> bool:
+def _is_past(page: Sequence[EventText], until: int, last_exchange: int | None) -> bool:
     newest = page[-1]
     return last_exchange is not None and newest.exchange > last_exchange and newest.seq > until
 
 
-def _place_of(said: Mapping[int, Said]) -> Place:
+def _place_of(said: Mapping[int, EventText]) -> ExchangePlace:
     """Return a session's position at its last event; only what was read of its exchange counts."""
     if not said:
-        return Place()
+        return ExchangePlace()
     newest = said[max(said)].exchange
     has_answer = any(event.is_answer for event in said.values() if event.exchange == newest)
-    return Place(newest, is_answered=has_answer and newest > 0)
+    return ExchangePlace(newest, is_answered=has_answer and newest > 0)
 
 
 def _history(row: SessionRow) -> History:
     return History(
         turns=(),
         last_seq=row.last_seq,
-        complete=Place(row.exchanges, is_answered=row.is_answered).complete,
+        complete=ExchangePlace(row.exchanges, is_answered=row.is_answered).complete,
         cleared_seq=row.cleared_seq,
         cleared_exchange=row.cleared_exchange,
     )
 
 
 async def _to_told(
-    read: _Read, history: History, summaries: Sequence[Listed], *, is_bounded: bool
-) -> Told:
+    read: _Read, history: History, summaries: Sequence[ListedSummary], *, is_bounded: bool
+) -> SessionInput:
     length = sum(len(summary.text or "") + WORK_PER_TEXT for summary in summaries)
     plain = await done(length, _weigh_summaries, summaries, read.scale.plain)
     shown = await done(length, _weigh_summaries, summaries, read.scale)
-    return Told(
+    return SessionInput(
         history=replace(history, turns=_ordered(read.plain), summaries=plain),
         shown=replace(history, turns=_ordered(read.shown), summaries=shown),
         said=read.said,
@@ -350,13 +350,13 @@ async def _to_told(
     )
 
 
-def _ordered(turns: Mapping[int, Turn]) -> list[Turn]:
+def _ordered(turns: Mapping[int, ContextTurn]) -> list[ContextTurn]:
     return [turns[seq] for seq in sorted(turns)]
 
 
-def _weigh_summaries(rows: Sequence[Listed], scale: Scale) -> list[Summary]:
+def _weigh_summaries(rows: Sequence[ListedSummary], scale: Scale) -> list[TurnSummary]:
     return [
-        Summary(
+        TurnSummary(
             summary.summary_id,
             summary.first_seq,
             summary.last_seq,

@@ -8,8 +8,8 @@ from typing import Any, Final, Protocol
 from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.conversation.strategies.logic.composing import Fixed
-from app.conversation.strategies.logic.due import is_reached, next_target
 from app.conversation.strategies.logic.policies import Combine, Rules, rules_of
+from app.conversation.strategies.logic.schedule import is_reached, next_target
 from app.conversation.summaries.store import erasure, lookups, repository
 from app.kernel.limits import exhausted
 from app.kernel.names import SessionName
@@ -17,15 +17,15 @@ from app.kernel.wire.memory_policy import MemoryPolicy
 from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import type_url
-from app.platform.operations.store import claims
+from app.platform.operations.store import leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
-from app.platform.sessions.services.changes import Appended, Erased
+from app.platform.sessions.services.changes import Appended, ErasedEvent
 from app.platform.sessions.store import repository as sessions
 from app.settings.settings import Settings
 
-SUMMARIZE = claims.SUMMARIZE
+SUMMARIZE = leases.SUMMARIZE
 """Kind of the operation that makes the due summaries of one session and policy."""
 REGENERATE: Final = "sessions.regenerateSummary"
 """Kind of the operation that makes one summary again."""
@@ -51,7 +51,7 @@ class Owner(Protocol):
 
 
 @dataclass(frozen=True)
-class Asked:
+class SummaryQuery:
     """Policy by which to make summaries.
 
     Attributes:
@@ -73,7 +73,7 @@ async def ask(
     session: Session,
     engine: EngineRow,
     owner: Owner,
-    asked: Asked,
+    asked: SummaryQuery,
     now: datetime,
     settings: Settings,
 ) -> OperationRow:
@@ -88,7 +88,7 @@ async def ask(
     """
     policy_key = rules_of(asked.policy).key
     key = key_of(owner.session_id, policy_key)
-    unfinished = await claims.unfinished(session, engine.engine_id, SUMMARIZE, key)
+    unfinished = await leases.unfinished(session, engine.engine_id, SUMMARIZE, key)
     if unfinished is not None:
         return unfinished
     new = operation(engine, SUMMARIZE, now, settings).concerning({"user_id": owner.user_id})
@@ -134,11 +134,11 @@ async def hurry(
     waiting = []
     for policy_key in policy_keys:
         key = key_of(session_id, policy_key)
-        operation_row = await claims.unfinished(session, engine_id, SUMMARIZE, key)
+        operation_row = await leases.unfinished(session, engine_id, SUMMARIZE, key)
         if operation_row is not None:
             waiting.append(operation_row.operation_id)
     if waiting:
-        await claims.hurry(session, engine_id, waiting, now)
+        await leases.hurry(session, engine_id, waiting, now)
 
 
 def key_of(session_id: str, policy_key: str) -> str:
@@ -179,9 +179,11 @@ class Watch:
         )
         reached = max(change.cleared_exchange, covered or 0)
         if is_due(rules, change.place.complete, reached):
-            await ask(session, change.engine, change, Asked(policy), change.now, self.settings)
+            await ask(
+                session, change.engine, change, SummaryQuery(policy), change.now, self.settings
+            )
 
-    async def erased(self, session: Session, change: Erased) -> None:
+    async def erased(self, session: Session, change: ErasedEvent) -> None:
         """Erase summaries of an erased event, and remake those of the session's policy."""
         engine_id = change.engine.engine_id
         keys = await erasure.mark_stale(
@@ -193,7 +195,7 @@ class Watch:
         policy = policy_of(row.memory_policy, change.engine)
         rules = _by_exchange(policy)
         if policy is not None and rules is not None and rules.key in keys:
-            await ask(session, change.engine, row, Asked(policy), change.now, self.settings)
+            await ask(session, change.engine, row, SummaryQuery(policy), change.now, self.settings)
 
 
 def is_due(rules: Rules, complete: int, reached: int) -> bool:

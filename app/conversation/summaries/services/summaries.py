@@ -6,8 +6,8 @@ from dataclasses import dataclass, replace
 
 from app.adapters.db.pages import Slice
 from app.adapters.db.session import Database
-from app.adapters.llm.aside import done
 from app.adapters.llm.models import TextModels
+from app.adapters.llm.offload import done
 from app.adapters.resources import Resources
 from app.conversation.strategies.logic.policies import rules_of
 from app.conversation.summaries.services import queue
@@ -17,12 +17,12 @@ from app.conversation.summaries.services.listing import (
     SessionUsage,
 )
 from app.conversation.summaries.services.writing import model_for
-from app.conversation.summaries.store import erasure, repository, uses
-from app.conversation.summaries.store.repository import State
+from app.conversation.summaries.store import erasure, repository, spending
+from app.conversation.summaries.store.repository import SummaryState
 from app.conversation.summaries.store.tables import SessionSummaryRow
 from app.kernel.clock import Clock
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import SessionName, SummaryName
-from app.kernel.once import Once
 from app.kernel.paging import (
     PageRequest,
     clamp_page_size,
@@ -35,7 +35,7 @@ from app.kernel.wire.memory_policy import CHARS4, COUNTERS, MemoryPolicy
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
-from app.platform.operations.store import claims, repeats
+from app.platform.operations.store import idempotency, leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.tables import OperationRow
 from app.platform.sessions.schemas.sessions import MAX_PAGE_BYTES, Session
@@ -67,7 +67,11 @@ class SummaryService:
         )
 
     async def list_page(
-        self, name: SessionName, state: State | None, policy_key: str | None, page: PageRequest
+        self,
+        name: SessionName,
+        state: SummaryState | None,
+        policy_key: str | None,
+        page: PageRequest,
     ) -> ListSummariesResponse:
         """Return a page of summaries, oldest first, of all states unless one is given.
 
@@ -119,7 +123,7 @@ class SummaryService:
         (shown,) = await self._render_summaries(stored, [row], len(row.text or ""))
         return shown
 
-    async def regenerate(self, name: SummaryName, once: Once | None) -> OperationRow:
+    async def regenerate(self, name: SummaryName, once: IdempotencyKey | None) -> OperationRow:
         """Enqueue a new version of a summary, made from the same events.
 
         Raises:
@@ -130,13 +134,13 @@ class SummaryService:
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.session.engine, Lock.SHARED)
             new = queue.operation(engine, queue.REGENERATE, now, self.settings)
-            if (known := await repeats.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay(session, new, once)) is not None:
                 return known
             most = self.settings.engine_max_queued_operations
-            await claims.check_queue(session, engine.engine_id, most)
+            await leases.check_queue(session, engine.engine_id, most)
             owner = await sessions.get(session, name.session, now)
             row = await repository.get(session, name)
-            if row.state != State.ACTIVE:
+            if row.state != SummaryState.ACTIVE:
                 raise repository.not_active(name)
             if self._is_by_model(row):
                 await self.usages.check_budget(session, engine.engine_id)
@@ -150,7 +154,7 @@ class SummaryService:
         made = rules_of(MemoryPolicy.model_validate(row.policy)).summarising
         return made is not None and model_for(self.models, made) is not None
 
-    async def clear(self, name: SessionName, once: Once | None) -> Session:
+    async def clear(self, name: SessionName, once: IdempotencyKey | None) -> Session:
         """Start contexts anew after the last event: events stay, summaries are superseded.
 
         Raises:
@@ -159,7 +163,7 @@ class SummaryService:
         now = self.clock.now()
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
-            is_repeated = await repeats.is_repeated(session, engine.engine_id, once, now)
+            is_repeated = await idempotency.is_repeated(session, engine.engine_id, once, now)
             row = await sessions.get(session, name, now, for_update=True)
             if not is_repeated:
                 values = {"cleared_seq": row.last_seq, "cleared_exchange": row.exchanges}
@@ -178,6 +182,6 @@ class SummaryService:
         async with self.db.snapshot() as session:
             await engines.get(session, name.engine)
             row = await sessions.get(session, name, self.clock.now())
-            spent = await uses.list_spent(session, name)
-            counts = await uses.count_states(session, name)
+            spent = await spending.list_spent(session, name)
+            counts = await spending.count_states(session, name)
         return SessionUsage.of(row, spent, counts, self.settings)

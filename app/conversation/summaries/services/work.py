@@ -19,8 +19,8 @@ from app.adapters.resources import Resources
 from app.conversation.strategies.logic.composing import Due
 from app.conversation.strategies.logic.policies import Combine, Rules, Summarising
 from app.conversation.summaries.services.writing import (
-    Summarised,
-    Task,
+    SummaryTask,
+    WrittenSummary,
     model_for,
     name_of,
     summarise,
@@ -36,9 +36,9 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.limits.services.quotas import check_room
 from app.platform.operations.services.runner import Job, LeaseLost, Postponed
-from app.platform.operations.store import claims
+from app.platform.operations.store import leases
 from app.platform.operations.store import repository as operations
-from app.platform.sessions.logic.spoken import Said
+from app.platform.sessions.logic.event_text import EventText
 from app.platform.sessions.store import repository as sessions
 from app.platform.sessions.store.tables import SessionRow
 from app.platform.usage.logic import costs
@@ -52,14 +52,14 @@ _MAX_NOTE_SECONDS = 5
 
 
 @dataclass(frozen=True)
-class Found:
+class SummaryInput:
     """Inputs of a summary, and the state by which later changes are noticed.
 
     Attributes:
         superseded: ids of the active summaries that it will supersede.
     """
 
-    task: Task
+    task: SummaryTask
     session_time: datetime
     cleared_seq: int
     superseded: frozenset[str]
@@ -95,13 +95,13 @@ class Work:
         session: Session,
         row: SessionRow,
         due: Due,
-        said: Sequence[Said],
+        said: Sequence[EventText],
         previous: Sequence[str],
-    ) -> Found:
+    ) -> SummaryInput:
         """Return the inputs of a summary; `said` and `previous` are the texts to read."""
         superseded = await repository.list_overlapping(session, self.name, self.rules.key, due)
-        task = Task(due, self.rules, self.made, said, previous)
-        return Found(task, row.create_time, row.cleared_seq, superseded)
+        task = SummaryTask(due, self.rules, self.made, said, previous)
+        return SummaryInput(task, row.create_time, row.cleared_seq, superseded)
 
     async def lock(self, session: Session) -> SessionRow | None:
         """Lock the engine against deletion; return the session, locked, or None if it is gone."""
@@ -115,7 +115,7 @@ class Work:
         users = (self.job.claim.scopes or {}).get("user_id", ())
         return row if row is not None and row.user_id in users else None
 
-    async def write(self, inputs: Found, meter: Meter) -> Summarised:
+    async def write(self, inputs: SummaryInput, meter: Meter) -> WrittenSummary:
         """Write a summary; no transaction may be open.
 
         Raises:
@@ -137,7 +137,7 @@ class Work:
             await self._note_in_time(meter)
             raise
 
-    async def _written(self, task: Task, meter: Meter) -> Summarised:
+    async def _written(self, task: SummaryTask, meter: Meter) -> WrittenSummary:
         try:
             return await summarise(self.model, task, meter)
         finally:
@@ -168,7 +168,7 @@ class Work:
         """
         owned = self.job.claim.owned
         lease = timedelta(seconds=self.resources.settings.worker_lease_seconds)
-        is_cancelled = await claims.renew(session, owned, lease)
+        is_cancelled = await leases.renew(session, owned, lease)
         if is_cancelled is None:
             raise LeaseLost
         if is_cancelled:
@@ -176,7 +176,7 @@ class Work:
         await self.job.note(session, self.details())
 
     async def keep(
-        self, session: Session, row: SessionRow | None, inputs: Found, summary: NewSummary
+        self, session: Session, row: SessionRow | None, inputs: SummaryInput, summary: NewSummary
     ) -> bool:
         """Store a summary; return False if the session has changed and the summary is discarded."""
         if row is None or row.create_time != inputs.session_time:
@@ -188,7 +188,7 @@ class Work:
         await repository.insert_stale(session, self.name, summary)
         return False
 
-    async def _is_same(self, session: Session, row: SessionRow, inputs: Found) -> bool:
+    async def _is_same(self, session: Session, row: SessionRow, inputs: SummaryInput) -> bool:
         """Return True if a summary's inputs are unchanged."""
         due = inputs.task.due
         if row.cleared_seq != inputs.cleared_seq:
@@ -199,7 +199,7 @@ class Work:
         kept = 0 if due.read is None else await erasure.count_kept(session, self.name, due.read)
         return kept == len(inputs.task.said)
 
-    def row(self, inputs: Found, meter: Meter, written: Summarised | None) -> NewSummary:
+    def row(self, inputs: SummaryInput, meter: Meter, written: WrittenSummary | None) -> NewSummary:
         """Return the row of a summary or of a failed attempt."""
         template = "" if self.model is None else inputs.task.template
         return NewSummary(
@@ -254,7 +254,7 @@ class Work:
         async with self.job.db.snapshot() as session:
             await service.check_budget(session, self.name.engine.engine)
 
-    async def _fail(self, inputs: Found, meter: Meter, reason: Reason) -> datetime | None:
+    async def _fail(self, inputs: SummaryInput, meter: Meter, reason: Reason) -> datetime | None:
         """Store a failed attempt; return the retry time, or None if it is not retried."""
         retry_time = None
         async with self.writing(meter) as session:

@@ -16,15 +16,16 @@ from typing_extensions import override
 
 from app.adapters.llm.models import TextModels
 from app.adapters.llm.ports import Meter, Prompt, TextModel
-from app.conversation.strategies.logic.composing import Due, Kind
+from app.conversation.strategies.logic.composing import Due
 from app.conversation.strategies.logic.lines import label_of, lines_of
 from app.conversation.strategies.logic.policies import BUILTIN, Rules, Summarising
+from app.conversation.strategies.logic.turns import TurnKind
 from app.conversation.summaries.logic import prompts
-from app.conversation.summaries.logic.extractive import MODEL_ID, Piece, extract
+from app.conversation.summaries.logic.extractive import MODEL_ID, Utterance, extract
 from app.kernel.errors import ServiceError
-from app.kernel.wire.model_text import ModelText, Told
+from app.kernel.wire.model_text import ModelText, TextReply
 from app.language.beginnings import cut_off
-from app.platform.sessions.logic.spoken import Said
+from app.platform.sessions.logic.event_text import EventText
 
 _SCHEMA_TOKENS = 200
 """Tokens of the reply's schema in a model's window."""
@@ -33,7 +34,7 @@ _BYTES_PER_TOKEN = 3
 """A low estimate, since the prompt must fit."""
 
 
-class Reply(Told):
+class Reply(TextReply):
     """Reply of a model that summarises."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
@@ -47,7 +48,7 @@ class Reply(Told):
 
 
 @dataclass(frozen=True)
-class Task:
+class SummaryTask:
     """A summary to write.
 
     Attributes:
@@ -58,18 +59,18 @@ class Task:
     due: Due
     rules: Rules
     made: Summarising
-    said: Sequence[Said]
+    said: Sequence[EventText]
     previous: Sequence[str]
 
     @property
     def template(self) -> str:
         """Template of the prompt, with placeholders."""
-        is_merge = self.due.kind is Kind.MERGE
+        is_merge = self.due.kind is TurnKind.MERGE
         return prompts.template_of(self.made, is_merge=is_merge, follows=bool(self.due.previous))
 
 
 @dataclass(frozen=True)
-class Summarised:
+class WrittenSummary:
     """A written summary; `is_cut`: its end is missing."""
 
     text: str
@@ -86,7 +87,7 @@ def name_of(model: TextModel | None) -> str:
     return MODEL_ID if model is None else model.model_id
 
 
-async def summarise(model: TextModel | None, task: Task, meter: Meter) -> Summarised:
+async def summarise(model: TextModel | None, task: SummaryTask, meter: Meter) -> WrittenSummary:
     """Write a summary, and add its usage to `meter`. No transaction may be open.
 
     Raises:
@@ -94,25 +95,27 @@ async def summarise(model: TextModel | None, task: Task, meter: Meter) -> Summar
     """
     if model is None:
         # A few pages take as long as several requests.
-        return Summarised(await asyncio.to_thread(_extracted, task))
-    is_merge = task.due.kind is Kind.MERGE
+        return WrittenSummary(await asyncio.to_thread(_extracted, task))
+    is_merge = task.due.kind is TurnKind.MERGE
     lines = prompts.merged_lines(task.previous) if is_merge else _lines(task)
     so_far = "" if is_merge else "\n".join(task.previous)
     if not lines:
         # Everything to read has been erased.
         text = cut_off(so_far, task.due.chars)
-        return Summarised(text, is_cut=text != so_far)
+        return WrittenSummary(text, is_cut=text != so_far)
     return await _Folding(model, task, meter).fold(lines, so_far)
 
 
-def _lines(task: Task) -> list[str]:
+def _lines(task: SummaryTask) -> list[str]:
     return lines_of(task.said, task.rules)
 
 
-def _extracted(task: Task) -> str:
-    old = (Piece("", text, is_summary=True) for text in task.previous)
+def _extracted(task: SummaryTask) -> str:
+    old = (Utterance("", text, is_summary=True) for text in task.previous)
     new = (
-        Piece(label_of(event.speaker, task.rules), event.text) for event in task.said if event.text
+        Utterance(label_of(event.speaker, task.rules), event.text)
+        for event in task.said
+        if event.text
     )
     return extract(chain(old, new), task.due.chars)
 
@@ -120,10 +123,10 @@ def _extracted(task: Task) -> str:
 @dataclass(frozen=True)
 class _Folding:
     model: TextModel
-    task: Task
+    task: SummaryTask
     meter: Meter
 
-    async def fold(self, lines: Sequence[str], so_far: str) -> Summarised:
+    async def fold(self, lines: Sequence[str], so_far: str) -> WrittenSummary:
         """Summarise lines, in as many steps as the model's window requires."""
         rest = list(lines)
         template = self.task.template
@@ -153,18 +156,18 @@ class _Folding:
         del rest[:count]
         return taken
 
-    async def _ask(self, text: str) -> Summarised:
+    async def _ask(self, text: str) -> WrittenSummary:
         chars = self.task.due.chars
         first = await self._ask_model(text, None)
         if len(first) <= chars:
-            return Summarised(first)
+            return WrittenSummary(first)
         try:
             second = await self._ask_model(text, len(first))
         except ServiceError:
             # The first reply is paid for, and a cut one is better than none.
             second = first
         is_cut = len(second) > chars
-        return Summarised(cut_off(second, chars) if is_cut else second, is_cut)
+        return WrittenSummary(cut_off(second, chars) if is_cut else second, is_cut)
 
     async def _ask_model(self, text: str, written: int | None) -> str:
         told = prompts.instructions(self.task.due.chars, written)

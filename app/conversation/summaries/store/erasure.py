@@ -9,7 +9,13 @@ from datetime import datetime
 from sqlalchemy import and_, func, select, update
 
 from app.adapters.db.session import Session
-from app.conversation.summaries.store.repository import IS_ACTIVE, State, change, is_retried, of
+from app.conversation.summaries.store.repository import (
+    IS_ACTIVE,
+    SummaryState,
+    change,
+    is_retried,
+    of,
+)
 from app.conversation.summaries.store.tables import SessionSummaryRow
 from app.kernel.names import SessionName
 from app.platform.sessions.store.tables import SessionEventRow
@@ -26,12 +32,12 @@ async def mark_stale(
         _R.session_id == session_id,
         _R.first_seq <= seq,
         _R.last_seq >= seq,
-        _R.state != State.FAILED,
+        _R.state != SummaryState.FAILED,
     )
     statement = (
         update(_R)
         .where(covering)
-        .values(state=State.STALE, text=None, update_time=now)
+        .values(state=SummaryState.STALE, text=None, update_time=now)
         .returning(_R.policy_key)
         .execution_options(synchronize_session=False)
     )
@@ -52,7 +58,7 @@ async def supersede_all(session: Session, name: SessionName, now: datetime) -> C
     )
     keys = set((await session.execute(given_up)).scalars())
     is_active = and_(of(name), IS_ACTIVE)
-    await change(session, is_active, state=State.SUPERSEDED, update_time=now)
+    await change(session, is_active, state=SummaryState.SUPERSEDED, update_time=now)
     return keys
 
 

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from sqlalchemy import ColumnElement, Select, and_, func, literal_column, null, or_, select
 
 from app.adapters.db.session import Session
-from app.conversation.summaries.store.repository import IS_ACTIVE, State, of
+from app.conversation.summaries.store.repository import IS_ACTIVE, SummaryState, of
 from app.conversation.summaries.store.tables import SessionSummaryRow
 from app.kernel.names import SessionName
-from app.platform.operations.logic.states import State as OperationState
-from app.platform.operations.store.claims import INGEST, SUMMARIZE
+from app.platform.operations.logic.states import OperationState
+from app.platform.operations.store.leases import INGEST, SUMMARIZE
 from app.platform.operations.store.tables import OperationRow
 
 _R = SessionSummaryRow
@@ -25,7 +25,7 @@ _RUNNING: ColumnElement[str] = literal_column(f"'{OperationState.RUNNING}'")
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedSummary:
     """A summary's range; `text` is None if it was not requested."""
 
     summary_id: str
@@ -37,7 +37,7 @@ class Listed:
 
 async def list_active(
     session: Session, name: SessionName, policy_key: str, cleared_seq: int
-) -> list[Listed]:
+) -> list[ListedSummary]:
     """Return the contiguous active summaries after `cleared_seq`, oldest first.
 
     An erased event leaves a gap until its summary is made again. Summaries after the gap are left
@@ -49,7 +49,7 @@ async def list_active(
 
 async def list_ranges(
     session: Session, name: SessionName, policy_key: str, cleared_seq: int
-) -> list[Listed]:
+) -> list[ListedSummary]:
     """Return the same summaries as `list_active`, without texts."""
     statement = _listed(_active(name, policy_key), with_text=False).order_by(_R.last_seq)
     return _without_gap(await _read(session, statement), cleared_seq)
@@ -57,7 +57,7 @@ async def list_ranges(
 
 async def list_last(
     session: Session, name: SessionName, policy_key: str, cleared_seq: int
-) -> list[Listed]:
+) -> list[ListedSummary]:
     """Return the last summary of `list_active` without its text, or an empty list."""
     before = func.lag(_R.last_seq, 1, cleared_seq).over(order_by=_R.last_seq)
     ranges = select(_R.first_seq, _R.last_seq, before.label("before")).where(
@@ -73,7 +73,7 @@ async def list_last(
 
 async def list_newest(
     session: Session, name: SessionName, policy_key: str, before: int, limit: int
-) -> list[Listed]:
+) -> list[ListedSummary]:
     """Return the newest active summaries that end before an event, newest first."""
     which = and_(_active(name, policy_key), _R.last_seq < before)
     statement = _listed(which, with_text=True).order_by(_R.last_seq.desc()).limit(limit)
@@ -99,7 +99,7 @@ async def gap_end(
 
 async def list_as_of(
     session: Session, name: SessionName, policy_key: str, cleared_seq: int, as_of: int
-) -> list[Listed]:
+) -> list[ListedSummary]:
     """Return the summaries as of the event `as_of`, oldest first.
 
     Of overlapping ones the newest counts. Summaries of events erased since are left out.
@@ -109,7 +109,7 @@ async def list_as_of(
         .where(
             of(name),
             _R.policy_key == policy_key,
-            _R.state.in_((State.ACTIVE, State.SUPERSEDED)),
+            _R.state.in_((SummaryState.ACTIVE, SummaryState.SUPERSEDED)),
             _R.boundary_seq <= as_of,
             _R.first_seq > cleared_seq,
         )
@@ -183,13 +183,13 @@ def _listed(
 
 async def _read(
     session: Session, statement: Select[str, int, int, int, str | None]
-) -> list[Listed]:
-    return [Listed(*row) for row in (await session.execute(statement)).all()]
+) -> list[ListedSummary]:
+    return [ListedSummary(*row) for row in (await session.execute(statement)).all()]
 
 
-def _without_gap(rows: Sequence[Listed], cleared_seq: int) -> list[Listed]:
+def _without_gap(rows: Sequence[ListedSummary], cleared_seq: int) -> list[ListedSummary]:
     """Return the rows, oldest first, up to the first gap."""
-    contiguous: list[Listed] = []
+    contiguous: list[ListedSummary] = []
     reached = cleared_seq
     for row in rows:
         if row.first_seq != reached + 1:

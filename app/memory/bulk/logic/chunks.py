@@ -14,7 +14,7 @@ CHUNK_BYTES = 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Line:
+class ImportLine:
     """A line that is not blank, by its number from 1; `text` is None if it is too long."""
 
     number: int
@@ -30,14 +30,14 @@ class Lines:
         self._is_too_long = False
         self._number = 0
 
-    def feed(self, piece: bytes) -> Iterator[Line]:
+    def feed(self, piece: bytes) -> Iterator[ImportLine]:
         """Yield the lines that end in a piece."""
         *ended, rest = piece.split(b"\n")
         for text in ended:
             yield from self._end(text)
         self._add(rest)
 
-    def end(self) -> Iterator[Line]:
+    def end(self) -> Iterator[ImportLine]:
         """Yield the last line, which needs no line break."""
         yield from self._end(b"")
 
@@ -48,18 +48,18 @@ class Lines:
         else:
             self._rest.write(text)
 
-    def _end(self, text: bytes) -> Iterator[Line]:
+    def _end(self, text: bytes) -> Iterator[ImportLine]:
         self._add(text)
         whole, is_too_long = self._rest.getvalue(), self._is_too_long
         self._rest, self._is_too_long = BytesIO(), False
         self._number += 1
         if is_too_long:
-            yield Line(self._number, None)
+            yield ImportLine(self._number, None)
         elif not whole.isspace() and whole:
-            yield Line(self._number, whole)
+            yield ImportLine(self._number, whole)
 
 
-async def chunked(pieces: AsyncIterator[bytes]) -> AsyncIterator[list[Line]]:
+async def chunked(pieces: AsyncIterator[bytes]) -> AsyncIterator[list[ImportLine]]:
     """Yield lines in chunks, including the complete lines before an interruption.
 
     Raises:
@@ -86,16 +86,16 @@ class _Chunk:
     """Lines that wait to be written."""
 
     def __init__(self) -> None:
-        self.lines: list[Line] = []
+        self.lines: list[ImportLine] = []
         self._bytes = 0
 
-    def add(self, line: Line) -> bool:
+    def add(self, line: ImportLine) -> bool:
         """Add a line; return True if the chunk is full."""
         self.lines.append(line)
         self._bytes += len(line.text or b"")
         return len(self.lines) >= CHUNK_LINES or self._bytes >= CHUNK_BYTES
 
-    def take(self) -> list[Line]:
+    def take(self) -> list[ImportLine]:
         """Return the lines, and start an empty chunk."""
         taken, self.lines, self._bytes = self.lines, [], 0
         return taken

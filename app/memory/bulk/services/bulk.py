@@ -12,19 +12,19 @@ from app.adapters.db.session import Session
 from app.adapters.resources import Resources
 from app.kernel.auth import Scopes
 from app.kernel.errors import AlreadyExists, InvalidArgument, NotFound, Reason, ServiceError
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import Counted
 from app.kernel.names import EngineName, MemoryName
-from app.kernel.once import Once
 from app.kernel.wire.scalars import format_timestamp
 from app.memory.bulk.schemas import BatchCreateMemoriesRequest
-from app.memory.bulk.services.plan import Item, Read, memory_prefix, placed, read_new, repeated
+from app.memory.bulk.services.plan import BulkItem, Read, memory_prefix, placed, read_new, repeated
 from app.memory.bulk.store import repository
 from app.memory.memories.logic.policy import Cause, Life, memory_expiry
 from app.memory.memories.schemas.memories import Memory, RevisionFields, stored_type
 from app.memory.memories.services.memories import MemoryService, noting_revisions
 from app.memory.memories.store import ledger
 from app.memory.memories.store import repository as memories
-from app.memory.memories.store.changes import Creation, Writing
+from app.memory.memories.store.changes import ChangeContext, Creation
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.logic.config import MemoryBankConfig
@@ -34,7 +34,7 @@ from app.platform.engines.store.rows import config_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.quotas import check_room
 from app.platform.operations.logic.states import type_url
-from app.platform.operations.store import repeats
+from app.platform.operations.store import idempotency
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
@@ -44,17 +44,17 @@ BATCH_CREATE = "memories.batchCreate"
 _MAX_SCOPES = 100
 """Limit of scope values that an operation names; with more, it may concern any."""
 
-Place = Callable[[Item], str]
-_Prepared = tuple[Creation, Writing]
+Place = Callable[[BulkItem], str]
+_Prepared = tuple[Creation, ChangeContext]
 Outcome = MemoryRow | ServiceError
 """A memory as it was created, or the error that prevented it."""
 
 
-def _field_prefix(item: Item) -> str:
+def _field_prefix(item: BulkItem) -> str:
     return f"requests[{item.place}]."
 
 
-def _no_prefix(_: Item) -> str:
+def _no_prefix(_: BulkItem) -> str:
     return ""
 
 
@@ -70,7 +70,7 @@ class BulkService:
         return cls(MemoryService.of(resources))
 
     async def batch_create(
-        self, name: EngineName, request: BatchCreateMemoriesRequest, once: Once | None
+        self, name: EngineName, request: BatchCreateMemoriesRequest, once: IdempotencyKey | None
     ) -> OperationRow:
         """Create memories as they are given: all of them, or each that is possible.
 
@@ -87,16 +87,16 @@ class BulkService:
         _refuse_repeated(read)
         if request.atomic:
             _raise_first(read)
-        items = [entry for entry in read if isinstance(entry, Item)]
+        items = [entry for entry in read if isinstance(entry, BulkItem)]
         vectors = await self.embedded(name.engine, items)
         async with self.memories.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self.memories.operation(engine, BATCH_CREATE, "BatchCreateMemories", now)
-            if (known := await repeats.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay(session, new, once)) is not None:
                 return known
             creating = Creating(self.memories, session, engine, new, vectors)
             outcomes = iter(await creating.create(items, _field_prefix))
-            results = [next(outcomes) if isinstance(entry, Item) else entry for entry in read]
+            results = [next(outcomes) if isinstance(entry, BulkItem) else entry for entry in read]
             if request.atomic:
                 _raise_first(results)
             new = replace(new, scopes=_scopes(session, results))
@@ -104,7 +104,7 @@ class BulkService:
             response = _response(name_of_engine(new), results, is_atomic=request.atomic)
             return await operations.insert_done(session, new, response)
 
-    async def embedded(self, engine_id: int, items: Sequence[Item]) -> dict[str, Vector]:
+    async def embedded(self, engine_id: int, items: Sequence[BulkItem]) -> dict[str, Vector]:
         """Return the vector of each fact. Must not be called inside a transaction."""
         facts = [item.request.fact for item in items if item.request.fact is not None]
         return await self.memories.embedding.facts(engine_id, list(dict.fromkeys(facts)))
@@ -152,9 +152,9 @@ class Creating:
     engine: EngineRow
     new: NewOperation
     vectors: Mapping[str, Vector]
-    _writings: dict[object, Writing] = field(default_factory=dict)
+    _writings: dict[object, ChangeContext] = field(default_factory=dict)
 
-    async def create(self, items: Sequence[Item], place: Place = _no_prefix) -> list[Outcome]:
+    async def create(self, items: Sequence[BulkItem], place: Place = _no_prefix) -> list[Outcome]:
         """Create memories, no two with the same id; return a result for each.
 
         `place` returns the prefix of an item's fields in errors.
@@ -186,7 +186,7 @@ class Creating:
         )
         return new if kept or quiet is None else noting_revisions(new, quiet)
 
-    def _prepare(self, item: Item, prefix: str) -> _Prepared | ServiceError:
+    def _prepare(self, item: BulkItem, prefix: str) -> _Prepared | ServiceError:
         request, now = item.request, self.new.now
         try:
             check_scope(self.session, request.scope)
@@ -207,7 +207,7 @@ class Creating:
     def _config(self) -> MemoryBankConfig:
         return config_of(self.engine)
 
-    def _writing(self, request: RevisionFields) -> Writing:
+    def _writing(self, request: RevisionFields) -> ChangeContext:
         """Return the context of changes with the same options; nearly always all share one."""
         options = (
             frozenset((request.revision_labels or {}).items()),
@@ -230,7 +230,7 @@ def id_taken(field_name: str) -> AlreadyExists:
 
 def _refuse_repeated(read: list[Read]) -> None:
     """Refuse every memory of the batch that chooses an id of an earlier one."""
-    for item in repeated([entry for entry in read if isinstance(entry, Item)]):
+    for item in repeated([entry for entry in read if isinstance(entry, BulkItem)]):
         read[item.place] = InvalidArgument.of_field(
             f"{_field_prefix(item)}memoryId",
             "was chosen for another memory of this batch, too; use another id.",

@@ -10,7 +10,7 @@ from app.kernel.errors import InvalidArgument, Reason, ServiceError
 from app.kernel.names import check_chosen_id
 from app.kernel.wire.reading import read_object
 from app.kernel.wire.violations import invalid_fields
-from app.memory.bulk.logic.chunks import MAX_LINE_BYTES, Line
+from app.memory.bulk.logic.chunks import MAX_LINE_BYTES, ImportLine
 from app.memory.bulk.schemas import ImportedMemory, NewMemory
 from app.memory.memories.schemas.memories import CreateMemoryRequest
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
@@ -18,7 +18,7 @@ from app.settings.settings import Settings
 
 
 @dataclass(frozen=True)
-class Item:
+class BulkItem:
     """A requested memory.
 
     Attributes:
@@ -31,7 +31,7 @@ class Item:
     memory_id: str | None
 
 
-Read = Item | ServiceError
+Read = BulkItem | ServiceError
 """A requested memory, or its error."""
 
 
@@ -44,11 +44,11 @@ def read_new(settings: Settings, place: int, sent: Any) -> Read:  # noqa: ANN401
         # Without the input, which is the text of a memory.
         listed = error.errors(include_url=False, include_input=False, include_context=False)
         return invalid_fields([{**entry, "loc": (*where, *entry["loc"])} for entry in listed])
-    item = Item(place, new.memory, new.memory_id)
+    item = BulkItem(place, new.memory, new.memory_id)
     return _checked(settings, item, prefix=f"requests[{place}].")
 
 
-def read_line(settings: Settings, line: Line) -> Read:
+def read_line(settings: Settings, line: ImportLine) -> Read:
     """Parse a line of an import; errors name its fields, and none of its content."""
     if line.text is None:
         message = f"The line is longer than {MAX_LINE_BYTES} bytes."
@@ -60,10 +60,10 @@ def read_line(settings: Settings, line: Line) -> Read:
     except ValidationError as error:
         listed = error.errors(include_url=False, include_input=False, include_context=False)
         return invalid_fields(listed)
-    return _checked(settings, Item(line.number, imported, imported.memory_id))
+    return _checked(settings, BulkItem(line.number, imported, imported.memory_id))
 
 
-def _checked(settings: Settings, item: Item, prefix: str = "") -> Read:
+def _checked(settings: Settings, item: BulkItem, prefix: str = "") -> Read:
     try:
         if item.memory_id is not None:
             check_chosen_id("memoryId", item.memory_id)
@@ -92,7 +92,7 @@ def placed(error: ServiceError, prefix: str) -> ServiceError:
     return InvalidArgument(f"{prefix}{error.message}", error.reason, violations=violations)
 
 
-def repeated(items: Sequence[Item]) -> Iterator[Item]:
+def repeated(items: Sequence[BulkItem]) -> Iterator[BulkItem]:
     """Yield the items whose id was chosen for an earlier item, too."""
     known: set[str] = set()
     for item in items:

@@ -16,10 +16,10 @@ from app.adapters.db.conditions import scopes_of
 from app.adapters.db.session import Session
 from app.kernel.errors import AlreadyExists, Reason, ResourceExhausted, ServiceError
 from app.kernel.names import EngineName
-from app.memory.bulk.logic.chunks import Line, chunked
+from app.memory.bulk.logic.chunks import ImportLine, chunked
 from app.memory.bulk.schemas import MAX_ERRORS, ImportMemoriesResponse, LineError
 from app.memory.bulk.services.bulk import BulkService, Creating, Outcome, id_taken
-from app.memory.bulk.services.plan import Item, read_line, repeated
+from app.memory.bulk.services.plan import BulkItem, read_line, repeated
 from app.memory.bulk.store import repository
 from app.memory.memories.schemas.memories import stored_type
 from app.memory.memories.store import repository as memories
@@ -53,7 +53,7 @@ class _Chunk:
     """
 
     last_line: int
-    items: Sequence[Item]
+    items: Sequence[BulkItem]
     vectors: dict[str, Vector]
     existing: int
     failed: dict[int, ServiceError]
@@ -138,7 +138,7 @@ class Import:
             else:
                 return
 
-    async def _prepare(self, lines: Sequence[Line]) -> _Chunk:
+    async def _prepare(self, lines: Sequence[ImportLine]) -> _Chunk:
         """Read lines, skip memories that exist already, and embed the others."""
         settings = self._service.memories.settings
         # A long line cannot be divided between event-loop turns, so a thread reads it.
@@ -153,14 +153,14 @@ class Import:
             for line, result in zip(lines, read, strict=True)
             if isinstance(result, ServiceError)
         }
-        items = [result for result in read if isinstance(result, Item)]
+        items = [result for result in read if isinstance(result, BulkItem)]
         async with self._service.memories.db.snapshot() as session:
             existing = await self._existing(session, items)
         left = [item for item in items if item.place not in existing]
         vectors = await self._service.embedded(self._name.engine, left)
         return _Chunk(lines[-1].number, left, vectors, len(existing), failed)
 
-    async def _existing(self, session: Session, items: Sequence[Item]) -> set[int]:
+    async def _existing(self, session: Session, items: Sequence[BulkItem]) -> set[int]:
         """Return the lines of memories that exist already with the same content."""
         ids = [item.memory_id for item in items if item.memory_id is not None]
         live = memories.is_live(self._service.memories.clock.now())
@@ -264,7 +264,7 @@ class Import:
         )
 
 
-def _is_same(row: MemoryRow, item: Item) -> bool:
+def _is_same(row: MemoryRow, item: BulkItem) -> bool:
     """Return True if a memory has the content that an item asks for, whatever its expiry."""
     content: dict[str, Any] = {
         **item.request.content(),

@@ -15,7 +15,7 @@ _BREAK = re.compile(r"(?<=[.!?\n])\s|\s")
 
 
 @dataclass(frozen=True)
-class Line:
+class TranscriptLine:
     """The text of one turn, or a part of a long one; only a user's lines are sources."""
 
     turn: int
@@ -33,7 +33,7 @@ class Line:
 class Pieces:
     """The chunks to read, in their order, and the turns that are not completely in them."""
 
-    pieces: tuple[tuple[Line, ...], ...]
+    pieces: tuple[tuple[TranscriptLine, ...], ...]
     omitted: frozenset[int]
 
 
@@ -42,13 +42,13 @@ def estimated_tokens(text: str) -> int:
     return len(text.encode()) // _BYTES_PER_TOKEN + 1
 
 
-def cut(lines: Sequence[Line], max_tokens: int, max_pieces: int) -> Pieces:
+def cut(lines: Sequence[TranscriptLine], max_tokens: int, max_pieces: int) -> Pieces:
     """Cut between turns, and within turns that are too long.
 
     Only the last `max_pieces` chunks are kept, since the latest statements count. A chunk without a
     user's words is context of nothing, and is left out.
     """
-    pieces: list[list[Line]] = [[]]
+    pieces: list[list[TranscriptLine]] = [[]]
     left = max_tokens
     for line in (part for whole in lines for part in _parts(whole, max_tokens)):
         if line.tokens > left and pieces[-1]:
@@ -62,11 +62,11 @@ def cut(lines: Sequence[Line], max_tokens: int, max_pieces: int) -> Pieces:
     return Pieces(tuple(sources[len(dropped) :]), omitted)
 
 
-def _has_source(piece: Sequence[Line]) -> bool:
+def _has_source(piece: Sequence[TranscriptLine]) -> bool:
     return any(line.is_users for line in piece)
 
 
-def _parts(line: Line, max_tokens: int) -> Iterator[Line]:
+def _parts(line: TranscriptLine, max_tokens: int) -> Iterator[TranscriptLine]:
     """Yield the line; cut it at a sentence or a word if it is too long for one chunk."""
     rest = line.text
     most_bytes = max((max_tokens - _TOKENS_PER_LINE - 1) * _BYTES_PER_TOKEN, _LEAST_BYTES)

@@ -76,7 +76,7 @@ class Caps:
 
 
 @dataclass
-class Decided:
+class VerdictDecisions:
     """The changes that follow from verdicts, and facts dropped, refused or left undone."""
 
     verdicts: list[Verdict] = field(default_factory=list)
@@ -92,7 +92,7 @@ def decided(
     aliases: Mapping[str, Neighbour],
     caps: Caps,
     settled: Sequence[Verdict] = (),
-) -> Decided:
+) -> VerdictDecisions:
     """Return the settled verdicts and those that follow from the model's decisions.
 
     `aliases` has the memories that were shown, by the short ids they were shown under.
@@ -115,7 +115,7 @@ class _Decisions:
         self._said = [verdict for verdict in said if 0 <= verdict.fact < len(facts)]
         self._aliases = aliases
         self._left = {False: caps.deletes, True: caps.forgets}
-        self._found = Decided(
+        self._found = VerdictDecisions(
             refused=[_unknown_fact(verdict) for verdict in said if verdict not in self._said]
         )
         self._changes = {
@@ -126,7 +126,7 @@ class _Decisions:
         self._taken_in: set[int] = set()
         self._effects: set[int] = set()
 
-    def run(self) -> Decided:
+    def run(self) -> VerdictDecisions:
         for number, new in enumerate(self._facts):
             self._confirm(number, new)
         # A request to forget outweighs any other decision about the memory.

@@ -13,9 +13,9 @@ from app.kernel.wire.json_schema import JsonObject
 from app.kernel.wire.json_values import alike, conforms, is_small, same, spelled, without
 from app.language.taking_back import takes_back
 from app.memory.generation.logic.profiles import (
-    Field,
     FieldChange,
     FieldValue,
+    ProfileField,
     ProfileSchema,
     StoredField,
 )
@@ -122,7 +122,7 @@ class _Plan:
 
     def _remaining(self, said: FieldValue, present: JsonValue) -> JsonValue:
         """Return the value that remains by the user's own words, not only by their reader's."""
-        wanted = (self._field_of(said) or Field(said.field, {})).wanted(said.schema_id)
+        wanted = (self._field_of(said) or ProfileField(said.field, {})).wanted(said.schema_id)
         if said.value is None and takes_back(said.source, wanted):
             return None
         named = present if said.value is None else said.value
@@ -132,7 +132,7 @@ class _Plan:
             return without(present, gone)
         return without(present, gone[0]) if gone else present
 
-    def _field_of(self, said: FieldValue) -> Field | None:
+    def _field_of(self, said: FieldValue) -> ProfileField | None:
         schema = self._schemas.get(said.schema_id)
         return schema.field(said.field) if schema is not None else None
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from app.language.facts import Action, Candidate, Neighbour, Topic, Verdict, shown
 from app.language.text import key
-from app.memory.generation.logic.decisions import Decided
+from app.memory.generation.logic.decisions import VerdictDecisions
 from app.memory.generation.logic.profiles import FieldChange
 
 Changed = Literal["CREATED", "UPDATED", "DELETED"]
@@ -61,7 +61,7 @@ class Plan:
     """The changes to make, in order, and the other outcomes."""
 
     changes: tuple[PlannedChange, ...]
-    outcome: Decided = field(default_factory=Decided)
+    outcome: VerdictDecisions = field(default_factory=VerdictDecisions)
 
 
 def considered(candidates: Sequence[Candidate], most: int) -> list[Candidate]:

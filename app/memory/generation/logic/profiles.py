@@ -33,7 +33,7 @@ Changed = Literal["CREATED", "UPDATED", "DELETED"]
 
 
 @dataclass(frozen=True)
-class Field:
+class ProfileField:
     """A field of a profile.
 
     Attributes:
@@ -54,10 +54,10 @@ class Field:
         """Name in a prompt."""
         return _flat(self.name, _MAX_NAME_CHARS)
 
-    def wanted(self, schema_id: str) -> rules.Wanted:
+    def wanted(self, schema_id: str) -> rules.WantedField:
         """Return the field in the form of the rules."""
         form = str(self.json_schema.get("format", ""))
-        return rules.Wanted(schema_id, self.name, self.title, self.type, form, self.options)
+        return rules.WantedField(schema_id, self.name, self.title, self.type, form, self.options)
 
 
 @dataclass(frozen=True)
@@ -65,13 +65,13 @@ class ProfileSchema:
     """The fields of one profile."""
 
     schema_id: str
-    fields: tuple[Field, ...]
+    fields: tuple[ProfileField, ...]
 
-    def field(self, name: str) -> Field | None:
+    def field(self, name: str) -> ProfileField | None:
         """Return the field of that name, or None."""
         return next((field for field in self.fields if field.name == name), None)
 
-    def labelled(self, label: str) -> Field | None:
+    def labelled(self, label: str) -> ProfileField | None:
         """Return the field that a prompt names by this label, or None."""
         named = (field for field in self.fields if field.label == label)
         return self.field(label) or next(named, None)
@@ -189,10 +189,10 @@ def _profile(config: SchemaConfig) -> ProfileSchema | None:
     return ProfileSchema(config.id, tuple(fields))
 
 
-def _field(name: str, schema: JsonValue) -> Field:
+def _field(name: str, schema: JsonValue) -> ProfileField:
     plain: JsonObject = schema if isinstance(schema, dict) else {}
     types = types_of(plain)
-    return Field(
+    return ProfileField(
         name,
         plain,
         description=str(plain.get("description", "")),
@@ -207,7 +207,7 @@ def prompt_lines(schemas: Sequence[ProfileSchema]) -> tuple[str, ...]:
     return tuple(_line(schema, field) for schema in schemas for field in schema.fields)
 
 
-def _line(schema: ProfileSchema, field: Field) -> str:
+def _line(schema: ProfileSchema, field: ProfileField) -> str:
     options = _flat(", ".join(field.options), _MAX_OPTIONS_CHARS)
     kind = f"one of {options}" if options else field.type
     meaning = _flat(field.description or field.title, _MAX_DESCRIPTION_CHARS)

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 
 from app.language.dates import day_in
 from app.language.facts import Topic
-from app.memory.generation.logic.chunks import Line
+from app.memory.generation.logic.chunks import TranscriptLine
 
 VERSION = "2"
 
@@ -140,7 +140,7 @@ def _flat(text: str) -> str:
     return " ".join(text.split())
 
 
-def conversation(lines: Sequence[Line], guide: Guide, files: Sequence[str] = ()) -> str:
+def conversation(lines: Sequence[TranscriptLine], guide: Guide, files: Sequence[str] = ()) -> str:
     """Return a chunk of a conversation; each line starts with the number of its turn."""
     said = [
         f"{line.turn} {'U' if line.is_users else 'A'}{_when(line.time, guide)}: {_flat(line.text)}"
@@ -178,7 +178,7 @@ class ShownFact:
 
 
 @dataclass(frozen=True)
-class Shown:
+class ShownMemory:
     """A memory as the model sees it: under a short id, with its earlier facts."""
 
     alias: str
@@ -187,7 +187,7 @@ class Shown:
     before: tuple[str, ...] = ()
 
 
-def merging(facts: Sequence[ShownFact], memories: Sequence[Shown]) -> str:
+def merging(facts: Sequence[ShownFact], memories: Sequence[ShownMemory]) -> str:
     """Return the new facts, by number, and the memories."""
     said = [
         f"{number}{' FORGET' if new.forget else ''}{_render_day(new.said_on)}{_render_words(new)}: "
@@ -215,5 +215,5 @@ def _unmarked(text: str) -> str:
     return _flat(text).replace("<", "(").replace(">", ")")
 
 
-def _history(memory: Shown) -> str:
+def _history(memory: ShownMemory) -> str:
     return f" (before: {' | '.join(map(_flat, memory.before))})" if memory.before else ""

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from app.language import merging
 from app.language.facts import Candidate, Neighbour
-from app.memory.generation.logic.decisions import Caps, Decided, unmet
+from app.memory.generation.logic.decisions import Caps, VerdictDecisions, unmet
 from app.memory.generation.logic.plan import Plan, PlannedChange, plan
 
 
@@ -44,14 +44,14 @@ def by_rules(
         if candidate.forget and (at not in met or at in ruled.capped)
     ]
     planned = plan(candidates, neighbours, ruled.verdicts, caps.all)
-    return replace(planned, outcome=Decided(unmet=left_undone))
+    return replace(planned, outcome=VerdictDecisions(unmet=left_undone))
 
 
 def unconsolidated(candidates: Sequence[Candidate]) -> Plan:
     """Create a memory from each fact; a request to forget then has no effect."""
     left_undone = [unmet(candidate, "REFUSED", ()) for candidate in candidates if candidate.forget]
     created = tuple(_created(candidate) for candidate in candidates if not candidate.forget)
-    return Plan(created, outcome=Decided(unmet=left_undone))
+    return Plan(created, outcome=VerdictDecisions(unmet=left_undone))
 
 
 def _created(candidate: Candidate) -> PlannedChange:

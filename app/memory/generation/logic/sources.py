@@ -9,7 +9,7 @@ from app.kernel.text import fold
 from app.language.answers import answered
 from app.language.dates import day_in
 from app.language.sentences import sentences
-from app.memory.generation.logic.chunks import Line
+from app.memory.generation.logic.chunks import TranscriptLine
 from app.memory.generation.logic.prompts import Guide
 from app.memory.generation.logic.specifics import Origin
 
@@ -25,7 +25,7 @@ _QUESTION_MARKS = ("?", "\uff1f", "\u061f")
 class Sources:
     """The lines of a chunk; quotes are looked up without case, accents and punctuation."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[TranscriptLine, ...]
     guide: Guide
     files: frozenset[int] = frozenset()
     """Turns with a file that the model was shown; the contents of a file cannot be quoted."""

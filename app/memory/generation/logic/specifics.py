@@ -14,9 +14,9 @@ from functools import cached_property
 
 from app.kernel.text import fold
 from app.language.dates import weekdays_named
+from app.language.dates_in_text import extracted, relative, words_of
 from app.language.figures import figures, ordinals, spells_a_number
 from app.language.lexicon import LEXICONS, language, word_set
-from app.language.moments import extracted, relative, words_of
 from app.language.profile_words import MONTHS
 from app.language.search_languages import configuration_of
 from app.language.text import names

@@ -19,7 +19,7 @@ from app.language.reported import own_voice
 from app.language.sentences import CLAUSE, sentences
 from app.language.taking_back import takes_back
 from app.language.text import content, negated, straight
-from app.memory.generation.logic.profiles import Field, FieldValue, ProfileSchema, validated
+from app.memory.generation.logic.profiles import FieldValue, ProfileField, ProfileSchema, validated
 from app.memory.generation.logic.prompts import Guide
 from app.memory.generation.logic.replies import ExtractedField
 from app.memory.generation.logic.sources import Sources
@@ -71,7 +71,7 @@ def grounded_values(
 
 
 def _stated_value(
-    text: str, schema: ProfileSchema, wanted: Field, context: "_QuoteContext"
+    text: str, schema: ProfileSchema, wanted: ProfileField, context: "_QuoteContext"
 ) -> Iterator[FieldValue]:
     value = validated(schema, wanted.name, text)
     if value is not None and context.supports(value, wanted, schema.schema_id):
@@ -81,7 +81,7 @@ def _stated_value(
 
 
 def _retracted_value(
-    text: str, schema: ProfileSchema, wanted: Field, context: "_QuoteContext"
+    text: str, schema: ProfileSchema, wanted: ProfileField, context: "_QuoteContext"
 ) -> Iterator[FieldValue]:
     """Yield the value that is taken back; its whole sentence decides what remains in the field."""
     value = context.named(coerced(wanted.json_schema, text)) if text.strip() else None
@@ -132,7 +132,7 @@ class _QuoteContext:
     turn: int
     quote: str
 
-    def supports(self, value: JsonValue, wanted: Field, schema_id: str) -> bool:
+    def supports(self, value: JsonValue, wanted: ProfileField, schema_id: str) -> bool:
         """Return True if the words support a value of a field."""
         if self.statements.is_of_file(self.turn):
             return True
@@ -222,7 +222,7 @@ class _QuoteContext:
         for sentence in self.around:
             yield from (clause for clause in CLAUSE.split(straight(sentence)) if clause)
 
-    def _is_denied(self, value: JsonValue, wanted: Field, schema_id: str) -> bool:
+    def _is_denied(self, value: JsonValue, wanted: ProfileField, schema_id: str) -> bool:
         """Return True if the words deny the value of the field."""
         look = wanted.wanted(schema_id)
         if isinstance(value, bool | dict) or not look.kinds & (_PLAIN_KINDS | _SEVERAL):
@@ -243,7 +243,7 @@ class _QuoteContext:
         return bool(named) and all(negated(clause) for clause in named)
 
 
-def _meaning(wanted: Field) -> str:
+def _meaning(wanted: ProfileField) -> str:
     return f"{thing(wanted.name)} {wanted.title} {wanted.description}"
 
 

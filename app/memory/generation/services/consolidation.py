@@ -12,8 +12,14 @@ from app.language.facts import Candidate, Neighbour, Verdict
 from app.language.forgetting import means_everything
 from app.language.merging import ASKED
 from app.memory.generation.logic.chunks import estimated_tokens
-from app.memory.generation.logic.decisions import MAX_SHOWN_CHARS, Caps, Decided, NewFact, decided
-from app.memory.generation.logic.prompts import MERGE, Shown, ShownFact, merging
+from app.memory.generation.logic.decisions import (
+    MAX_SHOWN_CHARS,
+    Caps,
+    NewFact,
+    VerdictDecisions,
+    decided,
+)
+from app.memory.generation.logic.prompts import MERGE, ShownFact, ShownMemory, merging
 from app.memory.generation.logic.replies import FactVerdict, FactVerdicts
 from app.memory.generation.services.neighbours import NearMemories
 
@@ -104,7 +110,7 @@ class Consolidation:
 
     async def decide(
         self, facts: Compared, histories: Mapping[str, Sequence[str]], today: date
-    ) -> Decided:
+    ) -> VerdictDecisions:
         """Return all verdicts; `histories` has earlier facts of memories by id, newest first.
 
         Must not be called inside a transaction.
@@ -116,7 +122,7 @@ class Consolidation:
         before = {memory_id: tuple(map(_cut, texts)) for memory_id, texts in histories.items()}
         room = self.model.max_input_tokens - _SCHEMA_TOKENS - estimated_tokens(MERGE)
         fitting = [_fitting(new, before, room) for new in dated]
-        result = Decided(verdicts=facts.settled)
+        result = VerdictDecisions(verdicts=facts.settled)
         for part in _parts(fitting, before, room):
             aliases = _aliases(part)
             answer = await self._ask(part, aliases, before) if facts.needs_model else ()
@@ -133,7 +139,9 @@ class Consolidation:
         before: Mapping[str, Sequence[str]],
     ) -> tuple[FactVerdict, ...]:
         memories = [
-            Shown(alias, _cut(near.fact), near.changed_on, tuple(before.get(near.memory_id, ())))
+            ShownMemory(
+                alias, _cut(near.fact), near.changed_on, tuple(before.get(near.memory_id, ()))
+            )
             for alias, near in aliases.items()
         ]
         text = merging([_to_shown_fact(new.candidate) for new in facts], memories)
@@ -152,7 +160,7 @@ def _dated(new: NewFact, today: date) -> NewFact:
     return replace(new, candidate=replace(new.candidate, said_on=day))
 
 
-def _remaining_caps(caps: Caps, result: Decided) -> Caps:
+def _remaining_caps(caps: Caps, result: VerdictDecisions) -> Caps:
     on_request = sum(verdict.reason == ASKED for verdict in result.verdicts)
     ended = sum(
         verdict.action == "DELETE" and verdict.reason != ASKED for verdict in result.verdicts
@@ -160,8 +168,8 @@ def _remaining_caps(caps: Caps, result: Decided) -> Caps:
     return Caps(caps.deletes - ended, caps.forgets - on_request)
 
 
-def _merge(earlier: Decided, more: Decided) -> Decided:
-    return Decided(
+def _merge(earlier: VerdictDecisions, more: VerdictDecisions) -> VerdictDecisions:
+    return VerdictDecisions(
         more.verdicts,
         [*earlier.dropped, *more.dropped],
         [*earlier.refused, *more.refused],

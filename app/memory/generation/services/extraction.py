@@ -9,7 +9,7 @@ from app.language import extraction as rules
 from app.language.facts import Candidate
 from app.memory.generation.logic import profiles
 from app.memory.generation.logic.checks import checked
-from app.memory.generation.logic.chunks import Line, cut, estimated_tokens
+from app.memory.generation.logic.chunks import TranscriptLine, cut, estimated_tokens
 from app.memory.generation.logic.outcomes import Dropped
 from app.memory.generation.logic.profiles import FieldValue
 from app.memory.generation.logic.prompts import conversation, extraction
@@ -23,7 +23,7 @@ from app.memory.generation.logic.replies import (
 from app.memory.generation.logic.sources import Sources
 from app.memory.generation.logic.values import grounded_values
 from app.memory.generation.schemas import ContentEvent
-from app.memory.generation.services.material import Material
+from app.memory.generation.services.generation_input import Material
 from app.memory.generation.services.turns import files_of, lines_of, turn_of
 
 _SCHEMA_TOKENS = 400
@@ -124,7 +124,7 @@ class _Reading:
 
     model: TextModel
     material: Material
-    piece: Sequence[Line]
+    piece: Sequence[TranscriptLine]
     files: Sequence[_File]
 
     async def into(self, result: Extracted, meter: Meter) -> None:

@@ -10,8 +10,8 @@ from app.adapters.llm.models import TextModels
 from app.adapters.llm.ports import Meter, TextModel
 from app.adapters.resources import Resources
 from app.kernel.errors import InvalidArgument
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName
-from app.kernel.once import Once
 from app.language.extraction import ENGINE
 from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
 from app.memory.generation.services.turns import files_of
@@ -23,7 +23,7 @@ from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
-from app.platform.operations.store import claims, repeats
+from app.platform.operations.store import idempotency, leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.tables import OperationRow
 from app.platform.sessions.store import repository as sessions
@@ -52,7 +52,7 @@ class GenerationService:
         return cls(MemoryService.of(resources), resources.models, UsageService.of(resources))
 
     async def start(
-        self, name: EngineName, request: GenerateMemoriesRequest, once: Once | None
+        self, name: EngineName, request: GenerateMemoriesRequest, once: IdempotencyKey | None
     ) -> OperationRow:
         """Queue a generation. Generations of one scope run one after another.
 
@@ -68,10 +68,10 @@ class GenerationService:
             engine = await engines.get(session, name, Lock.SHARED)
             kind = PREVIEW if request.validate_only else GENERATE
             new = service.operation(engine, kind, "GenerateMemories", now)
-            if (known := await repeats.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay(session, new, once)) is not None:
                 return known
             most = service.settings.engine_max_queued_operations
-            await claims.check_queue(session, engine.engine_id, most)
+            await leases.check_queue(session, engine.engine_id, most)
             origin = await _origin(session, engine, request, now)
             scope = _scope(request, origin)
             check_scope_size(service.settings, scope)

@@ -19,7 +19,7 @@ from app.memory.memories.logic.scopes import scope_hash
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE
 from app.memory.memories.services.embedding import EmbeddedQuery, EngineEmbedding
 from app.memory.memories.store import repository as memories
-from app.memory.memories.store.records import StoredMemory
+from app.memory.memories.store.records import MemoryRecord
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.memory.retrieval.logic.asking import read
@@ -28,7 +28,7 @@ from app.memory.retrieval.services.lookups import ScopeIndexes
 from app.memory.retrieval.services.search import Search
 from app.memory.retrieval.store import nearest as searches
 from app.memory.retrieval.store import repository as retrieval
-from app.memory.retrieval.store.nearest import Near, ScopeQuery
+from app.memory.retrieval.store.nearest import NearMemory, ScopeQuery
 from app.memory.revisions.store import repository as revisions
 from app.platform.engines.logic.config import search_language
 from app.platform.engines.store import repository as engines
@@ -267,7 +267,7 @@ def _select_shown(candidate: Candidate, near: Sequence[Neighbour]) -> NearMemori
     return NearMemories([*near[:_SHOWN_FOR_A_FACT], *more[:_MORE_BY_DETAIL]])
 
 
-def _to_neighbour(row: MemoryRow | StoredMemory) -> Neighbour:
+def _to_neighbour(row: MemoryRow | MemoryRecord) -> Neighbour:
     return Neighbour(
         row.memory_id,
         row.version,
@@ -278,11 +278,11 @@ def _to_neighbour(row: MemoryRow | StoredMemory) -> Neighbour:
     )
 
 
-def _to_near(row: MemoryRow, distance: float) -> Near:
-    return Near(row.memory_id, row.version, row.fact, row.topics, distance)
+def _to_near(row: MemoryRow, distance: float) -> NearMemory:
+    return NearMemory(row.memory_id, row.version, row.fact, row.topics, distance)
 
 
-def _neighbour(near: Near) -> Neighbour:
+def _neighbour(near: NearMemory) -> Neighbour:
     return Neighbour(
         memory_id=near.memory_id,
         version=near.version,

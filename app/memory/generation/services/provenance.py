@@ -14,7 +14,7 @@ _DIGEST_BYTES = 16
 
 
 @dataclass(frozen=True)
-class Place:
+class StreamPlace:
     """A source, and the number of each event of a generation in it."""
 
     source: str
@@ -31,7 +31,7 @@ class Provenance:
     """
 
     events: Sequence[ContentEvent]
-    place: Place | None
+    place: StreamPlace | None
     now: datetime
 
     def of(self, turn: int | None) -> dict[str, Any]:
@@ -47,11 +47,11 @@ class Provenance:
         }
 
 
-def place_of(scope: Mapping[str, str], events: Sequence[ContentEvent]) -> Place:
+def place_of(scope: Mapping[str, str], events: Sequence[ContentEvent]) -> StreamPlace:
     """Return the place of a conversation without a name."""
     said = [(event.event_id, str(event.event_time), *_spoken(event)) for event in events]
     source = digest("conversation", sorted(scope.items()), said)
-    return Place(source, range(1, len(events) + 1))
+    return StreamPlace(source, range(1, len(events) + 1))
 
 
 def _spoken(event: ContentEvent) -> tuple[str, str]:

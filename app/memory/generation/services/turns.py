@@ -9,7 +9,7 @@ from app.kernel.text import clean
 from app.kernel.wire.content import Part
 from app.language.facts import MANAGED_TOPICS, Topic, Turn
 from app.language.sentences import own_words
-from app.memory.generation.logic.chunks import Line
+from app.memory.generation.logic.chunks import TranscriptLine
 from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
 from app.platform.engines.logic.config import CustomizationConfig, MemoryTopic, MemoryTopicId
 
@@ -26,7 +26,7 @@ def turn_of(event: ContentEvent) -> Turn:
     return Turn(event.content.role or "user", "\n".join(texts), event.event_time)
 
 
-def lines_of(events: Sequence[ContentEvent]) -> list[Line]:
+def lines_of(events: Sequence[ContentEvent]) -> list[TranscriptLine]:
     """Return the words of each turn, for a model to read.
 
     System texts are left out, and so is text that a service has put into a user's turn.
@@ -39,7 +39,7 @@ def lines_of(events: Sequence[ContentEvent]) -> list[Line]:
         text = own_words(clean(turn.text)) if is_users else clean(turn.text)
         text = _BLANKS.sub(" ", text).strip()
         if text and role not in _UNHEARD_ROLES:
-            lines.append(Line(number, is_users, text, turn.time))
+            lines.append(TranscriptLine(number, is_users, text, turn.time))
     return lines
 
 

@@ -31,17 +31,17 @@ from app.memory.generation.logic.profiles import FieldValue
 from app.memory.generation.logic.prompts import VERSION
 from app.memory.generation.logic.ruling import by_rules, unconsolidated
 from app.memory.generation.schemas import GenerateMemoriesRequest
-from app.memory.generation.services import extraction, material
+from app.memory.generation.services import extraction, generation_input
 from app.memory.generation.services.consolidation import Consolidation, compared
 from app.memory.generation.services.extraction import Extracted
-from app.memory.generation.services.material import Material
+from app.memory.generation.services.generation_input import Material
 from app.memory.generation.services.neighbours import NearMemories, Neighbourhood
 from app.memory.generation.services.previews import preview
-from app.memory.generation.services.provenance import Place, Provenance
+from app.memory.generation.services.provenance import Provenance, StreamPlace
 from app.memory.generation.services.turns import topics_of
-from app.memory.generation.services.writer import Writer
+from app.memory.generation.services.writer import GenerationWriter
 from app.memory.memories.services.memories import MemoryService
-from app.memory.memories.store.changes import Writing
+from app.memory.memories.store.changes import ChangeContext
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
@@ -64,7 +64,7 @@ _MAX_SKIPPED_NAMED = 20
 
 
 @dataclass(frozen=True)
-class Task:
+class GenerationTask:
     """A generation to run, with the hooks of its caller.
 
     Attributes:
@@ -86,20 +86,20 @@ class Task:
     finish: Callable[[Session, dict[str, Any], dict[str, Any]], Awaitable[None]]
     note: Callable[[Session, dict[str, Any]], Awaitable[None]]
     session_time: datetime | None = None
-    place: Place | None = None
+    place: StreamPlace | None = None
 
 
 @dataclass(frozen=True)
 class Generation:
     """One run of one generation."""
 
-    task: Task
+    task: GenerationTask
     resources: Resources
     scope: Neighbourhood
     meter: Meter
 
     @classmethod
-    def of(cls, resources: Resources, task: Task) -> "Generation":
+    def of(cls, resources: Resources, task: GenerationTask) -> "Generation":
         """Build the work from the process's resources."""
         return cls(task, resources, Neighbourhood(resources, task.engine, task.request), Meter())
 
@@ -121,7 +121,7 @@ class Generation:
     async def _read(self) -> Material:
         task = self.task
         origin = (task.session_time, task.place)
-        inputs = await material.read(self.resources, task.engine, task.request, *origin)
+        inputs = await generation_input.read(self.resources, task.engine, task.request, *origin)
         if inputs.model is None:
             return inputs
         return replace(inputs, model=CheckedTextModel(inputs.model, self._check))
@@ -251,7 +251,7 @@ class Generation:
             )
             most = self.resources.settings.max_metadata_entries
             origin = summary.provenance
-            writer = Writer(session, engine, writing, self.task.request, origin, most)
+            writer = GenerationWriter(session, engine, writing, self.task.request, origin, most)
             if self.task.request.validate_only:
                 await writer.check(planned.changes)
                 response = preview(writing.engine, author, planned, summary.dropped)
@@ -261,7 +261,7 @@ class Generation:
             await self._record_costs(session)
             await self.task.finish(session, response, self._details(summary, writing))
 
-    def _details(self, summary: "_Summary", writing: Writing) -> dict[str, Any]:
+    def _details(self, summary: "_Summary", writing: ChangeContext) -> dict[str, Any]:
         """Return the metadata of the operation."""
         return {
             **summary.details,

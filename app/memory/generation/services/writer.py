@@ -17,7 +17,7 @@ from app.memory.memories.logic.policy import Cause, memory_expiry
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, PROFILE_TYPE
 from app.memory.memories.store import ledger
 from app.memory.memories.store import repository as memories
-from app.memory.memories.store.changes import Change, Creation, Deletion, Writing
+from app.memory.memories.store.changes import Change, ChangeContext, Creation, Deletion
 from app.memory.memories.store.columns import content_of
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
@@ -28,12 +28,12 @@ from app.platform.engines.store.tables import EngineRow
 
 
 @dataclass(frozen=True)
-class Writer:
+class GenerationWriter:
     """Writes planned changes through the ledger, inside the caller's transaction."""
 
     session: Session
     engine: EngineRow
-    writing: Writing
+    writing: ChangeContext
     request: GenerateMemoriesRequest
     provenance: Provenance
     max_metadata_entries: int

@@ -9,7 +9,7 @@ MAX_BATCH_BYTES = 8 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class Listed:
+class ListedEvent:
     """An event, without its content.
 
     Attributes:
@@ -27,12 +27,12 @@ class Listed:
     batch_limit: int | None
 
 
-def in_order(event: Listed) -> tuple[datetime, int]:
+def in_order(event: ListedEvent) -> tuple[datetime, int]:
     """Return the sort key of an event."""
     return event.time, event.seq
 
 
-def first_batch(due: Sequence[Listed]) -> Sequence[Listed]:
+def first_batch(due: Sequence[ListedEvent]) -> Sequence[ListedEvent]:
     """Return the events that one generation reads: at least one, within the limits.
 
     Events that failed before are read apart from others, so that they cannot block them.
@@ -45,14 +45,14 @@ def first_batch(due: Sequence[Listed]) -> Sequence[Listed]:
     return alike[: max(1, fitting)]
 
 
-def last(events: Sequence[Listed], count: int) -> Sequence[Listed]:
+def last(events: Sequence[ListedEvent], count: int) -> Sequence[ListedEvent]:
     """Return the last events, at most `count` and within the limit of bytes."""
     latest = events[max(0, len(events) - count) :]
     fitting = _fitting(latest[::-1])
     return latest[len(latest) - fitting :]
 
 
-def _fitting(events: Sequence[Listed]) -> int:
+def _fitting(events: Sequence[ListedEvent]) -> int:
     """Return the number of first events that fit into the limit of bytes."""
     total = 0
     for number, event in enumerate(events):

@@ -16,9 +16,9 @@ from app.adapters.llm.models import TextModels
 from app.adapters.llm.ports import TextModel
 from app.adapters.resources import Resources
 from app.kernel.errors import InvalidArgument
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.limits import exhausted
 from app.kernel.names import EngineName
-from app.kernel.once import Once
 from app.kernel.wire.scalars import parse_timestamp
 from app.memory.generation.schemas import ContentEvent
 from app.memory.generation.services.generation import model_of, reads_files, untouched
@@ -35,15 +35,15 @@ from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
-from app.platform.operations.logic.states import State, type_url
-from app.platform.operations.store import claims, repeats
+from app.platform.operations.logic.states import OperationState, type_url
+from app.platform.operations.store import idempotency, leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 
 log = structlog.get_logger()
 
-INGEST = claims.INGEST
+INGEST = leases.INGEST
 """Kind of the operation that processes a stream's events; while it waits, it is the timer."""
 
 EMPTY_RESPONSE = {"@type": type_url("IngestEventsResponse")}
@@ -71,7 +71,7 @@ class IngestionService:
         return cls(MemoryService.of(resources), resources.models)
 
     async def ingest(
-        self, name: EngineName, request: IngestEventsRequest, once: Once | None
+        self, name: EngineName, request: IngestEventsRequest, once: IdempotencyKey | None
     ) -> OperationRow:
         """Add events to a stream; return the operation that will process them.
 
@@ -92,7 +92,7 @@ class IngestionService:
             new = self.new_operation(name_of(engine), key, request.scope, now)
             stream = await repository.lock_or_begin(session, key, request.scope, now)
             # After the stream is locked, so that a concurrent repetition waits for the first one.
-            if (known := await repeats.answered(session, name, once, now)) is not None:
+            if (known := await idempotency.answered(session, name, once, now)) is not None:
                 return known
             # A revision life that lies in the past is the caller's error, so it is checked here.
             self.memories.writing(engine, new, request)
@@ -100,7 +100,7 @@ class IngestionService:
             new = new.noting(pendingEventCount=stream.pending_count, duplicateEventCount=dropped)
             new = new.noting(**untouched(model_of(self.models, engine), self.memories.settings))
             row = await self._operation(session, stream, new, is_forced=bool(request.force_flush))
-            await repeats.replay(session, replace(new, operation_id=row.operation_id), once)
+            await idempotency.replay(session, replace(new, operation_id=row.operation_id), once)
             return row
 
     async def _buffer(
@@ -197,8 +197,8 @@ class IngestionService:
         """Return the operation of a changed stream, due with the stream, or now if forced."""
         last = None
         if stream.operation_id is not None:
-            last = await claims.lock(session, stream.engine_id, stream.operation_id)
-        current = last if last is not None and not State(last.state).is_final else None
+            last = await leases.lock(session, stream.engine_id, stream.operation_id)
+        current = last if last is not None and not OperationState(last.state).is_final else None
         if stream.pending_count == 0:
             done = replace(new, key=None, request=None)
             return current or await operations.insert_done(session, done, EMPTY_RESPONSE)
@@ -213,13 +213,13 @@ class IngestionService:
             if not is_settled:
                 due = await self.due_time(session, stream, new.now)
         counts = {key: new.details[key] for key in ("pendingEventCount", "duplicateEventCount")}
-        return await claims.reschedule(session, current, due, new.now, counts)
+        return await leases.reschedule(session, current, due, new.now, counts)
 
     async def _pause_failed(
         self, session: Session, stream: StreamRow, ended: OperationRow | None
     ) -> StreamRow:
         """Pause a stream whose last operation failed; return it."""
-        if ended is None or ended.state != State.FAILED:
+        if ended is None or ended.state != OperationState.FAILED:
             return stream
         first = timedelta(seconds=self.memories.settings.ingestion_retry_seconds)
         failures = stream.failure_count + 1
@@ -308,7 +308,7 @@ class IngestionService:
         )
         stream = await self._pause_failed(session, stream, ended)
         due = await self.due_time(session, stream, now)
-        if ended is None or ended.state == State.CANCELLED:
+        if ended is None or ended.state == OperationState.CANCELLED:
             # A client that has cancelled an operation may have deleted it, too.
             assert stream.oldest_pending_time is not None
             due = max(now, stream.oldest_pending_time + self._longest)
@@ -330,7 +330,7 @@ class IngestionService:
         erased = [await erasure.erase(session, key) for key in keys]
         open_ids = [operation_id for _, operation_id in erased if operation_id is not None]
         # These operations find nothing any more, and end.
-        await claims.hurry(session, engine_id, open_ids, self.memories.clock.now())
+        await leases.hurry(session, engine_id, open_ids, self.memories.clock.now())
         return sum(count for count, _ in erased)
 
     async def forget_old_ids(self, session: Session, limit: int) -> int:

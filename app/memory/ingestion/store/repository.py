@@ -25,13 +25,13 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from app.adapters.db.bulk import insert_rows
 from app.adapters.db.conditions import check_scope
 from app.adapters.db.session import Session
-from app.memory.ingestion.logic.plan import Listed
+from app.memory.ingestion.logic.plan import ListedEvent
 from app.memory.ingestion.store.tables import StreamEventRow, StreamRow
 from app.platform.engines.store.tables import EngineRow
-from app.platform.operations.logic.states import State
+from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store.tables import OperationRow
 
-_OPEN = (State.PENDING, State.RUNNING)
+_OPEN = (OperationState.PENDING, OperationState.RUNNING)
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,9 @@ _LISTED = (
 )
 
 
-async def list_due(session: Session, key: StreamKey, now: datetime, limit: int) -> Sequence[Listed]:
+async def list_due(
+    session: Session, key: StreamKey, now: datetime, limit: int
+) -> Sequence[ListedEvent]:
     """Return the first events to read next, in order.
 
     Events that were set aside are due at their retry time, and come after the others.
@@ -167,17 +169,17 @@ async def list_due(session: Session, key: StreamKey, now: datetime, limit: int) 
         )
         .limit(limit)
     )
-    return [Listed(*row) for row in await session.execute(statement)]
+    return [ListedEvent(*row) for row in await session.execute(statement)]
 
 
-async def list_kept(session: Session, key: StreamKey) -> Sequence[Listed]:
+async def list_kept(session: Session, key: StreamKey) -> Sequence[ListedEvent]:
     """Return the processed events whose content is kept for an overlap, in order."""
     statement = (
         select(*_LISTED)
         .where(key.selects(StreamEventRow), ~_WAITS, StreamEventRow.content.is_not(None))
         .order_by(_TIME, StreamEventRow.seq)
     )
-    return [Listed(*row) for row in await session.execute(statement)]
+    return [ListedEvent(*row) for row in await session.execute(statement)]
 
 
 async def contents(

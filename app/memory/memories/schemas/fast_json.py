@@ -10,14 +10,14 @@ from pydantic.fields import FieldInfo
 from app.kernel.names import EngineName
 from app.memory.memories.schemas.memories import Memory, MemoryMetadataValue
 from app.memory.memories.store.columns import wire_names
-from app.memory.memories.store.records import StoredMemory
+from app.memory.memories.store.records import MemoryRecord
 from app.memory.memories.store.roles import columns_of, empty_value
 from app.memory.memories.store.tables import MemoryRow
 
 Writer = Callable[[Any], Any]
 
 
-def memory_json(engine: EngineName, row: StoredMemory | MemoryRow) -> dict[str, Any]:
+def memory_json(engine: EngineName, row: MemoryRecord | MemoryRow) -> dict[str, Any]:
     """Return the same as `Memory.from_row(engine, row).wire()`, in a tenth of its time."""
     fields: dict[str, Any] = {"name": f"{engine}/memories/{row.memory_id}"}
     for (alias, write), value in zip(_WRITERS, _read(row), strict=True):

@@ -22,7 +22,7 @@ from app.kernel.wire.labels import Labels
 from app.kernel.wire.objects import MAX_OBJECT_BYTES, check_size
 from app.kernel.wire.scalars import PositiveDuration, Timestamp, one_of
 from app.memory.memories.store.columns import no_content, shown_content, wire_names
-from app.memory.memories.store.roles import Role, Row, check_equal
+from app.memory.memories.store.roles import ColumnRole, Row, check_equal
 from app.memory.memories.store.tables import MemoryRow, RevisionRow
 from app.platform.engines.logic.config import (
     MAX_FACT_CHARS,
@@ -95,7 +95,7 @@ Fact = Annotated[
 ]
 
 
-_CONTENT = wire_names(MemoryRow, Role.CONTENT)
+_CONTENT = wire_names(MemoryRow, ColumnRole.CONTENT)
 _SENT = set(_CONTENT)
 _ALIASES = {name: to_camel(field) for field, name in _CONTENT.items()}
 
@@ -320,8 +320,8 @@ def check_fields(row: Row) -> None:
     Raises:
         AssertionError: they differ; the message names the class and the fields.
     """
-    content = wire_names(row, Role.CONTENT, Role.KEPT).keys()
-    state = wire_names(row, Role.STATE).keys() - {"version"}
+    content = wire_names(row, ColumnRole.CONTENT, ColumnRole.KEPT).keys()
+    state = wire_names(row, ColumnRole.STATE).keys() - {"version"}
     check_equal("MemoryContentFields", MemoryContentFields.model_fields, {"name", *content})
     check_equal("Memory", Memory.model_fields, {"name", "etag", *content, *state})
     settable = MemoryFields.model_fields.keys() - RevisionFields.model_fields.keys()

@@ -13,8 +13,8 @@ from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument
 from app.kernel.etags import check_etag
 from app.kernel.fieldmask import check, parse_mask
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName, MemoryName, check_chosen_id
-from app.kernel.once import Once
 from app.kernel.ordering import read_order
 from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
 from app.memory.memories.logic.policy import Cause, Life, memory_expiry, revision_expiry
@@ -31,21 +31,21 @@ from app.memory.memories.schemas.memories import (
 )
 from app.memory.memories.services.embedding import EngineEmbedding
 from app.memory.memories.store import ledger, repository
-from app.memory.memories.store.changes import Change, Creation, Writing
+from app.memory.memories.store.changes import Change, ChangeContext, Creation
 from app.memory.memories.store.columns import content_of, wire_names
 from app.memory.memories.store.ledger import response_of
-from app.memory.memories.store.roles import Role
+from app.memory.memories.store.roles import ColumnRole
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.logic.config import MemoryBankConfig, search_language
-from app.platform.engines.services.known import KnownEngines
+from app.platform.engines.services.engine_cache import EngineCache
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
-from app.platform.operations.logic.states import EMPTY, State, type_url
-from app.platform.operations.store import repeats
+from app.platform.operations.logic.states import EMPTY, OperationState, type_url
+from app.platform.operations.store import idempotency
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
@@ -53,8 +53,8 @@ from app.settings.settings import Settings
 
 _EXPIRY_FIELDS = frozenset({"ttl", "expire_time"})
 # Columns by the name that a mask gives them.
-_COLUMNS = wire_names(MemoryRow, Role.CONTENT)
-_IMMUTABLE = frozenset({"scope", *wire_names(MemoryRow, Role.KEPT)})
+_COLUMNS = wire_names(MemoryRow, ColumnRole.CONTENT)
+_IMMUTABLE = frozenset({"scope", *wire_names(MemoryRow, ColumnRole.KEPT)})
 _MASKABLE = (
     frozenset(_COLUMNS) | _EXPIRY_FIELDS | _IMMUTABLE | frozenset(RevisionFields.model_fields)
 )
@@ -102,7 +102,7 @@ class MemoryService:
     clock: Clock
     embedding: EngineEmbedding
     settings: Settings
-    known: KnownEngines
+    known: EngineCache
 
     @classmethod
     def of(cls, resources: Resources) -> "MemoryService":
@@ -112,7 +112,7 @@ class MemoryService:
             resources.clock,
             EngineEmbedding.of(resources),
             resources.settings,
-            KnownEngines.of(resources),
+            EngineCache.of(resources),
         )
 
     async def create(
@@ -120,7 +120,7 @@ class MemoryService:
         name: EngineName,
         memory_id: str | None,
         request: CreateMemoryRequest,
-        once: Once | None,
+        once: IdempotencyKey | None,
     ) -> Created:
         """Create a memory as it is given, without extraction or consolidation.
 
@@ -143,7 +143,7 @@ class MemoryService:
         async with self.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self.operation(engine, "memories.create", "CreateMemory", now)
-            if (repeated := await repeats.replay(session, new, once)) is not None:
+            if (repeated := await idempotency.replay(session, new, once)) is not None:
                 return Created(repeated)
             new = new.concerning(request.scope)
             writing = self.writing(engine, new, request)
@@ -162,7 +162,7 @@ class MemoryService:
         if row is None:
             return None
         response = response_of(writing, row)
-        done = OperationRow(**new.columns(State.SUCCEEDED, response))
+        done = OperationRow(**new.columns(OperationState.SUCCEEDED, response))
         return Created(done, {**response, **memory_json(writing.engine, row)})
 
     async def update(
@@ -171,7 +171,7 @@ class MemoryService:
         request: UpdateMemoryRequest,
         mask: str | None,
         etag: str | None,
-        once: Once | None,
+        once: IdempotencyKey | None,
     ) -> OperationRow:
         """Change the masked fields, or without a mask the fields that were sent.
 
@@ -187,7 +187,7 @@ class MemoryService:
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             new = self.operation(engine, "memories.update", "UpdateMemory", now)
-            if (known := await repeats.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, repository.is_live(now), for_update=True)
             new = new.concerning(row.scope)
@@ -205,7 +205,7 @@ class MemoryService:
             return await finish_with_memory(session, new, writing, written.row)
 
     async def delete(
-        self, name: MemoryName, etag: str | None, once: Once | None, *, permanent: bool
+        self, name: MemoryName, etag: str | None, once: IdempotencyKey | None, *, permanent: bool
     ) -> OperationRow:
         """Delete a memory; it can be recovered for a while, unless `permanent`.
 
@@ -222,7 +222,7 @@ class MemoryService:
             lock = Lock.UPDATE if permanent else Lock.SHARED
             engine = await engines.get(session, name.engine, lock)
             new = self.operation(engine, "memories.delete", "DeleteMemory", now)
-            if (known := await repeats.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, visible, for_update=True)
             new = replace(new.concerning(row.scope), memory_id=row.memory_id)
@@ -297,13 +297,15 @@ class MemoryService:
             details={"@type": type_url(f"{method}OperationMetadata")},
         )
 
-    def writing(self, engine: EngineRow, new: NewOperation, request: RevisionFields) -> Writing:
+    def writing(
+        self, engine: EngineRow, new: NewOperation, request: RevisionFields
+    ) -> ChangeContext:
         """Return the context that all changes of a request share."""
         return self.writing_for(engine, new.operation_id, new.now, request)
 
     def writing_for(
         self, engine: EngineRow, operation_id: str, now: datetime, request: RevisionFields
-    ) -> Writing:
+    ) -> ChangeContext:
         """Return the context that all changes of an operation share."""
         config = config_of(engine)
         life = Life(
@@ -311,7 +313,7 @@ class MemoryService:
             request.revision_expire_time,
             ("revisionTtl", "revisionExpireTime"),
         )
-        return Writing(
+        return ChangeContext(
             engine=name_of(engine),
             now=now,
             operation_id=operation_id,
@@ -330,14 +332,14 @@ class MemoryService:
 
 
 async def finish_with_memory(
-    session: Session, new: NewOperation, writing: Writing, row: MemoryRow
+    session: Session, new: NewOperation, writing: ChangeContext, row: MemoryRow
 ) -> OperationRow:
     """Store the done operation of a write; its response keeps names, the text is read later."""
     response = response_of(writing, row)
     return await operations.insert_done(session, noting_revisions(new, writing), response)
 
 
-def noting_revisions(new: NewOperation, writing: Writing) -> NewOperation:
+def noting_revisions(new: NewOperation, writing: ChangeContext) -> NewOperation:
     """Note in the operation's metadata that a change kept no revision and cannot be undone."""
     if writing.keeps_revisions:
         return new

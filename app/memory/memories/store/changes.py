@@ -21,7 +21,7 @@ class Action(StrEnum):
 
 
 @dataclass(frozen=True)
-class Writing:
+class ChangeContext:
     """Context that all changes of one request share."""
 
     engine: EngineName

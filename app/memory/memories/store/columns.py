@@ -2,37 +2,37 @@
 
 from typing import Any
 
-from app.memory.memories.store.roles import Role, Row, check_equal, columns_of, empty_value
+from app.memory.memories.store.roles import ColumnRole, Row, check_equal, columns_of, empty_value
 from app.memory.memories.store.tables import MemoryContent, MemoryRow, RevisionRow
 
-SHARED_ROLES = (Role.CONTENT, Role.KEPT, Role.PROVENANCE)
+SHARED_ROLES = (ColumnRole.CONTENT, ColumnRole.KEPT, ColumnRole.PROVENANCE)
 """Roles of the columns of `MemoryContent`."""
-_UNWRITTEN = (Role.TOMBSTONE, Role.COMPUTED)
+_UNWRITTEN = (ColumnRole.TOMBSTONE, ColumnRole.COMPUTED)
 
 
-def wire_names(row: Row, *roles: Role) -> dict[str, str]:
+def wire_names(row: Row, *roles: ColumnRole) -> dict[str, str]:
     """Return attribute names by wire names, which are the database's column names, too."""
     return {column.name: name for name, column in columns_of(row, *roles).items()}
 
 
 def read_fields(row: Row) -> tuple[str, ...]:
     """Return the attributes that a get or a retrieval reads."""
-    return ("memory_id", *columns_of(row, *SHARED_ROLES, Role.STATE))
+    return ("memory_id", *columns_of(row, *SHARED_ROLES, ColumnRole.STATE))
 
 
 def inserted_fields(row: Row) -> tuple[str, ...]:
     """Return the attributes that an insert sets; other columns are null or computed."""
-    return tuple(columns_of(row, *(role for role in Role if role not in _UNWRITTEN)))
+    return tuple(columns_of(row, *(role for role in ColumnRole if role not in _UNWRITTEN)))
 
 
-_RESTORED = columns_of(MemoryRow, Role.CONTENT, Role.PROVENANCE)
+_RESTORED = columns_of(MemoryRow, ColumnRole.CONTENT, ColumnRole.PROVENANCE)
 CONTENT_FIELDS = tuple(_RESTORED)
 """Attributes that a change sets, and a rollback or an undo restores."""
-COPIED_FIELDS = tuple(columns_of(RevisionRow, Role.KEY, Role.STATE, *SHARED_ROLES))
+COPIED_FIELDS = tuple(columns_of(RevisionRow, ColumnRole.KEY, ColumnRole.STATE, *SHARED_ROLES))
 """Attributes that a revision copies from its memory."""
 _SHOWN = [
     (column.name, name, empty_value(column))
-    for name, column in columns_of(MemoryRow, Role.CONTENT, Role.KEPT).items()
+    for name, column in columns_of(MemoryRow, ColumnRole.CONTENT, ColumnRole.KEPT).items()
 ]
 
 

@@ -19,7 +19,7 @@ from app.memory.memories.store.tables import (
 
 
 @dataclass(frozen=True)
-class Erased:
+class ErasedCounts:
     """Counts of rows that were removed for good."""
 
     memories: int
@@ -27,8 +27,8 @@ class Erased:
     revisions: int
     labels: int
 
-    def __add__(self, other: "Erased") -> "Erased":
-        return Erased(
+    def __add__(self, other: "ErasedCounts") -> "ErasedCounts":
+        return ErasedCounts(
             self.memories + other.memories,
             self.vectors + other.vectors,
             self.revisions + other.revisions,
@@ -36,12 +36,12 @@ class Erased:
         )
 
 
-NOTHING_ERASED = Erased(0, 0, 0, 0)
+NOTHING_ERASED = ErasedCounts(0, 0, 0, 0)
 
 
 async def erase(
     session: Session, engine_id: int, memory_ids: Sequence[str], only: ColumnElement[bool]
-) -> Erased:
+) -> ErasedCounts:
     """Remove memories that `only` selects, and every row derived from them."""
     locked = (
         select(MemoryRow.memory_id)
@@ -57,7 +57,7 @@ async def erase(
     revisions = await _remove(session, RevisionRow, engine_id, ids)
     vectors = await _remove(session, MemoryVectorRow, engine_id, ids)
     memories = await _remove(session, MemoryRow, engine_id, ids)
-    return Erased(memories, vectors, revisions, labels)
+    return ErasedCounts(memories, vectors, revisions, labels)
 
 
 async def _remove(

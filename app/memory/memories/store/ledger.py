@@ -16,16 +16,23 @@ from app.kernel.names import MemoryName
 from app.kernel.wire.scalars import format_timestamp
 from app.memory.memories.logic.provenance import named_in
 from app.memory.memories.logic.scopes import scope_hash
-from app.memory.memories.logic.traits import traits_of
-from app.memory.memories.store import erasure, hot, repository, vectors
-from app.memory.memories.store.changes import Action, Change, Creation, Deletion, Writing, Written
+from app.memory.memories.logic.search_hints import traits_of
+from app.memory.memories.store import erasure, fast_sql, repository, vectors
+from app.memory.memories.store.changes import (
+    Action,
+    Change,
+    ChangeContext,
+    Creation,
+    Deletion,
+    Written,
+)
 from app.memory.memories.store.columns import COPIED_FIELDS, content_of, no_content
-from app.memory.memories.store.erasure import Erased
+from app.memory.memories.store.erasure import ErasedCounts
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.memories.store.vectors import Vector
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.tables import EngineRow
-from app.platform.operations.logic.states import State, type_url
+from app.platform.operations.logic.states import OperationState, type_url
 from app.platform.operations.store import erasure as stored
 from app.platform.operations.store.repository import NewOperation
 
@@ -46,7 +53,7 @@ class _Effect:
 
 
 async def apply(
-    session: Session, writing: Writing, wanted: Sequence[Creation | Change | Deletion]
+    session: Session, writing: ChangeContext, wanted: Sequence[Creation | Change | Deletion]
 ) -> list[Written]:
     """Apply changes to different memories; return the results in order.
 
@@ -68,7 +75,7 @@ async def apply(
     return [Written(effect.row, effect.revision["revision_id"]) for effect in ordered]
 
 
-async def create(session: Session, writing: Writing, new: Creation) -> Written:
+async def create(session: Session, writing: ChangeContext, new: Creation) -> Written:
     """Create a memory.
 
     Raises:
@@ -80,7 +87,7 @@ async def create(session: Session, writing: Writing, new: Creation) -> Written:
 
 
 async def create_at_once(
-    db: Database, engine: EngineRow, writing: Writing, new: Creation, operation: NewOperation
+    db: Database, engine: EngineRow, writing: ChangeContext, new: Creation, operation: NewOperation
 ) -> MemoryRow | None:
     """Create a memory and finish its operation with one statement, which is its own transaction.
 
@@ -102,13 +109,14 @@ async def create_at_once(
         "memory": values,
         "vector": vectors.values_of(row, writing.model_id, vector),
         "revision": _revision(writing, row, Action.CREATED, new.extracted),
-        "operation": operation.columns(State.SUCCEEDED, response) | {"caller": event["caller"]},
+        "operation": operation.columns(OperationState.SUCCEEDED, response)
+        | {"caller": event["caller"]},
         "event": event,
     }
-    return row if await hot.insert(db, engine, rows) else None
+    return row if await fast_sql.insert(db, engine, rows) else None
 
 
-def response_of(writing: Writing, row: MemoryRow) -> dict[str, Any]:
+def response_of(writing: ChangeContext, row: MemoryRow) -> dict[str, Any]:
     """Return the stored response of a write's operation; the memory's text is read later."""
     return {
         "@type": type_url("Memory"),
@@ -119,7 +127,7 @@ def response_of(writing: Writing, row: MemoryRow) -> dict[str, Any]:
 
 
 async def create_free(
-    session: Session, writing: Writing, wanted: Sequence[tuple[Creation, Writing]]
+    session: Session, writing: ChangeContext, wanted: Sequence[tuple[Creation, ChangeContext]]
 ) -> list[Written | None]:
     """Create many memories, each with the context of its own revision.
 
@@ -146,7 +154,7 @@ async def create_free(
     ]
 
 
-async def change(session: Session, writing: Writing, wanted: Change) -> Written:
+async def change(session: Session, writing: ChangeContext, wanted: Change) -> Written:
     """Change a live memory, or restore a deleted one.
 
     Raises:
@@ -155,7 +163,9 @@ async def change(session: Session, writing: Writing, wanted: Change) -> Written:
     return (await apply(session, writing, [wanted]))[0]
 
 
-async def delete(session: Session, writing: Writing, rows: Sequence[MemoryRow]) -> list[Written]:
+async def delete(
+    session: Session, writing: ChangeContext, rows: Sequence[MemoryRow]
+) -> list[Written]:
     """Turn live memories, as they were read, into tombstones.
 
     Raises:
@@ -164,7 +174,9 @@ async def delete(session: Session, writing: Writing, rows: Sequence[MemoryRow]) 
     return await apply(session, writing, [Deletion(row) for row in rows])
 
 
-async def _create(session: Session, writing: Writing, wanted: Sequence[Creation]) -> list[_Effect]:
+async def _create(
+    session: Session, writing: ChangeContext, wanted: Sequence[Creation]
+) -> list[_Effect]:
     effects = []
     for row, new in zip(await _insert(session, writing, wanted), wanted, strict=True):
         if row is None:
@@ -173,13 +185,13 @@ async def _create(session: Session, writing: Writing, wanted: Sequence[Creation]
     return effects
 
 
-def _created(writing: Writing, row: MemoryRow, new: Creation) -> _Effect:
+def _created(writing: ChangeContext, row: MemoryRow, new: Creation) -> _Effect:
     revision = _revision(writing, row, Action.CREATED, new.extracted)
     return _Effect(row, revision, new.vector, has_new_fact=row.fact is not None)
 
 
 async def _insert(
-    session: Session, writing: Writing, wanted: Sequence[Creation]
+    session: Session, writing: ChangeContext, wanted: Sequence[Creation]
 ) -> list[MemoryRow | None]:
     """Insert the memories, with None for a taken chosen id; draw a new id on a collision."""
     chosen = [new.memory_id for new in wanted if new.memory_id is not None]
@@ -198,7 +210,7 @@ async def _insert(
     return [rows[n] for n in range(len(wanted))]
 
 
-def _values(writing: Writing, new: Creation) -> dict[str, Any]:
+def _values(writing: ChangeContext, new: Creation) -> dict[str, Any]:
     return {
         "engine_id": writing.engine.engine,
         "memory_id": new.memory_id or str(new_id(writing.now)),
@@ -215,7 +227,9 @@ def _values(writing: Writing, new: Creation) -> dict[str, Any]:
     }
 
 
-async def _change(session: Session, writing: Writing, wanted: Sequence[Change]) -> list[_Effect]:
+async def _change(
+    session: Session, writing: ChangeContext, wanted: Sequence[Change]
+) -> list[_Effect]:
     keeps_vector = [
         change.row.delete_time is None and change.row.fact == change.content["fact"]
         for change in wanted
@@ -248,7 +262,7 @@ def _derived(content: Mapping[str, Any], language: str | None) -> dict[str, Any]
     return {**named, **traits_of({**content, **named}, language)}
 
 
-def _changed_values(writing: Writing, wanted: Change) -> dict[str, Any]:
+def _changed_values(writing: ChangeContext, wanted: Change) -> dict[str, Any]:
     return {
         **wanted.content,
         **_derived(wanted.content, writing.language),
@@ -263,7 +277,9 @@ def _action(wanted: Change) -> Action:
     return Action.UPDATED if wanted.restores is None else Action.ROLLED_BACK
 
 
-async def _delete(session: Session, writing: Writing, wanted: Sequence[Deletion]) -> list[_Effect]:
+async def _delete(
+    session: Session, writing: ChangeContext, wanted: Sequence[Deletion]
+) -> list[_Effect]:
     rows = [deletion.row for deletion in wanted]
     until = writing.now + writing.recovery
     if not await repository.mark_deleted(session, rows, writing.now, until):
@@ -280,7 +296,7 @@ async def _delete(session: Session, writing: Writing, wanted: Sequence[Deletion]
     ]
 
 
-async def erase(session: Session, engine_id: int, memory_ids: Sequence[str]) -> Erased:
+async def erase(session: Session, engine_id: int, memory_ids: Sequence[str]) -> ErasedCounts:
     """Remove memories and every row derived from them now and for good, at a user's request.
 
     Quotes from the conversations that made them are removed from the revisions of other memories
@@ -293,7 +309,7 @@ async def erase(session: Session, engine_id: int, memory_ids: Sequence[str]) -> 
     return erased
 
 
-async def erase_gone(session: Session, engine_id: int, memory_ids: Sequence[str]) -> Erased:
+async def erase_gone(session: Session, engine_id: int, memory_ids: Sequence[str]) -> ErasedCounts:
     """Remove those of the memories that nothing can read or recover any more."""
     gone = repository.is_gone(database_time(session))
     erased = await erasure.erase(session, engine_id, memory_ids, gone)
@@ -302,12 +318,16 @@ async def erase_gone(session: Session, engine_id: int, memory_ids: Sequence[str]
     return erased
 
 
-async def erase_with_engine(session: Session, engine_id: int, memory_ids: Sequence[str]) -> Erased:
+async def erase_with_engine(
+    session: Session, engine_id: int, memory_ids: Sequence[str]
+) -> ErasedCounts:
     """Remove memories of an engine that is removed as a whole."""
     return await erasure.erase(session, engine_id, memory_ids, repository.everything())
 
 
-async def _write_vectors(session: Session, writing: Writing, effects: Sequence[_Effect]) -> None:
+async def _write_vectors(
+    session: Session, writing: ChangeContext, effects: Sequence[_Effect]
+) -> None:
     engine_id = writing.engine.engine
     ended = [effect.row.memory_id for effect in effects if effect.ends_vectors]
     await repository.remove_vectors(session, engine_id, ended)
@@ -323,7 +343,7 @@ async def _write_vectors(session: Session, writing: Writing, effects: Sequence[_
     await repository.put_off(session, engine_id, waiting)
 
 
-async def _serving(session: Session, writing: Writing, effects: Sequence[_Effect]) -> str:
+async def _serving(session: Session, writing: ChangeContext, effects: Sequence[_Effect]) -> str:
     """Return the model that serves the engine; adopt this one if none does and a vector is new."""
     vector = next((effect.vector for effect in effects if effect.vector is not None), None)
     if not writing.adopts_model or vector is None:
@@ -355,7 +375,7 @@ async def learn_traits(session: Session, limit: int) -> int:
 
 
 def _revision(
-    writing: Writing,
+    writing: ChangeContext,
     row: MemoryRow,
     action: Action,
     extracted: Sequence[Mapping[str, Any]],

@@ -8,7 +8,7 @@ from app.memory.memories.store.roles import check_equal
 from app.memory.memories.store.tables import MemoryRow
 
 
-class StoredMemory(NamedTuple):
+class MemoryRecord(NamedTuple):
     """The columns of a memory that its readers see, by attribute name."""
 
     memory_id: str
@@ -30,4 +30,4 @@ class StoredMemory(NamedTuple):
     expire_time: datetime | None
 
 
-check_equal("StoredMemory", StoredMemory._fields, read_fields(MemoryRow))
+check_equal("MemoryRecord", MemoryRecord._fields, read_fields(MemoryRow))

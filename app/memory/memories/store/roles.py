@@ -10,7 +10,7 @@ from sqlalchemy.orm import DeclarativeBase
 Row = type[DeclarativeBase]
 
 
-class Role(StrEnum):
+class ColumnRole(StrEnum):
     """The role of a column in its row, as `info["role"]`.
 
     Further keys of `info`: `empty` makes the default of a column that cannot be null, `counted`
@@ -38,17 +38,19 @@ class Role(StrEnum):
     """Record of a change in its revision, beside the content that it left."""
 
 
-def columns_of(row: Row, *roles: Role) -> dict[str, Column[Any]]:
+def columns_of(row: Row, *roles: ColumnRole) -> dict[str, Column[Any]]:
     """Return the columns with one of the roles, or all columns, by attribute name.
 
     Raises:
         AssertionError: a column has no role.
     """
     columns = dict(row.__mapper__.columns)
-    strange = [name for name in columns if not isinstance(columns[name].info.get("role"), Role)]
+    strange = [
+        name for name in columns if not isinstance(columns[name].info.get("role"), ColumnRole)
+    ]
     if strange:
         raise AssertionError(f"info['role'] must be a Role; {row.__name__} has none for {strange}.")
-    wanted = roles or tuple(Role)
+    wanted = roles or tuple(ColumnRole)
     return {name: column for name, column in columns.items() if column.info["role"] in wanted}
 
 
@@ -58,7 +60,7 @@ def counted_columns(row: Row) -> set[str]:
     return {
         column.name
         for column in columns
-        if column.info["role"] is Role.CONTENT or column.info.get("counted")
+        if column.info["role"] is ColumnRole.CONTENT or column.info.get("counted")
     }
 
 

@@ -18,7 +18,7 @@ from sqlalchemy.orm import Mapped, mapped_column
 from app.adapters.db.base import Base, JsonList, JsonObject
 from app.adapters.db.bindings import ByParent, ByScope, parts_index
 from app.adapters.db.columns import EMBEDDING
-from app.memory.memories.store.roles import Role
+from app.memory.memories.store.roles import ColumnRole
 
 # Accents are removed, as `folded` does for queries.
 _TERMS = (
@@ -34,21 +34,23 @@ class MemoryContent:
     (`memories/columns.py`).
     """
 
-    fact: Mapped[str | None] = mapped_column(Text, info={"role": Role.CONTENT, "filtered": True})
+    fact: Mapped[str | None] = mapped_column(
+        Text, info={"role": ColumnRole.CONTENT, "filtered": True}
+    )
     display_name: Mapped[str | None] = mapped_column(
-        Text, info={"role": Role.CONTENT, "filtered": True}
+        Text, info={"role": ColumnRole.CONTENT, "filtered": True}
     )
-    description: Mapped[str | None] = mapped_column(Text, info={"role": Role.CONTENT})
-    topics: Mapped[JsonList] = mapped_column(info={"role": Role.CONTENT, "empty": list})
+    description: Mapped[str | None] = mapped_column(Text, info={"role": ColumnRole.CONTENT})
+    topics: Mapped[JsonList] = mapped_column(info={"role": ColumnRole.CONTENT, "empty": list})
     user_metadata: Mapped[JsonObject] = mapped_column(
-        "metadata", info={"role": Role.CONTENT, "empty": dict}
+        "metadata", info={"role": ColumnRole.CONTENT, "empty": dict}
     )
-    memory_type: Mapped[str] = mapped_column(Text, info={"role": Role.KEPT})
-    structured_content: Mapped[JsonObject | None] = mapped_column(info={"role": Role.CONTENT})
-    context: Mapped[str | None] = mapped_column(Text, info={"role": Role.CONTENT})
-    source: Mapped[str | None] = mapped_column(Text, info={"role": Role.PROVENANCE})
-    position: Mapped[float | None] = mapped_column(Double, info={"role": Role.PROVENANCE})
-    event_time: Mapped[datetime | None] = mapped_column(info={"role": Role.PROVENANCE})
+    memory_type: Mapped[str] = mapped_column(Text, info={"role": ColumnRole.KEPT})
+    structured_content: Mapped[JsonObject | None] = mapped_column(info={"role": ColumnRole.CONTENT})
+    context: Mapped[str | None] = mapped_column(Text, info={"role": ColumnRole.CONTENT})
+    source: Mapped[str | None] = mapped_column(Text, info={"role": ColumnRole.PROVENANCE})
+    position: Mapped[float | None] = mapped_column(Double, info={"role": ColumnRole.PROVENANCE})
+    event_time: Mapped[datetime | None] = mapped_column(info={"role": ColumnRole.PROVENANCE})
 
 
 class MemoryRow(MemoryContent, Base):
@@ -92,33 +94,33 @@ class MemoryRow(MemoryContent, Base):
     )
 
     engine_id: Mapped[int] = mapped_column(
-        primary_key=True, autoincrement=False, info={"role": Role.KEY}
+        primary_key=True, autoincrement=False, info={"role": ColumnRole.KEY}
     )
-    memory_id: Mapped[str] = mapped_column(Text, primary_key=True, info={"role": Role.KEY})
-    version: Mapped[int] = mapped_column(info={"role": Role.STATE})
-    scope: Mapped[JsonObject] = mapped_column(info={"role": Role.STATE, "counted": True})
-    scope_hash: Mapped[bytes] = mapped_column(LargeBinary, info={"role": Role.KEY})
-    create_time: Mapped[datetime] = mapped_column(info={"role": Role.STATE, "filtered": True})
-    update_time: Mapped[datetime] = mapped_column(info={"role": Role.STATE, "filtered": True})
+    memory_id: Mapped[str] = mapped_column(Text, primary_key=True, info={"role": ColumnRole.KEY})
+    version: Mapped[int] = mapped_column(info={"role": ColumnRole.STATE})
+    scope: Mapped[JsonObject] = mapped_column(info={"role": ColumnRole.STATE, "counted": True})
+    scope_hash: Mapped[bytes] = mapped_column(LargeBinary, info={"role": ColumnRole.KEY})
+    create_time: Mapped[datetime] = mapped_column(info={"role": ColumnRole.STATE, "filtered": True})
+    update_time: Mapped[datetime] = mapped_column(info={"role": ColumnRole.STATE, "filtered": True})
     expire_time: Mapped[datetime | None] = mapped_column(
-        info={"role": Role.STATE, "filtered": True}
+        info={"role": ColumnRole.STATE, "filtered": True}
     )
-    delete_time: Mapped[datetime | None] = mapped_column(info={"role": Role.TOMBSTONE})
-    recover_until: Mapped[datetime | None] = mapped_column(info={"role": Role.TOMBSTONE})
+    delete_time: Mapped[datetime | None] = mapped_column(info={"role": ColumnRole.TOMBSTONE})
+    recover_until: Mapped[datetime | None] = mapped_column(info={"role": ColumnRole.TOMBSTONE})
     language: Mapped[str] = mapped_column(
         REGCONFIG,
         server_default=text("'simple'::regconfig"),
         deferred=True,
-        info={"role": Role.SEARCH},
+        info={"role": ColumnRole.SEARCH},
     )
     terms: Mapped[str] = mapped_column(
         TSVECTOR,
         Computed(_TERMS, persisted=True),
         deferred=True,
-        info={"role": Role.COMPUTED},
+        info={"role": ColumnRole.COMPUTED},
     )
     cues: Mapped[list[str] | None] = mapped_column(
-        ARRAY(Text), deferred=True, info={"role": Role.SEARCH}
+        ARRAY(Text), deferred=True, info={"role": ColumnRole.SEARCH}
     )
 
 
@@ -184,25 +186,25 @@ class RevisionRow(MemoryContent, Base):
     )
 
     engine_id: Mapped[int] = mapped_column(
-        primary_key=True, autoincrement=False, info={"role": Role.KEY}
+        primary_key=True, autoincrement=False, info={"role": ColumnRole.KEY}
     )
     revision_id: Mapped[int] = mapped_column(
-        primary_key=True, autoincrement=False, info={"role": Role.HISTORY}
+        primary_key=True, autoincrement=False, info={"role": ColumnRole.HISTORY}
     )
-    memory_id: Mapped[str] = mapped_column(Text, info={"role": Role.KEY})
-    version: Mapped[int] = mapped_column(info={"role": Role.STATE})
-    action: Mapped[str] = mapped_column(Text, info={"role": Role.HISTORY})
-    memory_expire_time: Mapped[datetime | None] = mapped_column(info={"role": Role.HISTORY})
-    labels: Mapped[JsonObject] = mapped_column(info={"role": Role.HISTORY, "counted": True})
+    memory_id: Mapped[str] = mapped_column(Text, info={"role": ColumnRole.KEY})
+    version: Mapped[int] = mapped_column(info={"role": ColumnRole.STATE})
+    action: Mapped[str] = mapped_column(Text, info={"role": ColumnRole.HISTORY})
+    memory_expire_time: Mapped[datetime | None] = mapped_column(info={"role": ColumnRole.HISTORY})
+    labels: Mapped[JsonObject] = mapped_column(info={"role": ColumnRole.HISTORY, "counted": True})
     extracted_memories: Mapped[JsonList] = mapped_column(
-        info={"role": Role.HISTORY, "counted": True}
+        info={"role": ColumnRole.HISTORY, "counted": True}
     )
-    author: Mapped[str | None] = mapped_column(Text, info={"role": Role.HISTORY})
-    prompt_version: Mapped[str | None] = mapped_column(Text, info={"role": Role.HISTORY})
-    operation_id: Mapped[str | None] = mapped_column(Text, info={"role": Role.HISTORY})
-    restored_revision_id: Mapped[int | None] = mapped_column(info={"role": Role.HISTORY})
-    create_time: Mapped[datetime] = mapped_column(info={"role": Role.HISTORY})
-    expire_time: Mapped[datetime] = mapped_column(info={"role": Role.HISTORY})
+    author: Mapped[str | None] = mapped_column(Text, info={"role": ColumnRole.HISTORY})
+    prompt_version: Mapped[str | None] = mapped_column(Text, info={"role": ColumnRole.HISTORY})
+    operation_id: Mapped[str | None] = mapped_column(Text, info={"role": ColumnRole.HISTORY})
+    restored_revision_id: Mapped[int | None] = mapped_column(info={"role": ColumnRole.HISTORY})
+    create_time: Mapped[datetime] = mapped_column(info={"role": ColumnRole.HISTORY})
+    expire_time: Mapped[datetime] = mapped_column(info={"role": ColumnRole.HISTORY})
 
 
 class RevisionLabelRow(Base):

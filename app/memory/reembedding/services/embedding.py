@@ -78,7 +78,7 @@ class FactEmbedding:
         return Embedded(vectors, {})
 
 
-class Refused:
+class RefusedFact:
     """The memories whose facts a model has refused, as long as they have these facts."""
 
     def __init__(self) -> None:

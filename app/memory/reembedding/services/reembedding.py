@@ -7,8 +7,8 @@ import structlog
 
 from app.adapters.resources import Resources
 from app.kernel.errors import NotFound, ServiceError
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName
-from app.kernel.once import Once
 from app.memory.memories.services.memories import MemoryService
 from app.memory.memories.store import vectors
 from app.memory.reembedding.schemas import QueuedReembedding
@@ -17,7 +17,7 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
-from app.platform.operations.store import claims, repeats
+from app.platform.operations.store import idempotency, leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.tables import OperationRow
 
@@ -40,7 +40,7 @@ class ReembeddingService:
         """Build the service from the process's resources."""
         return cls(MemoryService.of(resources))
 
-    async def start(self, name: EngineName, once: Once | None) -> OperationRow:
+    async def start(self, name: EngineName, once: IdempotencyKey | None) -> OperationRow:
         """Queue a re-embedding with the model of the settings; one runs at a time for each engine.
 
         An operation that finds everything done ends immediately.
@@ -55,10 +55,10 @@ class ReembeddingService:
             engine = await engines.get(session, name, Lock.SHARED)
             now = service.clock.now()
             new = service.operation(engine, REEMBED, "ReembedReasoningEngine", now)
-            if (known := await repeats.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay(session, new, once)) is not None:
                 return known
             most = service.settings.engine_max_queued_operations
-            await claims.check_queue(session, engine.engine_id, most)
+            await leases.check_queue(session, engine.engine_id, most)
             new = new.noting(toModel=target)
             if engine.embedding_model is not None:
                 new = new.noting(fromModel=engine.embedding_model)

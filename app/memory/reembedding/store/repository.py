@@ -29,7 +29,7 @@ Facts = dict[str, str]
 
 
 @dataclass(frozen=True)
-class Span:
+class MemorySpan:
     """A range of an engine's memories, ordered by id: beyond `after`, up to `last`.
 
     Without `last` it has no end; `since` leaves out memories not changed from then on.
@@ -39,7 +39,7 @@ class Span:
     last: str | None = None
     since: datetime | None = None
 
-    def beyond(self, page: Facts) -> "Span":
+    def beyond(self, page: Facts) -> "MemorySpan":
         """Return the rest of the span after a page, which is in the database's order of ids."""
         return replace(self, after=next(reversed(page)))
 
@@ -57,7 +57,7 @@ async def end_of_span(session: Session, engine_id: int, after: str, size: int) -
 
 
 async def list_lacking(
-    session: Session, engine_id: int, model_id: str, span: Span, page: tuple[datetime, int]
+    session: Session, engine_id: int, model_id: str, span: MemorySpan, page: tuple[datetime, int]
 ) -> Facts:
     """Return live memories of a span that have a fact, but no vector by a model.
 
@@ -78,7 +78,7 @@ async def list_lacking(
     return {memory_id: str(fact) for memory_id, fact in await session.execute(statement)}
 
 
-def _within(span: Span) -> ColumnElement[bool]:
+def _within(span: MemorySpan) -> ColumnElement[bool]:
     if span.since is not None:
         return and_(MemoryRow.memory_id > span.after, MemoryRow.update_time >= span.since)
     if span.last is not None:

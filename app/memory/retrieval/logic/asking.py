@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from datetime import date
 
 from app.kernel.text import fold
-from app.language.moments import named, relative, words_of
+from app.language.dates_in_text import named, relative, words_of
 from app.language.search_languages import configuration_of
-from app.memory.memories.logic.traits import said, same
+from app.memory.memories.logic.search_hints import said, same
 
 _READ_CHARS = 2_000
 """Analysed characters of a query; the digest covers the whole query."""
@@ -38,7 +38,7 @@ _WANTED = (
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RetrievalQuery:
     """An analysed query.
 
     Attributes:
@@ -58,7 +58,7 @@ class Asked:
     wanted: tuple[str, ...]
 
 
-def read(query: str, today: date, language: str | None = None) -> Asked:
+def read(query: str, today: date, language: str | None = None) -> RetrievalQuery:
     """Analyse a query asked on `today`, from which "yesterday" is counted.
 
     Args:
@@ -70,7 +70,7 @@ def read(query: str, today: date, language: str | None = None) -> Asked:
     words = words_of(text)
     known = language or configuration_of(text)
     times = [*named(text, words), *relative(text, words, today, known)]
-    return Asked(
+    return RetrievalQuery(
         language=known,
         same=same(query),
         said=said(query),

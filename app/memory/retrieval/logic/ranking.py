@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
 from app.language.bm25 import Bm25
-from app.language.moments import days_between
-from app.memory.retrieval.logic.asking import Asked
+from app.language.dates_in_text import days_between
+from app.memory.retrieval.logic.asking import RetrievalQuery
 
 
 @dataclass(slots=True)
-class Neighbour:
+class RankedNeighbour:
     """The memory before or after a candidate in their source.
 
     Attributes:
@@ -35,8 +35,8 @@ class Neighbour:
 
 
 @dataclass(slots=True)
-class Candidate:
-    """A memory that may answer a query; shared attributes are those of `Neighbour`."""
+class RankingCandidate:
+    """A memory that may answer a query; shared attributes are those of `RankedNeighbour`."""
 
     memory_id: str
     distance: float | None
@@ -45,8 +45,8 @@ class Candidate:
     cues: Sequence[str] = ()
     source: str | None = None
     position: float | None = None
-    before: Neighbour | None = None
-    after: Neighbour | None = None
+    before: RankedNeighbour | None = None
+    after: RankedNeighbour | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +131,7 @@ class Ranked:
         values: the contribution of each signal to the score, in the order of `SIGNALS`.
     """
 
-    candidate: Candidate
+    candidate: RankingCandidate
     score: float
     distance: float
     values: Sequence[float]
@@ -143,9 +143,9 @@ class Ranked:
 
 
 def rank(
-    asked: Asked,
+    asked: RetrievalQuery,
     statistics: Statistics,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[RankingCandidate],
     weights: Weights = WEIGHTS,
 ) -> list[Ranked]:
     """Return the candidates, best first. The order is total and independent of the input order."""
@@ -174,7 +174,7 @@ def _distance(score: float) -> float:
     return 2 / (1 + math.exp(score))
 
 
-def _coverage(bm25: Bm25, candidates: Sequence[Candidate]) -> float:
+def _coverage(bm25: Bm25, candidates: Sequence[RankingCandidate]) -> float:
     """Return how well the query is met at all, 0 to 1: meaning counts twice, words once."""
     nearest = min(
         (candidate.distance for candidate in candidates if candidate.distance is not None),
@@ -189,7 +189,7 @@ def _coverage(bm25: Bm25, candidates: Sequence[Candidate]) -> float:
     return cosine if bm25.share(0) is None else (2 * cosine + covered) / 3
 
 
-def _hint_flags(asked: Asked, candidates: Sequence[Candidate]) -> list[int]:
+def _hint_flags(asked: RetrievalQuery, candidates: Sequence[RankingCandidate]) -> list[int]:
     """Return the search hints of each candidate as bits."""
     bits = dict.fromkeys(asked.wanted, _KIND) | dict.fromkeys(asked.subjects, _SUBJECT)
     bits |= {"is:question": _QUESTION, "says:own": _STATES, asked.said: _SAID, asked.same: _EXACT}
@@ -203,9 +203,9 @@ def _hint_flags(asked: Asked, candidates: Sequence[Candidate]) -> list[int]:
 
 
 def _signals(
-    asked: Asked,
+    asked: RetrievalQuery,
     bm25: Bm25,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[RankingCandidate],
     flags_of_all: Sequence[int],
     weights: Weights,
     average_length: float,
@@ -232,7 +232,7 @@ def _brevity(average_length: float) -> float:
     return max(0.0, min(1.0, (_LONG - average_length) / (_LONG - _SHORT)))
 
 
-def _words(bm25: Bm25, candidates: Sequence[Candidate], weight: float) -> list[float]:
+def _words(bm25: Bm25, candidates: Sequence[RankingCandidate], weight: float) -> list[float]:
     """Return BM25 in deviations above the average, times the covered share of the query.
 
     Without that share, a single common word would stand far out where others have none.
@@ -249,7 +249,7 @@ def _words(bm25: Bm25, candidates: Sequence[Candidate], weight: float) -> list[f
 
 def _nearby(
     bm25: Bm25,
-    candidates: Sequence[Candidate],
+    candidates: Sequence[RankingCandidate],
     vector: Sequence[float],
     words: Sequence[float],
     weights: Weights,
@@ -290,7 +290,7 @@ def _scatter(places: Sequence[int], values: Sequence[float], count: int) -> list
     return placed
 
 
-def _lengths(candidates: Sequence[Candidate], weight: float) -> list[float]:
+def _lengths(candidates: Sequence[RankingCandidate], weight: float) -> list[float]:
     """Return the contribution of lengths: bounded, and constant beyond the longest quarter."""
     lengths = [candidate.length for candidate in candidates]
     long = sorted(lengths)[len(lengths) * 3 // 4]
@@ -316,12 +316,12 @@ def _standard(values: Sequence[float | None], weight: float) -> list[float]:
     return [0.0 if value is None else (value - mean) * scale for value in values]
 
 
-def _nearness(candidate: Candidate) -> float | None:
+def _nearness(candidate: RankingCandidate) -> float | None:
     """Return a value that ascends with the cosine."""
     return None if candidate.distance is None else -candidate.distance * candidate.distance
 
 
-def _nearby_nearness(candidate: Candidate) -> float | None:
+def _nearby_nearness(candidate: RankingCandidate) -> float | None:
     total, known = 0.0, 0
     for near in (candidate, candidate.before, candidate.after):
         if near is not None and near.distance is not None:
@@ -330,7 +330,7 @@ def _nearby_nearness(candidate: Candidate) -> float | None:
     return total / known if known else None
 
 
-def _nearby_words(bm25: Bm25, candidate: Candidate) -> float:
+def _nearby_words(bm25: Bm25, candidate: RankingCandidate) -> float:
     """Return BM25 of a candidate and its neighbours as one text, of their average length."""
     matched, length, texts = candidate.matched, candidate.length, 1
     for near in (candidate.before, candidate.after):
@@ -341,7 +341,9 @@ def _nearby_words(bm25: Bm25, candidate: Candidate) -> float:
     return bm25.score(matched, length / texts)
 
 
-def _best_of_source(candidates: Sequence[Candidate], own: Sequence[float]) -> list[float | None]:
+def _best_of_source(
+    candidates: Sequence[RankingCandidate], own: Sequence[float]
+) -> list[float | None]:
     """Return for each candidate the best value of its source."""
     best: dict[str | None, float] = {}
     for candidate, value in zip(candidates, own, strict=True):
@@ -350,14 +352,16 @@ def _best_of_source(candidates: Sequence[Candidate], own: Sequence[float]) -> li
     return [best[candidate.source] for candidate in candidates]
 
 
-def _answers(bm25: Bm25, candidate: Candidate) -> float:
+def _answers(bm25: Bm25, candidate: RankingCandidate) -> float:
     before = candidate.before
     if before is None or not before.is_question:
         return 0.0
     return bm25.score(before.matched, before.length)
 
 
-def _times(asked: Sequence[str], candidates: Sequence[Candidate], weight: float) -> list[float]:
+def _times(
+    asked: Sequence[str], candidates: Sequence[RankingCandidate], weight: float
+) -> list[float]:
     if not asked:
         return [0.0] * len(candidates)
     cues = {cue for candidate in candidates for cue in candidate.cues if cue.startswith(_OF_TIME)}

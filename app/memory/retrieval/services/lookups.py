@@ -8,7 +8,7 @@ from app.adapters.db.session import Database
 from app.adapters.resources import Resources
 from app.kernel.errors import ServiceError
 from app.memory.retrieval.store import indexes
-from app.memory.retrieval.store.indexes import Key
+from app.memory.retrieval.store.indexes import IndexKey
 from app.memory.retrieval.store.nearest import ScopeIndex, ScopeQuery
 
 _LIFE_SECONDS = 30.0
@@ -26,7 +26,7 @@ class ScopeIndexes:
         self._db = db
         self._monotonic = monotonic
         self._read_at: float | None = None
-        self._known: Mapping[Key, ScopeIndex] = {}
+        self._known: Mapping[IndexKey, ScopeIndex] = {}
 
     @classmethod
     def of(cls, resources: Resources) -> "ScopeIndexes":
@@ -47,7 +47,7 @@ class ScopeIndexes:
             # Set before the read, so that concurrent requests do not read as well.
             self._read_at = now
             await self.read()
-        return self._known.get(Key(query.engine_id, query.scope_hash, model_id))
+        return self._known.get(IndexKey(query.engine_id, query.scope_hash, model_id))
 
     async def read(self) -> None:
         """Read all indexes now; while the database is away, the last known ones stay."""

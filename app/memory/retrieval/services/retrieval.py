@@ -16,7 +16,7 @@ from app.memory.memories.logic.scopes import scope_hash
 from app.memory.memories.schemas.memories import DEFAULT_MEMORY_TYPE, metadata_filters, stored_type
 from app.memory.memories.services.embedding import EmbeddedQuery, EngineEmbedding
 from app.memory.memories.store import repository as memories
-from app.memory.memories.store.records import StoredMemory
+from app.memory.memories.store.records import MemoryRecord
 from app.memory.memories.store.tables import MemoryRow
 from app.memory.retrieval.logic.asking import read
 from app.memory.retrieval.schemas import (
@@ -27,13 +27,13 @@ from app.memory.retrieval.schemas import (
     SimilaritySearchParams,
     SimpleRetrievalParams,
 )
-from app.memory.retrieval.services.at_once import SearchAtOnce
+from app.memory.retrieval.services.fast_search import FastSearch
 from app.memory.retrieval.services.lookups import LargerScopes, ScopeIndexes
-from app.memory.retrieval.services.search import Found, Search, told, within
-from app.memory.retrieval.store import hot, repository
+from app.memory.retrieval.services.search import Search, SearchHit, told, within
+from app.memory.retrieval.store import fast_sql, repository
 from app.memory.retrieval.store.nearest import ScopeQuery, all_of, nothing
 from app.platform.engines.logic.config import MemoryBankConfig, search_language
-from app.platform.engines.services.known import KnownEngines
+from app.platform.engines.services.engine_cache import EngineCache
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
@@ -65,7 +65,7 @@ class RetrievalService:
     embedding: EngineEmbedding
     indexes: ScopeIndexes
     larger: LargerScopes
-    known: KnownEngines
+    known: EngineCache
     settings: Settings
 
     @classmethod
@@ -77,7 +77,7 @@ class RetrievalService:
             EngineEmbedding.of(resources),
             ScopeIndexes.of(resources),
             LargerScopes.of(resources),
-            KnownEngines.of(resources),
+            EngineCache.of(resources),
             resources.settings,
         )
 
@@ -160,7 +160,7 @@ class RetrievalService:
         if index is not None or embedded.model_id != engine.embedding_model:
             return None
         count = self._count(params.top_k)
-        search = SearchAtOnce(self.db, engine, query, embedded, count, self.larger)
+        search = FastSearch(self.db, engine, query, embedded, count, self.larger)
         hits = await self._search(search, config_of(engine), params.search_query)
         if not hits:
             return None
@@ -168,8 +168,8 @@ class RetrievalService:
         return Retrieved(response, is_without_vectors=embedded.vector is None)
 
     async def _search(
-        self, search: Search | SearchAtOnce, config: MemoryBankConfig, text: str
-    ) -> list[Found] | None:
+        self, search: Search | FastSearch, config: MemoryBankConfig, text: str
+    ) -> list[SearchHit] | None:
         if self._ranking(config) is Ranking.VECTOR and search.embedded.vector is not None:
             return await search.by_distance(search.embedded.vector)
         today = search.query.now.date()
@@ -208,7 +208,7 @@ class RetrievalService:
                 self.known.note(row)
         engine, rows = newest
         last = rows[limit - 1] if token is not None and len(rows) > limit else None
-        response = _response(name_of(engine), request, [Found(row) for row in rows[:limit]])
+        response = _response(name_of(engine), request, [SearchHit(row) for row in rows[:limit]])
         if last is not None:
             token_query = _token_query(name, request)
             response["nextPageToken"] = encode_token(
@@ -218,10 +218,10 @@ class RetrievalService:
 
     async def _fast_newest(
         self, name: EngineName, query: ScopeQuery, limit: int
-    ) -> tuple[EngineRow, Sequence[MemoryRow | StoredMemory]] | None:
+    ) -> tuple[EngineRow, Sequence[MemoryRow | MemoryRecord]] | None:
         """Read the newest with the fast statement; return None if it does not apply or is empty."""
         known = self._cached_engine(name, query)
-        rows = None if known is None else await hot.find_newest(self.db, known, query, limit)
+        rows = None if known is None else await fast_sql.find_newest(self.db, known, query, limit)
         return (known, rows) if known is not None and rows else None
 
     def _cached_engine(self, name: EngineName, query: ScopeQuery) -> EngineRow | None:
@@ -254,7 +254,7 @@ def _token_query(name: EngineName, request: RetrieveMemoriesRequest) -> dict[str
 def _response(
     engine: EngineName,
     request: RetrieveMemoriesRequest,
-    hits: Sequence[Found],
+    hits: Sequence[SearchHit],
     config: MemoryBankConfig | None = None,
 ) -> dict[str, Any]:
     """Return the response; a search also passes the engine's configuration."""

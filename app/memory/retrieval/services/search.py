@@ -13,21 +13,21 @@ from app.kernel.ranking import Ranking
 from app.kernel.wire.base import camel_name
 from app.memory.memories.schemas.fast_json import memory_json
 from app.memory.memories.services.embedding import EmbeddedQuery
-from app.memory.memories.store.records import StoredMemory
+from app.memory.memories.store.records import MemoryRecord
 from app.memory.memories.store.tables import MemoryRow
-from app.memory.retrieval.logic.asking import Asked
-from app.memory.retrieval.logic.ranking import WEIGHTS, Candidate, Ranked, Weights, rank
+from app.memory.retrieval.logic.asking import RetrievalQuery
+from app.memory.retrieval.logic.ranking import WEIGHTS, Ranked, RankingCandidate, Weights, rank
 from app.memory.retrieval.schemas import Explanation, SourceEvent
 from app.memory.retrieval.store import nearest, repository
-from app.memory.retrieval.store.candidates import Wanted, find_candidates
+from app.memory.retrieval.store.candidates import CandidateQuery, find_candidates
 from app.memory.retrieval.store.nearest import ScopeIndex, ScopeQuery, Vector
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchHit:
     """One hit of a search; the attributes are those of the explanation on the wire."""
 
-    row: MemoryRow | StoredMemory
+    row: MemoryRow | MemoryRecord
     distance: float | None = None
     ranking: Ranking | None = None
     vectors_unavailable: bool | None = None
@@ -57,7 +57,7 @@ class Search:
     count: int
     weights: Weights = WEIGHTS
 
-    async def by_distance(self, vector: Vector) -> list[Found]:
+    async def by_distance(self, vector: Vector) -> list[SearchHit]:
         """Return the nearest memories; memories without a vector are left out."""
         model_id = self.embedded.model_id
         near = await nearest.find_nearest(
@@ -65,11 +65,11 @@ class Search:
         )
         return [found_by_distance(row, distance, self.embedded) for row, distance in near]
 
-    async def by_everything(self, text: str, asked: Asked) -> list[Found]:
+    async def by_everything(self, text: str, asked: RetrievalQuery) -> list[SearchHit]:
         """Return the best memories by meaning, words and signals, as many as exist."""
         embedded = self.embedded
         vector = None if embedded.is_lexical_only else embedded.vector
-        wanted = Wanted(text, asked.language, embedded.model_id, vector)
+        wanted = CandidateQuery(text, asked.language, embedded.model_id, vector)
         statistics, candidates = await find_candidates(self.session, self.query, wanted, self.index)
         ordered = rank(asked, statistics, candidates, self.weights)
         ranked = strangers_last(candidates, ordered)[: self.count]
@@ -78,7 +78,9 @@ class Search:
         return [found_by_everything(rows[hit.candidate.memory_id], hit, embedded) for hit in ranked]
 
 
-def strangers_last(candidates: Sequence[Candidate], ranked: Sequence[Ranked]) -> list[Ranked]:
+def strangers_last(
+    candidates: Sequence[RankingCandidate], ranked: Sequence[Ranked]
+) -> list[Ranked]:
     """Put candidates without any relation to the query last, in the order of `candidates`."""
     unrelated = {hit.candidate.memory_id: hit for hit in ranked if _is_unrelated(hit)}
     if not unrelated:
@@ -98,10 +100,10 @@ def _is_unrelated(hit: Ranked) -> bool:
 
 
 def found_by_distance(
-    row: MemoryRow | StoredMemory, distance: float, embedded: EmbeddedQuery
-) -> Found:
+    row: MemoryRow | MemoryRecord, distance: float, embedded: EmbeddedQuery
+) -> SearchHit:
     """Return a hit that was placed by the distance of the vectors alone."""
-    return Found(
+    return SearchHit(
         row,
         distance,
         Ranking.VECTOR,
@@ -111,10 +113,10 @@ def found_by_distance(
 
 
 def found_by_everything(
-    row: MemoryRow | StoredMemory, ranked: Ranked, embedded: EmbeddedQuery
-) -> Found:
+    row: MemoryRow | MemoryRecord, ranked: Ranked, embedded: EmbeddedQuery
+) -> SearchHit:
     """Return a hit that was placed by all signals."""
-    return Found(
+    return SearchHit(
         row,
         ranked.distance,
         Ranking.HYBRID,
@@ -126,7 +128,7 @@ def found_by_everything(
     )
 
 
-def told(engine: EngineName, hit: Found, *, explains: bool) -> dict[str, Any]:
+def told(engine: EngineName, hit: SearchHit, *, explains: bool) -> dict[str, Any]:
     """Return the JSON form of a `RetrievedMemory`."""
     answer: dict[str, Any] = {"memory": memory_json(engine, hit.row)}
     if hit.distance is not None:
@@ -136,7 +138,7 @@ def told(engine: EngineName, hit: Found, *, explains: bool) -> dict[str, Any]:
     return answer
 
 
-def _explanation(hit: Found) -> Explanation:
+def _explanation(hit: SearchHit) -> Explanation:
     return Explanation(
         ranking=hit.ranking,
         vectors_unavailable=hit.vectors_unavailable,
@@ -150,11 +152,11 @@ def _explanation(hit: Found) -> Explanation:
     )
 
 
-def _source_event(row: MemoryRow | StoredMemory) -> SourceEvent | None:
+def _source_event(row: MemoryRow | MemoryRecord) -> SourceEvent | None:
     return None if row.source is None else SourceEvent(source=row.source, position=row.position)
 
 
-def within(hits: Iterable[Found], max_tokens: int | None) -> Iterator[Found]:
+def within(hits: Iterable[SearchHit], max_tokens: int | None) -> Iterator[SearchHit]:
     """Yield, in order, each hit that still fits into a number of tokens; none is cut.
 
     A hit that does not fit is skipped, so that one long memory does not exclude all others.
@@ -167,7 +169,7 @@ def within(hits: Iterable[Found], max_tokens: int | None) -> Iterator[Found]:
             yield hit
 
 
-def tokens_of(row: MemoryRow | StoredMemory) -> int:
+def tokens_of(row: MemoryRow | MemoryRecord) -> int:
     """Estimate the tokens of a memory in a prompt: of its fact, or else its structured content."""
     content = row.structured_content or {}
     return estimated_tokens(row.fact or json.dumps(content, ensure_ascii=False))

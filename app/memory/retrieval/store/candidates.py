@@ -45,8 +45,8 @@ from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.conditions import BY_SCOPE
 from app.adapters.db.session import Session
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow
-from app.memory.retrieval.logic.ranking import Candidate, Neighbour, Statistics
-from app.memory.retrieval.store.entered import LargeScope, of_large_scope
+from app.memory.retrieval.logic.ranking import RankedNeighbour, RankingCandidate, Statistics
+from app.memory.retrieval.store.indexed_candidates import LargeScope, of_large_scope
 from app.memory.retrieval.store.nearest import MOST, ScopeIndex, ScopeQuery, Vector, plan_for
 from app.memory.retrieval.store.words import (
     bits,
@@ -88,7 +88,7 @@ _QUESTION = "is:question"
 
 
 @dataclass(frozen=True)
-class Wanted:
+class CandidateQuery:
     """The search text and its vector.
 
     Attributes:
@@ -105,8 +105,8 @@ class Wanted:
 
 
 async def find_candidates(
-    session: Session, query: ScopeQuery, wanted: Wanted, index: ScopeIndex | None = None
-) -> tuple[Statistics, list[Candidate]]:
+    session: Session, query: ScopeQuery, wanted: CandidateQuery, index: ScopeIndex | None = None
+) -> tuple[Statistics, list[RankingCandidate]]:
     """Return the scope's statistics of the query's terms, and the candidates.
 
     All memories are candidates, up to `POOL`; a large scope may give more. Memories that are near
@@ -125,7 +125,7 @@ async def find_candidates(
 
 
 def _of_large_scope(
-    query: ScopeQuery, wanted: Wanted, index: ScopeIndex
+    query: ScopeQuery, wanted: CandidateQuery, index: ScopeIndex
 ) -> tuple[Select[*tuple[Any, ...]], dict[str, Any]]:
     """Return the statement that uses the scope's indexes, and its values."""
     # The hits by distance are enough; to fill up the rest, the scope would have to be read.
@@ -146,13 +146,13 @@ def _of_large_scope(
     return large.statement(text, language, most), {}
 
 
-def candidates_of(rows: Sequence[Any]) -> tuple[Statistics, list[Candidate]]:
+def candidates_of(rows: Sequence[Any]) -> tuple[Statistics, list[RankingCandidate]]:
     """Return the statistics and the candidates in the rows of a statement."""
     return _statistics(rows), [_candidate(row) for row in rows]
 
 
 def of_whole_scope(
-    query: ScopeQuery, wanted: Wanted
+    query: ScopeQuery, wanted: CandidateQuery
 ) -> tuple[Select[*tuple[Any, ...]], dict[str, Any]]:
     """Return the statement that reads the whole scope, and its values."""
     values: dict[str, Any] = {
@@ -179,17 +179,17 @@ def _statistics(rows: Sequence[Any]) -> Statistics:
     return Statistics(int(memories), [int(count) for count in holding], average_length)
 
 
-def _candidate(row: Sequence[Any]) -> Candidate:
+def _candidate(row: Sequence[Any]) -> RankingCandidate:
     # By position: access by name would take longer than all else here.
     memory_id, distance, matched, length, cues, source, position = row[:7]
     before, after = _neighbour(row[7:11]), _neighbour(row[11:15])
-    return Candidate(
+    return RankingCandidate(
         memory_id, distance, matched, length, cues or (), source, position, before, after
     )
 
 
-def _neighbour(values: Sequence[Any]) -> Neighbour | None:
-    return None if values[1] is None else Neighbour(*values)
+def _neighbour(values: Sequence[Any]) -> RankedNeighbour | None:
+    return None if values[1] is None else RankedNeighbour(*values)
 
 
 @cache

@@ -26,7 +26,7 @@ _SAMPLED = 200
 """Expected vectors in a sample, for a scope just large enough; pages hold about ten each."""
 
 
-class Key(NamedTuple):
+class IndexKey(NamedTuple):
     """Key of one large scope and the model of its vectors."""
 
     engine_id: int
@@ -48,24 +48,24 @@ def _name(*key: int | str) -> str:
     return _PREFIX + blake2b(repr(key).encode(), digest_size=16).hexdigest()
 
 
-async def list_ready(session: Session) -> dict[Key, ScopeIndex]:
+async def list_ready(session: Session) -> dict[IndexKey, ScopeIndex]:
     """Return the indexes of all engines that searches may use."""
     statement = select(ScopeIndexRow).where(ScopeIndexRow.is_ready)
     rows = (await session.execute(statement)).scalars()
     return {_key(row): ScopeIndex(row.dimensions, row.memories) for row in rows}
 
 
-async def list_known(session: Session) -> dict[Key, ScopeIndexRow]:
+async def list_known(session: Session) -> dict[IndexKey, ScopeIndexRow]:
     """Return all registered indexes, built or not."""
     rows = (await session.execute(select(ScopeIndexRow))).scalars()
     return {_key(row): row for row in rows}
 
 
-def _key(row: ScopeIndexRow) -> Key:
-    return Key(row.engine_id, row.scope_hash, row.model_id)
+def _key(row: ScopeIndexRow) -> IndexKey:
+    return IndexKey(row.engine_id, row.scope_hash, row.model_id)
 
 
-async def list_likely(session: Session, memories: int, limit: int) -> list[Key]:
+async def list_likely(session: Session, memories: int, limit: int) -> list[IndexKey]:
     """Return scopes that probably have at least so many memories, the largest first.
 
     The estimate reads a sample of the table's pages, the smaller the larger a scope has to be: one
@@ -83,16 +83,16 @@ async def list_likely(session: Session, memories: int, limit: int) -> list[Key]:
         .order_by(func.count().desc())
         .limit(limit)
     )
-    return [Key(*row) for row in await session.execute(statement)]
+    return [IndexKey(*row) for row in await session.execute(statement)]
 
 
-async def count(session: Session, key: Key) -> int:
+async def count(session: Session, key: IndexKey) -> int:
     """Return the number of vectors that a scope has by a model."""
     statement = select(func.count()).select_from(MemoryVectorRow).where(_is_in(key))
     return (await session.execute(statement)).scalar_one()
 
 
-async def register(session: Session, key: Key, memories: int) -> bool:
+async def register(session: Session, key: IndexKey, memories: int) -> bool:
     """Register an index to be built; return False if that is impossible or already done."""
     dimensions = func.vector_dims(MemoryVectorRow.vector)
     statement = select(dimensions).where(_is_in(key)).limit(1)
@@ -104,7 +104,7 @@ async def register(session: Session, key: Key, memories: int) -> bool:
     return (await session.execute(made)).first() is not None
 
 
-async def claim(session: Session, key: Key, lease: timedelta) -> bool:
+async def claim(session: Session, key: IndexKey, lease: timedelta) -> bool:
     """Lease an index for work on it, and withhold it from searches meanwhile.
 
     Return False if another worker has the lease.
@@ -121,22 +121,22 @@ async def claim(session: Session, key: Key, lease: timedelta) -> bool:
     return (await session.execute(statement)).first() is not None
 
 
-async def renew(session: Session, key: Key, lease: timedelta) -> None:
+async def renew(session: Session, key: IndexKey, lease: timedelta) -> None:
     """Extend the lease of its holder, or keep others away for that time."""
     await _set(session, key, lease_until=func.clock_timestamp() + lease)
 
 
-async def recount(session: Session, key: Key, memories: int) -> None:
+async def recount(session: Session, key: IndexKey, memories: int) -> None:
     """Store the present number of memories."""
     await _set(session, key, memories=memories)
 
 
-async def mark_ready(session: Session, key: Key) -> None:
+async def mark_ready(session: Session, key: IndexKey) -> None:
     """Release a built index to searches and end the claim."""
     await _set(session, key, is_ready=True, lease_until=None)
 
 
-async def forget(session: Session, key: Key) -> None:
+async def forget(session: Session, key: IndexKey) -> None:
     """Remove the registration of an index that is gone."""
     await session.execute(delete(ScopeIndexRow).where(_is_of(key)))
 
@@ -160,7 +160,7 @@ async def can_be_used(session: Session) -> bool:
     return tuple(map(int, version.split(".")[:2])) >= (0, 8)
 
 
-def build(key: Key, dimensions: int) -> sql.Composed:
+def build(key: IndexKey, dimensions: int) -> sql.Composed:
     """Return the statement that builds an index without blocking; it takes a minute or more."""
     return sql.SQL(
         "create index concurrently {name} on memory_vectors"
@@ -176,7 +176,7 @@ def build(key: Key, dimensions: int) -> sql.Composed:
     )
 
 
-def build_words(key: Key) -> sql.Composed:
+def build_words(key: IndexKey) -> sql.Composed:
     """Return the statement that builds an index of words without blocking; it takes seconds."""
     return sql.SQL(
         "create index concurrently {name} on memories using gin (terms) with (fastupdate = off)"
@@ -193,18 +193,18 @@ def drop(name: str) -> sql.Composed:
     return sql.SQL("drop index concurrently if exists {}").format(sql.Identifier(name))
 
 
-def strays(made: Collection[str], known: Collection[Key]) -> Sequence[str]:
+def strays(made: Collection[str], known: Collection[IndexKey]) -> Sequence[str]:
     """Return the names of built indexes that are not registered."""
     wanted = {name for key in known for name in (key.index_name, key.words_name)}
     return sorted(set(made) - wanted)
 
 
-def is_whole(made: Mapping[str, bool], key: Key) -> bool:
+def is_whole(made: Mapping[str, bool], key: IndexKey) -> bool:
     """Return True if both indexes were built completely."""
     return bool(made.get(key.index_name) and made.get(key.words_name))
 
 
-async def _set(session: Session, key: Key, **values: object) -> None:
+async def _set(session: Session, key: IndexKey, **values: object) -> None:
     await session.execute(
         update(ScopeIndexRow)
         .where(_is_of(key))
@@ -213,14 +213,14 @@ async def _set(session: Session, key: Key, **values: object) -> None:
     )
 
 
-def _is_in(key: Key) -> ColumnElement[bool]:
+def _is_in(key: IndexKey) -> ColumnElement[bool]:
     return _has_key(MemoryVectorRow, key)
 
 
-def _is_of(key: Key) -> ColumnElement[bool]:
+def _is_of(key: IndexKey) -> ColumnElement[bool]:
     return _has_key(ScopeIndexRow, key)
 
 
-def _has_key(row: Any, key: Key) -> ColumnElement[bool]:  # noqa: ANN401 - either class of rows
+def _has_key(row: Any, key: IndexKey) -> ColumnElement[bool]:  # noqa: ANN401 - either class of rows
     values: Mapping[str, Any] = key._asdict()
     return and_(*(getattr(row, name) == value for name, value in values.items()))

@@ -286,7 +286,7 @@ def _unfiltered(dimensions: int | None) -> Select[*tuple[Any, ...]]:
 
 
 @dataclass(frozen=True)
-class Near:
+class NearMemory:
     """One hit of a search for several vectors; `distance` is Euclidean."""
 
     memory_id: str
@@ -307,7 +307,7 @@ async def find_nearest_to_each(
     limit: int,
     *,
     index: ScopeIndex | None = None,
-) -> list[list[Near]]:
+) -> list[list[NearMemory]]:
     """Return a list of hits for each of several vectors, in order, as `find_nearest` does."""
     await plan_for(session, index)
     if index is not None:
@@ -318,7 +318,7 @@ async def find_nearest_to_each(
             await session.execute(_select_near(_NEAR_COLUMNS, query, selection))
             for selection in near
         ]
-        return [[Near(*row) for row in rows] for rows in results]
+        return [[NearMemory(*row) for row in rows] for rows in results]
     asked = (
         func.unnest(literal(list(vectors), ARRAY(EMBEDDING)))
         .table_valued(column("vector", EMBEDDING), with_ordinality="position")
@@ -330,9 +330,9 @@ async def find_nearest_to_each(
         None
     )
     statement = statement.order_by(asked.c.position, near_each.c.distance, near_each.c.memory_id)
-    hits: list[list[Near]] = [[] for _ in vectors]
+    hits: list[list[NearMemory]] = [[] for _ in vectors]
     for position, *row in await session.execute(statement):
-        hits[position - 1].append(Near(*row))
+        hits[position - 1].append(NearMemory(*row))
     return hits
 
 

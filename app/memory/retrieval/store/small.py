@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from sqlalchemy import Select, func, select, true
 
 from app.language.bm25 import Bm25
-from app.memory.retrieval.logic.ranking import Candidate, Neighbour, Statistics
+from app.memory.retrieval.logic.ranking import RankedNeighbour, RankingCandidate, Statistics
 from app.memory.retrieval.store.candidates import (
     BY_DISTANCE,
     BY_WORDS,
@@ -30,7 +30,7 @@ Postgres chooses, and Postgres 0.75 ms less. With more, other requests would wai
 
 
 class Read(NamedTuple):
-    """A memory of the scope; the other attributes are those of `Candidate`.
+    """A memory of the scope; the other attributes are those of `RankingCandidate`.
 
     Attributes:
         age: the time of creation, as a number that ascends with it.
@@ -66,7 +66,7 @@ def of_small_scope(*, with_vectors: bool) -> Select[*tuple[Any, ...]]:
     return select(*(columns[name] for name in Read._fields))
 
 
-def candidates_among(memories: Sequence[Read]) -> tuple[Statistics, list[Candidate]]:
+def candidates_among(memories: Sequence[Read]) -> tuple[Statistics, list[RankingCandidate]]:
     """Return the scope's statistics of the query's terms, and the candidates."""
     if not memories:
         return Statistics(0, (), 0.0), []
@@ -147,9 +147,9 @@ def _by_words(
     return [memory_id for _, memory_id in sorted(best)[:BY_WORDS]]
 
 
-def _candidate(memory: Read, beside: _Sides) -> Candidate:
+def _candidate(memory: Read, beside: _Sides) -> RankingCandidate:
     before, after = beside
-    return Candidate(
+    return RankingCandidate(
         memory.memory_id,
         memory.distance,
         memory.matched,
@@ -162,7 +162,7 @@ def _candidate(memory: Read, beside: _Sides) -> Candidate:
     )
 
 
-def _neighbour(memory: Read | None) -> Neighbour | None:
+def _neighbour(memory: Read | None) -> RankedNeighbour | None:
     if memory is None:
         return None
-    return Neighbour(memory.distance, memory.matched, memory.length, memory.is_question)
+    return RankedNeighbour(memory.distance, memory.matched, memory.length, memory.is_question)

@@ -5,15 +5,15 @@ from typing import Final
 
 from app.adapters.resources import Resources
 from app.kernel.errors import FailedPrecondition, Reason
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import OperationName
-from app.kernel.once import Once
 from app.memory.memories.services.memories import MemoryService
 from app.memory.undo.schemas import UndoOperationRequest
 from app.memory.undo.store import repository
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
-from app.platform.operations.logic.states import State
-from app.platform.operations.store import claims, repeats
+from app.platform.operations.logic.states import OperationState
+from app.platform.operations.store import idempotency, leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.tables import OperationRow
 
@@ -33,7 +33,7 @@ class UndoService:
         return cls(MemoryService.of(resources))
 
     async def start(
-        self, name: OperationName, request: UndoOperationRequest, once: Once | None
+        self, name: OperationName, request: UndoOperationRequest, once: IdempotencyKey | None
     ) -> OperationRow:
         """Queue the undo of an operation.
 
@@ -49,10 +49,10 @@ class UndoService:
         async with service.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             new = service.operation(engine, UNDO, "UndoOperation", now)
-            if (known := await repeats.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay(session, new, once)) is not None:
                 return known
             most = service.settings.engine_max_queued_operations
-            await claims.check_queue(session, engine.engine_id, most)
+            await leases.check_queue(session, engine.engine_id, most)
             requested = await operations.get(session, name, now)
             # The operation that changed memories may be gone while its revisions are kept.
             changing = requested.engine_id, _changing_id(requested)
@@ -74,7 +74,7 @@ def _changing_id(requested: OperationRow) -> str:
 
 
 def _check_ended(source: OperationRow) -> None:
-    if not State(source.state).is_final:
+    if not OperationState(source.state).is_final:
         raise FailedPrecondition(
             f"{source.name} has not ended; wait for its end, or cancel it.",
             Reason.OPERATION_RUNNING,
@@ -86,9 +86,9 @@ def _nothing_to_undo(source: OperationRow) -> FailedPrecondition:
 
 
 def _reason(source: OperationRow) -> str:
-    if source.state == State.FAILED:
+    if source.state == OperationState.FAILED:
         return "failed, so it changed nothing."
-    if source.state == State.CANCELLED:
+    if source.state == OperationState.CANCELLED:
         return "was cancelled before it changed anything."
     if source.details.get("revisionsDisabled"):
         return "kept no revisions, so its changes are not known."

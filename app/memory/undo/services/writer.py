@@ -8,18 +8,18 @@ from typing import Any
 from app.adapters.db.session import Session
 from app.kernel.names import EngineName, MemoryName, RevisionName
 from app.memory.memories.store import ledger
-from app.memory.memories.store.changes import Action, Change, Deletion, Writing
+from app.memory.memories.store.changes import Action, Change, ChangeContext, Deletion
 from app.memory.memories.store.columns import content_of
 from app.memory.memories.store.vectors import Vector
 from app.memory.undo.logic.plan import Before, Present, Skipped, Trace, Undone, expiry, verdict
-from app.memory.undo.store.repository import Target
+from app.memory.undo.store.repository import UndoTarget
 from app.platform.engines.logic.config import MemoryBankConfig
 from app.platform.operations.logic.states import type_url
 
-Verdict = tuple[Target, Undone | Skipped | None]
+Verdict = tuple[UndoTarget, Undone | Skipped | None]
 
 
-def judged(targets: Sequence[Target], now: datetime) -> list[Verdict]:
+def judged(targets: Sequence[UndoTarget], now: datetime) -> list[Verdict]:
     """Return each target with the decided effect."""
     return [
         (target, verdict(target.trace, _present(target), _before(target), now))
@@ -27,7 +27,7 @@ def judged(targets: Sequence[Target], now: datetime) -> list[Verdict]:
     ]
 
 
-def _present(target: Target) -> Present | None:
+def _present(target: UndoTarget) -> Present | None:
     row = target.row
     if row is None:
         return None
@@ -40,13 +40,13 @@ def _present(target: Target) -> Present | None:
     )
 
 
-def _before(target: Target) -> Before | None:
+def _before(target: UndoTarget) -> Before | None:
     if target.before is None:
         return None
     return Before(target.before.action == Action.DELETED, target.before.memory_expire_time)
 
 
-def fact_to_embed(target: Target, effect: Undone | Skipped | None) -> str | None:
+def fact_to_embed(target: UndoTarget, effect: Undone | Skipped | None) -> str | None:
     """Return the fact that will need a vector again, or None."""
     if effect not in {Undone.UPDATED, Undone.RESTORED}:
         return None
@@ -57,7 +57,7 @@ def fact_to_embed(target: Target, effect: Undone | Skipped | None) -> str | None
 
 
 @dataclass(frozen=True)
-class Writer:
+class UndoWriter:
     """Writes verdicts through the ledger, inside the caller's transaction.
 
     `vectors` has the vectors of the facts from `fact_to_embed`; a fact without is embedded later.
@@ -65,7 +65,7 @@ class Writer:
 
     session: Session
     config: MemoryBankConfig
-    writing: Writing
+    writing: ChangeContext
     vectors: Mapping[str, Vector]
 
     async def write(self, verdicts: Sequence[Verdict]) -> None:
@@ -78,7 +78,9 @@ class Writer:
         wanted = [change for change in changes if change is not None]
         await ledger.apply(self.session, self.writing, wanted)
 
-    def _change(self, target: Target, effect: Undone | Skipped | None) -> Change | Deletion | None:
+    def _change(
+        self, target: UndoTarget, effect: Undone | Skipped | None
+    ) -> Change | Deletion | None:
         if not isinstance(effect, Undone):
             return None
         row, before = target.row, target.before

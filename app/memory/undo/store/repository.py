@@ -18,7 +18,7 @@ from app.platform.operations.store.tables import OperationRow
 
 
 @dataclass(frozen=True)
-class Target:
+class UndoTarget:
     """A memory that an operation changed: its present state, and the one before the operation.
 
     `put_back` are the versions whose content it has now, its own among them.
@@ -55,7 +55,7 @@ async def list_targets(
     now: datetime,
     *,
     for_update: bool,
-) -> list[Target]:
+) -> list[UndoTarget]:
     """Return memories that an operation (engine and id) changed, ordered by id.
 
     `page` is a limit and the last id of the page before. `for_update` locks the memories.
@@ -71,7 +71,7 @@ async def list_targets(
     before = await _list_before(session, engine_id, traces, now)
     put_back = await _put_back(session, engine_id, present, now)
     return [
-        Target(
+        UndoTarget(
             trace,
             rows.get(memory_id),
             before.get(memory_id),

@@ -27,10 +27,10 @@ from app.kernel.permissions import Permission, Role
 from app.kernel.wire.scalars import moment_after
 from app.platform.access.logic.credentials import has_shape, hash_of, mint
 from app.platform.access.schemas import ApiKey, CreateKeyRequest, ListKeysResponse
+from app.platform.access.services.last_used import LastUses
 from app.platform.access.services.lookups import KeyLookups, KnownKey
 from app.platform.access.services.remembered import MetricsReaders
 from app.platform.access.services.tokens import TokenService
-from app.platform.access.services.uses import LastUses
 from app.platform.access.store import repository
 from app.platform.access.store.tables import ApiKeyRow
 from app.platform.audit.store import repository as audit

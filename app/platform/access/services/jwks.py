@@ -65,7 +65,7 @@ class _Jwk(BaseModel):
 
 
 @dataclass(frozen=True)
-class Key:
+class SigningKey:
     """A public key, for each algorithm that it may be used with."""
 
     key_id: str | None
@@ -76,7 +76,7 @@ class Key:
 class KeySet:
     """The keys of one reading. Two key sets are equal only if they are the same object."""
 
-    keys: Sequence[Key]
+    keys: Sequence[SigningKey]
 
     def knows(self, key_id: str | None) -> bool:
         """Return True if a key of this name exists; None: any key."""
@@ -109,7 +109,7 @@ def read_key_set(body: bytes, algorithms: Sequence[str]) -> KeySet:
     return KeySet([key for key in keys if key is not None and key.by_algorithm])
 
 
-def _key(jwk: Mapping[str, Any], algorithms: Sequence[str]) -> Key | None:
+def _key(jwk: Mapping[str, Any], algorithms: Sequence[str]) -> SigningKey | None:
     try:
         parsed = _Jwk.model_validate(jwk, strict=True)
     except ValidationError:
@@ -130,14 +130,14 @@ def _key(jwk: Mapping[str, Any], algorithms: Sequence[str]) -> Key | None:
         return None
     if any(_is_weak(key) for key in built.values()):
         return None
-    return Key(parsed.kid, built)
+    return SigningKey(parsed.kid, built)
 
 
 def _is_weak(key: PyJWK) -> bool:
     return isinstance(key.key, RSAPublicKey) and key.key.key_size < _MIN_RSA_BITS
 
 
-class Source(Protocol):
+class KeySource(Protocol):
     """The source of a JWK set."""
 
     max_age: timedelta
@@ -152,7 +152,7 @@ class Source(Protocol):
         ...
 
 
-class FileSource(Source):
+class FileSource(KeySource):
     """A JWK set in a file."""
 
     def __init__(self, path: Path) -> None:
@@ -171,7 +171,7 @@ class FileSource(Source):
         return body
 
 
-class AddressSource(Source):
+class AddressSource(KeySource):
     """A JWK set at an address, which must not redirect to another."""
 
     def __init__(self, url: str, max_age: timedelta, timeout_seconds: float) -> None:
@@ -191,7 +191,7 @@ class AddressSource(Source):
         return response.content
 
 
-def source_of(settings: Settings) -> Source:
+def source_of(settings: Settings) -> KeySource:
     """Return the source of the keys named in the settings."""
     assert settings.jwt_jwks
     if "://" not in settings.jwt_jwks:
@@ -203,7 +203,7 @@ def source_of(settings: Settings) -> Source:
 class KeyRing:
     """The keys currently held."""
 
-    def __init__(self, source: Source, algorithms: Sequence[str], clock: Clock) -> None:
+    def __init__(self, source: KeySource, algorithms: Sequence[str], clock: Clock) -> None:
         self._source = source
         self._algorithms = algorithms
         self._clock = clock

@@ -24,7 +24,7 @@ from app.kernel.errors import Reason, Unavailable
 from app.kernel.permissions import Permission, Role, permissions_of
 from app.platform.access.logic.credentials import has_shape, hash_of, is_mistyped
 from app.platform.access.store import repository
-from app.platform.access.store.repository import Found
+from app.platform.access.store.repository import KeyHit
 from app.platform.access.store.tables import ApiKeyRow
 
 _LIFE = timedelta(seconds=0.75)
@@ -231,7 +231,7 @@ def _put(kept: dict[bytes, _V], secret_hash: bytes, value: _V) -> None:
     kept[secret_hash] = value
 
 
-def _match_key(secret_hash: bytes, rows: Collection[Found]) -> KnownKey | None:
+def _match_key(secret_hash: bytes, rows: Collection[KeyHit]) -> KnownKey | None:
     for row in rows:
         if hmac.compare_digest(row.secret_hash, secret_hash):
             ends = [moment for moment in (row.expire_time, row.key.expire_time) if moment]

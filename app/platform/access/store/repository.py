@@ -20,7 +20,7 @@ _MANAGERS = [role.value for role, held in OF_ROLE.items() if Permission.KEYS_MAN
 
 
 @dataclass(frozen=True)
-class Found:
+class KeyHit:
     """A key with one of its secrets."""
 
     key: ApiKeyRow
@@ -29,7 +29,7 @@ class Found:
     """The expiry of the secret."""
 
 
-async def find_by_hashes(session: Session, hashes: Sequence[bytes]) -> Sequence[Found]:
+async def find_by_hashes(session: Session, hashes: Sequence[bytes]) -> Sequence[KeyHit]:
     """Return the keys of secrets with these SHA-256, expired or not, without revoked keys."""
     asked = literal(hashes, ARRAY(LargeBinary))
     statement = (
@@ -37,7 +37,7 @@ async def find_by_hashes(session: Session, hashes: Sequence[bytes]) -> Sequence[
         .join(ApiKeySecretRow, ApiKeySecretRow.key_id == ApiKeyRow.key_id)
         .where(ApiKeySecretRow.secret_hash == any_(asked), ApiKeyRow.revoke_time.is_(None))
     )
-    return [Found(*row) for row in (await session.execute(statement)).all()]
+    return [KeyHit(*row) for row in (await session.execute(statement)).all()]
 
 
 async def find_version(session: Session) -> int | None:

@@ -14,9 +14,9 @@ from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument, NotFound
 from app.kernel.etags import check_etag
 from app.kernel.fieldmask import check, parse_mask
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.ids import new_id
 from app.kernel.names import WILDCARD, EngineName, LocationName
-from app.kernel.once import Once
 from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
 from app.platform.engines.schemas import (
     ListReasoningEnginesResponse,
@@ -29,7 +29,7 @@ from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import type_url
-from app.platform.operations.store import repeats
+from app.platform.operations.store import idempotency
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
@@ -77,7 +77,7 @@ class EngineService:
         self,
         location: LocationName,
         request: ReasoningEngineRequest,
-        once: Once | None,
+        once: IdempotencyKey | None,
         reach: Reach,
     ) -> OperationRow:
         """Create an engine within the caller's reach; the operation is done.
@@ -95,7 +95,7 @@ class EngineService:
         name = EngineName(parent.project, parent.location, new_id(now))
         new = self._operation(name, "engines.create", "CreateReasoningEngineOperationMetadata", now)
         async with self.db.transaction() as session:
-            known = await repeats.replay(session, new, once, within=_NO_ENGINE)
+            known = await idempotency.replay(session, new, once, within=_NO_ENGINE)
             if known is not None:
                 return known
             row = await repository.insert_engine(session, _new_values(name, request, now))
@@ -108,7 +108,7 @@ class EngineService:
         request: ReasoningEngineRequest,
         mask: str | None,
         etag: str | None,
-        once: Once | None,
+        once: IdempotencyKey | None,
     ) -> OperationRow:
         """Change the masked fields; without a mask, the fields sent.
 
@@ -126,7 +126,7 @@ class EngineService:
             new = self._operation(
                 name_of(row), "engines.update", "UpdateReasoningEngineOperationMetadata", now
             )
-            if (known := await repeats.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay(session, new, once)) is not None:
                 return known
             check_etag(row.version, etag)
             values = {**_values(request, changed), "update_time": now}

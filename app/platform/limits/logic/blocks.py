@@ -16,7 +16,7 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Pace:
+class BucketPace:
     """The fill rate, capacity and block size of a bucket.
 
     Attributes:
@@ -32,7 +32,7 @@ class Pace:
     pause_seconds: float
 
     @classmethod
-    def of(cls, units_per_second: int, burst_seconds: float, block_seconds: float) -> "Pace":
+    def of(cls, units_per_second: int, burst_seconds: float, block_seconds: float) -> "BucketPace":
         """Return the pace of a rate, given the durations of a full bucket and of a block."""
         capacity = max(ceil(units_per_second * burst_seconds), MAX_COST)
         block = min(ceil(units_per_second * block_seconds), capacity)
@@ -76,7 +76,7 @@ class Block:
         self.units -= cost
         return True
 
-    def give_back(self, cost: int, pace: Pace) -> None:
+    def give_back(self, cost: int, pace: BucketPace) -> None:
         """Return unused units to the block, up to a block's size in all."""
         self.units = min(self.units + cost, max(pace.block, cost))
 
@@ -86,7 +86,7 @@ class Block:
         self.left = left
         self.look_time = now
 
-    def wait(self, cost: int, pace: Pace, now: datetime) -> Wait:
+    def wait(self, cost: int, pace: BucketPace, now: datetime) -> Wait:
         """Return the wait of a request whose cost exceeds the block."""
         missing = cost - self.units - self.left
         elapsed = (now - self.look_time).total_seconds()

@@ -12,7 +12,7 @@ from app.kernel.auth import Caller
 from app.kernel.clock import Clock
 from app.kernel.limits import Counted, HeldBody, Limits
 from app.platform.limits.services.bodies import Bodies, BodyBounds
-from app.platform.limits.services.places import Places
+from app.platform.limits.services.concurrency import Concurrency
 from app.platform.limits.services.quotas import Quotas
 from app.platform.limits.services.rates import Rates
 from app.settings.settings import Settings
@@ -31,9 +31,9 @@ class LimitService(Limits):
         return Rates(self.db, self.clock, self.settings)
 
     @cached_property
-    def _places(self) -> Places:
+    def _places(self) -> Concurrency:
         settings = self.settings
-        return Places(settings.max_costly_requests_per_key, settings.max_costly_requests)
+        return Concurrency(settings.max_costly_requests_per_key, settings.max_costly_requests)
 
     @cached_property
     def _quotas(self) -> Quotas:

@@ -11,7 +11,7 @@ from functools import lru_cache, partial
 from app.adapters.db.session import Database
 from app.kernel.clock import Clock
 from app.kernel.errors import Unavailable
-from app.platform.limits.logic.blocks import Block, Pace
+from app.platform.limits.logic.blocks import Block, BucketPace
 from app.platform.limits.services.refusals import Bound, too_fast
 from app.platform.limits.store import claims
 from app.settings.settings import Settings
@@ -25,7 +25,7 @@ _MAX_NAME_CHARS = 100
 class Rate:
     """One rate, of keys or of engines, with the blocks of one process."""
 
-    def __init__(self, db: Database, clock: Clock, bound: Bound, pace: Pace) -> None:
+    def __init__(self, db: Database, clock: Clock, bound: Bound, pace: BucketPace) -> None:
         self.pace = pace
         self._db = db
         self._clock = clock
@@ -85,7 +85,7 @@ class Rates:
     def __init__(self, db: Database, clock: Clock, settings: Settings) -> None:
         def rate(bound: Bound, units_per_second: int) -> Rate | None:
             lengths = (settings.rate_burst_seconds, settings.rate_block_seconds)
-            pace = Pace.of(units_per_second, *lengths)
+            pace = BucketPace.of(units_per_second, *lengths)
             return Rate(db, clock, bound, pace) if units_per_second else None
 
         self._keys = rate(Bound.KEY, settings.key_rate_units_per_second)

@@ -9,7 +9,7 @@ from datetime import timedelta
 from sqlalchemy import bindparam, delete, func, select, text
 
 from app.adapters.db.session import Session
-from app.platform.limits.logic.blocks import Pace
+from app.platform.limits.logic.blocks import BucketPace
 from app.platform.limits.store.tables import RateBucketRow
 
 FULL_AFTER = timedelta(hours=1)
@@ -43,7 +43,7 @@ _TAKE = text(
 
 
 async def take(
-    session: Session, subject: str, needed: int, wanted: int, pace: Pace
+    session: Session, subject: str, needed: int, wanted: int, pace: BucketPace
 ) -> tuple[int, float]:
     """Lease the wanted units or as many as there are, but none if fewer than needed.
 

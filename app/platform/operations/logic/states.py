@@ -8,7 +8,7 @@ _TYPES = "type.googleapis.com/google.cloud.aiplatform.v1beta1."
 EMPTY = {"@type": "type.googleapis.com/google.protobuf.Empty"}
 
 
-class State(StrEnum):
+class OperationState(StrEnum):
     """The states of an operation; only the first two are not final."""
 
     PENDING = "PENDING"
@@ -20,7 +20,7 @@ class State(StrEnum):
     @property
     def is_final(self) -> bool:
         """True if the operation has ended."""
-        return self not in {State.PENDING, State.RUNNING}
+        return self not in {OperationState.PENDING, OperationState.RUNNING}
 
 
 def type_url(name: str) -> str:

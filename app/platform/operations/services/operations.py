@@ -11,12 +11,12 @@ from app.adapters.db.session import Database, Session
 from app.adapters.resources import Resources, ResponseReader
 from app.kernel.clock import Clock
 from app.kernel.errors import FailedPrecondition, Reason
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName, OperationName
-from app.kernel.once import Once
 from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
-from app.platform.operations.logic.states import State
+from app.platform.operations.logic.states import OperationState
 from app.platform.operations.schemas import ListOperationsResponse, Operation
-from app.platform.operations.store import repeats, repository
+from app.platform.operations.store import idempotency, repository
 from app.platform.operations.store.tables import OperationRow
 
 # Exponential backoff: most operations are short, and waiters are many.
@@ -97,16 +97,16 @@ class OperationService:
                 await asyncio.wait_for(self.stopping.wait(), min(pause, left))
             pause = min(2 * pause, _LONGEST_PAUSE_SECONDS)
 
-    async def cancel(self, name: OperationName, once: Once | None) -> None:
+    async def cancel(self, name: OperationName, once: IdempotencyKey | None) -> None:
         """Cancel a pending operation; ask a running one to stop; leave an ended one alone."""
         now = self.clock.now()
         async with self.db.transaction() as session:
-            if await repeats.is_repeated(session, name.engine.engine, once, now):
+            if await idempotency.is_repeated(session, name.engine.engine, once, now):
                 return
             row = await repository.get(session, name, now, for_update=True)
             await repository.cancel(session, row, now, self.keep)
 
-    async def delete(self, name: OperationName, once: Once | None) -> None:
+    async def delete(self, name: OperationName, once: IdempotencyKey | None) -> None:
         """Delete an ended operation; its effects stay.
 
         Raises:
@@ -114,10 +114,10 @@ class OperationService:
         """
         now = self.clock.now()
         async with self.db.transaction() as session:
-            if await repeats.is_repeated(session, name.engine.engine, once, now):
+            if await idempotency.is_repeated(session, name.engine.engine, once, now):
                 return
             row = await repository.get(session, name, now, for_update=True)
-            if not State(row.state).is_final:
+            if not OperationState(row.state).is_final:
                 raise FailedPrecondition(
                     f"{name} has not ended; cancel it first.", Reason.OPERATION_RUNNING
                 )

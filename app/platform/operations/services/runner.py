@@ -26,8 +26,8 @@ from app.kernel.errors import (
     Unavailable,
 )
 from app.kernel.failures import describe
-from app.platform.operations.store import claims, repository
-from app.platform.operations.store.claims import Claim
+from app.platform.operations.store import leases, repository
+from app.platform.operations.store.leases import Claim
 from app.platform.operations.store.repository import Owned
 from app.settings.settings import Settings
 
@@ -77,7 +77,7 @@ class Job:
             Cancelled: the client has.
         """
         async with self.db.snapshot() as session:
-            is_cancelled = await claims.is_cancelled(session, self.claim.owned)
+            is_cancelled = await leases.is_cancelled(session, self.claim.owned)
         if is_cancelled:
             raise repository.cancelled()
 
@@ -95,7 +95,7 @@ class Job:
         ended = (self.clock.now(), self.keep)
         if await repository.finish(session, self.claim.owned, ended, response, details):
             return
-        if await claims.is_cancelled(session, self.claim.owned):
+        if await leases.is_cancelled(session, self.claim.owned):
             raise repository.cancelled()
         raise LeaseLost
 
@@ -152,7 +152,7 @@ class Runner:
         """Run one operation now, due or not, unless a worker has it; return True if it ran."""
         wanted = Owned(engine_id, operation_id, secrets.token_hex(8))
         async with self._db.transaction() as session:
-            claim = await claims.take(session, wanted, self._clock.now(), self._lease)
+            claim = await leases.take(session, wanted, self._clock.now(), self._lease)
         if claim is not None:
             await self._work(claim)
         return claim is not None
@@ -179,7 +179,7 @@ class Runner:
     async def _claim(self) -> Claim | None:
         owner = secrets.token_hex(8)
         async with self._db.transaction() as session:
-            return await claims.claim(session, owner, self._clock.now(), self._lease)
+            return await leases.claim(session, owner, self._clock.now(), self._lease)
 
     async def _drain(self) -> None:
         if not self._running:
@@ -232,7 +232,7 @@ class Runner:
             await asyncio.sleep(self._lease.total_seconds() / 3)
             try:
                 async with self._db.transaction() as session:
-                    kept = await claims.renew(session, claim.owned, self._lease)
+                    kept = await leases.renew(session, claim.owned, self._lease)
             except Exception as error:  # noqa: BLE001 - the next renewal may succeed
                 log.warning("operation.renew_failed", error=describe(error))
                 continue
@@ -242,12 +242,12 @@ class Runner:
 
     async def _release(self, claim: Claim) -> None:
         async with self._db.transaction() as session:
-            await claims.release(session, claim.owned, self._ended())
+            await leases.release(session, claim.owned, self._ended())
 
     async def _postpone(self, claim: Claim, until: datetime) -> None:
         log.info("operation.postponed", until=until.isoformat())
         async with self._db.transaction() as session:
-            await claims.postpone(session, claim.owned, self._ended(), until)
+            await leases.postpone(session, claim.owned, self._ended(), until)
 
     async def _fail(self, claim: Claim, error: Exception) -> None:
         """Record a failure: schedule another attempt if it may help, else end the operation."""
@@ -258,7 +258,7 @@ class Runner:
             if may_retry and not is_last:
                 due = self._clock.now() + self._delay(failure, claim.attempts)
                 log.warning("operation.retry", reason=failure.reason, attempts=claim.attempts)
-                await claims.retry(
+                await leases.retry(
                     session, claim.owned, self._ended(), due, failure.as_operation_error()
                 )
                 return

@@ -8,7 +8,7 @@ from collections.abc import Collection
 from sqlalchemy import select
 
 from app.adapters.db.session import Session
-from app.platform.operations.logic.states import State
+from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store.tables import OperationRow
 
 
@@ -20,6 +20,6 @@ async def keys_unfinished(
         OperationRow.engine_id == engine_id,
         OperationRow.kind == kind,
         OperationRow.key.in_(keys),
-        OperationRow.state.in_([State.PENDING, State.RUNNING]),
+        OperationRow.state.in_([OperationState.PENDING, OperationState.RUNNING]),
     )
     return frozenset(key for key in (await session.execute(statement)).scalars() if key)

@@ -23,7 +23,7 @@ from app.kernel.ids import new_id
 from app.kernel.names import WILDCARD, EngineName, OperationName
 from app.platform.audit.store import repository as audit
 from app.platform.audit.store.repository import NewEvent
-from app.platform.operations.logic.states import State
+from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store.tables import OperationRow, name_of
 
 PREVIEW = "generation.preview"
@@ -83,7 +83,7 @@ class NewOperation:
         """The full name."""
         return name_of(self.engine_name, self.memory_id, self.operation_id)
 
-    def columns(self, state: State, response: dict[str, Any] | None) -> dict[str, Any]:
+    def columns(self, state: OperationState, response: dict[str, Any] | None) -> dict[str, Any]:
         """Return the columns to insert."""
         return {
             "engine_id": self.engine_id,
@@ -111,7 +111,7 @@ class NewOperation:
 
 async def insert(session: Session, new: NewOperation) -> OperationRow:
     """Insert an operation for a worker; wake the workers at commit if it is due."""
-    row = await _insert(session, new, State.PENDING)
+    row = await _insert(session, new, OperationState.PENDING)
     await wake_if_due(session, row, new.now)
     return row
 
@@ -134,14 +134,17 @@ async def insert_done(
 
     A caller's operation is audited with the request; a worker's is audited here.
     """
-    row = await _insert(session, new, State.SUCCEEDED, response)
+    row = await _insert(session, new, OperationState.SUCCEEDED, response)
     if caller_of(session) is None:
         await audit.insert_events(session, [_end_event(row, new.now, None)])
     return row
 
 
 async def _insert(
-    session: Session, new: NewOperation, state: State, response: dict[str, Any] | None = None
+    session: Session,
+    new: NewOperation,
+    state: OperationState,
+    response: dict[str, Any] | None = None,
 ) -> OperationRow:
     """Insert an operation.
 
@@ -228,11 +231,14 @@ async def cancel(session: Session, row: OperationRow, now: datetime, keep: timed
     is_it = and_(
         OperationRow.engine_id == row.engine_id, OperationRow.operation_id == row.operation_id
     )
-    if row.state == State.RUNNING:
+    if row.state == OperationState.RUNNING:
         await session.execute(update(OperationRow).where(is_it).values(cancel_requested=True))
-    elif row.state == State.PENDING:
+    elif row.state == OperationState.PENDING:
         error = cancelled()
-        values = {**_end_values(State.CANCELLED, now, keep), "error": error.as_operation_error()}
+        values = {
+            **_end_values(OperationState.CANCELLED, now, keep),
+            "error": error.as_operation_error(),
+        }
         await _end(session, is_it, values, error)
 
 
@@ -255,7 +261,7 @@ class Owned:
             OperationRow.engine_id == self.engine_id,
             OperationRow.operation_id == self.operation_id,
             OperationRow.owner == self.owner,
-            OperationRow.state == State.RUNNING,
+            OperationRow.state == OperationState.RUNNING,
         )
 
 
@@ -273,7 +279,7 @@ async def finish(
     `details` are merged into the metadata, where None removes a key.
     """
     values = {
-        **_end_values(State.SUCCEEDED, *ended),
+        **_end_values(OperationState.SUCCEEDED, *ended),
         "response": response,
         "details": _merged_details(details),
     }
@@ -284,7 +290,7 @@ async def fail(
     session: Session, owned: Owned, ended: tuple[datetime, timedelta], error: ServiceError
 ) -> bool:
     """End an operation without effects; return False if its lease was lost."""
-    state = State.CANCELLED if isinstance(error, Cancelled) else State.FAILED
+    state = OperationState.CANCELLED if isinstance(error, Cancelled) else OperationState.FAILED
     values = {**_end_values(state, *ended), "error": error.as_operation_error()}
     return await _end(session, owned.is_mine(), values, error)
 
@@ -300,9 +306,9 @@ async def fail_waiting(
     waits = and_(
         OperationRow.engine_id == engine_id,
         OperationRow.kind == kind,
-        OperationRow.state == State.PENDING,
+        OperationRow.state == OperationState.PENDING,
     )
-    values = {**_end_values(State.FAILED, *ended), "error": error.as_operation_error()}
+    values = {**_end_values(OperationState.FAILED, *ended), "error": error.as_operation_error()}
     await _end(session, waits, values, error)
 
 
@@ -346,7 +352,7 @@ def _merged_details(details: dict[str, Any]) -> ColumnElement[Any]:
     return func.jsonb_strip_nulls(OperationRow.details.op("||")(cast(details, JSONB)))
 
 
-def _end_values(state: State, now: datetime, keep: timedelta) -> dict[str, Any]:
+def _end_values(state: OperationState, now: datetime, keep: timedelta) -> dict[str, Any]:
     """Return the columns set by every ending; the request's text goes, as it may need erasure."""
     return {
         "state": state,

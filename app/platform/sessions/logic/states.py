@@ -20,7 +20,7 @@ def lasting(state: dict[str, Any]) -> dict[str, Any]:
 
 
 @dataclass(frozen=True)
-class Parts:
+class StateParts:
     """A state, or a change of one, divided by owner; keys keep their prefixes."""
 
     own: Mapping[str, Any]
@@ -28,7 +28,7 @@ class Parts:
     app: Mapping[str, Any]
 
     @classmethod
-    def of(cls, state: Mapping[str, Any]) -> "Parts":
+    def of(cls, state: Mapping[str, Any]) -> "StateParts":
         """Divide a state by owner."""
         user = {key: value for key, value in state.items() if key.startswith(USER)}
         app = {key: value for key, value in state.items() if key.startswith(APP)}
@@ -37,7 +37,7 @@ class Parts:
 
 
 @dataclass(frozen=True)
-class Shared:
+class SharedState:
     """The shared states of an engine's sessions.
 
     Attributes:

@@ -12,7 +12,7 @@ from app.kernel.wire.content import Content, Part
 from app.kernel.wire.memory_policy import MAX_TOKENS
 from app.kernel.wire.objects import AnyMessage, BoundedObject, size_of
 from app.kernel.wire.scalars import Timestamp
-from app.platform.sessions.logic.spoken import Speaker, speaker_of
+from app.platform.sessions.logic.event_text import Speaker, speaker_of
 from app.platform.sessions.logic.states import lasting
 from app.platform.sessions.schemas.sessions import MAX_TEXT_CHARS
 from app.platform.sessions.store.tables import SessionEventRow

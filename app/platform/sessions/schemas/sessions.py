@@ -13,7 +13,7 @@ from app.kernel.wire.labels import MAX_LABEL_CHARS, MAX_LABELS, Labels
 from app.kernel.wire.memory_policy import MemoryPolicy
 from app.kernel.wire.objects import size_of
 from app.kernel.wire.scalars import PositiveDuration, Timestamp
-from app.platform.sessions.logic.states import Shared, lasting
+from app.platform.sessions.logic.states import SharedState, lasting
 from app.platform.sessions.store.tables import SessionRow
 
 MAX_STATE_BYTES = 1024 * 1024
@@ -147,7 +147,7 @@ class Session(WireModel):
     etag: str
 
     @classmethod
-    def from_row(cls, engine: EngineName, row: SessionRow, shared: Shared) -> "Session":
+    def from_row(cls, engine: EngineName, row: SessionRow, shared: SharedState) -> "Session":
         """Build the wire form; `engine` is the stored full name."""
         return cls(
             name=str(SessionName(engine, row.session_id)),

@@ -2,7 +2,7 @@
 
 `Registry.event_listeners` are called with the transaction's session and an `Appended` after an
 append that answers the user; the exchange is then complete. `Registry.event_erasers` are called
-with an `Erased`. The session's row is locked at that time.
+with an `ErasedEvent`. The session's row is locked at that time.
 """
 
 from collections.abc import Iterable, Mapping
@@ -14,7 +14,7 @@ from app.adapters.db.session import Session
 from app.adapters.resources import EventListener
 from app.kernel.names import SessionName
 from app.platform.engines.store.tables import EngineRow
-from app.platform.sessions.logic.spoken import Place
+from app.platform.sessions.logic.event_text import ExchangePlace
 
 
 @dataclass(frozen=True)
@@ -32,14 +32,14 @@ class Appended:
     user_id: str
     memory_policy: Mapping[str, Any] | None
     last_seq: int
-    place: Place
+    place: ExchangePlace
     cleared_seq: int
     cleared_exchange: int
     now: datetime
 
 
 @dataclass(frozen=True)
-class Erased:
+class ErasedEvent:
     """An event whose content has been erased, named by its number in the session."""
 
     engine: EngineRow
@@ -49,7 +49,7 @@ class Erased:
 
 
 async def tell(
-    listeners: Iterable[EventListener], session: Session, change: Appended | Erased
+    listeners: Iterable[EventListener], session: Session, change: Appended | ErasedEvent
 ) -> None:
     """Call all listeners in order; an exception from one rolls the transaction back."""
     for listener in listeners:

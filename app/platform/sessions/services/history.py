@@ -13,10 +13,10 @@ from app.adapters.db.session import Session as DatabaseSession
 from app.adapters.resources import EventListener, Resources
 from app.kernel.clock import Clock
 from app.kernel.errors import Aborted, NotFound, Reason
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.ids import new_id
 from app.kernel.limits import Counted
 from app.kernel.names import EventName, SessionName
-from app.kernel.once import Once
 from app.kernel.ordering import read_order
 from app.kernel.paging import (
     PageRequest,
@@ -32,9 +32,9 @@ from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.quotas import check_room
-from app.platform.operations.store import repeats
-from app.platform.sessions.logic.spoken import Step, step_of
-from app.platform.sessions.logic.states import Parts
+from app.platform.operations.store import idempotency
+from app.platform.sessions.logic.event_text import Step, step_of
+from app.platform.sessions.logic.states import StateParts
 from app.platform.sessions.schemas.events import (
     AppendedEvent,
     AppendEventRequest,
@@ -47,10 +47,10 @@ from app.platform.sessions.schemas.events import (
     SessionEvent,
 )
 from app.platform.sessions.schemas.sessions import MAX_PAGE_BYTES, MAX_PAGE_SIZE, check_state_size
-from app.platform.sessions.services.changes import Appended, Erased, tell
-from app.platform.sessions.store import entered, erasure, repository, shared
-from app.platform.sessions.store.entered import At, Standing
-from app.platform.sessions.store.shared import Change
+from app.platform.sessions.services.changes import Appended, ErasedEvent, tell
+from app.platform.sessions.store import append_batch, erasure, repository, shared
+from app.platform.sessions.store.append_batch import At, Standing
+from app.platform.sessions.store.shared import StateChange
 from app.settings.settings import Settings
 
 
@@ -91,7 +91,7 @@ class EventService:
         return cls(resources.db, resources.clock, resources.settings, listeners, erasers)
 
     async def append(
-        self, name: SessionName, request: AppendEventRequest, once: Once | None
+        self, name: SessionName, request: AppendEventRequest, once: IdempotencyKey | None
     ) -> None:
         """Append an event and apply its change of the session's state.
 
@@ -103,21 +103,21 @@ class EventService:
         """
         now = self.clock.now()
         event = _Event.of(request)
-        parts = Parts.of(event.delta)
+        parts = StateParts.of(event.delta)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
-            if await repeats.is_repeated(session, engine.engine_id, once, now):
+            if await idempotency.is_repeated(session, engine.engine_id, once, now):
                 return
             at = At(now, request.timestamp)
-            stands = await entered.count_event(session, name, at, event.step, parts.own)
+            stands = await append_batch.count_event(session, name, at, event.step, parts.own)
             await self._check_and_share(session, name, stands, parts, "actions.stateDelta")
             place = (stands.last_seq, stands.place.exchange)
-            await entered.insert_event(session, _row(name, event, place, now))
+            await append_batch.insert_event(session, _row(name, event, place, now))
             if event.step is Step.ANSWERS:
                 await self._notify_listeners(session, engine, name, stands, now)
 
     async def append_all(
-        self, name: SessionName, request: BatchAppendEventsRequest, once: Once | None
+        self, name: SessionName, request: BatchAppendEventsRequest, once: IdempotencyKey | None
     ) -> BatchAppendEventsResponse:
         """Append events in order, all or none; a repeated request gets the first answer.
 
@@ -133,7 +133,7 @@ class EventService:
         return await self._append_all(name, request.events, expected, once, self.clock.now())
 
     async def exchange(
-        self, name: SessionName, request: CreateExchangeRequest, once: Once | None
+        self, name: SessionName, request: CreateExchangeRequest, once: IdempotencyKey | None
     ) -> Exchange:
         """Append an exchange of two events; a repeated request gets the first answer.
 
@@ -149,21 +149,21 @@ class EventService:
         name: SessionName,
         requests: Sequence[BatchedEvent],
         expected: int | None,
-        once: Once | None,
+        once: IdempotencyKey | None,
         now: datetime,
     ) -> BatchAppendEventsResponse:
         events = await each(requests, _Event.of)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             stored = SessionName(name_of(engine), name.session)
-            known = await repeats.answered_with(session, engine.engine_id, once, now)
+            known = await idempotency.answered_with(session, engine.engine_id, once, now)
             if known is not None:
                 return _response(stored, known["events"])
             room = (engine.engine_id, Counted.EVENTS, len(events))
             await check_room(session, self.settings, *room)
             rows = await self._append_batch(session, engine, name, events, (expected, now))
             numbered = [[row["event_id"], row["seq"], row["exchange"]] for row in rows]
-            await repeats.keep_answer(session, engine.engine_id, once, {"events": numbered})
+            await idempotency.keep_answer(session, engine.engine_id, once, {"events": numbered})
             return _response(stored, numbered)
 
     async def _append_batch(
@@ -176,7 +176,7 @@ class EventService:
     ) -> list[dict[str, Any]]:
         """Append events to a session, checking the number of its last event if one is expected."""
         expected, now = at
-        before = await entered.lock(session, name, now)
+        before = await append_batch.lock(session, name, now)
         _check_last(name, before.last_seq, expected)
         rows, place, delta = [], before.place, dict[str, Any]()
         for seq, event in enumerate(events, before.last_seq + 1):
@@ -184,13 +184,13 @@ class EventService:
             rows.append(_row(name, event, (seq, place.exchange), now))
             delta |= event.delta
         stands = replace(before, last_seq=before.last_seq + len(events), place=place)
-        parts = Parts.of(delta)
+        parts = StateParts.of(delta)
         at_last = At(now, events[-1].columns["timestamp"])
-        stands = await entered.count_events(session, name, at_last, stands, parts.own)
+        stands = await append_batch.count_events(session, name, at_last, stands, parts.own)
         last = max((number for number, event in enumerate(events) if event.delta), default=0)
         field = f"events[{last}].actions.stateDelta"
         await self._check_and_share(session, name, stands, parts, field)
-        await entered.insert_events(session, rows)
+        await append_batch.insert_events(session, rows)
         if any(event.step is Step.ANSWERS for event in events):
             await self._notify_listeners(session, engine, name, stands, now)
         return rows
@@ -200,13 +200,13 @@ class EventService:
         session: DatabaseSession,
         name: SessionName,
         stands: Standing,
-        parts: Parts,
+        parts: StateParts,
         field: str,
     ) -> None:
         """Check the size of a session's new state, and write its changes of shared state."""
         if stands.state is not None:
             check_state_size(stands.state, field)
-        change = Change(
+        change = StateChange(
             engine_id=name.engine.engine,
             user_id=stands.user_id,
             parts=parts,
@@ -240,7 +240,7 @@ class EventService:
         )
         await tell(self.listeners, session, appended)
 
-    async def erase(self, name: EventName, once: Once | None) -> None:
+    async def erase(self, name: EventName, once: IdempotencyKey | None) -> None:
         """Erase the content of an event for good; its number stays taken.
 
         Its change of the session's state remains.
@@ -251,14 +251,14 @@ class EventService:
         now = self.clock.now()
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.session.engine, Lock.SHARED)
-            if await repeats.is_repeated(session, engine.engine_id, once, now):
+            if await idempotency.is_repeated(session, engine.engine_id, once, now):
                 return
             row = await repository.get(session, name.session, now, for_update=True)
             seq = await erasure.erase_event(session, name.session, name.event, now)
             if seq is None:
                 raise NotFound.of(name)
             await repository.update_session(session, row, {}, now)
-            await tell(self.erasers, session, Erased(engine, name.session, seq, now))
+            await tell(self.erasers, session, ErasedEvent(engine, name.session, seq, now))
 
     async def list_page(
         self,

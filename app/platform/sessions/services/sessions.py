@@ -16,9 +16,9 @@ from app.kernel.clock import Clock
 from app.kernel.errors import InvalidArgument
 from app.kernel.etags import check_etag
 from app.kernel.fieldmask import check, parse_mask
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.ids import new_id
 from app.kernel.names import EngineName, SessionName, check_session_id
-from app.kernel.once import Once
 from app.kernel.ordering import read_order
 from app.kernel.paging import (
     PageRequest,
@@ -35,11 +35,11 @@ from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.logic.states import EMPTY, type_url
-from app.platform.operations.store import repeats
+from app.platform.operations.store import idempotency
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
-from app.platform.sessions.logic.states import Parts
+from app.platform.sessions.logic.states import StateParts
 from app.platform.sessions.schemas.sessions import (
     MAX_PAGE_BYTES,
     MAX_PAGE_SIZE,
@@ -51,7 +51,7 @@ from app.platform.sessions.schemas.sessions import (
     check_state_size,
 )
 from app.platform.sessions.store import erasure, repository, shared
-from app.platform.sessions.store.shared import Change
+from app.platform.sessions.store.shared import StateChange
 from app.platform.sessions.store.tables import SessionRow
 from app.settings.settings import Settings
 
@@ -82,7 +82,7 @@ class SessionService:
         name: EngineName,
         session_id: str | None,
         request: CreateSessionRequest,
-        once: Once | None,
+        once: IdempotencyKey | None,
     ) -> OperationRow:
         """Create a session; the operation is done.
 
@@ -95,13 +95,13 @@ class SessionService:
         now = self.clock.now()
         self._check_policy(request)
         columns = request.columns()
-        parts = Parts.of(columns["session_state"])
+        parts = StateParts.of(columns["session_state"])
         chosen = str(new_id(now)) if session_id is None else session_id
         check_session_id("sessionId", chosen)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name, Lock.SHARED)
             new = self._operation(engine, CREATE, "CreateSession", now)
-            if (known := await repeats.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay(session, new, once)) is not None:
                 return known
             new = new.concerning({"user_id": request.user_id})
             values = {
@@ -132,7 +132,7 @@ class SessionService:
         request: UpdateSessionRequest,
         mask: str | None,
         etag: str | None,
-        once: Once | None,
+        once: IdempotencyKey | None,
     ) -> Session:
         """Change the masked fields; without a mask, the fields sent.
 
@@ -152,7 +152,7 @@ class SessionService:
         changed = _changed_fields(request, mask)
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
-            is_repeated = await repeats.is_repeated(session, engine.engine_id, once, now)
+            is_repeated = await idempotency.is_repeated(session, engine.engine_id, once, now)
             row = await repository.get(session, name, now, for_update=True)
             if is_repeated:
                 return await self._session(session, name_of(engine), row)
@@ -163,7 +163,7 @@ class SessionService:
                 )
             columns = request.columns()
             values = {column: columns[column] for column in changed & _COLUMNS}
-            parts = Parts.of(values.get("session_state", {}))
+            parts = StateParts.of(values.get("session_state", {}))
             if "session_state" in values:
                 values["session_state"] = parts.own
             if changed & _EXPIRY_FIELDS:
@@ -173,7 +173,9 @@ class SessionService:
                 await self._check_and_share(session, row, parts, Permission.SESSIONS_UPDATE)
             return await self._session(session, name_of(engine), row)
 
-    async def delete(self, name: SessionName, etag: str | None, once: Once | None) -> OperationRow:
+    async def delete(
+        self, name: SessionName, etag: str | None, once: IdempotencyKey | None
+    ) -> OperationRow:
         """Delete a session with its events, beyond recovery; the operation is done.
 
         Raises:
@@ -184,7 +186,7 @@ class SessionService:
         async with self.db.transaction() as session:
             engine = await engines.get(session, name.engine, Lock.SHARED)
             new = self._operation(engine, "sessions.delete", "Delete", now)
-            if (known := await repeats.replay(session, new, once)) is not None:
+            if (known := await idempotency.replay(session, new, once)) is not None:
                 return known
             row = await repository.get(session, name, now, for_update=True)
             new = new.concerning({"user_id": row.user_id})
@@ -247,11 +249,11 @@ class SessionService:
         return Session.from_row(engine, row, held)
 
     async def _check_and_share(
-        self, session: DatabaseSession, row: SessionRow, parts: Parts, permission: Permission
+        self, session: DatabaseSession, row: SessionRow, parts: StateParts, permission: Permission
     ) -> None:
         """Check the size of a session's stored state, and write its changes of shared state."""
         check_state_size(row.session_state, _STATE_FIELD)
-        change = Change(
+        change = StateChange(
             engine_id=row.engine_id,
             user_id=row.user_id,
             parts=parts,

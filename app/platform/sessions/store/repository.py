@@ -35,8 +35,8 @@ from app.adapters.db.session import Session
 from app.kernel.errors import AlreadyExists, NotFound, Reason
 from app.kernel.names import SessionName
 from app.kernel.wire.objects import size_of
-from app.platform.sessions.logic.spoken import Said, is_answer, speaker_of, text_of
-from app.platform.sessions.store.entered import is_live
+from app.platform.sessions.logic.event_text import EventText, is_answer, speaker_of, text_of
+from app.platform.sessions.store.append_batch import is_live
 from app.platform.sessions.store.tables import (
     AppStateRow,
     SessionEventRow,
@@ -228,7 +228,7 @@ async def list_said(
     *,
     newest: bool,
     with_files: bool = False,
-) -> list[Said]:
+) -> list[EventText]:
     """Return up to `limit` events in the given range of numbers, in their order.
 
     If the range has more, the newest or the oldest of them are returned; erased events are left
@@ -295,8 +295,8 @@ _WITHOUT_FILES: ColumnElement[Any] = literal_column(
 )
 
 
-def _event_of(row: Row[Any]) -> Said:
-    return Said(
+def _event_of(row: Row[Any]) -> EventText:
+    return EventText(
         seq=row.seq,
         event_id=row.event_id,
         exchange=row.exchange,

@@ -16,14 +16,14 @@ from app.adapters.db.session import Session
 from app.kernel.errors import InvalidArgument, PermissionDenied, Reason
 from app.kernel.permissions import Permission
 from app.kernel.wire.objects import size_of
-from app.platform.sessions.logic.states import APP, USER, Parts, Shared
+from app.platform.sessions.logic.states import APP, USER, SharedState, StateParts
 from app.platform.sessions.store.tables import AppStateRow, UserStateRow
 
 SETTING = "max_shared_state_bytes"
 
 
 @dataclass(frozen=True)
-class Change:
+class StateChange:
     """A change of a session's shared state.
 
     Attributes:
@@ -35,24 +35,24 @@ class Change:
 
     engine_id: int
     user_id: str
-    parts: Parts
+    parts: StateParts
     field: str
     permission: Permission
     most_bytes: int
     removes_nulls: bool = False
 
 
-async def read(session: Session, engine_id: int, users: Collection[str]) -> Shared:
+async def read(session: Session, engine_id: int, users: Collection[str]) -> SharedState:
     """Return the shared states of these users' sessions."""
     theirs = select(UserStateRow.user_id, UserStateRow.state).where(
         UserStateRow.engine_id == engine_id, UserStateRow.user_id.in_(sorted(users))
     )
     of_all = select(AppStateRow.state).where(AppStateRow.engine_id == engine_id)
     states = {row.user_id: row.state for row in await session.execute(theirs)}
-    return Shared(states, (await session.execute(of_all)).scalar_one_or_none() or {})
+    return SharedState(states, (await session.execute(of_all)).scalar_one_or_none() or {})
 
 
-async def write(session: Session, change: Change) -> None:
+async def write(session: Session, change: StateChange) -> None:
     """Write the changes of shared state that are not in place already; the session is locked.
 
     Thus a caller who sends back what it has read writes nothing outside its reach.
@@ -84,7 +84,7 @@ async def write(session: Session, change: Change) -> None:
 
 
 def _changed(
-    change: Change, sent: Mapping[str, Any], stored: Mapping[str, Any]
+    change: StateChange, sent: Mapping[str, Any], stored: Mapping[str, Any]
 ) -> Mapping[str, Any]:
     """Return the sent values that differ from the stored ones."""
 
@@ -102,7 +102,7 @@ def _text(value: object) -> str:
 
 
 async def _write_users(
-    session: Session, change: Change, state: Mapping[str, Any]
+    session: Session, change: StateChange, state: Mapping[str, Any]
 ) -> dict[str, Any]:
     key = {"engine_id": change.engine_id, "user_id": change.user_id}
     # The caller's conditions can be added to an update, but not to an upsert.
@@ -122,7 +122,9 @@ async def _write_users(
     return await _first_state(session, replaced, inserted, replaced)
 
 
-async def _write_apps(session: Session, change: Change, state: Mapping[str, Any]) -> dict[str, Any]:
+async def _write_apps(
+    session: Session, change: StateChange, state: Mapping[str, Any]
+) -> dict[str, Any]:
     new = insert(AppStateRow).values(engine_id=change.engine_id, state=_kept_keys(change, state))
     statement = new.on_conflict_do_update(
         index_elements=[AppStateRow.engine_id],
@@ -140,20 +142,20 @@ async def _first_state(session: Session, *statements: Any) -> dict[str, Any]:  #
     raise AssertionError("An existing state could not be changed.")
 
 
-def _kept_keys(change: Change, state: Mapping[str, Any]) -> dict[str, Any]:
+def _kept_keys(change: StateChange, state: Mapping[str, Any]) -> dict[str, Any]:
     """Return the keys that stay or are added."""
     return {
         key: value for key, value in state.items() if not (value is None and change.removes_nulls)
     }
 
 
-def _merged(column: Any, change: Change, state: Mapping[str, Any]) -> Any:  # noqa: ANN401 - SQLAlchemy's own
+def _merged(column: Any, change: StateChange, state: Mapping[str, Any]) -> Any:  # noqa: ANN401 - SQLAlchemy's own
     given = _kept_keys(change, state)
     removed = sorted(state.keys() - given.keys())
     return column.op("-")(literal(removed, ARRAY(Text()))).op("||")(literal(given, JSONB()))
 
 
-def _check_size(change: Change, state: Mapping[str, Any], what: str) -> None:
+def _check_size(change: StateChange, state: Mapping[str, Any], what: str) -> None:
     """Refuse a state that is too long in its stored form.
 
     Raises:

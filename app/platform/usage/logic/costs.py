@@ -28,7 +28,7 @@ class Price(Protocol):
         ...
 
 
-class Prices(Protocol):
+class PriceList(Protocol):
     """The prices of models by the models' ids, and their currency: `app.settings.Settings`."""
 
     @property
@@ -113,7 +113,7 @@ class Sums:
         )
 
 
-def details(meter: Metered, settings: Prices) -> dict[str, Any]:
+def details(meter: Metered, settings: PriceList) -> dict[str, Any]:
     """Return the cost fields of an operation's metadata.
 
     The counts are present even if no model was called, so that nobody has to guess. `cost` is

@@ -7,7 +7,7 @@ import pytest
 from sqlalchemy import event, text
 
 from app.adapters.db.session import Database
-from app.artifacts.readers.services import opening
+from app.artifacts.readers.services import reading_session
 from app.kernel.errors import Reason
 from app.platform.operations.services.runner import Runner
 from app.settings.settings import Settings
@@ -64,8 +64,8 @@ async def test_who_waits_looks_at_nothing_but_what_is_waited_for(
     database: Database,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(opening, "_POLL_SECONDS", 0.01)
-    monkeypatch.setattr(opening, "_LONGEST_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(reading_session, "_POLL_SECONDS", 0.01)
+    monkeypatch.setattr(reading_session, "_LONGEST_POLL_SECONDS", 0.01)
     ok(await store(client, text_output("Short.")))
     ok(await upload(client, SAID.encode(), media_type="text/plain"))
     server.will(answered("42.", 1))
@@ -86,7 +86,7 @@ async def test_who_waits_looks_at_nothing_but_what_is_waited_for(
 async def test_it_is_not_waited_for_for_ever(
     client: httpx.AsyncClient, server: ModelServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(opening, "MAX_WAIT_SECONDS", 0.1)
+    monkeypatch.setattr(reading_session, "MAX_WAIT_SECONDS", 0.1)
     ok(await upload(client, SAID.encode(), media_type="text/plain"))
     assert refusal(await query(client, wait=True)) == NOT_READY
     assert server.seen == []

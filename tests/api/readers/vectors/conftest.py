@@ -9,7 +9,7 @@ from app.adapters.llm.embedders import Embedders
 from app.adapters.llm.factory import open_embedder
 from app.adapters.llm.providers.embed_hash import HashEmbedder
 from app.adapters.llm.providers.embed_minilm import MiniLmEmbedder
-from app.adapters.llm.readers import Reader, Readers
+from app.adapters.llm.readers import ReaderHandle, Readers
 from app.adapters.llm.scripted import ScriptedTextModel
 from app.adapters.resources import Resources
 from app.settings.settings import EmbedderChoice
@@ -51,6 +51,6 @@ async def resources(
         HashEmbedder(1),
     ]
     embedders = Embedders(embedder, others)
-    readers = Readers({"local": Reader("local", reader, is_local=True)})
+    readers = Readers({"local": ReaderHandle("local", reader, is_local=True)})
     yield replace(resources, readers=readers, embedders=embedders)
     await embedders.close()

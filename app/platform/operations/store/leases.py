@@ -32,7 +32,7 @@ from app.adapters.db.session import Session, note
 from app.kernel.auth import Scopes
 from app.kernel.limits import exhausted
 from app.kernel.wire.scalars import format_timestamp
-from app.platform.operations.logic.states import State
+from app.platform.operations.logic.states import OperationState
 from app.platform.operations.store import repository
 from app.platform.operations.store.repository import Owned
 from app.platform.operations.store.tables import OperationRow
@@ -46,8 +46,8 @@ SUMMARIZE: Final = "sessions.summarize"
 """The kind of the operation that summarises a session; each policy has at most one."""
 
 # Literals, not parameters: a generic plan must see them to use the partial indexes.
-_PENDING: ColumnElement[str] = literal_column(f"'{State.PENDING}'")
-_RUNNING: ColumnElement[str] = literal_column(f"'{State.RUNNING}'")
+_PENDING: ColumnElement[str] = literal_column(f"'{OperationState.PENDING}'")
+_RUNNING: ColumnElement[str] = literal_column(f"'{OperationState.RUNNING}'")
 _INGEST: ColumnElement[str] = literal_column(f"'{INGEST}'")
 
 
@@ -104,7 +104,7 @@ def _claim_statement() -> ReturningUpdate[OperationRow]:
             OperationRow.operation_id == oldest.c.operation_id,
         )
         .values(
-            state=State.RUNNING,
+            state=OperationState.RUNNING,
             owner=bindparam("new_owner"),
             lease_until=func.clock_timestamp() + bindparam("lease", type_=Interval()),
             attempts=OperationRow.attempts + 1,
@@ -153,7 +153,7 @@ async def take(session: Session, wanted: Owned, now: datetime, lease: timedelta)
             ),
         )
         .values(
-            state=State.RUNNING,
+            state=OperationState.RUNNING,
             owner=wanted.owner,
             lease_until=_lease_end(lease),
             attempts=OperationRow.attempts + 1,
@@ -347,7 +347,7 @@ async def reschedule(
             OperationRow.operation_id == row.operation_id,
         )
         .values(
-            due_time=due if row.state == State.PENDING else row.due_time,
+            due_time=due if row.state == OperationState.PENDING else row.due_time,
             update_time=now,
             details=OperationRow.details.op("||")(cast(details, JSONB)),
         )
@@ -384,12 +384,14 @@ async def release_all(session: Session) -> None:
     The operations that were running died with the previous process.
     """
     await session.execute(
-        update(OperationRow).where(OperationRow.state == State.RUNNING).values(**_released_values())
+        update(OperationRow)
+        .where(OperationRow.state == OperationState.RUNNING)
+        .values(**_released_values())
     )
 
 
 def _released_values() -> dict[str, Any]:
-    return {"state": State.PENDING, "owner": None, "lease_until": None}
+    return {"state": OperationState.PENDING, "owner": None, "lease_until": None}
 
 
 def _lease_end(lease: timedelta) -> ColumnElement[datetime]:

@@ -10,11 +10,11 @@ from app.adapters.resources import Resources
 from app.artifacts.readers.schemas import Reading
 from app.artifacts.readers.services.calls import GivenUp, check_awaited
 from app.artifacts.readers.services.choosing import choose
-from app.artifacts.readers.services.opened import Opened
+from app.artifacts.readers.services.open_namespace import OpenNamespace
 from app.artifacts.readers.store import lookups
 from app.artifacts.tasks.logic.allowing import Allowed
 from app.artifacts.tasks.store import repository
-from app.artifacts.tasks.store.contents import Place
+from app.artifacts.tasks.store.contents import ContentPlace
 from app.artifacts.tasks.store.indexing import give_up, list_given_up
 from app.kernel.auth import Caller
 from app.kernel.errors import Aborted, InvalidArgument, PermissionDenied, Reason
@@ -36,7 +36,7 @@ async def open_namespace(
     request: Reading,
     caller: Caller,
     is_given_up: GivenUp,
-) -> Opened:
+) -> OpenNamespace:
     """Return what a request may read; wait for texts being cut, if the request asks to.
 
     Raises:
@@ -102,7 +102,7 @@ async def _give_up_stuck(
     async with resources.db.snapshot() as session:
         stuck = await list_given_up(session, memory.engine.engine, indexing)
     for content_id in stuck:
-        place = Place(memory.engine.engine, memory.memory, name.namespace, content_id)
+        place = ContentPlace(memory.engine.engine, memory.memory, name.namespace, content_id)
         async with resources.db.transaction() as session:
             await give_up(session, place)
     return bool(stuck)
@@ -110,7 +110,7 @@ async def _give_up_stuck(
 
 async def _read_namespace(
     resources: Resources, name: NamespaceName, request: Reading, caller: Caller
-) -> tuple[Opened, Sequence[str]]:
+) -> tuple[OpenNamespace, Sequence[str]]:
     """Return an opened namespace, and those of its contents that are being cut."""
     now = resources.clock.now()
     async with resources.db.snapshot() as session:
@@ -130,11 +130,11 @@ async def _read_namespace(
     readers = resources.readers.by_name
     reader = choose(request.model, readers, allowed, is_sensitive=row.sensitive)
     full = NamespaceName(TaskMemoryName(engine, name.memory.memory), name.namespace)
-    opened = Opened(full, row, reader, artifacts, inside.unreadable, may_show)
+    opened = OpenNamespace(full, row, reader, artifacts, inside.unreadable, may_show)
     return opened, inside.indexing
 
 
-def _checked(opened: Opened, request: Reading) -> Opened:
+def _checked(opened: OpenNamespace, request: Reading) -> OpenNamespace:
     if not opened.artifacts:
         raise InvalidArgument(
             f"namespaces/{opened.name.namespace} has no readable text.",

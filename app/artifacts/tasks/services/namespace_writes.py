@@ -70,7 +70,7 @@ class Beginning:
 
 
 @dataclass(frozen=True)
-class Places:
+class NamespaceWrites:
     """Placement of artifacts in namespaces."""
 
     clock: Clock

@@ -26,10 +26,10 @@ from sqlalchemy.dialects.postgresql import ARRAY
 from app.adapters.db.columns import EMBEDDING
 from app.adapters.db.session import Database
 from app.adapters.db.texts import prepared
-from app.memory.memories.store.hot import COLUMNS
-from app.memory.memories.store.records import StoredMemory
-from app.memory.retrieval.logic.ranking import Candidate, Statistics
-from app.memory.retrieval.store.candidates import Wanted, candidates_of, of_whole_scope
+from app.memory.memories.store.fast_sql import COLUMNS
+from app.memory.memories.store.records import MemoryRecord
+from app.memory.retrieval.logic.ranking import RankingCandidate, Statistics
+from app.memory.retrieval.store.candidates import CandidateQuery, candidates_of, of_whole_scope
 from app.memory.retrieval.store.nearest import ScopeQuery, Vector, nearest
 from app.memory.retrieval.store.small import MOST, Read, candidates_among, of_small_scope
 from app.platform.engines.store.tables import EngineRow
@@ -57,15 +57,15 @@ limit $7
 
 
 async def find_candidates(
-    db: Database, query: ScopeQuery, wanted: Wanted
-) -> tuple[Statistics, list[Candidate]]:
+    db: Database, query: ScopeQuery, wanted: CandidateQuery
+) -> tuple[Statistics, list[RankingCandidate]]:
     """Return the same as `candidates.find_candidates`, for a query without filters."""
     return candidates_of(await db.run(*prepared(*of_whole_scope(query, wanted))))
 
 
 async def find_if_small(
-    db: Database, query: ScopeQuery, wanted: Wanted
-) -> tuple[Statistics, list[Candidate]] | None:
+    db: Database, query: ScopeQuery, wanted: CandidateQuery
+) -> tuple[Statistics, list[RankingCandidate]] | None:
     """Return the same as `find_candidates`, for less; None if the scope is larger than `MOST`."""
     _, values = of_whole_scope(query, wanted)
     statement = of_small_scope(with_vectors=wanted.vector is not None)
@@ -112,7 +112,7 @@ def _nearest() -> Select[*tuple[Any, ...]]:
 
 async def tell(
     db: Database, engine: EngineRow, query: ScopeQuery, memory_ids: Sequence[str]
-) -> dict[str, StoredMemory] | None:
+) -> dict[str, MemoryRecord] | None:
     """Return live memories of the scope by their ids.
 
     Return None if one is gone or the engine has changed since it was read. Without any ids that
@@ -126,7 +126,7 @@ async def tell(
 
 async def find_newest(
     db: Database, engine: EngineRow, query: ScopeQuery, limit: int
-) -> list[StoredMemory]:
+) -> list[MemoryRecord]:
     """Return memories of the scope, newest first, as `repository.find_newest` does.
 
     The list is also empty if the engine has changed since it was read.
@@ -136,7 +136,7 @@ async def find_newest(
 
 async def _stored(
     db: Database, statement: bytes, engine: EngineRow, query: ScopeQuery, *values: object
-) -> list[StoredMemory]:
+) -> list[MemoryRecord]:
     of_engine = (engine.engine_id, engine.version, engine.embedding_model)
     rows = await db.run(statement, [*of_engine, query.now, query.scope_hash, *values])
-    return [StoredMemory(*row) for row in rows]
+    return [MemoryRecord(*row) for row in rows]

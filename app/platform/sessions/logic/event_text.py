@@ -94,7 +94,7 @@ def _render_part(part: Mapping[str, Any]) -> str:
 
 
 @dataclass(frozen=True)
-class Said:
+class EventText:
     """An event in the form that prompts show.
 
     Attributes:
@@ -163,7 +163,7 @@ def _is_call(part: Mapping[str, Any]) -> bool:
 
 
 @dataclass(frozen=True)
-class Place:
+class ExchangePlace:
     """The place of an exchange in its session: its number and completeness."""
 
     exchange: int = 0
@@ -174,10 +174,10 @@ class Place:
         """The number of the last complete exchange."""
         return self.exchange if self.is_answered else max(0, self.exchange - 1)
 
-    def after(self, step: Step) -> "Place":
+    def after(self, step: Step) -> "ExchangePlace":
         """Return the place after one more event."""
         if step is Step.ASKS and (self.is_answered or self.exchange == 0):
-            return Place(self.exchange + 1)
+            return ExchangePlace(self.exchange + 1)
         if step is Step.ANSWERS and self.exchange > 0:
-            return Place(self.exchange, is_answered=True)
+            return ExchangePlace(self.exchange, is_answered=True)
         return self

@@ -12,9 +12,9 @@ from datetime import datetime
 from typing import Any
 
 from app.adapters.db.session import Session
-from app.adapters.llm.readers import Reader
+from app.adapters.llm.readers import ReaderHandle
 from app.adapters.resources import Resources
-from app.artifacts.readers.schemas import Coverage
+from app.artifacts.readers.schemas import ReadingCoverage
 from app.artifacts.readers.store import lookups
 from app.artifacts.readers.store.lookups import Readable, Texts
 from app.artifacts.tasks.store import repository
@@ -24,7 +24,7 @@ from app.kernel.task_names import NamespaceName
 
 
 @dataclass(frozen=True)
-class Opened:
+class OpenNamespace:
     """A namespace that may be read.
 
     Attributes:
@@ -38,7 +38,7 @@ class Opened:
 
     name: NamespaceName
     row: NamespaceRow
-    reader: Reader | None
+    reader: ReaderHandle | None
     artifacts: Sequence[Readable]
     unreadable: int
     may_show: bool
@@ -53,13 +53,13 @@ class Opened:
         """Number of derivations between a result of these texts and the tool's output."""
         return max(artifact.depth for artifact in self.artifacts) + 1
 
-    def coverage(self, chunks_used: int, *, truncated: bool) -> Coverage:
+    def coverage(self, chunks_used: int, *, truncated: bool) -> ReadingCoverage:
         """Return the coverage of the texts.
 
         Numbers that depend on the content are only for callers who may see it: results of many
         questions would reveal the content.
         """
-        return Coverage(
+        return ReadingCoverage(
             chunks_total=self.chunks if self.may_show else None,
             chunks_used=chunks_used if self.may_show else None,
             truncated=truncated if self.may_show else None,
@@ -84,7 +84,7 @@ class Unchanged:
 
 
 async def unchanged(
-    session: Session, opened: Opened, now: datetime, *, for_update: bool = False
+    session: Session, opened: OpenNamespace, now: datetime, *, for_update: bool = False
 ) -> Unchanged:
     """Check that an opened namespace still exists, as strict as before, and return it.
 
@@ -104,7 +104,9 @@ async def unchanged(
 
 
 @asynccontextmanager
-async def reading(resources: Resources, opened: Opened) -> AsyncIterator[tuple[Session, Texts]]:
+async def reading(
+    resources: Resources, opened: OpenNamespace
+) -> AsyncIterator[tuple[Session, Texts]]:
     """Open a snapshot, check that the namespace is unchanged, and yield the readable texts.
 
     Raises:

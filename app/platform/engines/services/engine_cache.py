@@ -22,7 +22,7 @@ class _Known:
     weight: int
 
 
-class KnownEngines:
+class EngineCache:
     """The engines that one process has written to lately.
 
     An entry may be outdated: the caller's statement must check that the engine still has this
@@ -35,9 +35,9 @@ class KnownEngines:
         self._weight = 0
 
     @classmethod
-    def of(cls, resources: Resources) -> "KnownEngines":
+    def of(cls, resources: Resources) -> "EngineCache":
         """Return the cache of the process."""
-        engines: KnownEngines = resources.kept.setdefault(cls, cls())
+        engines: EngineCache = resources.kept.setdefault(cls, cls())
         return engines
 
     def find(self, name: EngineName) -> EngineRow | None:

@@ -15,15 +15,15 @@ from app.adapters.db.session import Database
 from app.kernel.errors import NotFound
 from app.kernel.names import EngineName, MemoryName
 from app.memory.memories.store.columns import inserted_fields
-from app.memory.memories.store.records import StoredMemory
+from app.memory.memories.store.records import MemoryRecord
 from app.memory.memories.store.roles import columns_of
 from app.memory.memories.store.tables import MemoryRow, MemoryVectorRow, RevisionRow
 from app.platform.audit.store.repository import EVENT
 from app.platform.engines.store.tables import EngineRow
 from app.platform.operations.store.repository import DONE
 
-COLUMNS = ", ".join(f"m.{columns_of(MemoryRow)[name].name}" for name in StoredMemory._fields)
-"""Columns of `StoredMemory`, in its order."""
+COLUMNS = ", ".join(f"m.{columns_of(MemoryRow)[name].name}" for name in MemoryRecord._fields)
+"""Columns of `MemoryRecord`, in its order."""
 _GET = f"""
 select e.project, e.location, m.*
 from engines e
@@ -38,7 +38,7 @@ where e.engine_id = %(engine)s and e.delete_time is null
 """  # noqa: S608 - of constants
 
 
-async def find(db: Database, name: MemoryName, now: datetime) -> tuple[EngineName, StoredMemory]:
+async def find(db: Database, name: MemoryName, now: datetime) -> tuple[EngineName, MemoryRecord]:
     """Return a live memory and the stored full name of its engine, in a transaction of its own.
 
     Raises:
@@ -59,7 +59,7 @@ async def find(db: Database, name: MemoryName, now: datetime) -> tuple[EngineNam
     project, location, *columns = rows[0]
     if columns[0] is None:
         raise NotFound.of(name)
-    return EngineName(project, location, engine.engine), StoredMemory(*columns)
+    return EngineName(project, location, engine.engine), MemoryRecord(*columns)
 
 
 _MEMORY = Insertion(

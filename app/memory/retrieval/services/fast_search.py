@@ -5,24 +5,24 @@ from dataclasses import dataclass
 
 from app.adapters.db.session import Database
 from app.memory.memories.services.embedding import EmbeddedQuery
-from app.memory.memories.store.records import StoredMemory
-from app.memory.retrieval.logic.asking import Asked
-from app.memory.retrieval.logic.ranking import Candidate, Statistics, rank
+from app.memory.memories.store.records import MemoryRecord
+from app.memory.retrieval.logic.asking import RetrievalQuery
+from app.memory.retrieval.logic.ranking import RankingCandidate, Statistics, rank
 from app.memory.retrieval.services.lookups import LargerScopes
 from app.memory.retrieval.services.search import (
-    Found,
+    SearchHit,
     found_by_distance,
     found_by_everything,
     strangers_last,
 )
-from app.memory.retrieval.store import hot
-from app.memory.retrieval.store.candidates import Wanted
+from app.memory.retrieval.store import fast_sql
+from app.memory.retrieval.store.candidates import CandidateQuery
 from app.memory.retrieval.store.nearest import ScopeQuery, Vector
 from app.platform.engines.store.tables import EngineRow
 
 
 @dataclass(frozen=True)
-class SearchAtOnce:
+class FastSearch:
     """A search like `Search`, outside a transaction, in an engine as it was read before.
 
     Its methods return None if something changed meanwhile, or nothing was found.
@@ -35,10 +35,10 @@ class SearchAtOnce:
     count: int
     larger: LargerScopes
 
-    async def by_distance(self, vector: Vector) -> list[Found] | None:
+    async def by_distance(self, vector: Vector) -> list[SearchHit] | None:
         """Return the nearest memories; memories without a vector are left out."""
         model_id = self.embedded.model_id
-        near = await hot.find_nearest(self.db, self.query, model_id, vector, self.count)
+        near = await fast_sql.find_nearest(self.db, self.query, model_id, vector, self.count)
         rows = await self._read(near)
         if rows is None:
             return None
@@ -47,11 +47,11 @@ class SearchAtOnce:
             for memory_id, distance in near.items()
         ]
 
-    async def by_everything(self, text: str, asked: Asked) -> list[Found] | None:
+    async def by_everything(self, text: str, asked: RetrievalQuery) -> list[SearchHit] | None:
         """Return the best memories by meaning, words and signals, as many as exist."""
         embedded = self.embedded
         vector = None if embedded.is_lexical_only else embedded.vector
-        wanted = Wanted(text, asked.language, embedded.model_id, vector)
+        wanted = CandidateQuery(text, asked.language, embedded.model_id, vector)
         statistics, candidates = await self._candidates(wanted)
         ranked = strangers_last(candidates, rank(asked, statistics, candidates))[: self.count]
         best = {hit.candidate.memory_id: hit for hit in ranked}
@@ -62,13 +62,15 @@ class SearchAtOnce:
             found_by_everything(rows[memory_id], hit, embedded) for memory_id, hit in best.items()
         ]
 
-    async def _candidates(self, wanted: Wanted) -> tuple[Statistics, list[Candidate]]:
+    async def _candidates(
+        self, wanted: CandidateQuery
+    ) -> tuple[Statistics, list[RankingCandidate]]:
         if not self.larger.has(self.query):
-            small = await hot.find_if_small(self.db, self.query, wanted)
+            small = await fast_sql.find_if_small(self.db, self.query, wanted)
             if small is not None:
                 return small
             self.larger.note(self.query)
-        return await hot.find_candidates(self.db, self.query, wanted)
+        return await fast_sql.find_candidates(self.db, self.query, wanted)
 
-    async def _read(self, hits: Mapping[str, object]) -> dict[str, StoredMemory] | None:
-        return await hot.tell(self.db, self.engine, self.query, list(hits))
+    async def _read(self, hits: Mapping[str, object]) -> dict[str, MemoryRecord] | None:
+        return await fast_sql.tell(self.db, self.engine, self.query, list(hits))

@@ -14,15 +14,15 @@ from sqlalchemy.dialects.postgresql import insert as upsert
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Session, note
 from app.kernel.errors import AlreadyExists, NotFound, Reason
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.names import EngineName, OperationName
-from app.kernel.once import Once
 from app.platform.operations.store import repository
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow, RequestIdRow
 
 
 async def answered(
-    session: Session, engine: EngineName, once: Once | None, now: datetime
+    session: Session, engine: EngineName, once: IdempotencyKey | None, now: datetime
 ) -> OperationRow | None:
     """Return the operation that answered this request before, if any; store nothing.
 
@@ -44,7 +44,7 @@ async def answered(
 
 
 async def replay(
-    session: Session, new: NewOperation, once: Once | None, within: int | None = None
+    session: Session, new: NewOperation, once: IdempotencyKey | None, within: int | None = None
 ) -> OperationRow | None:
     """Return the operation that answered this request before; else record that `new` does.
 
@@ -64,7 +64,9 @@ async def replay(
     return await _operation_of(session, EngineName.parse(new.engine_name), known, new.now)
 
 
-async def is_repeated(session: Session, engine_id: int, once: Once | None, now: datetime) -> bool:
+async def is_repeated(
+    session: Session, engine_id: int, once: IdempotencyKey | None, now: datetime
+) -> bool:
     """Return True if a request on an engine was done before; else record it.
 
     For requests without an operation of their own: a repetition has nothing left to do.
@@ -80,7 +82,9 @@ async def is_repeated(session: Session, engine_id: int, once: Once | None, now: 
     return is_known
 
 
-async def is_known(session: Session, engine_id: int, once: Once | None, now: datetime) -> bool:
+async def is_known(
+    session: Session, engine_id: int, once: IdempotencyKey | None, now: datetime
+) -> bool:
     """Return True if a request on an engine was done before; store nothing.
 
     For requests that take several transactions, the last of which records them.
@@ -92,7 +96,7 @@ async def is_known(session: Session, engine_id: int, once: Once | None, now: dat
 
 
 async def find_answer(
-    session: Session, engine_id: int, once: Once | None, now: datetime
+    session: Session, engine_id: int, once: IdempotencyKey | None, now: datetime
 ) -> dict[str, Any] | None:
     """Return the answer stored by `keep_answer` for this request, if any; store nothing.
 
@@ -104,7 +108,9 @@ async def find_answer(
     return None if known is None else _stored_answer(known)
 
 
-async def bind(session: Session, engine_id: int, once: Once | None, now: datetime) -> None:
+async def bind(
+    session: Session, engine_id: int, once: IdempotencyKey | None, now: datetime
+) -> None:
     """Record a request that may run again, so that no other request can use its id.
 
     Raises:
@@ -115,7 +121,7 @@ async def bind(session: Session, engine_id: int, once: Once | None, now: datetim
 
 
 async def recalled(
-    session: Session, engine_id: int, once: Once | None, now: datetime
+    session: Session, engine_id: int, once: IdempotencyKey | None, now: datetime
 ) -> tuple[bool, dict[str, Any] | None]:
     """Return whether a request was done before, and its stored answer; store nothing.
 
@@ -134,7 +140,7 @@ async def recalled(
 
 
 async def answered_with(
-    session: Session, engine_id: int, once: Once | None, now: datetime
+    session: Session, engine_id: int, once: IdempotencyKey | None, now: datetime
 ) -> dict[str, Any] | None:
     """Return the answer stored by `keep_answer` for this request; else record the request.
 
@@ -155,7 +161,7 @@ async def answered_with(
 
 
 async def keep_answer(
-    session: Session, engine_id: int, once: Once | None, answer: Mapping[str, Any]
+    session: Session, engine_id: int, once: IdempotencyKey | None, answer: Mapping[str, Any]
 ) -> None:
     """Store the answer of a request that `answered_with` has recorded in this transaction."""
     if once is not None:
@@ -164,7 +170,7 @@ async def keep_answer(
 
 
 async def _find(
-    session: Session, engine_id: int, once: Once | None, now: datetime
+    session: Session, engine_id: int, once: IdempotencyKey | None, now: datetime
 ) -> RequestIdRow | None:
     if once is None:
         return None
@@ -186,7 +192,11 @@ def _stored_answer(known: RequestIdRow) -> dict[str, Any]:
 
 
 async def _remember(
-    session: Session, engine_id: int, once: Once, operation: tuple[int, str | None], now: datetime
+    session: Session,
+    engine_id: int,
+    once: IdempotencyKey,
+    operation: tuple[int, str | None],
+    now: datetime,
 ) -> RequestIdRow | None:
     """Record the operation (engine and id) that answers a request; return any earlier record.
 
@@ -215,7 +225,7 @@ async def _remember(
     return _check_same_request(known, once)
 
 
-def _is_request(engine_id: int, once: Once) -> ColumnElement[bool]:
+def _is_request(engine_id: int, once: IdempotencyKey) -> ColumnElement[bool]:
     return and_(
         RequestIdRow.engine_id == engine_id,
         RequestIdRow.caller == once.caller,
@@ -223,7 +233,7 @@ def _is_request(engine_id: int, once: Once) -> ColumnElement[bool]:
     )
 
 
-def _check_same_request(known: RequestIdRow, once: Once) -> RequestIdRow:
+def _check_same_request(known: RequestIdRow, once: IdempotencyKey) -> RequestIdRow:
     if known.request_hash != once.request_hash:
         raise AlreadyExists(
             "requestId: this id was used with another request; use a new one.",

@@ -24,7 +24,7 @@ async def count_states(session: Session, name: SessionName) -> dict[str, int]:
 
 
 @dataclass(frozen=True)
-class Spent:
+class SummarySpending:
     """Usage of one model for a session's summaries; `cost` None: unknown."""
 
     model_id: str
@@ -35,7 +35,7 @@ class Spent:
     cost: float | None
 
 
-async def list_spent(session: Session, name: SessionName) -> list[Spent]:
+async def list_spent(session: Session, name: SessionName) -> list[SummarySpending]:
     """Return the usage of a session's summaries by model, failed attempts included."""
     each = func.jsonb_each(_R.usage).table_valued("key", "value", name="spent").lateral()
     told = cast(each.c.value, JSONB)
@@ -57,4 +57,4 @@ async def list_spent(session: Session, name: SessionName) -> list[Spent]:
         .group_by(each.c.key)
         .order_by(each.c.key)
     )
-    return [Spent(*row) for row in await session.execute(statement)]
+    return [SummarySpending(*row) for row in await session.execute(statement)]

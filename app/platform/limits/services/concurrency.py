@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from app.platform.limits.services.refusals import too_many
 
 
-class Places:
+class Concurrency:
     """The concurrency slots of one process, bounded per key and in all."""
 
     def __init__(self, per_key: int, in_all: int) -> None:

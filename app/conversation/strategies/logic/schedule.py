@@ -9,7 +9,14 @@ from decimal import Decimal
 
 from app.conversation.strategies.logic.budgets import newest_within, total
 from app.conversation.strategies.logic.policies import Combine, Rules, Summarising
-from app.conversation.strategies.logic.turns import Due, History, Kind, Shares, Summary, Turn
+from app.conversation.strategies.logic.turns import (
+    ContextTurn,
+    Due,
+    History,
+    Shares,
+    TurnKind,
+    TurnSummary,
+)
 from app.kernel.wire.memory_policy import Recompute
 
 _COUNTED, _CALLED = 4, 10
@@ -49,11 +56,11 @@ def _due_by_count(ways: Summarising, history: History) -> Due | None:
     block = (first, end.seq)
     tokens, chars = _longest(ways, ways.tokens or 0)
     if is_list or not summaries:
-        kind = Kind.BLOCK if is_list else Kind.FULL
+        kind = TurnKind.BLOCK if is_list else TurnKind.FULL
         return Due(kind, *block, end.exchange, block, (), tokens, chars)
     previous = tuple(summary.summary_id for summary in summaries)
     start = summaries[0].first_seq
-    return Due(Kind.RECURSIVE, start, end.seq, end.exchange, block, previous, tokens, chars)
+    return Due(TurnKind.RECURSIVE, start, end.seq, end.exchange, block, previous, tokens, chars)
 
 
 @dataclass(frozen=True)
@@ -98,17 +105,17 @@ def is_reached(ways: Summarising, complete: int, target: int) -> bool:
     return target <= complete - ways.keep
 
 
-def _gap(turns: Sequence[Turn], until: int | None) -> _End | None:
+def _gap(turns: Sequence[ContextTurn], until: int | None) -> _End | None:
     """Return the end of a gap between summaries, if it has readable events."""
     within = [turn for turn in turns if until is not None and turn.seq <= until]
     return _End(until, within[-1].exchange) if until is not None and within else None
 
 
-def _merge(ways: Summarising, merged: Sequence[Summary]) -> Due:
+def _merge(ways: Summarising, merged: Sequence[TurnSummary]) -> Due:
     tokens, chars = _longest(ways, ways.tokens or 0)
     ends = (merged[0].first_seq, merged[-1].last_seq, merged[-1].last_exchange)
     previous = tuple(summary.summary_id for summary in merged)
-    return Due(Kind.MERGE, *ends, None, previous, tokens, chars)
+    return Due(TurnKind.MERGE, *ends, None, previous, tokens, chars)
 
 
 def _due_by_budget(rules: Rules, ways: Summarising, history: History, shares: Shares) -> Due | None:
@@ -134,14 +141,14 @@ def _due_by_budget(rules: Rules, ways: Summarising, history: History, shares: Sh
     needed = total(evicted) + _COUNTED + _CALLED + shares.lts
     if not summaries or _is_taken_whole(ways, history.covered, needed, rules.limit):
         block = (history.cleared_seq + 1, end)
-        return Due(Kind.FULL, *block, exchange, block, (), tokens, chars)
+        return Due(TurnKind.FULL, *block, exchange, block, (), tokens, chars)
     previous = tuple(summary.summary_id for summary in summaries)
     read = (history.boundary + 1, end)
     first = summaries[0].first_seq
-    return Due(Kind.RECURSIVE, first, end, exchange, read, previous, tokens, chars)
+    return Due(TurnKind.RECURSIVE, first, end, exchange, read, previous, tokens, chars)
 
 
-def _share(stm: int, summaries: Sequence[Summary], room: int | None) -> int:
+def _share(stm: int, summaries: Sequence[TurnSummary], room: int | None) -> int:
     """Return the token share of the events beside the existing summary.
 
     The marks around the summary belong to neither share. If the rest of the window is too small for

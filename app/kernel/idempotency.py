@@ -7,7 +7,7 @@ from datetime import timedelta
 
 
 @dataclass(frozen=True)
-class Once:
+class IdempotencyKey:
     """The idempotency key of a request: its caller, request id and content digest."""
 
     caller: str

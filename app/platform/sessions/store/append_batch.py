@@ -11,7 +11,7 @@ from sqlalchemy.dialects.postgresql import JSONB, insert
 from app.adapters.db.session import Session
 from app.kernel.errors import NotFound
 from app.kernel.names import SessionName
-from app.platform.sessions.logic.spoken import Place, Step
+from app.platform.sessions.logic.event_text import ExchangePlace, Step
 from app.platform.sessions.store.tables import SessionEventRow, SessionRow
 
 
@@ -26,7 +26,7 @@ class Standing:
     user_id: str
     memory_policy: dict[str, Any] | None
     last_seq: int
-    place: Place
+    place: ExchangePlace
     cleared_seq: int
     cleared_exchange: int
     state: dict[str, Any] | None
@@ -67,7 +67,7 @@ _MOVES: Mapping[Step, Mapping[str, Any]] = {
     Step.ANSWERS: {**_NEXT, "is_answered": SessionRow.exchanges > 0},
     Step.GOES_ON: _NEXT,
 }
-"""`Place.after` in SQL: the session's columns after one more event."""
+"""`ExchangePlace.after` in SQL: the session's columns after one more event."""
 
 
 async def lock(session: Session, name: SessionName, now: datetime) -> Standing:
@@ -133,7 +133,7 @@ def _standing(name: SessionName, columns: Sequence[Any] | None) -> Standing:
     if columns is None:
         raise NotFound.of(name)
     user_id, policy, last_seq, exchange, is_answered, cleared_seq, cleared_exchange, state = columns
-    place = Place(exchange, is_answered)
+    place = ExchangePlace(exchange, is_answered)
     return Standing(user_id, policy, last_seq, place, cleared_seq, cleared_exchange, state)
 
 

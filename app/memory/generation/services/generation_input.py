@@ -16,7 +16,7 @@ from app.language.topics import effective
 from app.memory.generation.logic.profiles import ProfileSchema, prompt_lines, schemas_for
 from app.memory.generation.logic.prompts import Example, Guide
 from app.memory.generation.schemas import ContentEvent, GenerateMemoriesRequest
-from app.memory.generation.services.provenance import Place, Provenance, place_of
+from app.memory.generation.services.provenance import Provenance, StreamPlace, place_of
 from app.memory.generation.services.turns import USER_ROLES, configured_topics, topics_of, turn_of
 from app.platform.engines.logic.config import (
     ConsolidationConfig,
@@ -49,7 +49,7 @@ class Material:
     """
 
     events: Sequence[ContentEvent]
-    place: Place | None
+    place: StreamPlace | None
     omitted_events: int
     guide: Guide
     takes_facts: bool
@@ -68,7 +68,7 @@ async def read(
     name: EngineName,
     request: GenerateMemoriesRequest,
     session_time: datetime | None,
-    place: Place | None,
+    place: StreamPlace | None,
 ) -> Material:
     """Read the engine and the conversation in a snapshot of its own.
 
@@ -129,7 +129,7 @@ async def _session_events(
 
 def _conversation(
     request: GenerateMemoriesRequest, rows: Sequence[SessionEventRow], engine: EngineName
-) -> tuple[Sequence[ContentEvent], Place | None]:
+) -> tuple[Sequence[ContentEvent], StreamPlace | None]:
     """Return the turns of the request or of its session, and their place."""
     direct, stored = request.direct_contents_source, request.vertex_session_source
     if direct is not None:
@@ -140,7 +140,7 @@ def _conversation(
     ]
     if stored is None:
         return events, None
-    return events, Place(str(stored.name_in(engine)), [row.seq for row in rows])
+    return events, StreamPlace(str(stored.name_in(engine)), [row.seq for row in rows])
 
 
 def _content(row: SessionEventRow) -> Content:

@@ -13,13 +13,13 @@ from app.artifacts.tasks.services.views import policy_of
 from app.artifacts.tasks.store import policies, repository
 from app.kernel.errors import NotFound
 from app.kernel.etags import check_etag
-from app.kernel.once import Once
+from app.kernel.idempotency import IdempotencyKey
 from app.kernel.paging import PageRequest, clamp_page_size, decode_token, encode_token, typed_key
 from app.kernel.task_names import TaskMemoryName, ToolPolicyName
 from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
-from app.platform.operations.store import repeats
+from app.platform.operations.store import idempotency
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ class PolicyService:
         name: ToolPolicyName,
         request: UpdateToolPolicyRequest,
         etag: str | None,
-        once: Once | None,
+        once: IdempotencyKey | None,
     ) -> ToolPolicy:
         """Replace the policy of a tool.
 
@@ -78,7 +78,7 @@ class PolicyService:
         now = self.tasks.clock.now()
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
-            is_repeated = await repeats.is_repeated(session, engine.engine_id, once, now)
+            is_repeated = await idempotency.is_repeated(session, engine.engine_id, once, now)
             row = await policies.find(session, name, for_update=True)
             if not (is_repeated and row is not None):
                 check_etag(0 if row is None else row.version, etag)
@@ -93,7 +93,9 @@ class PolicyService:
                 row = await policies.put(session, name, values)
             return policy_of(TaskMemoryName(name_of(engine), name.memory.memory), row)
 
-    async def delete(self, name: ToolPolicyName, etag: str | None, once: Once | None) -> None:
+    async def delete(
+        self, name: ToolPolicyName, etag: str | None, once: IdempotencyKey | None
+    ) -> None:
         """Delete the policy of a tool.
 
         Raises:
@@ -103,7 +105,7 @@ class PolicyService:
         now = self.tasks.clock.now()
         async with self.tasks.db.transaction() as session:
             engine = await engines.get(session, name.memory.engine, Lock.SHARED)
-            if await repeats.is_repeated(session, engine.engine_id, once, now):
+            if await idempotency.is_repeated(session, engine.engine_id, once, now):
                 return
             row = await policies.find(session, name, for_update=True)
             if row is None:
