@@ -33,7 +33,7 @@ def test_a_feature_bears_the_name_of_its_folder() -> None:
 
 
 def test_every_folder_with_routes_registers_them() -> None:
-    folders = {path.parent.name for path in (ROOT / "app").glob("*/*/routes.py")}
+    folders = {path.parent.name for path in (ROOT / "app").glob("*/*/routes*")}
     assert folders == {name for name, feature in registered().items() if feature.routers}
 
 

@@ -2,14 +2,14 @@
 
 from app.adapters.resources import Sweep
 from app.artifacts.tasks import jobs
-from app.artifacts.tasks.routes import router
+from app.artifacts.tasks.routes import artifacts, namespaces
 from app.artifacts.tasks.store import erasure, repository
 from app.artifacts.tasks.store.indexing import EMBED, INDEX
 from app.web.feature import Feature
 
 FEATURE = Feature(
     "tasks",
-    routers=(router,),
+    routers=(namespaces.router, artifacts.router),
     jobs={INDEX: jobs.index, EMBED: jobs.embed},
     sweeps=(
         Sweep("artifacts", jobs.remove_expired),

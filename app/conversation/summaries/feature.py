@@ -2,7 +2,8 @@
 
 from app.conversation.summaries import jobs
 from app.conversation.summaries.routes import router
-from app.conversation.summaries.services.queue import REGENERATE, SUMMARIZE, watch_events
+from app.conversation.summaries.services.queue import REGENERATE, watch_events
+from app.platform.operations.logic.states import SUMMARIZE
 from app.web.feature import Feature
 
 FEATURE = Feature(

@@ -4,8 +4,8 @@ from app.adapters.resources import Sweep
 from app.memory.ingestion import jobs
 from app.memory.ingestion.routes import router
 from app.memory.ingestion.services import metrics
-from app.memory.ingestion.services.ingestion import INGEST
 from app.memory.ingestion.store import erasure, repository
+from app.platform.operations.logic.states import INGEST
 from app.web.feature import Feature
 
 FEATURE = Feature(

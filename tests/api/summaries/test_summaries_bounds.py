@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import text
 
 from app.adapters.db.session import Database
-from app.conversation.summaries.services.queue import SUMMARIZE
 from app.kernel.clock import FixedClock
 from app.kernel.limits import Counted
+from app.platform.operations.logic.states import SUMMARIZE
 from app.platform.operations.services.runner import Runner
 from app.settings.settings import Settings
 from tests.support.bank import Json, ok, refusal

@@ -9,8 +9,8 @@ import pytest
 
 from app.adapters.db.session import Database
 from app.adapters.resources import Resources
-from app.conversation.summaries.services.queue import SUMMARIZE
 from app.kernel.clock import FixedClock
+from app.platform.operations.logic.states import SUMMARIZE
 from app.platform.operations.services.runner import Runner
 from app.process.worker import make_runner
 from app.settings.settings import ModelPrice, Settings

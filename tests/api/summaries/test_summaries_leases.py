@@ -11,8 +11,8 @@ from typing_extensions import override
 from app.adapters.db.session import Database
 from app.adapters.llm.ports import Meter, OutputT, Prompt
 from app.adapters.resources import Resources
-from app.conversation.summaries.services.queue import SUMMARIZE
 from app.kernel.clock import FixedClock
+from app.platform.operations.logic.states import SUMMARIZE
 from app.platform.operations.services.runner import Runner
 from app.platform.operations.store.tables import OperationRow
 from app.process.worker import make_runner

@@ -45,6 +45,7 @@ from app.platform.engines.store import repository as engines
 from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
+from app.platform.operations.logic.states import SUMMARIZE
 from app.platform.operations.services.operations import OperationService
 from app.platform.operations.store import leases
 from app.platform.sessions.store import repository as sessions
@@ -335,7 +336,7 @@ async def _due(session: Session, row: SessionRow, name: SessionName, policy_key:
     """Return the state of a due summary."""
     failed = await repository.last_failure(session, name, policy_key)
     key = queue.key_of(row.session_id, policy_key)
-    under_way = await leases.unfinished(session, row.engine_id, queue.SUMMARIZE, key)
+    under_way = await leases.unfinished(session, row.engine_id, SUMMARIZE, key)
     return _Due(
         state=SummaryProgress.PENDING if failed is None else SummaryProgress.FAILED,
         attempts=0 if failed is None else failed.attempts,

@@ -16,7 +16,7 @@ from app.kernel.names import SessionName
 from app.kernel.wire.memory_policy import MemoryPolicy
 from app.platform.engines.store.rows import name_of
 from app.platform.engines.store.tables import EngineRow
-from app.platform.operations.logic.states import type_url
+from app.platform.operations.logic.states import SUMMARIZE, type_url
 from app.platform.operations.store import leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
@@ -25,8 +25,6 @@ from app.platform.sessions.services.changes import Appended, ErasedEvent
 from app.platform.sessions.store import repository as sessions
 from app.settings.settings import Settings
 
-SUMMARIZE = leases.SUMMARIZE
-"""Kind of the operation that makes the due summaries of one session and policy."""
 REGENERATE: Final = "sessions.regenerateSummary"
 """Kind of the operation that makes one summary again."""
 

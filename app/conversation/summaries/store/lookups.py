@@ -15,8 +15,7 @@ from app.adapters.db.session import Session
 from app.conversation.summaries.store.repository import IS_ACTIVE, SummaryState, of
 from app.conversation.summaries.store.tables import SessionSummaryRow
 from app.kernel.names import SessionName
-from app.platform.operations.logic.states import OperationState
-from app.platform.operations.store.leases import INGEST, SUMMARIZE
+from app.platform.operations.logic.states import INGEST, SUMMARIZE, OperationState
 from app.platform.operations.store.tables import OperationRow
 
 _R = SessionSummaryRow

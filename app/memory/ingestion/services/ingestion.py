@@ -35,16 +35,13 @@ from app.platform.engines.store.repository import Lock
 from app.platform.engines.store.rows import config_of, name_of
 from app.platform.engines.store.tables import EngineRow
 from app.platform.limits.services.sizes import check_metadata_size, check_scope_size
-from app.platform.operations.logic.states import OperationState, type_url
+from app.platform.operations.logic.states import INGEST, OperationState, type_url
 from app.platform.operations.store import idempotency, leases
 from app.platform.operations.store import repository as operations
 from app.platform.operations.store.repository import NewOperation
 from app.platform.operations.store.tables import OperationRow
 
 log = structlog.get_logger()
-
-INGEST = leases.INGEST
-"""Kind of the operation that processes a stream's events; while it waits, it is the timer."""
 
 EMPTY_RESPONSE = {"@type": type_url("IngestEventsResponse")}
 """Response of an operation that had nothing to process."""

@@ -10,11 +10,11 @@ from typing import Any
 from app.adapters.cooperative import each
 from app.adapters.db.clock import database_time
 from app.adapters.db.session import Database, Session, note
-from app.kernel.errors import Aborted, AlreadyExists, Reason
 from app.kernel.ids import new_id
 from app.kernel.names import MemoryName
 from app.kernel.wire.scalars import format_timestamp
 from app.memory.memories.logic.provenance import named_in
+from app.memory.memories.logic.refusals import changed_meanwhile, id_taken
 from app.memory.memories.logic.scopes import scope_hash
 from app.memory.memories.logic.search_hints import traits_of
 from app.memory.memories.store import erasure, fast_sql, repository, vectors
@@ -180,7 +180,7 @@ async def _create(
     effects = []
     for row, new in zip(await _insert(session, writing, wanted), wanted, strict=True):
         if row is None:
-            raise _id_taken(MemoryName(writing.engine, str(new.memory_id)))
+            raise id_taken(MemoryName(writing.engine, str(new.memory_id)))
         effects.append(_created(writing, row, new))
     return effects
 
@@ -241,7 +241,7 @@ async def _change(
     ]
     values = [_changed_values(writing, change) for change in wanted]
     if not await repository.update_memories(session, [change.row for change in wanted], values):
-        raise _changed_meanwhile()
+        raise changed_meanwhile()
     await repository.renew_vector_expiry(session, writing.engine.engine, moved)
     return [
         _Effect(
@@ -283,7 +283,7 @@ async def _delete(
     rows = [deletion.row for deletion in wanted]
     until = writing.now + writing.recovery
     if not await repository.mark_deleted(session, rows, writing.now, until):
-        raise _changed_meanwhile()
+        raise changed_meanwhile()
     return [
         _Effect(
             deletion.row,
@@ -395,14 +395,3 @@ def _revision(
         "create_time": writing.now,
         "expire_time": writing.revision_expire_time,
     }
-
-
-def _id_taken(name: MemoryName) -> AlreadyExists:
-    return AlreadyExists(
-        f"{name} exists, or was deleted and can still be recovered; use another memoryId.",
-        Reason.ID_TAKEN,
-    )
-
-
-def _changed_meanwhile() -> Aborted:
-    return Aborted("A memory was changed meanwhile; retry.", Reason.CONCURRENT_CHANGE)

@@ -3,7 +3,7 @@
 The statement reads the scope once: for each memory its distance to the query and the query's terms
 that it has. From these it derives the statistics of the terms, the memories before and after each
 in its source, and the best by distance and by words. A large scope has indexes of its own, and only
-what those match is read (`entered.py`). The statement takes part in the caller's transaction.
+what those match is read (`indexed_candidates.py`). It takes part in the caller's transaction.
 """
 
 from collections.abc import Sequence
@@ -33,12 +33,7 @@ from sqlalchemy import (
     select,
     true,
 )
-from sqlalchemy.dialects.postgresql import (
-    ARRAY,
-    DOUBLE_PRECISION,
-    aggregate_order_by,
-    array,
-)
+from sqlalchemy.dialects.postgresql import ARRAY, DOUBLE_PRECISION, aggregate_order_by, array
 from sqlalchemy.sql.elements import False_, True_
 
 from app.adapters.db.columns import EMBEDDING
@@ -400,7 +395,6 @@ def _first_row_statistics(
     """Return the totals and each term's count, in the first row alone."""
     of_terms = func.array_agg(aggregate_order_by(holding.c.memories, holding.c.n))
     terms = select(cast(of_terms, ARRAY(DOUBLE_PRECISION))).scalar_subquery()
-    whole = select(
-        array([cast(totals.c.memories, DOUBLE_PRECISION), totals.c.average])
-    ).scalar_subquery()
+    counted = array([cast(totals.c.memories, DOUBLE_PRECISION), totals.c.average])
+    whole = select(counted).scalar_subquery()
     return case((is_first, whole.op("||")(terms)))

@@ -1,11 +1,16 @@
-"""States of operations, and the `@type` of what they carry."""
+"""States and kinds of operations, and the `@type` of what they carry."""
 
 from enum import StrEnum
+from typing import Final
 
 _TYPES = "type.googleapis.com/google.cloud.aiplatform.v1beta1."
-
-
 EMPTY = {"@type": "type.googleapis.com/google.protobuf.Empty"}
+
+# Kinds that the statements of leases name.
+INGEST: Final = "ingestion.ingest"
+"""Processes a stream's events; while it waits, it is the timer. Each stream has one."""
+SUMMARIZE: Final = "sessions.summarize"
+"""Makes the due summaries of a session and policy; each policy has at most one."""
 
 
 class OperationState(StrEnum):

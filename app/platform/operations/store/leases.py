@@ -7,7 +7,7 @@ All functions take part in the caller's transaction.
 from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any, Final
+from typing import Any
 
 from sqlalchemy import (
     ColumnElement,
@@ -32,7 +32,7 @@ from app.adapters.db.session import Session, note
 from app.kernel.auth import Scopes
 from app.kernel.limits import exhausted
 from app.kernel.wire.scalars import format_timestamp
-from app.platform.operations.logic.states import OperationState
+from app.platform.operations.logic.states import INGEST, SUMMARIZE, OperationState
 from app.platform.operations.store import repository
 from app.platform.operations.store.repository import Owned
 from app.platform.operations.store.tables import OperationRow
@@ -40,10 +40,6 @@ from app.platform.operations.store.tables import OperationRow
 Ended = tuple[datetime, timedelta]
 """The end time of an operation that ends now, and how long it is kept afterwards."""
 
-INGEST: Final = "ingestion.ingest"
-"""The kind of the operation that waits for events of a stream; each stream has one."""
-SUMMARIZE: Final = "sessions.summarize"
-"""The kind of the operation that summarises a session; each policy has at most one."""
 
 # Literals, not parameters: a generic plan must see them to use the partial indexes.
 _PENDING: ColumnElement[str] = literal_column(f"'{OperationState.PENDING}'")

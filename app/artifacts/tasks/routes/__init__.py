@@ -1,0 +1,1 @@
+"""Routes of task memory."""
