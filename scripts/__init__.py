@@ -1,0 +1,1 @@
+"""Commands of the Makefile, and the measures of the house."""
