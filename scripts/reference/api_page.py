@@ -28,8 +28,8 @@ Paths are short here: `{{bank}}` stands for `{BANK}`.
 - Send the API key as `Authorization: Bearer KEY` or as `x-goog-api-key: KEY`.
 - A method whose answer is an [Operation](types.md#operation) has its result in the operation's
   `response`. Poll the operation, or call `:wait`.
-- `memory-bank openapi` prints the same as an OpenAPI document; a running service serves it at
-  `/openapi.json`.
+- The same as an OpenAPI document: `openapi/openapi.json` in the repository, `/openapi.json` of a
+  running service, or what `memory-bank openapi` prints.
 """
 _FIELDS = ("Field", "Type", "Bounds", "Meaning")
 

@@ -2,14 +2,13 @@
 
 import re
 
-from app.settings import Settings
 from scripts.reference.markdown import anchor, code, page, table
 from scripts.reference.openapi import bounds, kind, schemas, title
-from scripts.reference.settings_page import settings_table
+from scripts.reference.settings_page import groups, settings_table
 
-_LIMITS = re.compile(r"(?:^|_)max_|_rate_units_|^rate_|(?:idle|header|body|send|timeout)_seconds$")
-_PER_ENGINE = re.compile(r"^engine_max_|^engine_rate_")
-_PER_KEY = re.compile(r"_per_key$|^key_rate_|^rate_")
+_LIMITS = re.compile(
+    r"(?:^|_)max_|_rate_units_|^rate_|_min_bytes_|(?:idle|header|body|send|timeout)_seconds$"
+)
 _INTRODUCTION = """\
 Limits that an operator can change are [settings](settings.md). A request beyond one is refused
 with a [reason](errors.md) that says which limit it was: `QUOTA_EXHAUSTED` for what an engine
@@ -22,24 +21,16 @@ Deleting and purging always work, also at a quota.
 
 def limits_page() -> str:
     """Return the page of limits."""
-    fields = Settings.model_fields
-    engine = {name: field for name, field in fields.items() if _PER_ENGINE.search(name)}
-    key = {name: field for name, field in fields.items() if _PER_KEY.search(name)}
-    rest = {
-        name: field
-        for name, field in fields.items()
-        if _LIMITS.search(name) and name not in engine | key
-    }
+    parts = []
+    for group in groups():
+        if names := [name for name in group.names if _LIMITS.search(name)]:
+            parts += [f"### {group.title}\n", settings_table(names)]
     return page(
         "Limits",
         _INTRODUCTION,
-        "## Of one engine\n",
-        settings_table(engine),
-        "## Of one key\n",
-        settings_table(key),
-        "## Of one request, one process or one piece of work\n",
-        settings_table(rest),
-        "## Of fields\n",
+        "## Settings\n",
+        *parts,
+        "## Fields\n",
         "These are part of the API and cannot be changed.\n",
         _fields_table(),
     )

@@ -105,15 +105,19 @@ def _plain(schema: Schema) -> str:
             return "any"
 
 
-_LEAST = {"minimum": "≥ {:,}", "exclusiveMinimum": "> {:,}"}
-_MOST = {"maximum": "≤ {:,}", "exclusiveMaximum": "< {:,}"}
-_LENGTHS = {
-    "maxLength": "at most {:,} characters",
-    "maxItems": "at most {:,} elements",
-    "maxProperties": "at most {:,} keys",
+_BOUNDS = {
+    "minimum": "≥ {:,}",
+    "exclusiveMinimum": "> {:,}",
+    "maximum": "≤ {:,}",
+    "exclusiveMaximum": "< {:,}",
     "minLength": "at least {:,} characters",
+    "maxLength": "at most {:,} characters",
     "minItems": "at least {:,} elements",
+    "maxItems": "at most {:,} elements",
+    "minProperties": "at least {:,} keys",
+    "maxProperties": "at most {:,} keys",
 }
+_NOT_EMPTY = {"minLength", "minItems", "minProperties"}
 
 
 def bounds(schema: Schema) -> str:
@@ -124,6 +128,10 @@ def bounds(schema: Schema) -> str:
 def _bounds(schema: Schema) -> Iterator[str]:
     for option in schema.get("anyOf", ()):
         yield from _bounds(option)
-    for key, text in (_LEAST | _MOST | _LENGTHS).items():
+    for key, text in _BOUNDS.items():
         if key in schema:
-            yield text.format(schema[key])
+            bound = schema[key]
+            if bound == 1 and key in _NOT_EMPTY:
+                yield "not empty"
+            else:
+                yield text.format(int(bound) if bound == int(bound) else bound)

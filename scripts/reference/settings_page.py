@@ -2,7 +2,8 @@
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Literal, get_args, get_origin
 
@@ -31,25 +32,25 @@ Lists and objects are written as JSON. `none` stands for "no bound" where a sett
 def settings_page() -> str:
     """Return the page of settings."""
     parts = [_INTRODUCTION]
-    for (title, text), names in _groups().items():
-        fields = Settings.model_fields
-        parts += [f"## {title}\n", text, settings_table({name: fields[name] for name in names})]
+    for group in groups():
+        parts += [f"## {group.title}\n", group.text, settings_table(group.names)]
     return page("Settings", *(part for part in parts if part))
 
 
-def settings_table(fields: dict[str, FieldInfo]) -> str:
+def settings_table(names: Iterable[str]) -> str:
     """Return a table of some of the settings."""
+    fields = {name: Settings.model_fields[name] for name in names}
     return table(
         ("Setting", "Default", "Unit", "Accepts", "Meaning"),
         (
             (
                 code(variable(name)),
-                _shown(name, field.get_default(call_default_factory=True)),
+                _shown(name, setting.get_default(call_default_factory=True)),
                 unit(name),
-                accepted(field),
-                field.description or "",
+                accepted(setting),
+                setting.description or "",
             )
-            for name, field in fields.items()
+            for name, setting in fields.items()
         ),
     )
 
@@ -67,12 +68,12 @@ def unit(name: str) -> str:
     return f"{found or word} a second" if is_rate else found
 
 
-def accepted(field: FieldInfo) -> str:
+def accepted(setting: FieldInfo) -> str:
     """Return the choices and bounds of a setting."""
-    choices = [choice for part in _parts(field.annotation) for choice in _choices(part)]
+    choices = [choice for part in _parts(setting.annotation) for choice in _choices(part)]
     bounds = [
         f"{sign}{bound:,}"
-        for limit in field.metadata
+        for limit in setting.metadata
         for name, sign in _BOUNDS.items()
         if isinstance(bound := getattr(limit, name, None), int | float)
     ]
@@ -119,17 +120,27 @@ def rounded(word: str, value: float) -> str:
     return ""
 
 
-def _groups() -> dict[tuple[str, str], list[str]]:
-    """Return the names of the settings by the title and the description of their group."""
-    groups: dict[tuple[str, str], list[str]] = {}
+@dataclass
+class Group:
+    """Settings that stand together."""
+
+    title: str
+    text: str
+    names: list[str] = field(default_factory=list)
+
+
+def groups() -> list[Group]:
+    """Return the groups of settings, those of the class itself first."""
+    found: dict[str, Group] = {}
     for owner in (Settings, *Settings.__mro__[1:]):
-        headings = field_headings(owner) if "__annotations__" in vars(owner) else {}
-        own = (_title(owner), _sentence(owner))
-        for name in Settings.model_fields:
-            if name in vars(owner).get("__annotations__", {}):
-                heading = headings.get(name)
-                groups.setdefault((heading, "") if heading else own, []).append(name)
-    return groups
+        own = vars(owner).get("__annotations__", {})
+        names = [name for name in Settings.model_fields if name in own]
+        headings = field_headings(owner) if names else {}
+        for name in names:
+            heading = headings.get(name)
+            group = Group(heading, "") if heading else Group(_title(owner), _sentence(owner))
+            found.setdefault(group.title, group).names.append(name)
+    return list(found.values())
 
 
 def _title(owner: type) -> str:

@@ -7,6 +7,7 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
+from typing_extensions import override
 
 from scripts.make_reference import write
 from tests.support.documents import DOCS, ROOT, copy_site
@@ -34,6 +35,7 @@ class _Page(HTMLParser):
         self.loaded: list[str] = []
         self.classes: set[str] = set()
 
+    @override
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         for name, value in attrs:
             if (tag, name) in _LOADED and value:
