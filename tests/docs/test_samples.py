@@ -19,7 +19,7 @@ from tests.support.documents import DOCS, README, ROOT, samples
 from tests.support.live import KEY, LiveServer, live_server
 
 _PORT = "127.0.0.1:8000"
-_FIRST_ENGINE = "reasoningEngines/1"
+_FIRST_ENGINE = re.compile(r"reasoningEngines/1\b")
 _PARENT = "/v1/projects/default/locations/local"
 _TIMEOUT_SECONDS = 120
 _SET_UP = """\
@@ -59,7 +59,7 @@ def engine(server: LiveServer) -> str:
 
 def _placed(sample: str, server: LiveServer, engine: str) -> str:
     """Return a sample for the live server."""
-    there = sample.replace(_PORT, f"127.0.0.1:{server.port}").replace(_FIRST_ENGINE, engine)
+    there = _FIRST_ENGINE.sub(engine, sample.replace(_PORT, f"127.0.0.1:{server.port}"))
     return re.sub(r"^KEY=\.\.\..*$", f"KEY={KEY}", there, flags=re.MULTILINE)
 
 
@@ -145,7 +145,8 @@ def test_the_loop_knows_what_it_was_told(server: LiveServer, engine: str) -> Non
 _WAIT = """\
 import time
 headers = {{"Authorization": "Bearer " + KEY}}
-while '"done":false' in httpx.get("{url}/v1/{engine}/operations", headers=headers).text:
+path = "{url}/v1/{engine}/operations"
+while '"done":false' in httpx.get(path, headers=headers).raise_for_status().text:
     time.sleep(0.1)
 """
 
