@@ -1,1 +1,1 @@
-"""Commands of the Makefile, and the measures of the house."""
+"""Commands of those who work on the project."""
